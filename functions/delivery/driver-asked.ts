@@ -1,7 +1,7 @@
 /** A driver's id in a filter: it counts from the office alone, and a driver's is disregarded whatever it is. */
 import { z } from "zod";
-import type { List } from "../../shared/list.ts";
-import { Id } from "../../shared/schemas.ts";
+import type { List } from "../../shared/api/list.ts";
+import { Id } from "../../shared/schemas/schemas.ts";
 
 /** The database judges it, since it depends on who asks. */
 export const DriverAsked = z.string().max(200).meta({ format: "uuid" });

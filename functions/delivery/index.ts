@@ -1,4 +1,4 @@
-import { feature, serve } from "../../shared/serve.ts";
+import { feature, serve } from "../../shared/http/serve.ts";
 
 export default serve("delivery", [
   feature(

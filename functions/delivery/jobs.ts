@@ -1,5 +1,5 @@
 /** What the delivery function does behind the scenes, by the kind of the job. */
-import type { JobHandlers } from "../../shared/jobs.ts";
+import type { JobHandlers } from "../../shared/db/jobs.ts";
 
 export const jobs: JobHandlers = {
   "delivery.settlement_receipt": async (job) =>

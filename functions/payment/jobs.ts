@@ -1,5 +1,5 @@
 /** What the payment function does behind the scenes, by the kind of the job. */
-import type { JobHandlers } from "../../shared/jobs.ts";
+import type { JobHandlers } from "../../shared/db/jobs.ts";
 
 export const jobs: JobHandlers = {
   "payment.reconcile": async (job) => {

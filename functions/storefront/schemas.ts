@@ -1,6 +1,6 @@
 /** Pieces that the schemas of the storefront share. */
 import { z } from "zod";
-import { LocalizedText, LongText, Text } from "../../shared/schemas.ts";
+import { LocalizedText, LongText, Text } from "../../shared/schemas/schemas.ts";
 
 /** A name in the languages people read; a plain text is an English one. */
 export const Name = z.union([Text.transform((en) => ({ en })), LocalizedText]);
@@ -18,4 +18,4 @@ export const OptionalText = z.union([
 export const Position = z.int().min(-1_000_000).max(1_000_000);
 
 /** Localized text as it is kept. */
-export const Kept = z.record(z.string(), z.string());
+export const StoredLocalizedText = z.record(z.string(), z.string());

@@ -1,7 +1,5 @@
 /** The languages people read, and the texts of every message in each of them. */
-import ar from "./ar.json" with { type: "json" };
-import en from "./en.json" with { type: "json" };
-import ku from "./ku.json" with { type: "json" };
+import { ar, en, ku } from "./catalogues.ts";
 
 export type MessageKey = keyof typeof en;
 export type Language = "en" | "ar" | "ku";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { orEmpty } from "../schemas.ts";
+import { orEmpty } from "../schemas/schemas.ts";
 
 /**
  * Where a gateway sends people back to: an absolute https address, with no name or password in it, and with

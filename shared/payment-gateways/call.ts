@@ -1,7 +1,7 @@
 /** Calls to gateways: JSON out, JSON in, a time limit, and one kind of failure. */
 import type { z } from "zod";
-import { gatewayUrl } from "../env.ts";
-import { callOut, OutboundFailure } from "../outbound.ts";
+import { gatewayUrl } from "../runtime/env.ts";
+import { callOut, OutboundFailure } from "../outbound/fetch.ts";
 import { GatewayAway } from "./gateway.ts";
 
 const timeoutMs = 8_000;

@@ -3,11 +3,11 @@
  * statements; a call that never comes back is made again by whoever asks next, or by cron.
  */
 import { createHash } from "node:crypto";
-import { repeatable, system } from "../db.ts";
-import { storefrontCnameTarget, supabaseUrl } from "../env.ts";
-import { AppError } from "../errors.ts";
-import { describeError, log } from "../log.ts";
-import { unseal } from "../secrets.ts";
+import { repeatable, system } from "../db/db.ts";
+import { storefrontCnameTarget, supabaseUrl } from "../runtime/env.ts";
+import { AppError } from "../errors/errors.ts";
+import { describeError, log } from "../runtime/log.ts";
+import { unseal } from "../outbound/secrets.ts";
 import {
   type Facts,
   type Gateway,
@@ -44,7 +44,7 @@ export function returnTo(
 /** Where the customer pays. Fails with gateway_unavailable, and may then be asked again. */
 export async function openPayment(paymentId: string): Promise<Instructions> {
   const claimed = await system<{ open?: Known; wait?: true } & Partial<Instructions> | null>(
-    "select private.payment_open($1::text::uuid) as answer",
+    "select money.payment_open($1::text::uuid) as answer",
     [paymentId],
   );
   if (claimed?.redirect_url) return claimed as Instructions;
@@ -71,7 +71,7 @@ export async function openPayment(paymentId: string): Promise<Instructions> {
 
 function written(payment: GatewayPayment, redirect: string | null, reference: string | null) {
   return system<boolean>(
-    "select private.payment_opened($1::text::uuid, $2::text, $3::text, $4::text) as answer",
+    "select money.payment_opened($1::text::uuid, $2::text, $3::text, $4::text) as answer",
     [payment.id, payment.gateway_order_id, redirect, reference],
   );
 }
@@ -91,7 +91,7 @@ export async function checkPayment(
     ? [which.payment, null, null]
     : [null, which.code, which.number];
   const claimed = await system<{ ask?: Known; wait?: true } | null>(
-    "select private.payment_check($1::text::uuid, $2::text, $3::text, $4::text::interval) as answer",
+    "select money.payment_check($1::text::uuid, $2::text, $3::text, $4::text::interval) as answer",
     [id, code, number, `${pauseSeconds} seconds`],
   );
   if (!claimed) return "unknown";
@@ -121,7 +121,7 @@ export function applyFacts(
   raw: string | null = null,
 ): Promise<{ outcome: string; reason?: string }> {
   return repeatable(
-    `select private.payment_apply($1::text, $2::text::uuid[], $3::text, $4::text, $5::text::jsonb,
+    `select money.payment_apply($1::text, $2::text::uuid[], $3::text, $4::text, $5::text::jsonb,
       $6::text) as answer`,
     [code, `{${tenants.join(",")}}`, key, proof, JSON.stringify(facts), raw],
   );

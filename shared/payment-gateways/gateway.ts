@@ -1,6 +1,6 @@
 /**
  * What a payment gateway is to Barid. A new one is a file beside this one and a line in `registry.ts`;
- * its code is a payment method of type gateway in sql/80_reference.
+ * its code is a payment method of type gateway in sql/storefront/market/data.sql.
  */
 import type { z } from "zod";
 
@@ -35,7 +35,7 @@ export interface Opened {
   gateway_reference: string | null;
 }
 
-/** What a gateway says of a payment, in the words `private.payment_apply` judges by. */
+/** What a gateway says of a payment, in the words `money.payment_apply` judges by. */
 export interface Facts {
   kind: "paid" | "failed" | "refunded" | "none";
   /** The gateway's word for it. */

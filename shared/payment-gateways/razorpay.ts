@@ -4,7 +4,7 @@
  */
 import { Buffer } from "node:buffer";
 import { z } from "zod";
-import { accept } from "../input.ts";
+import { accept } from "../schemas/input.ts";
 import { addressOf, askGateway } from "./call.ts";
 import { type Facts, type Gateway, minorUnits } from "./gateway.ts";
 

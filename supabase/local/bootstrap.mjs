@@ -10,15 +10,15 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const commands = {
   start: "supabase/local/commands/start.ts",
   status: "supabase/local/commands/status.ts",
-  test: "supabase/local/commands/test.ts",
-  "test:debian": "supabase/local/commands/test-debian.ts",
-  bench: "supabase/local/commands/bench.ts",
-  prove: "supabase/local/commands/prove.ts",
+  test: "tests/tools/test.ts",
+  "test:debian": "tests/tools/test-debian.ts",
+  bench: "tests/tools/bench.ts",
+  prove: "tests/tools/prove.ts",
   demo: "tests/demo/index.ts",
-  check: "supabase/local/commands/check.ts",
-  format: "supabase/local/commands/format.ts",
-  where: "supabase/local/commands/where.ts",
-  api: "supabase/local/commands/api.ts",
+  check: "tests/tools/check.ts",
+  format: "tests/tools/format.ts",
+  where: "tests/tools/where.ts",
+  api: "tests/tools/api.ts",
   "db:build": "sql/build.ts",
 };
 

@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Hono } from "hono";
-import { errorCodes, publicFieldsOf, statusOf } from "../../shared/errors.ts";
+import { errorCodes, publicFieldsOf, statusOf } from "../../shared/errors/errors.ts";
 import { template } from "../../shared/i18n/index.ts";
 import { slugs } from "./paths.ts";
 
@@ -98,7 +98,7 @@ export function docsApp(): Hono {
   app.get("/codes", (c) => c.html(codesPage()));
   app.get("/openapi.json", async (c) => {
     const { everyFunction } = await import("./endpoints.ts");
-    const { describeAll } = await import("../../shared/openapi.ts");
+    const { describeAll } = await import("../../shared/http/openapi.ts");
     return c.json(describeAll(await everyFunction()));
   });
   app.get("/start.js", (c) => c.body(start, 200, { "content-type": "text/javascript" }));

@@ -1,8 +1,8 @@
 /** All functions with their endpoints, as they are deployed. Loads every schema: a second, for those who ask. */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { AnyEndpoint } from "../../shared/endpoint.ts";
-import type { Served } from "../../shared/serve.ts";
+import type { AnyEndpoint } from "../../shared/api/endpoint.ts";
+import type { Served } from "../../shared/http/serve.ts";
 import { root, slugs } from "./paths.ts";
 
 /** An endpoint as clients know it. */

@@ -6,7 +6,7 @@ import { Failure, messageOf } from "./failure.ts";
 import { root } from "./paths.ts";
 
 const migrationsDir = join(root, "supabase", "migrations");
-const seedsDir = join(root, "sql", "90_demo");
+const seedsDir = join(root, "sql", "demo");
 
 /** What Supabase provides before the first migration. Safe to run at every start. */
 export async function applyPlatform(sql: postgres.Sql): Promise<void> {

@@ -31,7 +31,7 @@ export interface StackOptions {
   workers?: number;
   /** False for tests: no fsync. */
   durable?: boolean;
-  /** Applies sql/90_demo when the database is new. */
+  /** Applies sql/demo when the database is new. */
   seed?: boolean;
   /** Throws the data away first. */
   reset?: boolean;

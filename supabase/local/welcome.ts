@@ -1,6 +1,6 @@
 import type { Stack } from "./stack.ts";
 
-/** The password of every account in sql/90_demo. */
+/** The password of every account in sql/demo. */
 export const demoPassword = "Barid-demo-1";
 
 /** The call that shows that all parts work together. */
@@ -19,7 +19,7 @@ export async function welcome(stack: Stack): Promise<string> {
     "",
     ...(accounts.length > 0
       ? accountLines(stack, accounts)
-      : ["  No demo accounts: sql/90_demo is empty.", ""]),
+      : ["  No demo accounts: sql/demo is empty.", ""]),
     "  Ctrl-C stops everything; the data is kept.",
   ].join("\n");
 }

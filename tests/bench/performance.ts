@@ -37,7 +37,7 @@ export async function benchPerformance(report: Report): Promise<void> {
     await sql`vacuum analyze delivery.assignments`;
 
     let start = performance.now();
-    await sql`select private.performance_rebuild(${tenantId})`;
+    await sql`select delivery.performance_recompute(${tenantId})`;
     report.ratio({
       what: "all figures of drivers anew, 1,000,000 deliveries",
       value: (performance.now() - start) / 1000,
@@ -52,7 +52,7 @@ export async function benchPerformance(report: Report): Promise<void> {
         where id in (select id from delivery.deliveries where tenant_id = ${tenantId} and barcode like 'BENCH%'
           and delivery_code % ${deliveries / changed}::bigint = ${round}::bigint)`;
       start = performance.now();
-      const [{ n }] = await sql`select private.performance_refresh()::int as n`;
+      const [{ n }] = await sql`select delivery.performance_refresh()::int as n`;
       if (n !== changed) throw new Error(`${n} were refreshed`);
       took.push(performance.now() - start);
     }

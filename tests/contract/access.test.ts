@@ -9,7 +9,7 @@ import { newTenant, type Part, type Tenant } from "../support/people.ts";
 import { type Operation, operations } from "./functions.ts";
 
 const file = fileURLToPath(new URL("access.txt", import.meta.url));
-const guarded = operations.filter(({ endpoint }) => !endpoint.access.open);
+const guarded = operations.filter(({ endpoint }) => !endpoint.access.publicAccess);
 
 /** The columns of the table: who somebody is, and how the rules see him. */
 const people: Record<Exclude<Part, "driver2" | "institution2">, [type: string, role: string]> = {
@@ -105,7 +105,7 @@ test.each([...columns, "key"] as const)(
           operation,
           column === "key" && endpoint.person
             ? "api_key_not_a_person"
-            : endpoint.access.denied ?? "forbidden",
+            : endpoint.access.errorCode ?? "forbidden",
         );
         return status === 403 && body.code === code ? [] : [`${name}: ${status} ${body.code}`];
       },
@@ -116,7 +116,7 @@ test.each([...columns, "key"] as const)(
 
 /** The code an answer comes with; two endpoints keep theirs to themselves. */
 function told({ endpoint }: Operation, code: string): string | undefined {
-  return endpoint.keyless ? undefined : code;
+  return endpoint.omitErrorCode ? undefined : code;
 }
 
 /** An empty body and ids of nothing: whoever is refused must be refused before anything is looked at. */
@@ -131,7 +131,7 @@ function isAdmitted(
   { access, person }: Operation["endpoint"],
 ): boolean {
   if (person && column === "key") return false;
-  return access.open === true || access.any.some((grant) => grants[column].includes(grant));
+  return access.publicAccess === true || access.any.some((grant) => grants[column].includes(grant));
 }
 
 /** Calls in small groups, so that the pool of the functions is never the thing that answers. */
@@ -160,7 +160,7 @@ function describeAccess(): string {
   return `${
     [
       "Who may call which endpoint. Written by UPDATE=1 npx vitest run tests/contract/access.test.ts;",
-      "a change here is a change of rights and is reviewed as one. Own rows only: see sql/50_policies.",
+      "a change here is a change of rights and is reviewed as one. Own rows only: see the policies.sql of its feature.",
       "",
       head,
       ...rows,
@@ -170,9 +170,9 @@ function describeAccess(): string {
 
 function also({ access, feature, tenant: mode, internal }: Operation["endpoint"]): string {
   return [
-    access.open && "public",
+    access.publicAccess && "public",
     access.any.includes("mailbox") && "signed in by mail",
-    access.denied && `denied: ${access.denied}`,
+    access.errorCode && `denied: ${access.errorCode}`,
     feature && `gate: ${feature}`,
     mode && mode !== "required" && `tenant: ${mode}`,
     internal && "internal",

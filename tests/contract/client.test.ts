@@ -10,7 +10,7 @@ import createClient from "openapi-fetch";
 import ts from "typescript";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { paths } from "../../shared/client/paths.d.ts";
-import { describeAll } from "../../shared/openapi.ts";
+import { describeAll } from "../../shared/http/openapi.ts";
 import { everyFunction } from "../../supabase/local/endpoints.ts";
 import { stack } from "../support/db.ts";
 import { type Everything, newEverything } from "../support/everything.ts";

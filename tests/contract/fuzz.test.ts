@@ -4,7 +4,7 @@
  */
 import { Agent, request as send } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { isErrorCode } from "../../shared/errors.ts";
+import { isErrorCode } from "../../shared/errors/errors.ts";
 import { sql, stack } from "../support/db.ts";
 import {
   type Everything,
@@ -214,7 +214,9 @@ function faultsOf({ endpoint }: Operation, raw: Raw, { status, type, text, ms }:
   if (typeof body.success !== "boolean") faults.push("success is no boolean");
   // A parameter of the path that is empty leads to no endpoint at all.
   const nowhere = body.code === "not_found" && raw.url.includes("//", raw.url.indexOf("/", 8));
-  const told = endpoint.keyless && !nowhere ? body.code === undefined : isErrorCode(body.code);
+  const told = endpoint.omitErrorCode && !nowhere
+    ? body.code === undefined
+    : isErrorCode(body.code);
   if (status >= 400 && (body.success !== false || !told)) {
     faults.push(`code ${body.code}`);
   }

@@ -34,7 +34,7 @@ const everybodys = [
   ...["market", "store_name", "category", "product", "variant"],
   // The system's.
   ...["module", "carrier", "payment_method"],
-  // Not yet a member's: found by the address of its mail, whoever is asked (tests/tenants/invitations.test.ts).
+  // Not yet a member's: found by the address of its mail, whoever is asked (tests/tenants/invitations/invitations.test.ts).
   "invitation",
 ];
 /** What is one warehouse's own; its workers see all else of the company. */
@@ -223,7 +223,7 @@ describe.each(roles)("a %s", (role) => {
     for (const { operation, slot, kind, title } of slots) {
       if (!isHidden[role](kind) || allowed[role]?.[title]) continue;
       const { access } = operation.endpoint;
-      if (!access.open && !access.any.some((grant) => grants.includes(grant))) continue;
+      if (!access.publicAccess && !access.any.some((grant) => grants.includes(grant))) continue;
       const world = worlds[/transfer-manifests/.test(operation.name) ? "draft" : "received"];
       const input = requestOf(operation, slot, world, role);
       const named = world.theirs.things[kind];

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, test } from "vitest";
 import { root, slugs } from "../../supabase/local/paths.ts";
-import { filesIn, textOf } from "../../supabase/local/proof/files.ts";
+import { filesIn, textOf } from "../tools/checks/files.ts";
 import { importsOf, loadedWith, reachedFrom } from "../support/imports.ts";
 import { folders } from "./functions.ts";
 
@@ -88,7 +88,7 @@ describe("imports of the functions", () => {
   test("a process that starts loads no schemas: they come with the feature that is asked for", () => {
     for (const slug of slugs) {
       const loaded = reachedFrom(`functions/${slug}/index.ts`, loadedWith);
-      expect(loaded).toContain("shared/serve.ts");
+      expect(loaded).toContain("shared/http/serve.ts");
       expect(loaded.filter((file) => loadedWith(textOf(file)).includes("zod"))).toEqual([]);
     }
   });

@@ -1,16 +1,13 @@
 /** Every word the backend can say stands in three languages, and every refusal has its words. */
 import { describe, expect, test } from "vitest";
-import { errorCodes, isErrorCode } from "../../shared/errors.ts";
-import { filesIn, textOf } from "../../supabase/local/proof/files.ts";
+import { errorCodes, isErrorCode } from "../../shared/errors/errors.ts";
+import { filesIn, textOf } from "../tools/checks/files.ts";
+import { ar, en, ku } from "../../shared/i18n/catalogues.ts";
 import { operations } from "./functions.ts";
 
 const languages = ["en", "ar", "ku"] as const;
-const texts = Object.fromEntries(
-  languages.map((language) => [language, textOf(`shared/i18n/${language}.json`)]),
-);
-const catalogues = Object.fromEntries(
-  languages.map((language) => [language, JSON.parse(texts[language])]),
-) as Record<typeof languages[number], Record<string, string>>;
+const files = filesIn("shared/i18n").filter((file) => file.endsWith(".json"));
+const catalogues: Record<typeof languages[number], Record<string, string>> = { en, ar, ku };
 const keys = Object.keys(catalogues.en);
 const holes = (text: string) => [...new Set(text.match(/\{\w+\}/g) ?? [])].sort();
 
@@ -166,20 +163,26 @@ const internalConstraints = new Set([
 
 const sqlFiles = filesIn("sql").filter((file) => file.endsWith(".sql"));
 const sql = sqlFiles.map((file) => textOf(file).replace(/--[^\n]*/g, "")).join("\n");
-const functions = sqlFiles.filter((file) => file.startsWith("sql/40_functions/")).map(textOf).join(
-  "\n",
-);
+const functions = sqlFiles.filter((file) => !/\/(tables|data)\.sql$|^sql\/demo/.test(file)).map(
+  textOf,
+).join("\n");
 const all = (pattern: RegExp) => [...new Set([...sql.matchAll(pattern)].map((match) => match[1]))];
 
 describe("the catalogues", () => {
   test.each(["ar", "ku"] as const)("%s has the keys of English", (language) => {
-    expect(Object.keys(catalogues[language])).toEqual(keys);
+    expect(Object.keys(catalogues[language]).toSorted()).toEqual(keys.toSorted());
   });
 
-  test.each(languages)("%s is sorted, without a key twice", (language) => {
-    const written = [...texts[language].matchAll(/^ {2}"(\w+)":/gm)].map((match) => match[1]);
+  test.each(files)("%s is sorted, without a key twice", (file) => {
+    const written = [...textOf(file).matchAll(/^ {2}"(\w+)":/gm)].map((match) => match[1]);
     expect(written).toEqual([...new Set(written)].sort());
-    expect(written).toHaveLength(keys.length);
+  });
+
+  test("have each key in one place", () => {
+    const written = files.filter((file) => file.endsWith(".en.json")).flatMap((file) =>
+      Object.keys(JSON.parse(textOf(file)))
+    );
+    expect(written.toSorted()).toEqual(keys.toSorted());
   });
 
   test.each(["ar", "ku"] as const)("%s has the holes of English in every text", (language) => {
@@ -232,13 +235,13 @@ describe("the catalogues", () => {
 });
 
 describe("refusals of the database", () => {
-  test("every code of app.fail and app.refuse is in shared/errors.ts", () => {
+  test("every code of app.fail and app.refuse is in shared/errors/errors.ts", () => {
     const codes = all(/\bapp\.(?:fail|refuse)\(\s*'(\w+)'/g);
     expect(codes.length).toBeGreaterThan(5);
     expect(codes.filter((code) => !isErrorCode(code))).toEqual([]);
   });
 
-  test("every code a function answers with, to keep what it did, is in shared/errors.ts", () => {
+  test("every code a function answers with, to keep what it did, is in shared/errors/errors.ts", () => {
     expect(all(/jsonb_build_object\(\s*'error',\s*'(\w+)'/g).filter((code) => !isErrorCode(code)))
       .toEqual([]);
   });
@@ -265,7 +268,7 @@ describe("refusals of the database", () => {
 describe("refusals of the functions", () => {
   test("every declared code exists", () => {
     const unknown = operations.flatMap(({ name, endpoint }) =>
-      [...endpoint.errors ?? [], endpoint.conflict, endpoint.access.denied]
+      [...endpoint.errors ?? [], endpoint.idempotencyConflictCode, endpoint.access.errorCode]
         .filter((code) => code !== undefined && !isErrorCode(code))
         .map((code) => `${name}: ${code}`)
     );

@@ -1,8 +1,8 @@
 /** Forms send null for what nobody filled in: what is posted with it means what it means without it. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { z } from "zod";
-import { AppError } from "../../shared/errors.ts";
-import { acceptPosted } from "../../shared/input.ts";
+import { AppError } from "../../shared/errors/errors.ts";
+import { acceptPosted } from "../../shared/schemas/input.ts";
 import { newEverything } from "../support/everything.ts";
 import type { Things } from "../support/everything.ts";
 import { newAddress } from "../support/make.ts";
@@ -12,7 +12,7 @@ import { sampleOf } from "./requests.ts";
 import { type Schema, schemaOf } from "./slots.ts";
 
 const posts = operations.filter(({ endpoint }) =>
-  endpoint.method === "post" && endpoint.body && !endpoint.rawBody
+  endpoint.method === "post" && endpoint.body && !endpoint.rawBodyMaxBytes
 );
 let things: Things;
 beforeAll(async () => {

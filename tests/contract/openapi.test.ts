@@ -2,7 +2,7 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import type { ErrorCode } from "../../shared/errors.ts";
+import type { ErrorCode } from "../../shared/errors/errors.ts";
 import { translate } from "../../shared/i18n/index.ts";
 import { slugs } from "../../supabase/local/paths.ts";
 import { nobody } from "../support/api.ts";
@@ -131,7 +131,8 @@ describe("the reference", () => {
         $ref ? shared[$ref.split("/").at(-1)!].description : description
       ).join();
       // Some endpoints keep their codes to themselves and tell the words alone.
-      const told = (code: ErrorCode) => endpoint.keyless ? translate("en", code) : `\`${code}\``;
+      const told = (code: ErrorCode) =>
+        endpoint.omitErrorCode ? translate("en", code) : `\`${code}\``;
       return (endpoint.errors ?? []).filter((code) => !text.includes(told(code)));
     })).toEqual([]);
   });

@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { figure, of, say, size } from "../prove/proof.ts";
-import { statusOf } from "../../shared/errors.ts";
+import { statusOf } from "../../shared/errors/errors.ts";
 import type { Answer } from "../support/api.ts";
 import {
   type Everything,
@@ -124,7 +124,7 @@ async function tryAll(role: Part, theirs: Everything): Promise<void> {
       const [one, other] = [shown(first, named), shown(second, nothing)];
       cases++;
       if (one !== other) wrong.push(`${title}\n  theirs:  ${one}\n  nothing: ${other}`);
-      const denied = operation.endpoint.access.denied ?? "forbidden";
+      const denied = operation.endpoint.access.errorCode ?? "forbidden";
       if (first.status === 403 && first.body.code === denied && slot.at(-1) !== "tenant_id") {
         closed.add(operation);
       }

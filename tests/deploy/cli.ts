@@ -1,7 +1,7 @@
 /** The real Supabase CLI, without telemetry and without a terminal. */
 import { join } from "node:path";
 import { root } from "../../supabase/local/paths.ts";
-import { runProgram } from "../../supabase/local/proof/programs.ts";
+import { runProgram } from "../tools/checks/programs.ts";
 
 /** Runs it in the repository's root, or in `cwd`; `output` is all it wrote. */
 export async function supabase(args: string[], env: NodeJS.ProcessEnv = {}, cwd?: string) {

@@ -1,5 +1,5 @@
 /** docs/operations.md as its reader types it: the commands of a section, and what he puts in place of `<…>`. */
-import { textOf } from "../../supabase/local/proof/files.ts";
+import { textOf } from "../tools/checks/files.ts";
 
 /** The text between a heading and the next. */
 function under(heading: string): string {

@@ -1,5 +1,5 @@
 /** The settings of a hosted project, in the two spellings of the management API: written one by one, read all at once. */
-import { textOf } from "../../supabase/local/proof/files.ts";
+import { textOf } from "../tools/checks/files.ts";
 
 /** Settings of Auth that always have a value; all others may be null. */
 const authDefaults = {

@@ -13,8 +13,8 @@ import {
   missingPrograms,
   postgresDir,
   scheduledJobs,
-} from "../../supabase/local/proof/debian.ts";
-import { runProgram } from "../../supabase/local/proof/programs.ts";
+} from "../tools/checks/debian.ts";
+import { runProgram } from "../tools/checks/programs.ts";
 import type { Stack } from "../../supabase/local/stack.ts";
 import { type Body, signedIn, withToken } from "../support/api.ts";
 import { signIn } from "../support/auth.ts";

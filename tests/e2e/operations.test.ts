@@ -5,7 +5,7 @@ import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { slugs } from "../../supabase/local/paths.ts";
 import type { Stack } from "../../supabase/local/stack.ts";
-import { filesIn, textOf } from "../../supabase/local/proof/files.ts";
+import { filesIn, textOf } from "../tools/checks/files.ts";
 import { startOwnStack } from "../support/own-stack.ts";
 
 const page = readFileSync("docs/operations.md", "utf8");
@@ -132,7 +132,7 @@ describe("the page explains", () => {
   });
 
   test("every setting of the environment", () => {
-    const env = textOf("shared/env.ts");
+    const env = textOf("shared/runtime/env.ts");
     const local = ["BARID_ALLOW_LOCAL_WEBHOOKS", "BARID_STRICT", "BARID_DB_PREPARE"];
     const names = [...env.matchAll(/"(BARID_\w+)"/g)].map(([, name]) => name);
     expect(names.length).toBeGreaterThan(8);
@@ -149,7 +149,7 @@ test("the night compares the cash of every company with the books", async () => 
       from (select distinct on (tenant_id) id from money.accounts order by tenant_id, id) first
       where a.id = first.id returning a.tenant_id`;
     expect(harmed.length).toBeGreaterThan(1);
-    await sql`select private.cod_reconcile_all()`;
+    await sql`select money.cod_reconcile_all()`;
     const told = await sql`select distinct tenant_id from integration.system_events
       where event_type = 'cod.mismatch'`;
     expect(told.map(({ tenant_id }) => tenant_id).toSorted())

@@ -87,7 +87,7 @@ describe("the demo data", () => {
         (select count(*) from money.ledger_entries) as entries, (select count(*) from storefront.product_variants) as variants`;
     const before = await count();
     for (const file of ["40_warehouse.sql", "50_store.sql", "60_parcels.sql"]) {
-      await stack.sql.begin((tx) => tx.unsafe(readFileSync(`sql/90_demo/${file}`, "utf8")));
+      await stack.sql.begin((tx) => tx.unsafe(readFileSync(`sql/demo/${file}`, "utf8")));
     }
     expect(await count()).toEqual(before);
   });

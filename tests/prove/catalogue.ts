@@ -97,7 +97,7 @@ export const proofs: Readonly<Record<string, Proof>> = {
     files: [
       "tests/prove/payments.test.ts",
       "tests/prove/gateways.proof.ts",
-      "tests/payment/signatures.test.ts",
+      "tests/payment/webhooks/signatures.test.ts",
     ],
     minutes: 20,
   },
@@ -132,9 +132,9 @@ export const proofs: Readonly<Record<string, Proof>> = {
     files: [
       "tests/prove/webhooks.test.ts",
       "tests/prove/webhook-chaos.proof.ts",
-      "tests/webhooks/claims.test.ts",
-      "tests/webhooks/killed.test.ts",
-      "tests/webhooks/sending.test.ts",
+      "tests/webhooks/sender/claims.test.ts",
+      "tests/webhooks/sender/killed.test.ts",
+      "tests/webhooks/sender/sending.test.ts",
     ],
     minutes: 25,
   },

@@ -157,7 +157,7 @@ async function othersAsk(placed: Placed[]): Promise<void> {
     placed.map(({ id }) => shop.tenant.customer.get(`/storefront/orders/${id}/payment-status`)),
   );
   await later(placed);
-  await sql`select private.payments_reconcile()`;
+  await sql`select money.payments_reconcile()`;
   await fetch(`${stack.apiUrl}/payment/internal/jobs`, {
     method: "POST",
     headers: { apikey: stack.secretKey },

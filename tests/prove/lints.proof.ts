@@ -9,9 +9,9 @@ import postgres from "postgres";
 import { afterAll, describe, expect, test } from "vitest";
 import { applyPlatform, migrate } from "../../supabase/local/migrate.ts";
 import { startPostgres } from "../../supabase/local/postgres.ts";
-import { postgresDir } from "../../supabase/local/proof/debian.ts";
-import { hasPlpgsqlCheck, readFunctions } from "../../supabase/local/proof/plpgsql-check.ts";
-import { lintMigrations } from "../../supabase/local/proof/static.ts";
+import { postgresDir } from "../tools/checks/debian.ts";
+import { hasPlpgsqlCheck, readFunctions } from "../tools/checks/plpgsql-check.ts";
+import { lintMigrations } from "../tools/checks/static.ts";
 import { figure, say } from "./proof.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "barid-lints-"));

@@ -13,7 +13,7 @@ import { startOwnStack } from "../support/own-stack.ts";
 import type { Stack } from "../../supabase/local/stack.ts";
 import { figure, of, say, seed } from "./proof.ts";
 
-const guarded = operations.filter(({ endpoint }) => !endpoint.access.open);
+const guarded = operations.filter(({ endpoint }) => !endpoint.access.publicAccess);
 const random = randomFrom(seed);
 const chosen = of({ test: 12, short: 60, full: guarded.length });
 const tried = [...guarded].map((operation) => ({ operation, place: random() }))

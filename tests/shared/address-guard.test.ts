@@ -1,6 +1,11 @@
 /** Where calls to addresses that clients chose may go. */
 import { describe, expect, test } from "vitest";
-import { AddressRefused, AddressUnknown, isPublic, vet } from "../../shared/address-guard.ts";
+import {
+  AddressRefused,
+  AddressUnknown,
+  isPublic,
+  vet,
+} from "../../shared/outbound/address-guard.ts";
 
 const to = (...addresses: string[]) => ({
   allowLocal: false,

@@ -1,7 +1,7 @@
 /** A body is read whole or refused, however its length is told. */
 import { connect } from "node:net";
 import { expect, test } from "vitest";
-import { readBytes } from "../../shared/input.ts";
+import { readBytes } from "../../shared/schemas/input.ts";
 import { stack } from "../support/db.ts";
 import { mint } from "../support/minter.ts";
 import { newTenant } from "../support/people.ts";

@@ -1,7 +1,7 @@
 /** What caches on the way and browsers may do with answers. */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import { csvLine, unguarded } from "../../shared/csv-cells.ts";
+import { csvLine, unguarded } from "../../shared/api/csv/cells.ts";
 import { operations } from "../contract/functions.ts";
 import { type Answer, nobody } from "../support/api.ts";
 import { stack } from "../support/db.ts";

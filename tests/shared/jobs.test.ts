@@ -1,15 +1,15 @@
 /** The runner of background jobs: one at a time in a process, nothing forgotten, requests first. */
 import { beforeAll, expect, test } from "vitest";
-import type { first as First, runJobs as RunJobs } from "../../shared/jobs.ts";
+import type { runJobs as RunJobs, trackRequest as TrackRequest } from "../../shared/db/jobs.ts";
 import { sql, stack } from "../support/db.ts";
 import { newTenant } from "../support/people.ts";
 
 let runJobs: typeof RunJobs;
-let first: typeof First;
+let trackRequest: typeof TrackRequest;
 beforeAll(async () => {
   const { host, pathname } = new URL(stack.dbUrl);
   process.env.BARID_DB_URL = `postgresql://barid_api:barid-local@${host}${pathname}`;
-  ({ runJobs, first } = await import("../../shared/jobs.ts"));
+  ({ runJobs, trackRequest } = await import("../../shared/db/jobs.ts"));
 });
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
@@ -95,7 +95,7 @@ test("while requests are under way jobs wait for them, but not for ever", async 
   const handlers = { "test.gives_way": () => Promise.resolve(void begun.push(Date.now())) };
   await queue("test.gives_way", 3);
   let answered = 0;
-  const request = first(async () => {
+  const request = trackRequest(async () => {
     await pause(120);
     answered = Date.now();
   });
@@ -106,7 +106,7 @@ test("while requests are under way jobs wait for them, but not for ever", async 
   // A request that does not end holds nothing up for good.
   await queue("test.gives_way", 2);
   let end = () => {};
-  const endless = first(() => new Promise<void>((resolve) => (end = resolve)));
+  const endless = trackRequest(() => new Promise<void>((resolve) => (end = resolve)));
   expect(await runJobs(handlers)).toEqual({ done: 2, failed: 0 });
   end();
   await endless;

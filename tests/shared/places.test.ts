@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { openPlaces } from "../../shared/places.ts";
+import { createSemaphore } from "../../shared/db/semaphore.ts";
 
 /** Everybody asks at once; the order in which they are seated, each leaving before the next. */
 async function seated(count: number, callers: string): Promise<string> {
-  const places = openPlaces(count, 1_000, () => new Error("late"));
+  const places = createSemaphore(count, 1_000, () => new Error("late"));
   let order = "";
   await Promise.all([...callers].map(async (whose) => {
-    const leave = await places.take(whose);
+    const leave = await places.acquire(whose);
     order += whose;
     await new Promise((resolve) => setTimeout(resolve, 2));
     leave();
@@ -25,25 +25,25 @@ test("one who floods the queue waits for himself, not the others for him", async
 
 test("a crowd has a quarter of the places as long as others come, and all of them afterwards", async () => {
   let time = 0;
-  const places = openPlaces(8, 10_000, () => new Error("late"), () => time);
+  const places = createSemaphore(8, 10_000, () => new Error("late"), () => time);
   const held: (() => void)[] = [];
   let seats = 0;
   const crowd = Array.from({ length: 40 }, () =>
-    places.take("A").then((leave) => {
+    places.acquire("A").then((leave) => {
       seats++;
       held.push(leave);
     }));
   const settled = () => new Promise((resolve) => setTimeout(resolve));
   await settled();
   expect(seats).toBe(8);
-  const other = places.take("B");
+  const other = places.acquire("B");
   held.shift()!();
   (await other)();
   // They all leave: only two of the crowd sit, and the others' places stay free for whoever comes.
   for (let n = 0; n < 7; n++) held.shift()!();
   await settled();
   expect(held).toHaveLength(2);
-  for (let n = 0; n < 6; n++) (await places.take("B"))();
+  for (let n = 0; n < 6; n++) (await places.acquire("B"))();
   time += 1_001;
   held.shift()!();
   await settled();
@@ -56,15 +56,15 @@ test("a crowd has a quarter of the places as long as others come, and all of the
 });
 
 test("the process's own work has its turn, and is no company that a crowd leaves places for", async () => {
-  const places = openPlaces(8, 10_000, () => new Error("late"));
+  const places = createSemaphore(8, 10_000, () => new Error("late"));
   const held: (() => void)[] = [];
   const crowd = Array.from(
     { length: 40 },
-    () => places.take("A").then((leave) => held.push(leave)),
+    () => places.acquire("A").then((leave) => held.push(leave)),
   );
   const settled = () => new Promise((resolve) => setTimeout(resolve));
   await settled();
-  const own = places.take(undefined);
+  const own = places.acquire(undefined);
   held.shift()!();
   const leave = await own;
   expect(held).toHaveLength(7);
@@ -84,13 +84,13 @@ test("one alone has all the places, in the order he asked", async () => {
 });
 
 test("whoever waits too long is told so, and nobody keeps a place for him", async () => {
-  const places = openPlaces(1, 20, () => new Error("late"));
-  const leave = await places.take("A");
-  await expect(places.take("B")).rejects.toThrow("late");
+  const places = createSemaphore(1, 20, () => new Error("late"));
+  const leave = await places.acquire("A");
+  await expect(places.acquire("B")).rejects.toThrow("late");
   leave();
-  (await places.take("B"))();
-  const again = await places.take("A");
-  const next = places.take("B");
+  (await places.acquire("B"))();
+  const again = await places.acquire("A");
+  const next = places.acquire("B");
   again();
   (await next)();
 });

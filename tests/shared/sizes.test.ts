@@ -1,9 +1,9 @@
 /** What is kept has a size: more is refused by name, before it is written and by the database itself. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { refusalOf } from "../../shared/db.ts";
-import { accept } from "../../shared/input.ts";
-import { textWithin, within } from "../../shared/sizes.ts";
+import { refusalOf } from "../../shared/db/db.ts";
+import { accept } from "../../shared/schemas/input.ts";
+import { textWithin, within } from "../../shared/schemas/sizes.ts";
 import { sql } from "../support/db.ts";
 import { newAddress } from "../support/make.ts";
 import { newService } from "../support/money.ts";

@@ -2,7 +2,7 @@
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { socketsFor } from "../../shared/sockets.ts";
+import { socketsFor } from "../../shared/db/sockets.ts";
 
 const server = createServer((socket) => socket.on("error", () => {}));
 let target: { host: string[]; port: number[] };

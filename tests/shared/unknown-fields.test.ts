@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { ignoredFields } from "../../shared/unknown-fields.ts";
+import { ignoredFields } from "../../shared/schemas/unknown-fields.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
 
 let tenant: Tenant;

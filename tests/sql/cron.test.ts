@@ -2,13 +2,13 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { baseline } from "../../sql/build.ts";
-import { textOf } from "../../supabase/local/proof/files.ts";
+import { textOf } from "../tools/checks/files.ts";
 import { newDatabase, type OwnDatabase } from "../support/database.ts";
 import { sql } from "../support/db.ts";
 
 const [{ hasCron, hasNet }] = await sql`
   select to_regclass('cron.job') is not null as "hasCron", to_regnamespace('net') is not null as "hasNet"`;
-const scheduled = [...textOf("sql/60_cron/10_jobs.sql").matchAll(/cron\.schedule\('(\w+)'/g)]
+const scheduled = [...textOf("sql/cron.sql").matchAll(/cron\.schedule\('(\w+)'/g)]
   .map((match) => match[1]).sort();
 
 let database: OwnDatabase;
@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => database.close());
 
 describe.skipIf(!hasCron)("the schedule", () => {
-  test("has every job of sql/60_cron, run by the owner of the database", async () => {
+  test("has every job of sql/cron.sql, run by the owner of the database", async () => {
     const jobs =
       await sql`select jobname, username from cron.job where jobname like 'barid%' order by jobname`;
     expect(jobs.map(({ jobname }) => jobname)).toEqual(scheduled);
@@ -65,13 +65,13 @@ describe("private.jobs_purge", () => {
   });
 });
 
-describe("private.events_purge", () => {
+describe("integration.events_purge", () => {
   test("deletes what is older than the setting, 180 days without one, whatever its status", async () => {
     const own = database.sql;
     await own`insert into integration.system_events (event_type, source_module, entity_type, entity_id, status, created_at)
       select s || '.' || d, 'purge', 'thing', gen_random_uuid(), s, now() - d * interval '1 day'
       from unnest(array['processed', 'pending', 'failed']) s, unnest(array[20, 179, 181]) d`;
-    const purge = () => own`select private.events_purge()::int as removed`;
+    const purge = () => own`select integration.events_purge()::int as removed`;
     expect(await purge()).toEqual([{ removed: 3 }]);
     const left = async () =>
       (await own`select event_type from integration.system_events
@@ -87,8 +87,8 @@ describe("private.events_purge", () => {
   });
 });
 
-describe.skipIf(!hasNet)("private.kick_jobs", () => {
-  const kick = async () => (await database.sql`select private.kick_jobs() as asked`)[0].asked;
+describe.skipIf(!hasNet)("integration.kick_jobs", () => {
+  const kick = async () => (await database.sql`select integration.kick_jobs() as asked`)[0].asked;
   const requests = () =>
     database.sql`select url, headers ->> 'apikey' as key from net.http_request_queue order by url`;
 

@@ -1,7 +1,7 @@
 /** The catalogue of events against the code: what any function can write stands there, and nothing else does. */
 import type postgres from "postgres";
 import { beforeAll, describe, expect, test } from "vitest";
-import { textOf } from "../../supabase/local/proof/files.ts";
+import { textOf } from "../tools/checks/files.ts";
 import { operations } from "../contract/functions.ts";
 import { schemaOf } from "../contract/slots.ts";
 import { sql } from "../support/db.ts";
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 
 /** These write what others name: the way in for cores, the one for those who publish, and the copy for subscribers. */
-const passOn = ["app.events_add", "integration.event_publish", "private.deliveries_add"];
+const passOn = ["app.events_add", "integration.event_publish", "integration.deliveries_add"];
 
 /** Where an event is written: from the statement to its data. */
 const writes =
@@ -121,7 +121,7 @@ const words: Record<string, () => Promise<string[]> | string[]> = {
           .legal,
     ),
   order: () =>
-    told("private.tell_order", 1, {
+    told("storefront.order_event_emit", 1, {
       "n.status": async () =>
         reached(
           await statesOf("storefront.storefront_orders", "status"),
@@ -134,7 +134,7 @@ const words: Record<string, () => Promise<string[]> | string[]> = {
       ],
     }),
   tenant: () =>
-    told("tenancy.tell", 0, {
+    told("tenancy.tenant_event_emit", 0, {
       "case move_tenant.status when 'active' then 'activated' else move_tenant.status end":
         async () =>
           (await reached(
@@ -144,14 +144,17 @@ const words: Record<string, () => Promise<string[]> | string[]> = {
           )).map((status) => status === "active" ? "activated" : status),
     }),
   market: () =>
-    told("storefront.tell_market", 1, {
+    told("storefront.market_event_emit", 1, {
       "v_decision": () => choices("PUT /storefront/market/:market_id/review", "decision"),
       "market.publish_status": () => statesOf("storefront.markets", "publish_status"),
     }),
   picking_order: () =>
-    told("warehousing.picking_tell", 2, { "to_status": pickings, "v_order.status": pickings }),
-  custom_domain: () => told("private.domain_event_emit", 1),
-  waybill: () => told("warehousing.waybill_event", 1),
+    told("warehousing.picking_event_emit", 2, {
+      "to_status": pickings,
+      "v_order.status": pickings,
+    }),
+  custom_domain: () => told("storefront.domain_event_emit", 1),
+  waybill: () => told("warehousing.waybill_event_emit", 1),
   review: () => choices("PUT /storefront/reviews/:review_id", "decision"),
   assignment: () => choices("PUT /delivery/assignments/:assignmentId", "status"),
   bulk_assignment: () => choices("PUT /delivery/assignments/bulk/:bulkAssignmentId", "status"),

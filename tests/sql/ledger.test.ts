@@ -365,7 +365,7 @@ test("a caller who is not entered by a core books nothing and reads no balance, 
     journal,
     (tx) => posting(tx, [{ account: mine, amount: 5000 }, { account: outside, amount: -5000 }]),
     (tx) => tx`select money.reverse('TEST', 'test', gen_random_uuid(), 'mine')`,
-    (tx) => tx`select money.balances_locked(array[${mine}]::uuid[])`,
+    (tx) => tx`select money.lock_balances(array[${mine}]::uuid[])`,
     // A core itself, called by nobody who was let in.
     (tx) =>
       tx`select delivery.wallet_adjust(${

@@ -6,23 +6,6 @@ import { names, schemas, schemasAndPublic } from "./catalogue.ts";
 /** Kept in public because clients subscribe to it, or because the platform looks for it there. */
 const inPublic = ["custom_access_token_hook(jsonb)", "delivery_realtime_assignments"];
 
-/**
- * Functions that act with their owner's rights outside private and money, each with its own check of the tenant.
- * A new one belongs into private, or on this list with a reason.
- */
-const definersElsewhere = [
-  "app.events_add",
-  "app.job_add",
-  "app.job_withdraw",
-  // The only writers of stock, which even a driver moves by picking a parcel up and nobody else may write.
-  "warehousing.stock_post",
-  "warehousing.stock_reserve",
-  "warehousing.stock_release",
-  "warehousing.stock_exit",
-  "warehousing.stock_receive",
-  "warehousing.default_receiving_bin",
-];
-
 /** What is asked of all books, all stock or a driver's whole month, where planning for the values at hand is the lesser cost. */
 const wholeBooks = [
   "delivery.performance_rows",
@@ -207,24 +190,6 @@ describe("functions", () => {
       where has_function_privilege(r.oid, f.oid, 'execute') and has_schema_privilege(r.oid, f.schema, 'usage')`),
     )
       .toEqual(["supabase_auth_admin custom_access_token_hook(jsonb)"]);
-  });
-
-  test("open to the login role of the functions only the entrances of private", async () => {
-    expect(
-      await names(sql`
-      select f.name from (${ours}) f
-      where has_function_privilege('barid_api', f.oid, 'execute') and f.schema <> 'private'
-        and has_schema_privilege('barid_api', f.schema, 'usage')`),
-    ).toEqual([]);
-  });
-
-  test("borrow their owner's rights in private and money only, or are named in this file", async () => {
-    expect(
-      await names(sql`
-      select f.schema || '.' || f.proname as name from (${ours}) f
-      where f.prosecdef and f.schema not in ('private', 'money')
-        and f.schema || '.' || f.proname <> all (${definersElsewhere})`),
-    ).toEqual([]);
   });
 });
 

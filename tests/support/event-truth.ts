@@ -6,9 +6,7 @@ afterAll(async () => {
   const untrue = await untrueEvents(inject("stack").dbUrl);
   if (untrue.length) {
     throw new Error(
-      `Events are not what sql/80_reference/50_event_types.sql says of them:\n\n${
-        untrue.join("\n\n")
-      }`,
+      `Events are not what sql/base/events/data.sql says of them:\n\n${untrue.join("\n\n")}`,
     );
   }
 });

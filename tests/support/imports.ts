@@ -1,6 +1,6 @@
 /** Follows imports by reading the text, which is also how the deployment finds them. */
 import { dirname, join, normalize } from "node:path";
-import { textOf } from "../../supabase/local/proof/files.ts";
+import { textOf } from "../tools/checks/files.ts";
 
 const patterns = [
   /^\s*(?:import|export)\s[^;"']*?from\s*["']([^"']+)["']/gm,

@@ -1,5 +1,5 @@
 /** One guarded POST under Deno, as the functions make it: `{ url, address }` as JSON on standard input, the end out. */
-import { guardedPost } from "../../shared/guarded-post.ts";
+import { guardedPost } from "../../shared/outbound/guarded-post.ts";
 
 const { url, address } = await new Response(Deno.stdin.readable).json();
 const family = address.includes(":") ? 6 : 4;

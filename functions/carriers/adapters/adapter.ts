@@ -1,5 +1,5 @@
 /** What an external carrier is to Barid. One file with an Adapter, and its line in registry.ts, adds one. */
-import { AppError } from "../../../shared/errors.ts";
+import { AppError } from "../../../shared/errors/errors.ts";
 
 /** Statuses of a delivery that a carrier can report. */
 export type ReportedStatus =

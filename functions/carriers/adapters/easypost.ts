@@ -15,7 +15,7 @@
  */
 import { Buffer } from "node:buffer";
 import { z } from "zod";
-import { callOut, OutboundFailure } from "../../../shared/outbound.ts";
+import { callOut, OutboundFailure } from "../../../shared/outbound/fetch.ts";
 import {
   type Adapter,
   CarrierSilent,

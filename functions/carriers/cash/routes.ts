@@ -1,6 +1,6 @@
-import { can } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { ids } from "../../../shared/schemas.ts";
+import { permission } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
 import { CarrierParams } from "../tenant/schemas.ts";
 import {
   collectionsOf,
@@ -21,7 +21,7 @@ export const carrierCash: AnyEndpoint[] = [
     method: "get",
     path: "/tenant/:carrier_code/collections",
     summary: "List the cash a carrier collected, with what it owes in each currency",
-    access: can("view:tenant", "manage:tenant"),
+    access: permission("view:tenant", "manage:tenant"),
     params: CarrierParams,
     query: collectionsOf.query,
     response: CollectionsResponse,
@@ -35,7 +35,7 @@ export const carrierCash: AnyEndpoint[] = [
     method: "get",
     path: "/tenant/:carrier_code/remittances",
     summary: "List what a carrier paid of the cash it collected",
-    access: can("view:tenant", "manage:tenant"),
+    access: permission("view:tenant", "manage:tenant"),
     params: CarrierParams,
     query: remittancesOf.query,
     response: RemittancesResponse,
@@ -49,7 +49,7 @@ export const carrierCash: AnyEndpoint[] = [
     method: "get",
     path: "/tenant/:carrier_code/remittances/:remittance_id",
     summary: "Read a payment of a carrier with the collections it paid",
-    access: can("view:tenant", "manage:tenant"),
+    access: permission("view:tenant", "manage:tenant"),
     params: OfRemittance,
     response: RemittanceResponse,
     errors: ["remittance_not_found"],
@@ -62,7 +62,7 @@ export const carrierCash: AnyEndpoint[] = [
     path: "/tenant/:carrier_code/remittances",
     person: true,
     summary: "Enter what a carrier paid of the cash it collected; all of it or nothing",
-    access: can("manage:tenant"),
+    access: permission("manage:tenant"),
     params: CarrierParams,
     body: Remit,
     response: RemittedResponse,
@@ -86,7 +86,7 @@ export const carrierCash: AnyEndpoint[] = [
     path: "/tenant/:carrier_code/remittances/:remittance_id/reverse",
     person: true,
     summary: "Take back a payment that was entered wrongly; what it paid is owed again",
-    access: can("manage:tenant"),
+    access: permission("manage:tenant"),
     params: OfRemittance,
     body: Reverse,
     response: RemittedResponse,

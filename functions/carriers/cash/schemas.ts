@@ -1,23 +1,23 @@
 /** The list of what carriers collected, and what they pay of it. */
 import { z } from "zod";
-import type { Database } from "../../../shared/db.ts";
-import { AppError } from "../../../shared/errors.ts";
+import type { Database } from "../../../shared/db/db.ts";
+import { AppError } from "../../../shared/errors/errors.ts";
 import {
   contains,
   days,
   defineList,
   equal,
   id,
+  isSet,
   type List,
   type ListDeclaration,
   type ListPage,
   type ListQuery,
   number,
   oneOf,
-  said,
   sinceDay,
   untilDay,
-} from "../../../shared/list.ts";
+} from "../../../shared/api/list.ts";
 import {
   CarrierCode,
   Currency,
@@ -27,7 +27,7 @@ import {
   Person,
   Text,
   Timestamp,
-} from "../../../shared/schemas.ts";
+} from "../../../shared/schemas/schemas.ts";
 
 const statuses = ["owed", "remitted"] as const;
 
@@ -105,7 +105,7 @@ const declared = {
     sql: (from, { wanted }) => {
       const counted = `(${owed} ${from} and r.status = 'owed' group by r.currency) o)`;
       return wanted === null ? counted : `case when (select app.sees_tenant())
-        then jsonb_build_object('owed', money.carrier_owed_kept(${wanted})) else ${counted} end`;
+        then jsonb_build_object('owed', money.carrier_owed_from_tallies(${wanted})) else ${counted} end`;
     },
   },
 } satisfies ListDeclaration;
@@ -216,7 +216,7 @@ export const remittancesOf = ofCarrier({
   sort: ["remitted_at", "amount"],
   params: {
     currency: { ...equal("currency"), schema: Currency },
-    reversed: said("reversed_at", "set"),
+    reversed: isSet("reversed_at", "set"),
     from_date: sinceDay("remitted_at"),
     to_date: untilDay("remitted_at"),
   },

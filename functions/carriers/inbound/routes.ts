@@ -1,15 +1,15 @@
 import { createHmac } from "node:crypto";
 import { z } from "zod";
-import { open } from "../../../shared/access.ts";
-import { sameText } from "../../../shared/actor.ts";
-import { repeatable } from "../../../shared/db.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { AppError } from "../../../shared/errors.ts";
-import { readBytes } from "../../../shared/input.ts";
-import { log } from "../../../shared/log.ts";
-import { Id } from "../../../shared/schemas.ts";
-import { unseal } from "../../../shared/secrets.ts";
-import { wakeSender } from "../../../shared/wake.ts";
+import { open } from "../../../shared/api/access.ts";
+import { sameText } from "../../../shared/http/actor.ts";
+import { repeatable } from "../../../shared/db/db.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { AppError } from "../../../shared/errors/errors.ts";
+import { readBytes } from "../../../shared/schemas/input.ts";
+import { log } from "../../../shared/runtime/log.ts";
+import { Id } from "../../../shared/schemas/schemas.ts";
+import { unseal } from "../../../shared/outbound/secrets.ts";
+import { triggerWebhookDispatch } from "../../../shared/outbound/webhook-dispatch.ts";
 import type { Adapter, Report } from "../adapters/adapter.ts";
 import { adapterOf } from "../adapters/registry.ts";
 import { webhookPurpose } from "../tenant/purposes.ts";
@@ -42,10 +42,10 @@ export const carrierWebhooks: AnyEndpoint[] = [
         ? adapter.statusMap[carrier_status]
         : null;
       const taken = await repeatable<{ outcome: string; duplicate: boolean }>(
-        "select private.carrier_report($1::text, $2::text::uuid, $3::text::jsonb) as answer",
+        "select integration.carrier_report($1::text, $2::text::uuid, $3::text::jsonb) as answer",
         [carrier_code, tenant_id, JSON.stringify({ ...report, status })],
       );
-      if (taken.outcome === "applied") waitUntil(wakeSender());
+      if (taken.outcome === "applied") waitUntil(triggerWebhookDispatch());
       else log("info", "carrier_report_ignored", { carrier_code, tenant_id, ...taken });
       return { ...taken };
     },
@@ -59,7 +59,7 @@ async function isGenuine(
   bytes: Uint8Array,
 ): Promise<boolean> {
   const sealed = await repeatable<string | null>(
-    "select to_jsonb(private.carrier_secret($1::text, $2::text::uuid)) as answer",
+    "select to_jsonb(integration.carrier_secret($1::text, $2::text::uuid)) as answer",
     [adapter.code, tenantId],
   );
   const secret = sealed === null ? undefined : await unseal(sealed, webhookPurpose(adapter.code));

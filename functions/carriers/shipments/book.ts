@@ -1,8 +1,8 @@
 /** Booking and cancelling: two transactions of ours around a call to the carrier. */
-import type { Database } from "../../../shared/db.ts";
-import { AppError } from "../../../shared/errors.ts";
-import { describeError, log } from "../../../shared/log.ts";
-import { unseal } from "../../../shared/secrets.ts";
+import type { Database } from "../../../shared/db/db.ts";
+import { AppError } from "../../../shared/errors/errors.ts";
+import { describeError, log } from "../../../shared/runtime/log.ts";
+import { unseal } from "../../../shared/outbound/secrets.ts";
 import type { Adapter, Credentials, Parcel } from "../adapters/adapter.ts";
 import { adapterOf, collectsCash } from "../adapters/registry.ts";
 import { credentialsPurpose } from "../tenant/purposes.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { can } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { CarrierCode, ids } from "../../../shared/schemas.ts";
+import { permission } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { CarrierCode, ids } from "../../../shared/schemas/schemas.ts";
 import { ShipmentResponse } from "../tenant/schemas.ts";
 import { book, cancel } from "./book.ts";
 
@@ -19,7 +19,7 @@ export const shipments: AnyEndpoint[] = [
     method: "post",
     path: "/shipments/:delivery_id",
     summary: "Book a pending external delivery with a carrier; a booked one is answered as it is",
-    access: can("manage:operations:tenant"),
+    access: permission("manage:operations:tenant"),
     params: ids("delivery_id"),
     body: z.object({ carrier_code: CarrierCode }),
     response: ShipmentResponse,
@@ -42,7 +42,7 @@ export const shipments: AnyEndpoint[] = [
     method: "post",
     path: "/shipments/:delivery_id/cancel",
     summary: "Call a booking off, as long as the carrier has not set out",
-    access: can("manage:operations:tenant"),
+    access: permission("manage:operations:tenant"),
     params: ids("delivery_id"),
     response: ShipmentResponse,
     errors: [...failures, "shipment_not_found"],

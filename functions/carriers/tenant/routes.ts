@@ -1,10 +1,10 @@
 import type { z } from "zod";
-import { can } from "../../../shared/access.ts";
-import type { Database } from "../../../shared/db.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { supabaseUrl } from "../../../shared/env.ts";
-import { AppError } from "../../../shared/errors.ts";
-import { newSecret, printOf, seal, unseal } from "../../../shared/secrets.ts";
+import { permission } from "../../../shared/api/access.ts";
+import type { Database } from "../../../shared/db/db.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { supabaseUrl } from "../../../shared/runtime/env.ts";
+import { AppError } from "../../../shared/errors/errors.ts";
+import { newSecret, printOf, seal, unseal } from "../../../shared/outbound/secrets.ts";
 import { collectsCash, missingCredentials } from "../adapters/registry.ts";
 import type { Credentials } from "../adapters/adapter.ts";
 import { CarrierParams, CarrierResponse, CarriersResponse, Configure } from "./schemas.ts";
@@ -25,7 +25,7 @@ export const tenantCarriers: AnyEndpoint[] = [
     method: "get",
     path: "/tenant",
     summary: "List the carriers with the tenant's configuration of each",
-    access: can("view:tenant", "manage:tenant"),
+    access: permission("view:tenant", "manage:tenant"),
     response: CarriersResponse,
     async run({ db }) {
       const { carriers } = await db.call<{ carriers: Stored[] }>("integration.carriers_get");
@@ -37,7 +37,7 @@ export const tenantCarriers: AnyEndpoint[] = [
     path: "/tenant/:carrier_code",
     summary:
       "Configure a carrier; enabling one that reports by webhook tells its address and secret",
-    access: can("manage:tenant"),
+    access: permission("manage:tenant"),
     params: CarrierParams,
     body: Configure,
     response: CarrierResponse,
@@ -66,7 +66,7 @@ export const tenantCarriers: AnyEndpoint[] = [
     method: "post",
     path: "/tenant/:carrier_code/rotate-secret",
     summary: "Make another webhook secret of a carrier; the old one holds no more",
-    access: can("manage:tenant"),
+    access: permission("manage:tenant"),
     params: CarrierParams,
     response: CarrierResponse,
     confidential: true,

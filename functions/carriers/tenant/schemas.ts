@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { CarrierCode, Id, Money, Timestamp } from "../../../shared/schemas.ts";
+import { CarrierCode, Id, Money, Timestamp } from "../../../shared/schemas/schemas.ts";
 
 const Secret = z.string().max(1_000);
 

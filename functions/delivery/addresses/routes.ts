@@ -1,8 +1,8 @@
-import { can, either, role } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
-import { importEndpoint } from "../../../shared/import.ts";
-import { pagination } from "../../../shared/list.ts";
-import { ids } from "../../../shared/schemas.ts";
+import { anyOf, permission, role } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
+import { importEndpoint } from "../../../shared/api/csv/import.ts";
+import { pagination } from "../../../shared/api/list.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
 import {
   addressBook,
   AddressesResponse,
@@ -20,7 +20,7 @@ export const addresses: AnyEndpoint[] = [
     method: "post",
     path: "/addresses",
     summary: "Add an address; its zone follows from the coordinates",
-    access: either(can("manage:operations:tenant"), owners),
+    access: anyOf(permission("manage:operations:tenant"), owners),
     body: CreateAddress,
     response: AddressResponse,
     status: 201,
@@ -30,7 +30,7 @@ export const addresses: AnyEndpoint[] = [
   importEndpoint({
     path: "/addresses/import",
     summary: "Add the addresses of a CSV file",
-    access: either(can("manage:operations:tenant"), owners),
+    access: anyOf(permission("manage:operations:tenant"), owners),
     line: CreateAddress,
     linesMax: 5_000,
     core: "delivery.address_import",
@@ -40,7 +40,7 @@ export const addresses: AnyEndpoint[] = [
     method: "get",
     path: "/addresses",
     summary: "List addresses",
-    access: either(can("view:tenant"), owners),
+    access: anyOf(permission("view:tenant"), owners),
     query: addressBook.query,
     response: AddressesResponse,
     async run({ db, query }) {
@@ -51,9 +51,9 @@ export const addresses: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/addresses/:address_id",
-    version: row("delivery.addresses", "address_id"),
+    version: versionedBy("delivery.addresses", "address_id"),
     summary: "Read an address",
-    access: either(can("view:tenant"), owners),
+    access: anyOf(permission("view:tenant"), owners),
     params: ids("address_id"),
     response: AddressResponse,
     errors: ["address_not_found"],
@@ -64,9 +64,9 @@ export const addresses: AnyEndpoint[] = [
   endpoint({
     method: "patch",
     path: "/addresses/:address_id",
-    version: row("delivery.addresses", "address_id"),
+    version: versionedBy("delivery.addresses", "address_id"),
     summary: "Change an address",
-    access: either(can("manage:operations:tenant"), owners),
+    access: anyOf(permission("manage:operations:tenant"), owners),
     params: ids("address_id"),
     body: UpdateAddress,
     response: AddressResponse,

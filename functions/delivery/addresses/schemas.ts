@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { defineList, equal, id } from "../../../shared/list.ts";
-import { Address, AddressFields, needBoth } from "../../../shared/address.ts";
-import { Id, Pagination } from "../../../shared/schemas.ts";
+import { defineList, equal, id } from "../../../shared/api/list.ts";
+import { Address, AddressFields, needBoth } from "../../../shared/schemas/address.ts";
+import { Id, Pagination } from "../../../shared/schemas/schemas.ts";
 
 const Fields = AddressFields.extend({
   /** Wins over the zone of the coordinates. */

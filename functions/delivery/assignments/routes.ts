@@ -1,8 +1,8 @@
-import { can, either, role } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint, status } from "../../../shared/endpoint.ts";
-import type { ErrorCode } from "../../../shared/errors.ts";
+import { anyOf, permission, role } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint, status } from "../../../shared/api/endpoint.ts";
+import type { ErrorCode } from "../../../shared/errors/errors.ts";
 import { translate } from "../../../shared/i18n/index.ts";
-import { ids } from "../../../shared/schemas.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
 import {
   AnswerAssignment,
   AssignmentAnswered,
@@ -20,7 +20,7 @@ import {
   Unassigned,
 } from "./schemas.ts";
 
-const staff = can("manage:operations:tenant");
+const staff = permission("manage:operations:tenant");
 
 /** What keeps deliveries from being given to a driver, whoever asks and however many there are. */
 const obstacles: readonly ErrorCode[] = [
@@ -51,7 +51,7 @@ export const assignments: AnyEndpoint[] = [
     method: "get",
     path: "/assignments",
     summary: "List assignments; a driver finds his own",
-    access: either(staff, role("driver")),
+    access: anyOf(staff, role("driver")),
     query: assignmentList.query,
     response: AssignmentsResponse,
     errors: ["invalid_column_filters"],

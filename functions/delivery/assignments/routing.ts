@@ -1,8 +1,12 @@
 /** How long a way is: asked of a routing service where one is set, otherwise as the crow flies. */
-import { system } from "../../../shared/db.ts";
-import type { Job } from "../../../shared/jobs.ts";
-import { log } from "../../../shared/log.ts";
-import { type Measure, measureByRoad, type Point } from "../../../shared/ways/routing-service.ts";
+import { system } from "../../../shared/db/db.ts";
+import type { Job } from "../../../shared/db/jobs.ts";
+import { log } from "../../../shared/runtime/log.ts";
+import {
+  type Measure,
+  measureByRoad,
+  type Point,
+} from "../../../shared/routing/routing-service.ts";
 
 export interface Way {
   id: string;
@@ -49,12 +53,12 @@ export async function measureWays(
 /** The job behind every assignment: measures its way and keeps what it found. */
 export async function measureRoutes({ tenant_id, payload }: Job): Promise<void> {
   const ways = await system<Way[]>(
-    "select private.routes_wanted($1::text::uuid, $2::text) as answer",
+    "select delivery.routes_to_measure($1::text::uuid, $2::text) as answer",
     [tenant_id, JSON.stringify(payload.assignment_ids)],
   );
   if (ways.length === 0) return;
   await system(
-    "select private.routes_store($1::text::uuid, $2::text) as answer",
+    "select delivery.routes_store($1::text::uuid, $2::text) as answer",
     [tenant_id, JSON.stringify(await measureWays(ways))],
   );
 }

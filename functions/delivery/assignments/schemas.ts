@@ -7,7 +7,7 @@ import {
   type ListQuery,
   oneOf,
   period,
-} from "../../../shared/list.ts";
+} from "../../../shared/api/list.ts";
 import {
   Id,
   Instant,
@@ -16,8 +16,8 @@ import {
   LongText,
   PersonRef,
   Timestamp,
-} from "../../../shared/schemas.ts";
-import { carriedFields } from "../../../shared/carried-delivery.ts";
+} from "../../../shared/schemas/schemas.ts";
+import { carriedFields } from "../../../shared/schemas/carried-delivery.ts";
 import { askedOfOffice, DriverAsked } from "../driver-asked.ts";
 
 export const assignmentStatuses = [
@@ -159,7 +159,7 @@ const ofDelivery = (
 /** For those who see everybody's: whatever a driver asks for, be it no id, they get their own. */
 const driver: Filter = {
   schema: DriverAsked,
-  condition: (value) => `r.driver_id = (select delivery.driver_listed(${value} #>> '{}'))`,
+  condition: (value) => `r.driver_id = (select delivery.driver_filter(${value} #>> '{}'))`,
 };
 
 const declared = defineList({
@@ -209,7 +209,7 @@ const declared = defineList({
   summary: { sql: () => stats },
 });
 
-const assignments = askedOfOffice(declared, "delivery.driver_said");
+const assignments = askedOfOffice(declared, "delivery.require_driver_id");
 
 /** Counters of the tenant, or of the driver's own rows; filters do not narrow them. Recently: within a day. */
 const stats = `(

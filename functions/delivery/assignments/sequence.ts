@@ -1,6 +1,6 @@
-import { can, either, role } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { ids } from "../../../shared/schemas.ts";
+import { anyOf, permission, role } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
 import {
   SequenceResponse,
   SequenceSet,
@@ -11,7 +11,7 @@ import {
 import { type DriverList, suggest } from "./suggest.ts";
 
 /** Those who send drivers, and the driver himself; that it is his own list the core sees to. */
-const planners = either(can("manage:operations:tenant"), role("driver"));
+const planners = anyOf(permission("manage:operations:tenant"), role("driver"));
 
 /** The order of a driver's list. The two documented calls keep their keys to themselves. */
 export const sequence: AnyEndpoint[] = [
@@ -23,7 +23,7 @@ export const sequence: AnyEndpoint[] = [
     params: ids("driverId"),
     body: SetSequence,
     response: SequenceSet,
-    keyless: true,
+    omitErrorCode: true,
     errors: ["driver_not_found", "invalid_sequence"],
     run: ({ db, params, body }) =>
       db.call("delivery.sequence_write", { ...body, driver_id: params.driverId }),
@@ -35,7 +35,7 @@ export const sequence: AnyEndpoint[] = [
     access: planners,
     params: ids("driverId"),
     response: SequenceResponse,
-    keyless: true,
+    omitErrorCode: true,
     errors: ["driver_not_found"],
     run: ({ db, params }) => db.call("delivery.sequence_read", { driver_id: params.driverId }),
   }),

@@ -1,19 +1,19 @@
-import { can } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { pagination } from "../../../shared/list.ts";
-import { ids } from "../../../shared/schemas.ts";
-import { staffOrInstitution } from "../people.ts";
+import { permission } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { pagination } from "../../../shared/api/list.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
+import { staffOrInstitution } from "../access.ts";
 import { BatchCreated, BatchesResponse, batchList, BatchResponse, CreateBatch } from "./schemas.ts";
 
 const feature = "transfer_manifest";
 
-/** Barcodes printed before there is a parcel; `shared/barcode.ts` says how they are made. */
+/** Barcodes printed before there is a parcel; `shared/schemas/barcode.ts` says how they are made. */
 export const barcodeBatches: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/transfer-manifest-barcode-batches",
     summary: "Make a batch of new barcodes",
-    access: can("manage:operations:tenant"),
+    access: permission("manage:operations:tenant"),
     feature,
     body: CreateBatch,
     response: BatchCreated,

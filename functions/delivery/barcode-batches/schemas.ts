@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { barcodePattern } from "../../../shared/barcode.ts";
-import { defineList, id } from "../../../shared/list.ts";
-import { Id, Pagination, Timestamp } from "../../../shared/schemas.ts";
+import { barcodePattern } from "../../../shared/schemas/barcode.ts";
+import { defineList, id } from "../../../shared/api/list.ts";
+import { Id, Pagination, Timestamp } from "../../../shared/schemas/schemas.ts";
 
 const Indicator = z.string().regex(/^[A-Z]{2}$/);
 const Barcode = z.string().regex(barcodePattern);

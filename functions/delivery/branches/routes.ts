@@ -1,10 +1,10 @@
-import { can } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
-import type { ErrorCode } from "../../../shared/errors.ts";
-import { importEndpoint } from "../../../shared/import.ts";
-import { pagination } from "../../../shared/list.ts";
-import { ids } from "../../../shared/schemas.ts";
-import { staffOrInstitution, staffOrManifestPeople } from "../people.ts";
+import { permission } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
+import type { ErrorCode } from "../../../shared/errors/errors.ts";
+import { importEndpoint } from "../../../shared/api/csv/import.ts";
+import { pagination } from "../../../shared/api/list.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
+import { staffOrInstitution, staffOrManifestPeople } from "../access.ts";
 import {
   BranchCreated,
   BranchDeactivated,
@@ -39,7 +39,7 @@ export const branches: AnyEndpoint[] = [
     method: "post",
     path: "/institutions/:institution_user_id/branches",
     summary: "Add a branch to an institution",
-    access: can("manage:operations:tenant"),
+    access: permission("manage:operations:tenant"),
     feature,
     params: ids("institution_user_id"),
     body: CreateBranch,
@@ -53,7 +53,7 @@ export const branches: AnyEndpoint[] = [
   importEndpoint({
     path: "/institutions/:institution_user_id/branches/import",
     summary: "Add the branches of a CSV file to an institution",
-    access: can("manage:operations:tenant"),
+    access: permission("manage:operations:tenant"),
     feature,
     params: ids("institution_user_id"),
     line: CreateBranch,
@@ -113,7 +113,7 @@ export const branches: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/institutions/:institution_user_id/branches/:branch_id",
-    version: row("delivery.institution_branches", "branch_id"),
+    version: versionedBy("delivery.institution_branches", "branch_id"),
     summary: "Read a branch",
     access: staffOrManifestPeople,
     feature,
@@ -125,9 +125,9 @@ export const branches: AnyEndpoint[] = [
   endpoint({
     method: "patch",
     path: "/institutions/:institution_user_id/branches/:branch_id",
-    version: row("delivery.institution_branches", "branch_id"),
+    version: versionedBy("delivery.institution_branches", "branch_id"),
     summary: "Change a branch, or take it out of use and back into it",
-    access: can("manage:operations:tenant"),
+    access: permission("manage:operations:tenant"),
     feature,
     params: branchIds,
     body: UpdateBranch,
@@ -146,7 +146,7 @@ export const branches: AnyEndpoint[] = [
     method: "post",
     path: "/institutions/:institution_user_id/branches/:branch_id/deactivate",
     summary: "Take a branch out of use",
-    access: can("manage:operations:tenant"),
+    access: permission("manage:operations:tenant"),
     feature,
     params: branchIds,
     response: BranchDeactivated,

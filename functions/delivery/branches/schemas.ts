@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineList, flag, id } from "../../../shared/list.ts";
+import { defineList, flag, id } from "../../../shared/api/list.ts";
 import {
   Flag,
   Id,
@@ -10,9 +10,9 @@ import {
   Phone,
   Text,
   Timestamp,
-} from "../../../shared/schemas.ts";
-import { Address } from "../../../shared/address.ts";
-import { contactBytesMax, metadataBytesMax, within } from "../../../shared/sizes.ts";
+} from "../../../shared/schemas/schemas.ts";
+import { Address } from "../../../shared/schemas/address.ts";
+import { contactBytesMax, metadataBytesMax, within } from "../../../shared/schemas/sizes.ts";
 import { Code } from "../processing-points/schemas.ts";
 
 /** A phone that is empty or null is one that was not given. */

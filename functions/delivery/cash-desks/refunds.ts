@@ -1,6 +1,6 @@
 /** Delivery fees that are due back in cash: to payers without a wallet, paid at a desk against a receipt. */
 import { z } from "zod";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import {
   defineList,
   equal,
@@ -10,7 +10,7 @@ import {
   pagination,
   sinceDay,
   untilDay,
-} from "../../../shared/list.ts";
+} from "../../../shared/api/list.ts";
 import {
   Currency,
   Id,
@@ -19,8 +19,8 @@ import {
   Pagination,
   Text,
   Timestamp,
-} from "../../../shared/schemas.ts";
-import { office, officeReaders } from "../cod/people.ts";
+} from "../../../shared/schemas/schemas.ts";
+import { office, officeReaders } from "../cod/access.ts";
 import { TransferResponse } from "./schemas.ts";
 
 const Status = z.enum(["open", "paid"]);

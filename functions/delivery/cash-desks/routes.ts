@@ -1,8 +1,8 @@
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { type List, type ListQuery, pagination } from "../../../shared/list.ts";
-import { ids } from "../../../shared/schemas.ts";
-import type { Database } from "../../../shared/db.ts";
-import { office, officeReaders } from "../cod/people.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { type List, type ListQuery, pagination } from "../../../shared/api/list.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
+import type { Database } from "../../../shared/db/db.ts";
+import { office, officeReaders } from "../cod/access.ts";
 import {
   desks,
   DesksResponse,

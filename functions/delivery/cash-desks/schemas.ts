@@ -1,6 +1,6 @@
 /** Who of the office holds cash, and what left the desks. */
 import { z } from "zod";
-import { AppError } from "../../../shared/errors.ts";
+import { AppError } from "../../../shared/errors/errors.ts";
 import {
   contains,
   days,
@@ -11,7 +11,7 @@ import {
   oneOf,
   sinceDay,
   untilDay,
-} from "../../../shared/list.ts";
+} from "../../../shared/api/list.ts";
 import {
   Currency,
   Id,
@@ -21,7 +21,7 @@ import {
   Person,
   Text,
   Timestamp,
-} from "../../../shared/schemas.ts";
+} from "../../../shared/schemas/schemas.ts";
 
 const OwnerType = z.enum(["staff", "driver", "tenant"]);
 const Kind = z.enum(["bank_deposit", "handover", "refund"]);

@@ -1,8 +1,8 @@
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { defineList, id, oneOf, pagination, since, until } from "../../../shared/list.ts";
-import { ids, Pagination } from "../../../shared/schemas.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { defineList, id, oneOf, pagination, since, until } from "../../../shared/api/list.ts";
+import { ids, Pagination } from "../../../shared/schemas/schemas.ts";
 import { z } from "zod";
-import { cashPeople, cashReaders, office } from "./people.ts";
+import { cashPeople, cashReaders, office } from "./access.ts";
 import {
   CancelHandover,
   CountHandover,

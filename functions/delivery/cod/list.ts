@@ -7,40 +7,40 @@ import {
   defineList,
   exactly,
   type Filter,
+  forField,
   foundBy,
   id,
   number,
-  of,
   oneOf,
   since,
   sinceDay,
   until,
   untilDay,
-} from "../../../shared/list.ts";
+} from "../../../shared/api/list.ts";
 import { askedOfOffice, DriverAsked } from "../driver-asked.ts";
 import { statuses } from "./schemas.ts";
 
 const range = (field: string): Record<string, Filter> => ({
-  [`${field}_min`]: of(field, atLeast(field)),
-  [`${field}_max`]: of(field, atMost(field)),
+  [`${field}_min`]: forField(field, atLeast(field)),
+  [`${field}_max`]: forField(field, atMost(field)),
 });
 
 const between = (field: string): Record<string, Filter> => ({
-  [`${field}_from`]: of(field, since(field)),
-  [`${field}_to`]: of(field, until(field)),
+  [`${field}_from`]: forField(field, since(field)),
+  [`${field}_to`]: forField(field, until(field)),
 });
 
 /** Whatever a driver asks for, be it no id, they get their own. */
 const driver: Filter = {
   schema: DriverAsked,
-  condition: (value) => `r.driver_id = (select money.cod_driver_shown(${value} #>> '{}'))`,
+  condition: (value) => `r.driver_id = (select money.cod_driver_to_json(${value} #>> '{}'))`,
 };
 
 /** A parcel by its own number or that of one of its legs. */
 const ofCode: Filter = {
   ...exactly("delivery_code"),
   condition: (value, once) =>
-    `r.id in (select s.id from ${once(`private.cod_of_code(${value} #>> '{}')`)} s)`,
+    `r.id in (select s.id from ${once(`money.cod_of_code(${value} #>> '{}')`)} s)`,
 };
 const code = number("delivery_code");
 const codes: Filter = {
@@ -72,7 +72,7 @@ const declared = defineList({
     "driver_name",
   ],
   params: {
-    search: foundBy("private.cod_found"),
+    search: foundBy("money.cod_found"),
     status: oneOf("status", statuses),
     driver_id: driver,
     delivery_id: ofDelivery,
@@ -80,10 +80,10 @@ const declared = defineList({
     ...range("amount"),
     ...range("cod_amount"),
     ...range("delivery_fee_amount"),
-    collected_at_from: of("collected_at", sinceDay("collected_at")),
-    from_date: of("collected_at", sinceDay("collected_at")),
-    collected_at_to: of("collected_at", untilDay("collected_at")),
-    to_date: of("collected_at", untilDay("collected_at")),
+    collected_at_from: forField("collected_at", sinceDay("collected_at")),
+    from_date: forField("collected_at", sinceDay("collected_at")),
+    collected_at_to: forField("collected_at", untilDay("collected_at")),
+    to_date: forField("collected_at", untilDay("collected_at")),
     ...between("remitted_at"),
     ...between("settled_at"),
   },
@@ -118,12 +118,12 @@ const declared = defineList({
         'total_cod_collections', count(*)) from ${rows})`;
       return wanted === null
         ? counted
-        : `case when (select app.sees_tenant()) then money.cod_sums_kept(${wanted}) else ${counted} end`;
+        : `case when (select app.sees_tenant()) then money.cod_sums_from_tallies(${wanted}) else ${counted} end`;
     },
   },
 });
 
-export const collections = askedOfOffice(declared, "money.cod_driver_said");
+export const collections = askedOfOffice(declared, "money.require_cod_driver_id");
 
 /** A row without the columns that only filter and sort. */
 export function shown(row: Record<string, unknown>): Record<string, unknown> {

@@ -1,9 +1,9 @@
 /** Prints a settlement's receipt: begun in the database, drawn here, kept in the storage. */
-import { system } from "../../../shared/db.ts";
-import { supabaseUrl } from "../../../shared/env.ts";
-import type { Job } from "../../../shared/jobs.ts";
-import { describeError, log } from "../../../shared/log.ts";
-import { putFile } from "../../../shared/storage.ts";
+import { system } from "../../../shared/db/db.ts";
+import { supabaseUrl } from "../../../shared/runtime/env.ts";
+import type { Job } from "../../../shared/db/jobs.ts";
+import { describeError, log } from "../../../shared/runtime/log.ts";
+import { putFile } from "../../../shared/outbound/storage.ts";
 import type { ReceiptLanguage } from "./receipt-captions.ts";
 import { type ReceiptOrder, renderReceipt } from "./receipt-page.ts";
 import { receiptBucket } from "./receipts.ts";
@@ -48,7 +48,7 @@ interface Begun {
 export async function printReceipt(job: Job): Promise<void> {
   const payment = String(job.payload.settlement_payment_id);
   const begun = await system<Begun | null>(
-    "select private.receipt_begin($1::text::uuid) as answer",
+    "select money.receipt_begin($1::text::uuid) as answer",
     [
       payment,
     ],
@@ -68,7 +68,7 @@ export async function printReceipt(job: Job): Promise<void> {
 
 const finish = (payment: string, edition: number, path: string | null, reason: string | null) =>
   system(
-    "select private.receipt_finish($1::text::uuid, $2::text::integer, $3::text, $4::text) as answer",
+    "select money.receipt_finish($1::text::uuid, $2::text::integer, $3::text, $4::text) as answer",
     [payment, String(edition), path, reason],
   );
 

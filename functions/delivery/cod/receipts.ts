@@ -1,8 +1,8 @@
-import { type AnyEndpoint, endpoint, messageKey, status } from "../../../shared/endpoint.ts";
-import { AppError } from "../../../shared/errors.ts";
-import { ids } from "../../../shared/schemas.ts";
-import { signReads } from "../../../shared/storage.ts";
-import { cashPeople, cashReaders } from "./people.ts";
+import { type AnyEndpoint, endpoint, messageKey, status } from "../../../shared/api/endpoint.ts";
+import { AppError } from "../../../shared/errors/errors.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
+import { signReads } from "../../../shared/outbound/storage.ts";
+import { cashPeople, cashReaders } from "./access.ts";
 import { PrintReceipt, ReceiptResponse, VerifyQuery, VerifyResponse } from "./schemas.ts";
 
 export const receiptBucket = "settlement-receipts";
@@ -69,7 +69,7 @@ export const codReceipts: AnyEndpoint[] = [
     confidential: true,
     otherStatus: 202,
     errors: ["cod_collection_not_found", "cod_collection_not_settled", "settlement_not_found"],
-    run: async ({ db, params }) => await answer(await db.call("money.receipt_first", params)),
+    run: async ({ db, params }) => await answer(await db.call("money.receipt_backfill", params)),
   }),
   endpoint({
     method: "get",

@@ -1,8 +1,8 @@
-import { csvEndpoint, csvFile } from "../../../shared/csv.ts";
-import { csvLine } from "../../../shared/csv-cells.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { csvEndpoint, csvFile } from "../../../shared/api/csv/export.ts";
+import { csvLine } from "../../../shared/api/csv/cells.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { collections, shown } from "./list.ts";
-import { cashPeople, cashReaders, officeReaders } from "./people.ts";
+import { cashPeople, cashReaders, officeReaders } from "./access.ts";
 import {
   CollectionsResponse,
   ReconciliationQuery,
@@ -64,7 +64,7 @@ export const cod: AnyEndpoint[] = [
     body: Settle,
     response: RemitResponse,
     errors: [...settling, "cash_handover_required"],
-    conflict: "settlement_idempotency_conflict",
+    idempotencyConflictCode: "settlement_idempotency_conflict",
     run: async ({ db, body }) => ({ data: await db.call("money.cod_remit", body) }),
   }),
   endpoint({
@@ -76,7 +76,7 @@ export const cod: AnyEndpoint[] = [
     body: Settle,
     response: SettleResponse,
     errors: [...settling, "insufficient_wallet_balance"],
-    conflict: "settlement_idempotency_conflict",
+    idempotencyConflictCode: "settlement_idempotency_conflict",
     run: async ({ db, body }) => ({ data: await db.call("money.cod_pay", body) }),
   }),
   endpoint({

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AppError } from "../../../shared/errors.ts";
+import { AppError } from "../../../shared/errors/errors.ts";
 import {
   DayOrInstant,
   Id,
@@ -7,7 +7,7 @@ import {
   Money,
   PersonRef,
   Timestamp,
-} from "../../../shared/schemas.ts";
+} from "../../../shared/schemas/schemas.ts";
 import { DriverAsked } from "../driver-asked.ts";
 
 const Allocations = z.object({ cod: z.number(), delivery_fee: z.number() });

@@ -1,20 +1,28 @@
 import { z } from "zod";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import {
   contains,
   days,
   defineList,
   equal,
   id,
+  isSet,
   number,
   oneOf,
   pagination,
-  said,
   sinceDay,
   untilDay,
-} from "../../../shared/list.ts";
-import { Currency, Id, ids, Pagination, Person, Text, Timestamp } from "../../../shared/schemas.ts";
-import { cashReaders, office } from "./people.ts";
+} from "../../../shared/api/list.ts";
+import {
+  Currency,
+  Id,
+  ids,
+  Pagination,
+  Person,
+  Text,
+  Timestamp,
+} from "../../../shared/schemas/schemas.ts";
+import { cashReaders, office } from "./access.ts";
 import { Method, ReceiptStatus, Settled, Shortage } from "./schemas.ts";
 
 const Settlement = z.strictObject({
@@ -78,7 +86,7 @@ const settlements = defineList({
     receiver_id: id("receiver_id"),
     method: oneOf("method", Method.options as [string, ...string[]]),
     currency: { ...equal("currency"), schema: Currency },
-    reversed: said("reversed_at", "set"),
+    reversed: isSet("reversed_at", "set"),
     date_from: sinceDay("settled_at"),
     date_to: untilDay("settled_at"),
   },

@@ -11,14 +11,14 @@ import {
   period,
   since,
   until,
-} from "../../../shared/list.ts";
-import { Id } from "../../../shared/schemas.ts";
+} from "../../../shared/api/list.ts";
+import { Id } from "../../../shared/schemas/schemas.ts";
 import { deliveryFlows, deliveryStatuses } from "../statuses.ts";
 
 const words = (list: readonly string[]) => list as unknown as [string, ...string[]];
 
 /** A part of number, barcode, reference, recipient's name or phone. */
-const search = foundBy("private.deliveries_matching");
+const search = foundBy("delivery.deliveries_matching");
 
 /** What a driver carries or carried; an assignment that he rejected is none. */
 const driver: Filter = {

@@ -1,9 +1,9 @@
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { ids } from "../../../shared/schemas.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
 import { ProofUpload, ProofUploadResponse } from "../manifests/schemas.ts";
 import { extensionOf } from "../manifests/schemas.ts";
-import { signUpload } from "../../../shared/storage.ts";
-import { itsDriver } from "../people.ts";
+import { signUpload } from "../../../shared/outbound/storage.ts";
+import { officeOrDriver } from "../access.ts";
 import {
   CashMoveResponse,
   Complete,
@@ -17,7 +17,12 @@ import {
 } from "./schemas.ts";
 
 const params = ids("delivery_id");
-const step = { method: "post", access: itsDriver, params, response: DeliveryResponse } as const;
+const step = {
+  method: "post",
+  access: officeOrDriver,
+  params,
+  response: DeliveryResponse,
+} as const;
 
 /** The steps of the driver who has a delivery, or of operations on his behalf; each is one legal move. */
 export const deliveryMoves: AnyEndpoint[] = [
@@ -126,7 +131,7 @@ export const deliveryMoves: AnyEndpoint[] = [
   }),
   endpoint({
     method: "post",
-    access: itsDriver,
+    access: officeOrDriver,
     params,
     path: "/deliveries/:delivery_id/proof-uploads",
     summary: "Get an address to upload one proof to; name its path in the move it proves",

@@ -1,12 +1,12 @@
-import { can } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
-import { AppError, type ErrorCode } from "../../../shared/errors.ts";
+import { permission } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
+import { AppError, type ErrorCode } from "../../../shared/errors/errors.ts";
 import { translate } from "../../../shared/i18n/index.ts";
-import { importEndpoint } from "../../../shared/import.ts";
-import { ids } from "../../../shared/schemas.ts";
+import { importEndpoint } from "../../../shared/api/csv/import.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
 import { withLinks } from "../manifests/proofs.ts";
-import { orderers, staffOrDeliveryPeople } from "../people.ts";
-import { measureFirst } from "../../../shared/ways/measured.ts";
+import { canOrder, staffOrDeliveryPeople } from "../access.ts";
+import { measureFirst } from "../../../shared/routing/measured.ts";
 import { deliveriesList } from "./list.ts";
 import {
   Cancel,
@@ -22,7 +22,7 @@ import {
 } from "./schemas.ts";
 
 const params = ids("delivery_id");
-const operations = can("manage:operations:tenant");
+const operations = permission("manage:operations:tenant");
 
 /** What terms of a delivery may be refused for. */
 const terms: readonly ErrorCode[] = [
@@ -58,7 +58,7 @@ const ordering: readonly ErrorCode[] = [
 
 const change = {
   summary: "Change a draft; or correct recipient, notes, reference and promised time of an order",
-  access: orderers,
+  access: canOrder,
   params,
   body: UpdateDelivery,
   response: DeliveryMade,
@@ -70,7 +70,7 @@ const change = {
     ...terms,
   ],
   path: "/deliveries/:delivery_id",
-  version: row("delivery.deliveries", "delivery_id"),
+  version: versionedBy("delivery.deliveries", "delivery_id"),
 } as const;
 
 /** Proofs with their links; without, while the storage is away: the delivery is worth reading all the same. */
@@ -89,7 +89,7 @@ export const deliveries: AnyEndpoint[] = [
     method: "post",
     path: "/deliveries",
     summary: "Order a delivery, or keep a draft of one",
-    access: orderers,
+    access: canOrder,
     body: CreateDelivery,
     response: DeliveryMade,
     status: 201,
@@ -103,7 +103,7 @@ export const deliveries: AnyEndpoint[] = [
     path: "/deliveries/import",
     summary:
       "Order the deliveries of a CSV file; ways that nobody asked the price of go as the crow flies",
-    access: orderers,
+    access: canOrder,
     line: CreateDelivery,
     linesMax: 500,
     core: "delivery.delivery_import",
@@ -125,7 +125,7 @@ export const deliveries: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/deliveries/:delivery_id",
-    version: row("delivery.deliveries", "delivery_id"),
+    version: versionedBy("delivery.deliveries", "delivery_id"),
     summary: "Read a delivery with its legs, driver, exceptions, cash, items, history and proofs",
     access: staffOrDeliveryPeople,
     params,
@@ -154,7 +154,7 @@ export const deliveries: AnyEndpoint[] = [
     method: "post",
     path: "/deliveries/:delivery_id/submit",
     summary: "Order what was a draft: it is charged and waits for a driver",
-    access: orderers,
+    access: canOrder,
     params,
     response: DeliveryMade,
     errors: ["delivery_not_found", "invalid_status_transition", "insufficient_wallet_balance"],
@@ -163,7 +163,7 @@ export const deliveries: AnyEndpoint[] = [
   endpoint({
     method: "patch",
     path: "/deliveries/:delivery_id/carrier",
-    version: row("delivery.deliveries", "delivery_id"),
+    version: versionedBy("delivery.deliveries", "delivery_id"),
     summary: "Give a waiting delivery to another company to carry, or take it back",
     access: operations,
     params,
@@ -184,7 +184,7 @@ export const deliveries: AnyEndpoint[] = [
     path: "/deliveries/:delivery_id/cancel",
     summary:
       "Cancel a delivery before pickup; one that waits in a warehouse goes back to its sender",
-    access: orderers,
+    access: canOrder,
     params,
     body: Cancel,
     response: Cancelled,

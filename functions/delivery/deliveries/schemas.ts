@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { carriedFields, CashSplit } from "../../../shared/carried-delivery.ts";
+import { carriedFields, CashSplit } from "../../../shared/schemas/carried-delivery.ts";
 import {
   Id,
   Instant,
@@ -12,8 +12,8 @@ import {
   Phone,
   Text,
   Timestamp,
-} from "../../../shared/schemas.ts";
-import { contactBytesMax, within } from "../../../shared/sizes.ts";
+} from "../../../shared/schemas/schemas.ts";
+import { contactBytesMax, within } from "../../../shared/schemas/sizes.ts";
 import { PhotoUrls, ProofUrl } from "../manifests/schemas.ts";
 import { Package, unitsOf } from "../price/schemas.ts";
 import { deliveryFlows, deliveryStatuses } from "../statuses.ts";

@@ -1,7 +1,7 @@
-import { can } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { ids } from "../../../shared/schemas.ts";
-import { scanners } from "../people.ts";
+import { permission } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
+import { canScan } from "../access.ts";
 import { DeliveryMade, Execute, Executed, OperationalReturn } from "./schemas.ts";
 
 const params = ids("delivery_id");
@@ -12,7 +12,7 @@ export const deliveryInWarehouse: AnyEndpoint[] = [
     method: "post",
     path: "/deliveries/:delivery_id/execute",
     summary: "Pick a parcel for its driver: all of it is reserved; again answers the same",
-    access: scanners,
+    access: canScan,
     params,
     body: Execute,
     response: Executed,
@@ -31,7 +31,7 @@ export const deliveryInWarehouse: AnyEndpoint[] = [
     path: "/deliveries/:delivery_id/operational-return",
     summary:
       "Send a parcel that lies in a warehouse back to its sender, as a delivery of its own; delivered, it is returned",
-    access: can("manage:operations:tenant", "manage:module:warehouse"),
+    access: permission("manage:operations:tenant", "manage:module:warehouse"),
     params,
     body: OperationalReturn,
     response: DeliveryMade,

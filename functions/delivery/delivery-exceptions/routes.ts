@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { can, either, role } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { contains, defineList, equal, id, oneOf, since, until } from "../../../shared/list.ts";
-import { Id, ids, JsonObject, LongText, Text, Timestamp } from "../../../shared/schemas.ts";
-import { listedBytesMax, packageLinesMax, within } from "../../../shared/sizes.ts";
-import { scanners, staffOrDeliveryPeople } from "../people.ts";
+import { anyOf, permission, role } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { contains, defineList, equal, id, oneOf, since, until } from "../../../shared/api/list.ts";
+import { Id, ids, JsonObject, LongText, Text, Timestamp } from "../../../shared/schemas/schemas.ts";
+import { listedBytesMax, packageLinesMax, within } from "../../../shared/schemas/sizes.ts";
+import { canScan, staffOrDeliveryPeople } from "../access.ts";
 import { deliveryStatuses } from "../statuses.ts";
 
 const statuses = ["open", "resolved"] as const;
@@ -66,7 +66,10 @@ export const deliveryExceptions: AnyEndpoint[] = [
     path: "/deliveries/:delivery_id/exceptions",
     summary:
       "Note what went wrong with a delivery; it is not given to a driver until that is resolved",
-    access: either(can("manage:operations:tenant", "manage:module:warehouse"), role("driver")),
+    access: anyOf(
+      permission("manage:operations:tenant", "manage:module:warehouse"),
+      role("driver"),
+    ),
     params: ids("delivery_id"),
     body: NewException,
     response: z.object({ exception: Exception, receiving_order_id: Id.nullable() }),
@@ -103,7 +106,7 @@ export const deliveryExceptions: AnyEndpoint[] = [
     method: "post",
     path: "/delivery-exceptions/:delivery_exception_id/resolve",
     summary: "Settle an exception",
-    access: scanners,
+    access: canScan,
     params: ids("delivery_exception_id"),
     body: z.object({ resolution: Text, notes: LongText.nullish() }),
     response: z.object({ exception: Exception }),

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { can, memberOrKey } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { defineList, pagination } from "../../../shared/list.ts";
-import { Id, LocalizedText, Pagination, Text, Timestamp } from "../../../shared/schemas.ts";
+import { memberOrKey, permission } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { defineList, pagination } from "../../../shared/api/list.ts";
+import { Id, LocalizedText, Pagination, Text, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { Code } from "../processing-points/schemas.ts";
 
 const types = defineList({
@@ -38,7 +38,7 @@ export const deliveryTypes: AnyEndpoint[] = [
     method: "post",
     path: "/delivery-types",
     summary: "Add a delivery type",
-    access: can("manage:operations:tenant"),
+    access: permission("manage:operations:tenant"),
     body: z.object({ code: Code, name: z.union([Text, LocalizedText]) }),
     response: z.object({ data: DeliveryType }),
     status: 201,

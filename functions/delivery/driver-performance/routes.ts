@@ -1,8 +1,8 @@
-import { can } from "../../../shared/access.ts";
-import { csvFile } from "../../../shared/csv.ts";
-import { csvLine } from "../../../shared/csv-cells.ts";
-import type { Database } from "../../../shared/db.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { permission } from "../../../shared/api/access.ts";
+import { csvFile } from "../../../shared/api/csv/export.ts";
+import { csvLine } from "../../../shared/api/csv/cells.ts";
+import type { Database } from "../../../shared/db/db.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import {
   DetailResponse,
   GetPerformance,
@@ -13,7 +13,7 @@ import {
   Row,
 } from "./schemas.ts";
 
-const readers = can("manage:operations:tenant");
+const readers = permission("manage:operations:tenant");
 
 /** What drivers achieved: figures that are brought up to date every quarter of an hour. */
 export const driverPerformance: AnyEndpoint[] = [
@@ -42,7 +42,7 @@ export const driverPerformance: AnyEndpoint[] = [
     method: "post",
     path: "/driver-performance/rebuild",
     summary: "Make the figures anew; all of a big tenant within the next minutes",
-    access: can("manage:operations:tenant"),
+    access: permission("manage:operations:tenant"),
     body: Rebuild,
     response: Rebuilt,
     status: 202,

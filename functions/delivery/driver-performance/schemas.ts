@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { clamp, contains, number, readColumnFilters } from "../../../shared/list.ts";
-import { Id, Timestamp } from "../../../shared/schemas.ts";
+import { clamp, contains, number, readColumnFilters } from "../../../shared/api/list.ts";
+import { Id, Timestamp } from "../../../shared/schemas/schemas.ts";
 
 const numbers = [
   "period_month",

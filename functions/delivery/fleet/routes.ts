@@ -1,8 +1,8 @@
-import { can, either, role } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import type { ErrorCode } from "../../../shared/errors.ts";
-import { pagination } from "../../../shared/list.ts";
-import { ids } from "../../../shared/schemas.ts";
+import { anyOf, permission, role } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import type { ErrorCode } from "../../../shared/errors/errors.ts";
+import { pagination } from "../../../shared/api/list.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
 import {
   CreateDriver,
   CreateVehicle,
@@ -16,8 +16,8 @@ import {
   VehiclesResponse,
 } from "./schemas.ts";
 
-const staff = can("manage:operations:tenant");
-const readers = either(can("view:tenant"), role("driver"));
+const staff = permission("manage:operations:tenant");
+const readers = anyOf(permission("view:tenant"), role("driver"));
 
 const equipping: readonly ErrorCode[] = [
   "vehicle_not_found",

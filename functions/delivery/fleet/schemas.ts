@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { defineList, flag, id, oneOf } from "../../../shared/list.ts";
-import { Id, Pagination, Text, Timestamp } from "../../../shared/schemas.ts";
+import { defineList, flag, id, oneOf } from "../../../shared/api/list.ts";
+import { Id, Pagination, Text, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { Quantity, Url } from "../services/schemas.ts";
 
 const statuses = ["active", "inactive"] as const;

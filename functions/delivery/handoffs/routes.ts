@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { can, either, role } from "../../../shared/access.ts";
-import { carriedFields } from "../../../shared/carried-delivery.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { defineList, id, oneOf } from "../../../shared/list.ts";
-import { Id, ids, NamedRef, Person, Timestamp } from "../../../shared/schemas.ts";
+import { anyOf, permission, role } from "../../../shared/api/access.ts";
+import { carriedFields } from "../../../shared/schemas/carried-delivery.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { defineList, id, oneOf } from "../../../shared/api/list.ts";
+import { Id, ids, NamedRef, Person, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { CashMoveResponse, Pickup } from "../deliveries/schemas.ts";
-import { itsDriver } from "../people.ts";
+import { officeOrDriver } from "../access.ts";
 
 const statuses = ["pending", "completed", "cancelled"] as const;
 
@@ -45,7 +45,7 @@ export const handoffs: AnyEndpoint[] = [
     method: "get",
     path: "/handoffs",
     summary: "List handoffs; drivers see their own",
-    access: either(can("view:tenant"), role("driver")),
+    access: anyOf(permission("view:tenant"), role("driver")),
     query: handoffsList.query,
     response: z.object({
       handoffs: z.array(Handoff),
@@ -62,7 +62,7 @@ export const handoffs: AnyEndpoint[] = [
     method: "post",
     path: "/handoffs/:handoff_id/pickup",
     summary: "The driver takes a picked parcel over: stock leaves the house, custody is his",
-    access: itsDriver,
+    access: officeOrDriver,
     params: ids("handoff_id"),
     body: Pickup,
     response: CashMoveResponse.extend({ handoff: Handoff }),

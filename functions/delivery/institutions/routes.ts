@@ -1,7 +1,7 @@
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { pagination } from "../../../shared/list.ts";
-import { ids } from "../../../shared/schemas.ts";
-import { staffOrInstitution } from "../people.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { pagination } from "../../../shared/api/list.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
+import { staffOrInstitution } from "../access.ts";
 import { institutionList, InstitutionResponse, InstitutionsResponse } from "./schemas.ts";
 
 const feature = "transfer_manifest";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { defineList } from "../../../shared/list.ts";
-import { Id, Pagination } from "../../../shared/schemas.ts";
+import { defineList } from "../../../shared/api/list.ts";
+import { Id, Pagination } from "../../../shared/schemas/schemas.ts";
 
 const Institution = z.object({
   id: Id,

@@ -1,8 +1,8 @@
-import { can } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { permission } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { type Language, translate } from "../../../shared/i18n/index.ts";
-import { pagination } from "../../../shared/list.ts";
-import { scanners } from "../people.ts";
+import { pagination } from "../../../shared/api/list.ts";
+import { canScan } from "../access.ts";
 import {
   CreateException,
   ExceptionResponse,
@@ -26,7 +26,7 @@ export const manifestExceptions: AnyEndpoint[] = [
     method: "get",
     path: "/transfer-manifest-exceptions",
     summary: "List exceptions; the open ones unless asked otherwise",
-    access: can("view:tenant"),
+    access: permission("view:tenant"),
     feature,
     query: exceptionsList.query,
     response: ExceptionsResponse,
@@ -42,7 +42,7 @@ export const manifestExceptions: AnyEndpoint[] = [
     method: "post",
     path: "/transfer-manifest-exceptions",
     summary: "Put an item, or a parcel that stands on no manifest, into the exception queue",
-    access: scanners,
+    access: canScan,
     feature,
     body: CreateException,
     response: ExceptionResponse,
@@ -67,7 +67,7 @@ export const manifestExceptions: AnyEndpoint[] = [
     method: "post",
     path: "/transfer-manifest-items/bulk/resolve-exceptions",
     summary: "Take items out of the exception queue: reprocess or void",
-    access: scanners,
+    access: canScan,
     feature,
     body: ResolveExceptions,
     response: ExceptionsResolved,

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { defineList, type Filter, id, oneOf, since, until } from "../../../shared/list.ts";
-import { Id, LongText, Pagination, PersonRef, Timestamp } from "../../../shared/schemas.ts";
+import { defineList, type Filter, id, oneOf, since, until } from "../../../shared/api/list.ts";
+import { Id, LongText, Pagination, PersonRef, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { PhotoUrls, WaitingItem } from "../manifests/schemas.ts";
 import { itemStatuses, manifestStatuses } from "../statuses.ts";
 

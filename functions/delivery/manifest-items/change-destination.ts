@@ -1,8 +1,8 @@
 /** Gives the orders of items another destination, in parts where they are many. */
-import type { Database } from "../../../shared/db.ts";
-import type { ErrorCode } from "../../../shared/errors.ts";
+import type { Database } from "../../../shared/db/db.ts";
+import type { ErrorCode } from "../../../shared/errors/errors.ts";
 import { type Language, translate } from "../../../shared/i18n/index.ts";
-import { textOf } from "../../../shared/reply.ts";
+import { textOf } from "../../../shared/http/reply.ts";
 import { type Failure, ordersPerPart, type Pending, runParts } from "./parts.ts";
 
 interface Request {

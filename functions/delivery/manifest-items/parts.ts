@@ -2,8 +2,8 @@
  * Large requests in ordered parts of 20, each an invocation of this function with a CPU budget of its own, at most two at
  * a time. What counts in the end is what the database durably holds: a part whose answer was lost is read back, not guessed.
  */
-import { log } from "../../../shared/log.ts";
-import { callPlatform } from "../../../shared/outbound.ts";
+import { log } from "../../../shared/runtime/log.ts";
+import { callPlatform } from "../../../shared/outbound/fetch.ts";
 
 export const ordersPerPart = 20;
 const partsAtOnce = 2;

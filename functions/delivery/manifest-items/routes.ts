@@ -1,6 +1,6 @@
-import { can, service } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { scanners } from "../people.ts";
+import { permission, service } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { canScan } from "../access.ts";
 import { changeDestination, presentChanges } from "./change-destination.ts";
 import {
   ChangeDestinationBody,
@@ -27,7 +27,7 @@ export const manifestItems: AnyEndpoint[] = [
     method: "get",
     path: "/transfer-manifest-items/search",
     summary: "Find items that can still become orders",
-    access: scanners,
+    access: canScan,
     feature,
     query: SearchQuery,
     response: SearchResponse,
@@ -39,7 +39,7 @@ export const manifestItems: AnyEndpoint[] = [
     method: "post",
     path: "/transfer-manifest-items/bulk/validate",
     summary: "Check scanned items before they are used",
-    access: scanners,
+    access: canScan,
     feature,
     body: ValidateBody,
     response: ValidateResponse,
@@ -51,7 +51,7 @@ export const manifestItems: AnyEndpoint[] = [
     method: "post",
     path: "/transfer-manifest-items/bulk/set-destination",
     summary: "Receive scanned items and make their delivery orders",
-    access: scanners,
+    access: canScan,
     feature,
     body: SetDestinationBody,
     response: SetDestinationResponse,
@@ -77,7 +77,7 @@ export const manifestItems: AnyEndpoint[] = [
     method: "post",
     path: "/transfer-manifest-items/bulk/change-destination",
     summary: "Give the orders of items another destination or service, until they are picked up",
-    access: can("manage:operations:tenant"),
+    access: permission("manage:operations:tenant"),
     feature,
     body: ChangeDestinationBody,
     response: ChangeDestinationResponse,

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { clamp } from "../../../shared/list.ts";
-import { Id, JsonObject, PersonRef } from "../../../shared/schemas.ts";
+import { clamp } from "../../../shared/api/list.ts";
+import { Id, JsonObject, PersonRef } from "../../../shared/schemas/schemas.ts";
 import { WaitingItem } from "../manifests/schemas.ts";
 import { itemStatuses } from "../statuses.ts";
 

@@ -2,10 +2,10 @@
  * Receives what was scanned and makes its orders. Up to 20 orders are made by the first statement; more are made in
  * parts.
  */
-import type { Database } from "../../../shared/db.ts";
-import type { ErrorCode } from "../../../shared/errors.ts";
+import type { Database } from "../../../shared/db/db.ts";
+import type { ErrorCode } from "../../../shared/errors/errors.ts";
 import { type Language, translate } from "../../../shared/i18n/index.ts";
-import { textOf } from "../../../shared/reply.ts";
+import { textOf } from "../../../shared/http/reply.ts";
 import { type Failure, ordersPerPart, type Pending, runParts } from "./parts.ts";
 
 interface Request {

@@ -1,6 +1,6 @@
 /** Checks of scanned values that need no database, and the words for what the database found. */
-import { isBarcode, normaliseBarcode } from "../../../shared/barcode.ts";
-import type { Database } from "../../../shared/db.ts";
+import { isBarcode, normaliseBarcode } from "../../../shared/schemas/barcode.ts";
+import type { Database } from "../../../shared/db/db.ts";
 import { type Language, translate } from "../../../shared/i18n/index.ts";
 import { orderableStatuses } from "./schemas.ts";
 

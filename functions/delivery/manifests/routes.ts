@@ -1,8 +1,8 @@
-import { can, either, role } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
-import { pagination } from "../../../shared/list.ts";
-import { ids } from "../../../shared/schemas.ts";
-import { itsDriver, scanners, staffOrManifestPeople } from "../people.ts";
+import { anyOf, permission, role } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
+import { pagination } from "../../../shared/api/list.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
+import { canScan, officeOrDriver, staffOrManifestPeople } from "../access.ts";
 import { withLinks } from "./proofs.ts";
 import {
   AddItems,
@@ -20,8 +20,8 @@ import {
 
 const feature = "transfer_manifest";
 const params = ids("manifest_id");
-const version = row("delivery.transfer_manifests", "manifest_id");
-const operations = can("manage:operations:tenant");
+const version = versionedBy("delivery.transfer_manifests", "manifest_id");
+const operations = permission("manage:operations:tenant");
 
 /** Making, reading and filling manifests. What happens to them then: steps.ts, proofs.ts. */
 export const manifests: AnyEndpoint[] = [
@@ -29,7 +29,7 @@ export const manifests: AnyEndpoint[] = [
     method: "post",
     path: "/transfer-manifests",
     summary: "Make a manifest, with or without items",
-    access: either(operations, role("driver", "institution")),
+    access: anyOf(operations, role("driver", "institution")),
     feature,
     body: CreateManifest,
     response: ManifestDetailResponse,
@@ -92,7 +92,7 @@ export const manifests: AnyEndpoint[] = [
     path: "/transfer-manifests/:manifest_id",
     version,
     summary: "Send a manifest to another processing point, until its first item is received",
-    access: scanners,
+    access: canScan,
     feature,
     params,
     body: MoveManifest,
@@ -124,7 +124,7 @@ export const manifests: AnyEndpoint[] = [
     method: "post",
     path: "/transfer-manifests/:manifest_id/items",
     summary: "Scan items into a draft",
-    access: itsDriver,
+    access: officeOrDriver,
     feature,
     params,
     body: AddItems,
@@ -147,7 +147,7 @@ export const manifests: AnyEndpoint[] = [
     method: "delete",
     path: "/transfer-manifests/:manifest_id/items/:item_id",
     summary: "Take an item off a draft",
-    access: itsDriver,
+    access: officeOrDriver,
     feature,
     params: ids("manifest_id", "item_id"),
     response: ItemRemoved,

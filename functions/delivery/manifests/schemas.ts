@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineList, type Filter, id, oneOf, since, until } from "../../../shared/list.ts";
+import { defineList, type Filter, id, oneOf, since, until } from "../../../shared/api/list.ts";
 import {
   Id,
   JsonObject,
@@ -11,14 +11,14 @@ import {
   PersonRef,
   Text,
   Timestamp,
-} from "../../../shared/schemas.ts";
-import { Address } from "../../../shared/address.ts";
+} from "../../../shared/schemas/schemas.ts";
+import { Address } from "../../../shared/schemas/address.ts";
 import {
   documentBytesMax,
   metadataBytesMax,
   packageLinesMax,
   within,
-} from "../../../shared/sizes.ts";
+} from "../../../shared/schemas/sizes.ts";
 import { itemStatuses, manifestStatuses } from "../statuses.ts";
 
 const stages = ["pickup", "delivery"] as const;

@@ -1,6 +1,6 @@
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { ids } from "../../../shared/schemas.ts";
-import { itsDriver, scanners } from "../people.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
+import { canScan, officeOrDriver } from "../access.ts";
 import {
   Cancel,
   CompleteReceiving,
@@ -21,7 +21,7 @@ export const manifestSteps: AnyEndpoint[] = [
     ...step,
     path: "/transfer-manifests/:manifest_id/pickup",
     summary: "The driver has the parcels: draft to picked_up",
-    access: itsDriver,
+    access: officeOrDriver,
     body: StepWithProof,
     errors: [
       "manifest_not_found",
@@ -38,7 +38,7 @@ export const manifestSteps: AnyEndpoint[] = [
     ...step,
     path: "/transfer-manifests/:manifest_id/depart",
     summary: "The driver is on his way: picked_up to in_transit",
-    access: itsDriver,
+    access: officeOrDriver,
     errors: ["manifest_not_found", "invalid_status_transition"],
     run: async ({ db, params }) => ({
       data: await db.call("delivery.manifest_depart", { id: params.manifest_id }),
@@ -48,7 +48,7 @@ export const manifestSteps: AnyEndpoint[] = [
     ...step,
     path: "/transfer-manifests/:manifest_id/arrive",
     summary: "The driver is at the processing point: to awaiting_receipt",
-    access: itsDriver,
+    access: officeOrDriver,
     body: StepWithProof,
     errors: ["manifest_not_found", "invalid_status_transition", "invalid_proof_url"],
     run: async ({ db, params, body }) => ({
@@ -59,7 +59,7 @@ export const manifestSteps: AnyEndpoint[] = [
     ...step,
     path: "/transfer-manifests/:manifest_id/start-receiving",
     summary: "Begin to receive: awaiting_receipt to receiving",
-    access: scanners,
+    access: canScan,
     body: StartReceiving,
     errors: [
       "manifest_not_found",
@@ -76,7 +76,7 @@ export const manifestSteps: AnyEndpoint[] = [
     method: "post",
     path: "/transfer-manifests/:manifest_id/receive-items",
     summary: "Receive items, also late ones",
-    access: scanners,
+    access: canScan,
     feature,
     params,
     body: ReceiveItems,
@@ -95,7 +95,7 @@ export const manifestSteps: AnyEndpoint[] = [
     ...step,
     path: "/transfer-manifests/:manifest_id/complete-receiving",
     summary: "End receiving: to received or received_with_exceptions",
-    access: scanners,
+    access: canScan,
     body: CompleteReceiving,
     errors: ["manifest_not_found", "invalid_status_transition", "manifest_items_missing"],
     run: async ({ db, params, body }) => ({
@@ -109,7 +109,7 @@ export const manifestSteps: AnyEndpoint[] = [
     ...step,
     path: "/transfer-manifests/:manifest_id/start-processing",
     summary: "Begin to process what was received",
-    access: scanners,
+    access: canScan,
     errors: ["manifest_not_found", "invalid_status_transition"],
     run: async ({ db, params }) => ({
       data: await db.call("delivery.manifest_start_processing", { id: params.manifest_id }),
@@ -119,7 +119,7 @@ export const manifestSteps: AnyEndpoint[] = [
     ...step,
     path: "/transfer-manifests/:manifest_id/complete",
     summary: "End a manifest whose every item has its order or is void",
-    access: scanners,
+    access: canScan,
     errors: [
       "manifest_not_found",
       "invalid_status_transition",
@@ -134,7 +134,7 @@ export const manifestSteps: AnyEndpoint[] = [
     ...step,
     path: "/transfer-manifests/:manifest_id/cancel",
     summary: "Cancel a manifest until receiving begins; a driver only their drafts",
-    access: itsDriver,
+    access: officeOrDriver,
     body: Cancel,
     errors: ["manifest_not_found", "invalid_status_transition"],
     run: async ({ db, params, body }) => ({

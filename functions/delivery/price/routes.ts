@@ -1,7 +1,7 @@
-import { memberOrKey } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import type { ErrorCode } from "../../../shared/errors.ts";
-import { measureFirst } from "../../../shared/ways/measured.ts";
+import { memberOrKey } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import type { ErrorCode } from "../../../shared/errors/errors.ts";
+import { measureFirst } from "../../../shared/routing/measured.ts";
 import { PriceBody, PriceQuery, PriceResponse } from "./schemas.ts";
 
 const refusals: readonly ErrorCode[] = [

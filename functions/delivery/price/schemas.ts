@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { Id, orEmpty } from "../../../shared/schemas.ts";
-import { documentBytesMax, packageLinesMax, within } from "../../../shared/sizes.ts";
+import { Id, orEmpty } from "../../../shared/schemas/schemas.ts";
+import { documentBytesMax, packageLinesMax, within } from "../../../shared/schemas/sizes.ts";
 import { asNumber, placeKeys, readPlaces } from "./places.ts";
 
 const unitsMax = 999_999_999;

@@ -1,8 +1,8 @@
-import { can } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
-import { pagination } from "../../../shared/list.ts";
-import { ids } from "../../../shared/schemas.ts";
-import { staffOrManifestPeople } from "../people.ts";
+import { permission } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
+import { pagination } from "../../../shared/api/list.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
+import { staffOrManifestPeople } from "../access.ts";
 import {
   CreatePoint,
   PointCreated,
@@ -21,7 +21,7 @@ export const processingPoints: AnyEndpoint[] = [
     method: "post",
     path: "/transfer-processing-points",
     summary: "Add a processing point",
-    access: can("manage:operations:tenant"),
+    access: permission("manage:operations:tenant"),
     feature,
     body: CreatePoint,
     response: PointCreated,
@@ -48,7 +48,7 @@ export const processingPoints: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/transfer-processing-points/:processing_point_id",
-    version: row("delivery.transfer_processing_points", "processing_point_id"),
+    version: versionedBy("delivery.transfer_processing_points", "processing_point_id"),
     summary: "Read a processing point",
     access: staffOrManifestPeople,
     feature,
@@ -62,9 +62,9 @@ export const processingPoints: AnyEndpoint[] = [
   endpoint({
     method: "patch",
     path: "/transfer-processing-points/:processing_point_id",
-    version: row("delivery.transfer_processing_points", "processing_point_id"),
+    version: versionedBy("delivery.transfer_processing_points", "processing_point_id"),
     summary: "Change a processing point, or take it out of use and back into it",
-    access: can("manage:operations:tenant"),
+    access: permission("manage:operations:tenant"),
     feature,
     params: ids("processing_point_id"),
     body: UpdatePoint,
@@ -87,7 +87,7 @@ export const processingPoints: AnyEndpoint[] = [
     path: "/transfer-processing-points/:processing_point_id/deactivate",
     summary:
       "Take a processing point out of use; branches whose default it is have none from then on",
-    access: can("manage:operations:tenant"),
+    access: permission("manage:operations:tenant"),
     feature,
     params: ids("processing_point_id"),
     response: PointDeactivated,

@@ -11,8 +11,8 @@ import {
   number,
   oneOf,
   period,
-} from "../../../shared/list.ts";
-import { Id, Timestamp } from "../../../shared/schemas.ts";
+} from "../../../shared/api/list.ts";
+import { Id, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { Service, serviceLevels } from "./schemas.ts";
 
 /** Part of the query that narrows nothing by itself. */
@@ -58,7 +58,7 @@ const services = defineList({
       ...id("id"),
       condition: (value) =>
         `exists (select from delivery.delivery_services s where s.id = r.id
-          and delivery.service_open_to(s, delivery.service_asker((${value} #>> '{}')::uuid)))`,
+          and delivery.service_open_to(s, delivery.service_access_user((${value} #>> '{}')::uuid)))`,
     },
     context: {
       schema: z.literal("g2g"),

@@ -1,7 +1,7 @@
-import { can, denying, memberOrKey } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
-import type { ErrorCode } from "../../../shared/errors.ts";
-import { ids } from "../../../shared/schemas.ts";
+import { memberOrKey, permission, withErrorCode } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
+import type { ErrorCode } from "../../../shared/errors/errors.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
 import { serviceList, ServicesResponse } from "./list.ts";
 import {
   CreateService,
@@ -12,7 +12,7 @@ import {
   UpdateService,
 } from "./schemas.ts";
 
-const staff = can("manage:operations:tenant");
+const staff = permission("manage:operations:tenant");
 
 const refusals: readonly ErrorCode[] = [
   "delivery_type_not_found",
@@ -62,7 +62,7 @@ export const services: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/services/:serviceId",
-    version: row("delivery.delivery_services", "serviceId"),
+    version: versionedBy("delivery.delivery_services", "serviceId"),
     summary: "Change a delivery service; what is not sent stays",
     access: staff,
     params: ids("serviceId"),
@@ -80,7 +80,7 @@ export const services: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/services/:serviceId",
-    version: row("delivery.delivery_services", "serviceId"),
+    version: versionedBy("delivery.delivery_services", "serviceId"),
     summary: "Read a delivery service",
     access: memberOrKey(),
     params: ids("serviceId"),
@@ -97,9 +97,9 @@ export const services: AnyEndpoint[] = [
   endpoint({
     method: "delete",
     path: "/services/:serviceId",
-    version: row("delivery.delivery_services", "serviceId"),
+    version: versionedBy("delivery.delivery_services", "serviceId"),
     summary: "Remove a delivery service for good",
-    access: denying(staff, "insufficient_permissions"),
+    access: withErrorCode(staff, "insufficient_permissions"),
     params: ids("serviceId"),
     response: Done,
     message: { literal: "service_deactivated_successfully" },

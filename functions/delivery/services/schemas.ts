@@ -9,7 +9,7 @@ import {
   Text,
   Timestamp,
   WebUrl,
-} from "../../../shared/schemas.ts";
+} from "../../../shared/schemas/schemas.ts";
 import { Code } from "../processing-points/schemas.ts";
 
 export const serviceLevels = [

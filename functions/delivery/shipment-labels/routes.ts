@@ -1,5 +1,5 @@
-import { can, either, role } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { anyOf, permission, role } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import type { ShipmentLabel } from "./label.ts";
 import { LabelsBody } from "./schemas.ts";
 
@@ -14,7 +14,7 @@ export const shipmentLabels: AnyEndpoint[] = [
     method: "post",
     path: "/shipment-labels",
     summary: "Print shipment labels, one page a delivery in the order given",
-    access: either(can("view:tenant"), role("institution")),
+    access: anyOf(permission("view:tenant"), role("institution")),
     body: LabelsBody,
     response: "pdf",
     errors: ["delivery_not_found"],

@@ -1,7 +1,7 @@
-import { can, either, member, role } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { pagination } from "../../../shared/list.ts";
-import { ids } from "../../../shared/schemas.ts";
+import { anyOf, member, permission, role } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { pagination } from "../../../shared/api/list.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
 import {
   AdjustWallet,
   MyWallets,
@@ -15,7 +15,7 @@ import {
   WalletsResponse,
 } from "./schemas.ts";
 
-const office = can("manage:tenant", "manage:operations:tenant");
+const office = permission("manage:tenant", "manage:operations:tenant");
 
 /** Wallets: read by their owners and the office, filled and emptied by hand by administrators. */
 export const walletEndpoints: AnyEndpoint[] = [
@@ -45,7 +45,7 @@ export const walletEndpoints: AnyEndpoint[] = [
     method: "get",
     path: "/wallets/:id/transactions",
     summary: "What moved a wallet, newest first; its owner and the office see it",
-    access: either(office, role("driver", "institution", "customer")),
+    access: anyOf(office, role("driver", "institution", "customer")),
     params: ids("id"),
     query: transactions.query,
     response: TransactionsResponse,
@@ -122,7 +122,7 @@ export const walletEndpoints: AnyEndpoint[] = [
         "../../../shared/payment-gateways/checkout.ts"
       );
       const asked = await db.call<{ payment_id: string; amount: number; currency: string }>(
-        "delivery.wallet_top_up",
+        "money.wallet_top_up",
         {
           id: params.id,
           amount: body.amount,

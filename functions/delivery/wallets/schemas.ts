@@ -1,7 +1,14 @@
 import { z } from "zod";
 import { backRefs } from "../../../shared/payment-gateways/back-ref.ts";
-import { defineList, equal, id, number, oneOf, period } from "../../../shared/list.ts";
-import { Id, Money, Pagination, PersonRef, Text, Timestamp } from "../../../shared/schemas.ts";
+import { defineList, equal, id, number, oneOf, period } from "../../../shared/api/list.ts";
+import {
+  Id,
+  Money,
+  Pagination,
+  PersonRef,
+  Text,
+  Timestamp,
+} from "../../../shared/schemas/schemas.ts";
 
 const OwnerType = z.enum(["driver", "customer", "institution", "staff", "tenant"]);
 const Direction = z.enum(["credit", "debit"]);

@@ -1,7 +1,7 @@
-import { can, either, role } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { pagination } from "../../../shared/list.ts";
-import { ids } from "../../../shared/schemas.ts";
+import { anyOf, permission, role } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { pagination } from "../../../shared/api/list.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
 import {
   CreateTag,
   CreateZone,
@@ -15,8 +15,8 @@ import {
   ZonesResponse,
 } from "./schemas.ts";
 
-const staff = can("manage:operations:tenant");
-const readers = either(can("view:tenant"), role("driver"));
+const staff = permission("manage:operations:tenant");
+const readers = anyOf(permission("view:tenant"), role("driver"));
 
 /** The core takes the rings; that they are a Polygon is the schema's business. */
 function zoneInput({ polygon, ...rest }: { polygon?: { coordinates: unknown } }) {

@@ -1,7 +1,14 @@
 import { z } from "zod";
-import { defineList } from "../../../shared/list.ts";
-import { Id, Latitude, Longitude, Pagination, Text, Timestamp } from "../../../shared/schemas.ts";
-import { textWithin } from "../../../shared/sizes.ts";
+import { defineList } from "../../../shared/api/list.ts";
+import {
+  Id,
+  Latitude,
+  Longitude,
+  Pagination,
+  Text,
+  Timestamp,
+} from "../../../shared/schemas/schemas.ts";
+import { textWithin } from "../../../shared/schemas/sizes.ts";
 
 const positionsMax = 2_000;
 

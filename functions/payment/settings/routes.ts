@@ -1,16 +1,16 @@
 import { z } from "zod";
-import { can } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { supabaseUrl } from "../../../shared/env.ts";
-import { AppError } from "../../../shared/errors.ts";
-import { accept } from "../../../shared/input.ts";
-import { JsonObject, Timestamp } from "../../../shared/schemas.ts";
-import { printOf, seal } from "../../../shared/secrets.ts";
+import { permission } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { supabaseUrl } from "../../../shared/runtime/env.ts";
+import { AppError } from "../../../shared/errors/errors.ts";
+import { accept } from "../../../shared/schemas/input.ts";
+import { JsonObject, Timestamp } from "../../../shared/schemas/schemas.ts";
+import { printOf, seal } from "../../../shared/outbound/secrets.ts";
 import { purposeOf } from "../../../shared/payment-gateways/checkout.ts";
 import { gatewayCodes, gatewayNamed } from "../../../shared/payment-gateways/registry.ts";
-import { metadataBytesMax, within } from "../../../shared/sizes.ts";
+import { metadataBytesMax, within } from "../../../shared/schemas/sizes.ts";
 
-const admin = can("manage:tenant");
+const admin = permission("manage:tenant");
 const Code = z.object({ gateway_code: z.string().max(100) });
 
 const Shown = z.object({

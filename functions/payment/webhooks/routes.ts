@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { can, open } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { AppError } from "../../../shared/errors.ts";
-import { accept } from "../../../shared/input.ts";
-import { pagination } from "../../../shared/list.ts";
-import { log } from "../../../shared/log.ts";
-import { ids } from "../../../shared/schemas.ts";
+import { open, permission } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { AppError } from "../../../shared/errors/errors.ts";
+import { accept } from "../../../shared/schemas/input.ts";
+import { pagination } from "../../../shared/api/list.ts";
+import { log } from "../../../shared/runtime/log.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
 import { applyFacts, checkPayment, digest } from "../../../shared/payment-gateways/checkout.ts";
 import { Notification as HintBody } from "../../../shared/payment-gateways/gatewayone.ts";
 import { Notification as SignedBody } from "../../../shared/payment-gateways/razorpay.ts";
@@ -16,7 +16,7 @@ import { parseStrictly } from "./strict-json.ts";
 
 const bytesMax = 65_536;
 const received = { literal: "received" } as const;
-const admin = can("manage:tenant");
+const admin = permission("manage:tenant");
 
 /**
  * What gateways tell. Public, and the same answer for what was applied, was known, or says nothing to
@@ -30,7 +30,7 @@ export const webhooks: AnyEndpoint[] = [
     access: open(),
     tenant: "none",
     idempotency: "own",
-    rawBody: bytesMax,
+    rawBodyMaxBytes: bytesMax,
     body: HintBody,
     response: Received,
     message: received,
@@ -55,7 +55,7 @@ export const webhooks: AnyEndpoint[] = [
     tenant: "none",
     idempotency: "own",
     params: z.object({ gateway_code: z.string().max(100) }),
-    rawBody: bytesMax,
+    rawBodyMaxBytes: bytesMax,
     body: SignedBody,
     response: Received,
     message: received,

@@ -1,6 +1,15 @@
 import { z } from "zod";
-import { defineList, equal, flag, id, of, oneOf, since, until } from "../../../shared/list.ts";
-import { Id, LongText, Pagination, Timestamp } from "../../../shared/schemas.ts";
+import {
+  defineList,
+  equal,
+  flag,
+  forField,
+  id,
+  oneOf,
+  since,
+  until,
+} from "../../../shared/api/list.ts";
+import { Id, LongText, Pagination, Timestamp } from "../../../shared/schemas/schemas.ts";
 
 export const Received = z.object({});
 
@@ -44,7 +53,7 @@ export const webhookEvents = defineList({
   params: {
     gateway_code: equal("gateway_code"),
     outcome: oneOf("outcome", outcomes),
-    open: of("is_open", flag("is_open")),
+    open: forField("is_open", flag("is_open")),
     payment_id: id("payment_id"),
     date_from: since("created_at"),
     date_to: until("created_at"),

@@ -1,9 +1,9 @@
 /** Who signed an event: HMAC-SHA256 over the bytes as they came, lower-case hex. */
 import { Buffer } from "node:buffer";
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { system } from "../../../shared/db.ts";
-import { log } from "../../../shared/log.ts";
-import { SealBroken, unseal } from "../../../shared/secrets.ts";
+import { system } from "../../../shared/db/db.ts";
+import { log } from "../../../shared/runtime/log.ts";
+import { SealBroken, unseal } from "../../../shared/outbound/secrets.ts";
 import { purposeOf } from "../../../shared/payment-gateways/checkout.ts";
 
 interface Signer {
@@ -37,7 +37,7 @@ export async function signersOf(
   if (!/^[0-9a-f]{64}$/.test(signature)) return [];
   const account = claimedAccount(raw);
   const signers = await system<Signer[]>(
-    "select private.gateway_signers($1::text, $2::text) as answer",
+    "select money.gateway_signers($1::text, $2::text) as answer",
     [code, account],
   );
   const found: string[] = [];

@@ -1,6 +1,6 @@
 /** JSON that says everything once: of two equal keys readers take different ones, and money hangs on it. */
-import { AppError } from "../../../shared/errors.ts";
-import { parseJson } from "../../../shared/input.ts";
+import { AppError } from "../../../shared/errors/errors.ts";
+import { parseJson } from "../../../shared/schemas/input.ts";
 
 /** What the bytes say. Fails with invalid_json, for a repeated key as well. */
 export function parseStrictly(bytes: Uint8Array): unknown {

@@ -1,7 +1,7 @@
-import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
-import { pagination } from "../../../shared/list.ts";
-import { ids } from "../../../shared/schemas.ts";
-import { tenantAdmin } from "../people.ts";
+import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
+import { pagination } from "../../../shared/api/list.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
+import { tenantAdmin } from "../access.ts";
 import {
   Archived,
   categories,
@@ -39,7 +39,7 @@ export const productCategories: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/categories/:category_id",
-    version: row("storefront.product_categories", "category_id"),
+    version: versionedBy("storefront.product_categories", "category_id"),
     summary: "Read a category",
     access: tenantAdmin,
     params: ids("category_id"),
@@ -50,7 +50,7 @@ export const productCategories: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/categories/:category_id",
-    version: row("storefront.product_categories", "category_id"),
+    version: versionedBy("storefront.product_categories", "category_id"),
     summary: "Change a category",
     access: tenantAdmin,
     params: ids("category_id"),
@@ -64,7 +64,7 @@ export const productCategories: AnyEndpoint[] = [
   endpoint({
     method: "delete",
     path: "/categories/:category_id",
-    version: row("storefront.product_categories", "category_id"),
+    version: versionedBy("storefront.product_categories", "category_id"),
     summary: "Archive a category that no product is in",
     access: tenantAdmin,
     params: ids("category_id"),

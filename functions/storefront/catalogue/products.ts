@@ -1,7 +1,7 @@
-import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
-import { pagination } from "../../../shared/list.ts";
-import { ids } from "../../../shared/schemas.ts";
-import { tenantAdmin } from "../people.ts";
+import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
+import { pagination } from "../../../shared/api/list.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
+import { tenantAdmin } from "../access.ts";
 import {
   Archived,
   CreateProduct,
@@ -46,7 +46,7 @@ export const productEndpoints: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/products/:product_id",
-    version: row("storefront.products", "product_id"),
+    version: versionedBy("storefront.products", "product_id"),
     summary: "Read a product",
     access: tenantAdmin,
     params: ids("product_id"),
@@ -57,7 +57,7 @@ export const productEndpoints: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/products/:product_id",
-    version: row("storefront.products", "product_id"),
+    version: versionedBy("storefront.products", "product_id"),
     summary: "Change a product; variants are sent as the whole list",
     access: tenantAdmin,
     params: ids("product_id"),
@@ -71,7 +71,7 @@ export const productEndpoints: AnyEndpoint[] = [
   endpoint({
     method: "delete",
     path: "/products/:product_id",
-    version: row("storefront.products", "product_id"),
+    version: versionedBy("storefront.products", "product_id"),
     summary: "Archive a product",
     access: tenantAdmin,
     params: ids("product_id"),

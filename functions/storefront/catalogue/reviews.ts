@@ -1,7 +1,7 @@
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { pagination } from "../../../shared/list.ts";
-import { ids } from "../../../shared/schemas.ts";
-import { customers, tenantAdmin } from "../people.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { pagination } from "../../../shared/api/list.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
+import { isCustomer, tenantAdmin } from "../access.ts";
 import { CreateReview, DecideReview, ReviewResponse, reviews, ReviewsResponse } from "./schemas.ts";
 
 /** Reviews: written by buyers, judged by the tenant. */
@@ -10,7 +10,7 @@ export const reviewEndpoints: AnyEndpoint[] = [
     method: "post",
     path: "/products/:product_id/reviews",
     summary: "Review a product that was delivered to me",
-    access: customers,
+    access: isCustomer,
     params: ids("product_id"),
     body: CreateReview,
     response: ReviewResponse,

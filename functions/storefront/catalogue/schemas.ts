@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { atLeast, atMost, defineList, flag, id, oneOf } from "../../../shared/list.ts";
+import { atLeast, atMost, defineList, flag, id, oneOf } from "../../../shared/api/list.ts";
 import {
   Id,
   JsonObject,
@@ -9,9 +9,9 @@ import {
   Pagination,
   Timestamp,
   WebUrl,
-} from "../../../shared/schemas.ts";
-import { metadataBytesMax, within } from "../../../shared/sizes.ts";
-import { Kept, Name, OptionalText, Position } from "../schemas.ts";
+} from "../../../shared/schemas/schemas.ts";
+import { metadataBytesMax, within } from "../../../shared/schemas/sizes.ts";
+import { Name, OptionalText, Position, StoredLocalizedText } from "../schemas.ts";
 
 export const CreateCategory = z.object({
   name: Name,
@@ -26,9 +26,9 @@ export const Category = z.object({
   id: Id,
   tenant_id: Id,
   market_id: Id,
-  name: Kept,
+  name: StoredLocalizedText,
   title: z.string(),
-  description: Kept,
+  description: StoredLocalizedText,
   image_url: z.string().nullable(),
   sort_order: z.int(),
   is_active: z.boolean(),
@@ -93,9 +93,9 @@ export const Product = z.object({
   tenant_id: Id,
   market_id: Id,
   category_id: Id.nullable(),
-  name: Kept,
+  name: StoredLocalizedText,
   title: z.string(),
-  description: Kept,
+  description: StoredLocalizedText,
   images: z.array(z.string()),
   is_active: z.boolean(),
   /** Of the variants on sale. */
@@ -157,7 +157,7 @@ const Review = z.object({
 export const ReviewResponse = z.object({ data: Review });
 export const ReviewsResponse = z.object({
   data: z.array(Review.extend({
-    product: z.object({ id: Id, name: Kept }),
+    product: z.object({ id: Id, name: StoredLocalizedText }),
     customer: z.object({ id: Id.nullable(), full_name: z.string().nullable() }),
   })),
   pagination: Pagination,

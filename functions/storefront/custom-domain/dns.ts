@@ -1,8 +1,8 @@
 /** Looks the records of a domain up in the public DNS, by DNS over HTTPS. */
 import { z } from "zod";
-import { dnsOverHttpsUrl } from "../../../shared/env.ts";
-import { describeError, log } from "../../../shared/log.ts";
-import { callOut } from "../../../shared/outbound.ts";
+import { dnsOverHttpsUrl } from "../../../shared/runtime/env.ts";
+import { describeError, log } from "../../../shared/runtime/log.ts";
+import { callOut } from "../../../shared/outbound/fetch.ts";
 
 export interface DnsRecord {
   type: "CNAME" | "A" | "TXT";

@@ -1,5 +1,5 @@
 /** Domains as people write them, to domains as DNS knows them. */
-import { storefrontCnameTarget, supabaseUrl } from "../../../shared/env.ts";
+import { storefrontCnameTarget, supabaseUrl } from "../../../shared/runtime/env.ts";
 
 const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 /** Names that no public resolver answers for. */

@@ -1,6 +1,6 @@
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { storefrontAddress, storefrontCnameTarget } from "../../../shared/env.ts";
-import { tenantAdmin } from "../people.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { storefrontAddress, storefrontCnameTarget } from "../../../shared/runtime/env.ts";
+import { tenantAdmin } from "../access.ts";
 import { isApex, recordNames } from "./domain-name.ts";
 import {
   ConnectDomain,

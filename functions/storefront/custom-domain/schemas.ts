@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Id, Timestamp } from "../../../shared/schemas.ts";
+import { Id, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { normalizeDomain } from "./domain-name.ts";
 
 export const ConnectDomain = z.object({

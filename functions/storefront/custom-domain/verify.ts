@@ -1,7 +1,7 @@
 /** Verifying a domain: read what it needs, look it up, write down what was found. */
-import { type Database, system } from "../../../shared/db.ts";
+import { type Database, system } from "../../../shared/db/db.ts";
 import { type Language, translate } from "../../../shared/i18n/index.ts";
-import type { Job } from "../../../shared/jobs.ts";
+import type { Job } from "../../../shared/db/jobs.ts";
 import { type Check, checkRecords, type DnsRecord } from "./dns.ts";
 
 /** Another market that has proven the domain, and the record that proves it. */
@@ -63,7 +63,7 @@ export async function verifyDomain(context: { db: Database; language(): Language
 export async function verifyDomainLater(job: Job): Promise<void> {
   const id = String(job.payload.domain_id);
   const domain = await system<Domain | null>(
-    "select private.domain_of_job($1::text::uuid) as answer",
+    "select storefront.domain_of_job($1::text::uuid) as answer",
     [id],
   );
   if (!domain) return;
@@ -72,7 +72,7 @@ export async function verifyDomainLater(job: Job): Promise<void> {
   // Another market still proves the domain: this claim goes on waiting.
   const complete = domain.holder && found && !gone ? false : found;
   await system<boolean>(
-    `select private.domain_checked_by_job($1::text::uuid, $2::text::boolean, $3::text::uuid) as answer`,
+    `select storefront.domain_checked_by_job($1::text::uuid, $2::text::boolean, $3::text::uuid) as answer`,
     [id, complete === null ? null : String(complete), gone],
   );
 }

@@ -1,6 +1,6 @@
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { ids } from "../../../shared/schemas.ts";
-import { customers } from "../people.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
+import { isCustomer } from "../access.ts";
 import { AddItem, CartResponse, OpenCart, UpdateItem } from "./schemas.ts";
 
 const notMine = ["cart_not_found", "cart_not_active"] as const;
@@ -11,7 +11,7 @@ export const carts: AnyEndpoint[] = [
     method: "post",
     path: "/carts",
     summary: "My cart in a live market; the one I have, or a new one",
-    access: customers,
+    access: isCustomer,
     body: OpenCart,
     response: CartResponse,
     status: 201,
@@ -24,7 +24,7 @@ export const carts: AnyEndpoint[] = [
     method: "get",
     path: "/carts/:cart_id",
     summary: "Read my cart at the prices of now",
-    access: customers,
+    access: isCustomer,
     params: ids("cart_id"),
     response: CartResponse,
     errors: ["cart_not_found"],
@@ -34,7 +34,7 @@ export const carts: AnyEndpoint[] = [
     method: "post",
     path: "/carts/:cart_id/items",
     summary: "Put a variant into my cart, or more of it",
-    access: customers,
+    access: isCustomer,
     params: ids("cart_id"),
     body: AddItem,
     response: CartResponse,
@@ -58,7 +58,7 @@ export const carts: AnyEndpoint[] = [
     method: "put",
     path: "/carts/:cart_id/items/:cart_item_id",
     summary: "Say how many of an item I want",
-    access: customers,
+    access: isCustomer,
     params: ids("cart_id", "cart_item_id"),
     body: UpdateItem,
     response: CartResponse,
@@ -71,7 +71,7 @@ export const carts: AnyEndpoint[] = [
     method: "delete",
     path: "/carts/:cart_id/items/:cart_item_id",
     summary: "Take an item out of my cart",
-    access: customers,
+    access: isCustomer,
     params: ids("cart_id", "cart_item_id"),
     response: CartResponse,
     errors: [...notMine, "cart_item_not_found"],

@@ -1,7 +1,7 @@
-import { either } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { pagination } from "../../../shared/list.ts";
-import { customers, tenantAdmin } from "../people.ts";
+import { anyOf } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { pagination } from "../../../shared/api/list.ts";
+import { isCustomer, tenantAdmin } from "../access.ts";
 import {
   AddAddress,
   addressBook,
@@ -17,7 +17,7 @@ export const checkout: AnyEndpoint[] = [
     method: "get",
     path: "/payment-methods",
     summary: "How a live market can be paid",
-    access: either(customers, tenantAdmin),
+    access: anyOf(isCustomer, tenantAdmin),
     query: MarketQuery,
     response: PaymentMethodsResponse,
     errors: ["market_not_found"],
@@ -29,7 +29,7 @@ export const checkout: AnyEndpoint[] = [
     method: "get",
     path: "/addresses",
     summary: "My address book",
-    access: customers,
+    access: isCustomer,
     query: addressBook.query,
     response: AddressesResponse,
     async run({ db, query }) {
@@ -41,7 +41,7 @@ export const checkout: AnyEndpoint[] = [
     method: "post",
     path: "/addresses",
     summary: "Add to my address book",
-    access: customers,
+    access: isCustomer,
     body: AddAddress,
     response: AddressResponse,
     status: 201,

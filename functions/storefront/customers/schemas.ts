@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { defineList, equal } from "../../../shared/list.ts";
-import { Address, AddressFields, needBoth } from "../../../shared/address.ts";
+import { defineList, equal } from "../../../shared/api/list.ts";
+import { Address, AddressFields, needBoth } from "../../../shared/schemas/address.ts";
 import {
   Id,
   JsonObject,
@@ -8,8 +8,8 @@ import {
   Longitude,
   Pagination,
   Timestamp,
-} from "../../../shared/schemas.ts";
-import { Kept } from "../schemas.ts";
+} from "../../../shared/schemas/schemas.ts";
+import { StoredLocalizedText } from "../schemas.ts";
 
 const Quantity = z.int().min(1).max(999);
 
@@ -26,7 +26,7 @@ const Cart = z.object({
     id: Id,
     variantId: Id,
     productId: Id.nullable(),
-    productName: Kept.nullable(),
+    productName: StoredLocalizedText.nullable(),
     sku: z.string().nullable(),
     image: z.string().nullable(),
     attributes: JsonObject,

@@ -1,8 +1,14 @@
-import { type AnyEndpoint, endpoint, messageKey, row, type Run } from "../../../shared/endpoint.ts";
+import {
+  type AnyEndpoint,
+  endpoint,
+  messageKey,
+  type Run,
+  versionedBy,
+} from "../../../shared/api/endpoint.ts";
 import { type MessageKey, translate } from "../../../shared/i18n/index.ts";
-import { pagination } from "../../../shared/list.ts";
-import { ids } from "../../../shared/schemas.ts";
-import { reviewers, tenantAdmin } from "../people.ts";
+import { pagination } from "../../../shared/api/list.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
+import { canReviewMarkets, tenantAdmin } from "../access.ts";
 import {
   CreateMarket,
   MarketChanged,
@@ -50,7 +56,7 @@ export const market: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/market",
-    version: row("storefront.markets"),
+    version: versionedBy("storefront.markets"),
     summary: "The market with its readiness, its numbers and what happened last",
     access: tenantAdmin,
     response: OverviewResponse,
@@ -67,7 +73,7 @@ export const market: AnyEndpoint[] = [
     access: tenantAdmin,
     tenant: "optional",
     params: ids("market_id"),
-    version: row("storefront.markets", "market_id"),
+    version: versionedBy("storefront.markets", "market_id"),
     response: MarketResponse,
     errors: ["market_not_found"],
     run: async ({ db, params }) => ({ market: await db.call("storefront.market_get", params) }),
@@ -75,7 +81,7 @@ export const market: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/market",
-    version: row("storefront.markets"),
+    version: versionedBy("storefront.markets"),
     summary: "Change the market; an approved one stays open and is looked at again",
     access: tenantAdmin,
     body: UpdateMarket,
@@ -101,7 +107,7 @@ export const market: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/market/publish",
-    version: row("storefront.markets"),
+    version: versionedBy("storefront.markets"),
     summary: "Open or close the approved market",
     access: tenantAdmin,
     body: PublishMarket,
@@ -118,7 +124,7 @@ export const market: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/market/deactivate",
-    version: row("storefront.markets"),
+    version: versionedBy("storefront.markets"),
     summary: "Take the market out of use",
     access: tenantAdmin,
     response: MarketChanged,
@@ -129,7 +135,7 @@ export const market: AnyEndpoint[] = [
     method: "get",
     path: "/markets",
     summary: "Markets of all tenants: the queue of those who review them",
-    access: reviewers,
+    access: canReviewMarkets,
     tenant: "none",
     query: markets.query,
     response: MarketsResponse,
@@ -141,9 +147,9 @@ export const market: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/market/:market_id/review",
-    version: row("storefront.markets", "market_id"),
+    version: versionedBy("storefront.markets", "market_id"),
     summary: "Approve or reject a market that waits for it",
-    access: reviewers,
+    access: canReviewMarkets,
     tenant: "none",
     params: ids("market_id"),
     body: ReviewMarket,

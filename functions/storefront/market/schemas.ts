@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineList, equal, flag, oneOf } from "../../../shared/list.ts";
+import { defineList, equal, flag, oneOf } from "../../../shared/api/list.ts";
 import {
   Currency,
   Id,
@@ -10,14 +10,14 @@ import {
   Pagination,
   Timestamp,
   WebUrl,
-} from "../../../shared/schemas.ts";
+} from "../../../shared/schemas/schemas.ts";
 import {
   contactBytesMax,
   documentBytesMax,
   metadataBytesMax,
   within,
-} from "../../../shared/sizes.ts";
-import { Kept, OptionalText, Position } from "../schemas.ts";
+} from "../../../shared/schemas/sizes.ts";
+import { OptionalText, Position, StoredLocalizedText } from "../schemas.ts";
 
 export const marketStatuses = [
   "draft",
@@ -110,7 +110,7 @@ export const Market = z.object({
   status: z.enum(marketStatuses),
   publish_status: PublishStatus,
   needs_reapproval: z.boolean(),
-  tagline: Kept,
+  tagline: StoredLocalizedText,
   logo_url: z.string().nullable(),
   settings: JsonObject,
   theme_settings: JsonObject,

@@ -1,7 +1,7 @@
-import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
+import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
 import { translate } from "../../../shared/i18n/index.ts";
-import { ids } from "../../../shared/schemas.ts";
-import { tenantAdmin } from "../people.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
+import { tenantAdmin } from "../access.ts";
 import { adminOrders } from "./list.ts";
 import { inEveryList, pages } from "./pages.ts";
 import {
@@ -22,7 +22,7 @@ const params = ids("order_id");
 /** What ends an order before its customer has it, whether it left or not: the same is said and answered. */
 const ending = {
   method: "put",
-  version: row("storefront.storefront_orders", "order_id"),
+  version: versionedBy("storefront.storefront_orders", "order_id"),
   access: tenantAdmin,
   params,
   body: Cancel,
@@ -56,7 +56,7 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/orders/:order_id",
-    version: row("storefront.storefront_orders", "order_id"),
+    version: versionedBy("storefront.storefront_orders", "order_id"),
     summary: "Read an order",
     access: tenantAdmin,
     params,
@@ -69,7 +69,7 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/orders/:order_id/approve",
-    version: row("storefront.storefront_orders", "order_id"),
+    version: versionedBy("storefront.storefront_orders", "order_id"),
     summary:
       "Approve a pending order: its goods are set aside to be picked, its deliveries are made",
     access: tenantAdmin,
@@ -99,7 +99,7 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/orders/:order_id/accept-short",
-    version: row("storefront.storefront_orders", "order_id"),
+    version: versionedBy("storefront.storefront_orders", "order_id"),
     summary: "Send an order without what was not found; it costs as much less",
     access: tenantAdmin,
     params,
@@ -133,7 +133,7 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/orders/:order_id/ship",
-    version: row("storefront.storefront_orders", "order_id"),
+    version: versionedBy("storefront.storefront_orders", "order_id"),
     summary: "Send a confirmed order, once it is picked, by our own means",
     access: tenantAdmin,
     params,
@@ -152,7 +152,7 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/orders/:order_id/deliver",
-    version: row("storefront.storefront_orders", "order_id"),
+    version: versionedBy("storefront.storefront_orders", "order_id"),
     summary: "Say that a shipped order is with its customer",
     access: tenantAdmin,
     params,

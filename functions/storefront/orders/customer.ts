@@ -1,12 +1,12 @@
 import type { z } from "zod";
-import { AppError } from "../../../shared/errors.ts";
-import { type AnyEndpoint, endpoint, status } from "../../../shared/endpoint.ts";
+import { AppError } from "../../../shared/errors/errors.ts";
+import { type AnyEndpoint, endpoint, status } from "../../../shared/api/endpoint.ts";
 import { translate } from "../../../shared/i18n/index.ts";
-import { describeError, log } from "../../../shared/log.ts";
-import { ids } from "../../../shared/schemas.ts";
-import { measureFirst } from "../../../shared/ways/measured.ts";
+import { describeError, log } from "../../../shared/runtime/log.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
+import { measureFirst } from "../../../shared/routing/measured.ts";
 import { checkPayment, openPayment, returnTo } from "../../../shared/payment-gateways/checkout.ts";
-import { customers } from "../people.ts";
+import { isCustomer } from "../access.ts";
 import { myOrders } from "./list.ts";
 import { inEveryList, pages } from "./pages.ts";
 import {
@@ -32,7 +32,7 @@ export const customerOrders: AnyEndpoint[] = [
     method: "post",
     path: "/orders/confirm",
     summary: "Order what is in my cart (201); asked again, the same order (200)",
-    access: customers,
+    access: isCustomer,
     body: Confirm,
     response: ConfirmResponse,
     status: 201,
@@ -73,7 +73,7 @@ export const customerOrders: AnyEndpoint[] = [
         customer_notes: body.customer_notes ?? undefined,
         ...returnTo(body),
       };
-      await measureFirst(db, wish, "storefront.order_way_wanted");
+      await measureFirst(db, wish, "storefront.order_road_distance_missing");
       const { order, payment_type, payment_id, is_new } = await db.call<Confirmed>(
         "storefront.order_confirm",
         wish,
@@ -91,7 +91,7 @@ export const customerOrders: AnyEndpoint[] = [
     method: "get",
     path: "/orders/:order_id/payment-status",
     summary: "How the payment of my order stands",
-    access: customers,
+    access: isCustomer,
     params: ids("order_id"),
     response: PaymentStatusResponse,
     errors: ["order_not_found"],
@@ -107,7 +107,7 @@ export const customerOrders: AnyEndpoint[] = [
     method: "get",
     path: "/my/orders",
     summary: "My orders",
-    access: customers,
+    access: isCustomer,
     query: myOrders.query,
     response: MyOrdersResponse,
     async run({ db, query }) {

@@ -1,6 +1,6 @@
 /** The lists of orders: the administrators' with its filters and figures, and a customer's own. */
 import { z } from "zod";
-import { atLeast, atMost } from "../../../shared/filters.ts";
+import { atLeast, atMost } from "../../../shared/api/filters.ts";
 import {
   contains,
   defineList,
@@ -11,7 +11,7 @@ import {
   period,
   since,
   until,
-} from "../../../shared/list.ts";
+} from "../../../shared/api/list.ts";
 import { methods } from "./schemas.ts";
 
 /** The admin filter's words, each with what it means; `delivered` is asked for as well. */
@@ -37,7 +37,7 @@ const sortColumns = {
 };
 
 /** A part of an order's number or id. */
-const search = foundBy("private.orders_matching");
+const search = foundBy("storefront.orders_matching");
 
 export const adminOrders = defineList({
   view: "storefront.orders_list",

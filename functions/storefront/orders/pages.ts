@@ -1,4 +1,4 @@
-import type { ListPage } from "../../../shared/list.ts";
+import type { ListPage } from "../../../shared/api/list.ts";
 
 /** The pagination of order lists, in camelCase. */
 export function pages({ page, limit, total }: ListPage) {

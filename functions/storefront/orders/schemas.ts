@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { needBoth } from "../../../shared/address.ts";
+import { needBoth } from "../../../shared/schemas/address.ts";
 import {
   DayOrInstant,
   Id,
@@ -11,10 +11,10 @@ import {
   Person,
   Text,
   Timestamp,
-} from "../../../shared/schemas.ts";
+} from "../../../shared/schemas/schemas.ts";
 import { backRefs } from "../../../shared/payment-gateways/back-ref.ts";
-import { contactBytesMax, within } from "../../../shared/sizes.ts";
-import { Kept } from "../schemas.ts";
+import { contactBytesMax, within } from "../../../shared/schemas/sizes.ts";
+import { StoredLocalizedText } from "../schemas.ts";
 
 export const methods = ["wallet", "cash_on_delivery", "gateway"] as const;
 export const Method = z.enum(methods);
@@ -112,7 +112,7 @@ export const CustomerOrder = z.object({
     id: Id,
     variantId: Id,
     productId: Id,
-    productName: Kept,
+    productName: StoredLocalizedText,
     sku: z.string(),
     attributes: JsonObject,
     images: z.array(z.string()),
@@ -192,7 +192,7 @@ const Deliveries = z.array(z.object({
   status: z.string(),
   items: z.array(z.object({
     id: Id,
-    product_name: Kept,
+    product_name: StoredLocalizedText,
     sku: z.string(),
     quantity: z.int(),
   })),
@@ -237,7 +237,7 @@ const Order = z.object({
   items: z.array(z.object({
     id: Id,
     product_id: Id,
-    product_name: Kept,
+    product_name: StoredLocalizedText,
     images: z.array(z.string()),
     quantity: z.int(),
     unit_price: z.number(),
@@ -264,7 +264,7 @@ const Order = z.object({
   deliveries: Deliveries,
   /** What was not found when it was picked. `accepted`: the order is sent without. */
   short: z.array(z.object({
-    item: z.object({ id: Id, product_name: Kept, sku: z.string() }),
+    item: z.object({ id: Id, product_name: StoredLocalizedText, sku: z.string() }),
     ordered: z.int(),
     picked: z.int(),
     accepted: z.boolean(),

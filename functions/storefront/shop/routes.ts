@@ -1,6 +1,6 @@
-import { anyone, open } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint, status } from "../../../shared/endpoint.ts";
-import { pagination } from "../../../shared/list.ts";
+import { anyone, open } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint, status } from "../../../shared/api/endpoint.ts";
+import { pagination } from "../../../shared/api/list.ts";
 import {
   ByDomain,
   Joined,

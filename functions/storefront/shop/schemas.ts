@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { defineList, id } from "../../../shared/list.ts";
-import { Id, JsonObject, Pagination, Timestamp } from "../../../shared/schemas.ts";
+import { defineList, id } from "../../../shared/api/list.ts";
+import { Id, JsonObject, Pagination, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { Category, ListedProduct, Product, Variant } from "../catalogue/schemas.ts";
 import { normalizeDomain } from "../custom-domain/domain-name.ts";
-import { Kept } from "../schemas.ts";
+import { StoredLocalizedText } from "../schemas.ts";
 
 /** Any text: a name that no store can have is a store that does not exist. */
 export const StoreName = z.object({ store_name: z.string().max(200) });
@@ -19,7 +19,7 @@ export const ShopResponse = z.object({
     code: z.int(),
     store_name: z.string(),
     directory_category: z.string(),
-    tagline: Kept,
+    tagline: StoredLocalizedText,
     logo_url: z.string().nullable(),
     theme_settings: JsonObject,
     banners: z.array(JsonObject),

@@ -1,6 +1,6 @@
-import { can, either, service } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { ids } from "../../../shared/schemas.ts";
+import { anyOf, permission, service } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
 import {
   EventResponse,
   events,
@@ -12,7 +12,7 @@ import {
   ReplayResponse,
 } from "./schemas.ts";
 
-const theSystem = either(service(), can("manage:system"));
+const theSystem = anyOf(service(), permission("manage:system"));
 
 /** What happened, told from module to module. */
 export const systemEvents: AnyEndpoint[] = [
@@ -20,7 +20,7 @@ export const systemEvents: AnyEndpoint[] = [
     method: "get",
     path: "/events",
     summary: "List events of all tenants and of the platform, the newest first",
-    access: can("manage:system"),
+    access: permission("manage:system"),
     tenant: "none",
     query: events.query,
     response: EventsResponse,
@@ -33,7 +33,7 @@ export const systemEvents: AnyEndpoint[] = [
     method: "get",
     path: "/events/:event_id",
     summary: "Read an event with all of its data",
-    access: can("manage:system"),
+    access: permission("manage:system"),
     tenant: "none",
     params: ids("event_id"),
     response: EventResponse,

@@ -1,8 +1,14 @@
 import { z } from "zod";
-import { defineList, equal, id, oneOf } from "../../../shared/list.ts";
-import { ExactInstant, Id, Instant, JsonObject, Timestamp } from "../../../shared/schemas.ts";
+import { defineList, equal, id, oneOf } from "../../../shared/api/list.ts";
+import {
+  ExactInstant,
+  Id,
+  Instant,
+  JsonObject,
+  Timestamp,
+} from "../../../shared/schemas/schemas.ts";
 import { Shortened } from "../../../shared/events.ts";
-import { eventBytesMax, within } from "../../../shared/sizes.ts";
+import { eventBytesMax, within } from "../../../shared/schemas/sizes.ts";
 
 const statuses = ["pending", "processed", "failed"] as const;
 const Word = z.string().trim().min(1).max(200);

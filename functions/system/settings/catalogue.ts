@@ -1,6 +1,6 @@
 /** Every setting of the system and what it may be; one that does not stand here is refused. */
 import { z } from "zod";
-import { Currency, LocalizedText } from "../../../shared/schemas.ts";
+import { Currency, LocalizedText } from "../../../shared/schemas/schemas.ts";
 
 const Category = z.strictObject({
   key: z.string().max(64).regex(/^[a-z0-9]+(?:_[a-z0-9]+)*$/),

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { can } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { permission } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { settingsNamed, SystemSettings } from "./catalogue.ts";
 
 const SettingsResponse = z.object({ settings: z.record(z.string(), z.unknown()) });
@@ -11,7 +11,7 @@ export const systemSettings: AnyEndpoint[] = [
     method: "get",
     path: "/settings",
     summary: "Read settings of the system",
-    access: can("manage:system"),
+    access: permission("manage:system"),
     tenant: "none",
     query: z.object({
       keys: z.string().max(1_000).optional().meta({
@@ -29,7 +29,7 @@ export const systemSettings: AnyEndpoint[] = [
     method: "put",
     path: "/settings",
     summary: "Set settings of the system, each as a whole",
-    access: can("manage:system"),
+    access: permission("manage:system"),
     tenant: "none",
     body: z.object({
       settings: SystemSettings.refine((settings) => Object.keys(settings).length > 0, {

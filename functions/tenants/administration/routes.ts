@@ -1,6 +1,6 @@
-import { can } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
-import { ids } from "../../../shared/schemas.ts";
+import { permission } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
 import { TenantResponse } from "../me/schemas.ts";
 import { CreateTenant, tenants, TenantsResponse, UpdateTenant } from "./schemas.ts";
 
@@ -10,7 +10,7 @@ export const administration: AnyEndpoint[] = [
     method: "get",
     path: "/",
     summary: "List tenants",
-    access: can("manage:system"),
+    access: permission("manage:system"),
     tenant: "none",
     query: tenants.query,
     response: TenantsResponse,
@@ -23,7 +23,7 @@ export const administration: AnyEndpoint[] = [
     method: "post",
     path: "/",
     summary: "Make a tenant: pending, with nobody in it yet",
-    access: can("manage:system"),
+    access: permission("manage:system"),
     tenant: "none",
     body: CreateTenant,
     response: TenantResponse,
@@ -34,9 +34,9 @@ export const administration: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/:tenantId",
-    version: row("tenancy.tenants", "tenantId"),
+    version: versionedBy("tenancy.tenants", "tenantId"),
     summary: "Change a tenant; slug and status are the system administrators'",
-    access: can("manage:tenant"),
+    access: permission("manage:tenant"),
     tenant: "path",
     params: ids("tenantId"),
     body: UpdateTenant,
@@ -59,7 +59,7 @@ function move(verb: string, status: string, summary: string): AnyEndpoint {
     method: "post",
     path: `/:tenantId/${verb}`,
     summary,
-    access: can("manage:system"),
+    access: permission("manage:system"),
     tenant: "path",
     params: ids("tenantId"),
     response: TenantResponse,

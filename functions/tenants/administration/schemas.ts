@@ -1,7 +1,15 @@
 import { z } from "zod";
-import { defineList, oneOf } from "../../../shared/list.ts";
-import { Id, JsonObject, LongText, orEmpty, Phone, Text, WebUrl } from "../../../shared/schemas.ts";
-import { contactBytesMax, metadataBytesMax, within } from "../../../shared/sizes.ts";
+import { defineList, oneOf } from "../../../shared/api/list.ts";
+import {
+  Id,
+  JsonObject,
+  LongText,
+  orEmpty,
+  Phone,
+  Text,
+  WebUrl,
+} from "../../../shared/schemas/schemas.ts";
+import { contactBytesMax, metadataBytesMax, within } from "../../../shared/schemas/sizes.ts";
 import { Tenant } from "../me/schemas.ts";
 import { Email } from "../users/schemas.ts";
 

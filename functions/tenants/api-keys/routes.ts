@@ -1,11 +1,11 @@
 import { Buffer } from "node:buffer";
 import type { z } from "zod";
-import { can } from "../../../shared/access.ts";
-import { sha256Hex } from "../../../shared/actor.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { defineList, id, oneOf, pagination } from "../../../shared/list.ts";
-import { ids } from "../../../shared/schemas.ts";
-import { seal, unseal } from "../../../shared/secrets.ts";
+import { permission } from "../../../shared/api/access.ts";
+import { sha256Hex } from "../../../shared/http/actor.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { defineList, id, oneOf, pagination } from "../../../shared/api/list.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
+import { seal, unseal } from "../../../shared/outbound/secrets.ts";
 import {
   ApiKeyCreated,
   ApiKeyResponse,
@@ -37,7 +37,7 @@ export const apiKeys: AnyEndpoint[] = [
     method: "get",
     path: "/me/api-keys",
     summary: "List the API keys of my tenant; never the keys themselves",
-    access: can("manage:tenant"),
+    access: permission("manage:tenant"),
     query: list.query,
     response: ApiKeysResponse,
     async run({ db, query }) {
@@ -49,7 +49,7 @@ export const apiKeys: AnyEndpoint[] = [
     method: "post",
     path: "/me/api-keys",
     summary: "Make an API key for a program of my tenant; it is shown once",
-    access: can("manage:tenant"),
+    access: permission("manage:tenant"),
     person: true,
     body: CreateApiKey,
     response: ApiKeyCreated,
@@ -76,7 +76,7 @@ export const apiKeys: AnyEndpoint[] = [
     method: "post",
     path: "/me/api-keys/:api_key_id/take-over",
     summary: "Answer for an API key in its maker's place, so that it works on when they go",
-    access: can("manage:tenant"),
+    access: permission("manage:tenant"),
     person: true,
     params: ids("api_key_id"),
     response: ApiKeyResponse,
@@ -87,7 +87,7 @@ export const apiKeys: AnyEndpoint[] = [
     method: "delete",
     path: "/me/api-keys/:api_key_id",
     summary: "End an API key, with the next call that uses it",
-    access: can("manage:tenant"),
+    access: permission("manage:tenant"),
     params: ids("api_key_id"),
     response: ApiKeyResponse,
     errors: ["api_key_not_found"],

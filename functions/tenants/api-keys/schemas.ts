@@ -1,5 +1,12 @@
 import { z } from "zod";
-import { Id, Instant, Pagination, PersonRef, Text, Timestamp } from "../../../shared/schemas.ts";
+import {
+  Id,
+  Instant,
+  Pagination,
+  PersonRef,
+  Text,
+  Timestamp,
+} from "../../../shared/schemas/schemas.ts";
 
 /** What a key of a tenant may do; permissions of the system are none of its business. */
 const Scope = z.enum([

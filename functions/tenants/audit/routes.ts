@@ -1,17 +1,17 @@
 import { z } from "zod";
-import { can } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { permission } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import {
   defineList,
   equal,
+  forField,
   id,
-  of,
   oneOf,
   pagination,
   since,
   until,
-} from "../../../shared/list.ts";
-import { Id, JsonObject, Pagination, Timestamp } from "../../../shared/schemas.ts";
+} from "../../../shared/api/list.ts";
+import { Id, JsonObject, Pagination, Timestamp } from "../../../shared/schemas/schemas.ts";
 
 const actions = ["insert", "update", "delete"] as const;
 
@@ -26,8 +26,8 @@ const audit = defineList({
     actor_key_id: id("actor_key_id"),
     request_id: equal("request_id"),
     action: oneOf("action", actions),
-    from: of("created_at", since("created_at")),
-    to: of("created_at", until("created_at")),
+    from: forField("created_at", since("created_at")),
+    to: forField("created_at", until("created_at")),
   },
   limit: { default: 50, max: 200 },
 });
@@ -57,7 +57,7 @@ export const auditLog: AnyEndpoint[] = [
     method: "get",
     path: "/me/audit",
     summary: "List what changed in my tenant: who, what, before and after, by which key",
-    access: can("manage:tenant"),
+    access: permission("manage:tenant"),
     query: audit.query,
     response: z.object({ changes: z.array(Change), pagination: Pagination }),
     async run({ db, query }) {

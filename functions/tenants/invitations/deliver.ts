@@ -1,9 +1,9 @@
 /** Delivering an invitation, by a job: whatever the address, whoever invites waits for none of it. */
-import { system } from "../../../shared/db.ts";
-import { AppError } from "../../../shared/errors.ts";
-import type { Job } from "../../../shared/jobs.ts";
-import { log } from "../../../shared/log.ts";
-import { unseal } from "../../../shared/secrets.ts";
+import { system } from "../../../shared/db/db.ts";
+import { AppError } from "../../../shared/errors/errors.ts";
+import type { Job } from "../../../shared/db/jobs.ts";
+import { log } from "../../../shared/runtime/log.ts";
+import { unseal } from "../../../shared/outbound/secrets.ts";
 import { deleteAuthUser, makeAuthUser, sendInvitationMail } from "../users/auth-users.ts";
 
 /** What the first password of an invited address is sealed for. */
@@ -24,19 +24,19 @@ interface Delivery {
 export async function deliverInvitation(job: Job): Promise<void> {
   const id = String(job.payload.invitation_id);
   const delivery = await system<Delivery>(
-    "select private.invitation_delivery($1::text::uuid) as answer",
+    "select tenancy.invitation_delivery($1::text::uuid) as answer",
     [id],
   );
   if (delivery.step === "make") await makeAccount(delivery);
   if (delivery.step !== "none") await sendInvitationMail(delivery.email);
-  await system("select private.invitation_delivered($1::text::uuid) as answer", [id]);
+  await system("select tenancy.invitation_delivered($1::text::uuid) as answer", [id]);
 }
 
 /** Removes the account that an invitation made, if nobody ever used it. */
 export async function withdrawInvitation(job: Job): Promise<void> {
   const id = String(job.payload.user_id);
   const unused = await system<boolean>(
-    "select private.account_unused($1::text::uuid) as answer",
+    "select tenancy.account_unused($1::text::uuid) as answer",
     [id],
   );
   if (unused) await deleteAuthUser(id);

@@ -1,8 +1,8 @@
-import { anyone, can } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { pagination } from "../../../shared/list.ts";
-import { ids } from "../../../shared/schemas.ts";
-import { seal } from "../../../shared/secrets.ts";
+import { anyone, permission } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { pagination } from "../../../shared/api/list.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
+import { seal } from "../../../shared/outbound/secrets.ts";
 import { CreateUser } from "../users/schemas.ts";
 import { passwordPurpose } from "./deliver.ts";
 import {
@@ -21,7 +21,7 @@ export const tenantInvitations: AnyEndpoint[] = [
     path: "/:tenantId/users",
     person: true,
     summary: "Invite a person; every address gets the same answer, with an account or without",
-    access: can("manage:tenant"),
+    access: permission("manage:tenant"),
     tenant: "path",
     params: ids("tenantId"),
     body: CreateUser,
@@ -38,7 +38,7 @@ export const tenantInvitations: AnyEndpoint[] = [
     method: "get",
     path: "/:tenantId/invitations",
     summary: "List the tenant's invitations",
-    access: can("manage:tenant"),
+    access: permission("manage:tenant"),
     tenant: "path",
     params: ids("tenantId"),
     query: invitations.query,
@@ -53,7 +53,7 @@ export const tenantInvitations: AnyEndpoint[] = [
     path: "/:tenantId/invitations/:invitation_id/resend",
     person: true,
     summary: "Send an open or expired invitation again, for another 14 days",
-    access: can("manage:tenant"),
+    access: permission("manage:tenant"),
     tenant: "path",
     params: ids("tenantId", "invitation_id"),
     response: InvitationResponse,
@@ -66,7 +66,7 @@ export const tenantInvitations: AnyEndpoint[] = [
     method: "delete",
     path: "/:tenantId/invitations/:invitation_id",
     summary: "Revoke an open invitation",
-    access: can("manage:tenant"),
+    access: permission("manage:tenant"),
     tenant: "path",
     params: ids("tenantId", "invitation_id"),
     response: InvitationResponse,

@@ -1,6 +1,12 @@
 import { z } from "zod";
-import { defineList, oneOf } from "../../../shared/list.ts";
-import { Id, JsonObject, Pagination, PersonRef, Timestamp } from "../../../shared/schemas.ts";
+import { defineList, oneOf } from "../../../shared/api/list.ts";
+import {
+  Id,
+  JsonObject,
+  Pagination,
+  PersonRef,
+  Timestamp,
+} from "../../../shared/schemas/schemas.ts";
 import { UserType } from "../me/schemas.ts";
 
 const statuses = ["pending", "accepted", "declined", "revoked", "expired"] as const;

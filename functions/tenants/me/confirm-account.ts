@@ -1,8 +1,8 @@
 /** An account that somebody else made, or may have the password of, becomes its owner's. */
-import type { Database } from "../../../shared/db.ts";
-import type { Result } from "../../../shared/endpoint.ts";
-import { AppError } from "../../../shared/errors.ts";
-import { describeError, log } from "../../../shared/log.ts";
+import type { Database } from "../../../shared/db/db.ts";
+import type { Result } from "../../../shared/api/endpoint.ts";
+import { AppError } from "../../../shared/errors/errors.ts";
+import { describeError, log } from "../../../shared/runtime/log.ts";
 import { setAuthPassword } from "../users/auth-users.ts";
 
 /**

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { anyone } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { anyone } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { type MessageKey, translate } from "../../../shared/i18n/index.ts";
-import { defineList, oneOf, pagination, said } from "../../../shared/list.ts";
-import { Id, JsonObject, Pagination, Timestamp } from "../../../shared/schemas.ts";
+import { defineList, isSet, oneOf, pagination } from "../../../shared/api/list.ts";
+import { Id, JsonObject, Pagination, Timestamp } from "../../../shared/schemas/schemas.ts";
 
 /** What people are told, with the text they read. */
 const texts = {
@@ -29,7 +29,7 @@ const types = Object.keys(texts) as [keyof typeof texts, ...(keyof typeof texts)
 const notifications = defineList({
   view: "tenancy.notifications_list",
   sort: ["created_at"],
-  params: { unread: said("read_at", "unset"), type: oneOf("type", types) },
+  params: { unread: isSet("read_at", "unset"), type: oneOf("type", types) },
   limit: { default: 20, max: 100 },
   summary: {
     sql: () => "(select count(*) from tenancy.notifications_list l where l.read_at is null)",

@@ -1,6 +1,6 @@
-import { anyone, mailboxOwner, member, memberOrKey } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
-import { ids } from "../../../shared/schemas.ts";
+import { anyone, member, memberOrKey, verifiedEmail } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
 import { confirmAccount } from "./confirm-account.ts";
 import { Confirm, ConfirmResponse, MeResponse, SwitchResponse, TenantResponse } from "./schemas.ts";
 
@@ -20,7 +20,7 @@ export const me: AnyEndpoint[] = [
     path: "/me/confirm",
     summary:
       "Make my account my own, with a new password; every session ends, so sign in afterwards",
-    access: mailboxOwner(),
+    access: verifiedEmail(),
     tenant: "none",
     body: Confirm,
     response: ConfirmResponse,
@@ -43,7 +43,7 @@ export const me: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/:tenantId",
-    version: row("tenancy.tenants", "tenantId"),
+    version: versionedBy("tenancy.tenants", "tenantId"),
     summary: "Read a tenant: members their own, system administrators any",
     access: memberOrKey(),
     tenant: "path",

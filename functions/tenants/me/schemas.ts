@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Id, JsonObject, Timestamp } from "../../../shared/schemas.ts";
+import { Id, JsonObject, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { Password } from "../password.ts";
 
 export const UserType = z.enum(["staff", "driver", "institution", "customer"]);

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { can } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
-import { Id, ids } from "../../../shared/schemas.ts";
+import { permission } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
+import { Id, ids } from "../../../shared/schemas/schemas.ts";
 import { EnabledModules } from "../administration/schemas.ts";
 
 const ModulesResponse = z.object({
@@ -15,7 +15,7 @@ const ModulesResponse = z.object({
   })),
 });
 
-const version = row("tenancy.modules_version", "tenantId", "tenant_id");
+const version = versionedBy("tenancy.modules_version", "tenantId", "tenant_id");
 
 /** Which parts of Barid a tenant has. */
 export const modules: AnyEndpoint[] = [
@@ -24,7 +24,7 @@ export const modules: AnyEndpoint[] = [
     path: "/:tenantId/modules",
     version,
     summary: "List the modules, and which of them the tenant has",
-    access: can("view:tenant"),
+    access: permission("view:tenant"),
     tenant: "path",
     params: ids("tenantId"),
     response: ModulesResponse,
@@ -35,7 +35,7 @@ export const modules: AnyEndpoint[] = [
     path: "/:tenantId/modules",
     version,
     summary: "Give the tenant these modules and no others",
-    access: can("manage:system"),
+    access: permission("manage:system"),
     tenant: "path",
     params: ids("tenantId"),
     body: z.object({ enabled_module_ids: EnabledModules }),

@@ -16,7 +16,7 @@ import {
   Phone,
   Text,
   WebUrl,
-} from "../../../shared/schemas.ts";
+} from "../../../shared/schemas/schemas.ts";
 
 const Word = z.string().trim().min(1).max(64);
 const Name = z.union([Text, LocalizedText]);

@@ -1,11 +1,11 @@
-import { can, memberOrKey } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
-import { ids } from "../../../shared/schemas.ts";
+import { memberOrKey, permission } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
 import { groupsNamed } from "./groups.ts";
 import { SaveSettings, SettingsQuery, SettingsResponse } from "./schemas.ts";
 
 /** All of them together: who sends If-Match has read what any of them was. */
-const version = row("tenancy.settings_version", "tenantId", "tenant_id");
+const version = versionedBy("tenancy.settings_version", "tenantId", "tenant_id");
 
 /** Settings of a tenant. Never behind a feature gate: clients read here whether a feature is on. */
 export const settings: AnyEndpoint[] = [
@@ -27,7 +27,7 @@ export const settings: AnyEndpoint[] = [
     path: "/:tenantId/settings",
     version,
     summary: "Merge settings into their groups; null removes a key",
-    access: can("manage:tenant"),
+    access: permission("manage:tenant"),
     tenant: "path",
     params: ids("tenantId"),
     body: SaveSettings,

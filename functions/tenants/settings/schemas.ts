@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { JsonObject } from "../../../shared/schemas.ts";
-import { documentBytesMax, within } from "../../../shared/sizes.ts";
+import { JsonObject } from "../../../shared/schemas/schemas.ts";
+import { documentBytesMax, within } from "../../../shared/schemas/sizes.ts";
 import { groups } from "./groups.ts";
 
 export const SettingsQuery = z.object({

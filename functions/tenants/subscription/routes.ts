@@ -1,6 +1,6 @@
-import { can } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { ids } from "../../../shared/schemas.ts";
+import { permission } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
 import { CreateSubscription, SubscriptionResponse } from "./schemas.ts";
 
 /** What a tenant pays for using the system. */
@@ -9,7 +9,7 @@ export const subscription: AnyEndpoint[] = [
     method: "get",
     path: "/:tenantId/subscription",
     summary: "Read the tenant's subscription",
-    access: can("manage:tenant"),
+    access: permission("manage:tenant"),
     tenant: "path",
     params: ids("tenantId"),
     response: SubscriptionResponse,
@@ -19,7 +19,7 @@ export const subscription: AnyEndpoint[] = [
     method: "post",
     path: "/:tenantId/subscription",
     summary: "Give the tenant a subscription; it begins where paid time ends",
-    access: can("manage:system"),
+    access: permission("manage:system"),
     tenant: "path",
     params: ids("tenantId"),
     body: CreateSubscription,
@@ -32,7 +32,7 @@ export const subscription: AnyEndpoint[] = [
     method: "post",
     path: "/:tenantId/subscription/cancel",
     summary: "Cancel the tenant's subscription; paid time stays",
-    access: can("manage:system"),
+    access: permission("manage:system"),
     tenant: "path",
     params: ids("tenantId"),
     response: SubscriptionResponse,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Id, LongText, Money, Timestamp } from "../../../shared/schemas.ts";
+import { Id, LongText, Money, Timestamp } from "../../../shared/schemas/schemas.ts";
 
 const types = ["MONTHLY", "ANNUAL", "UNLIMITED"] as const;
 

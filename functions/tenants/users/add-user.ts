@@ -1,9 +1,9 @@
 /** Making a user with an account: two transactions of ours around one call to Auth, and no orphan whatever breaks. */
 import type { z } from "zod";
-import type { Database } from "../../../shared/db.ts";
-import type { Result } from "../../../shared/endpoint.ts";
-import { AppError } from "../../../shared/errors.ts";
-import { describeError, log } from "../../../shared/log.ts";
+import type { Database } from "../../../shared/db/db.ts";
+import type { Result } from "../../../shared/api/endpoint.ts";
+import { AppError } from "../../../shared/errors/errors.ts";
+import { describeError, log } from "../../../shared/runtime/log.ts";
 import { makeAuthUser, removeIfNowhere } from "./auth-users.ts";
 import type { CreateUser } from "./schemas.ts";
 

@@ -1,9 +1,9 @@
 /** Accounts as Supabase Auth keeps them: made, invited and removed through its admin API. */
-import { system } from "../../../shared/db.ts";
-import { AppError } from "../../../shared/errors.ts";
-import type { Job } from "../../../shared/jobs.ts";
-import { log } from "../../../shared/log.ts";
-import { callPlatform } from "../../../shared/outbound.ts";
+import { system } from "../../../shared/db/db.ts";
+import { AppError } from "../../../shared/errors/errors.ts";
+import type { Job } from "../../../shared/db/jobs.ts";
+import { log } from "../../../shared/runtime/log.ts";
+import { callPlatform } from "../../../shared/outbound/fetch.ts";
 
 const adminUsers = "/auth/v1/admin/users";
 const timeoutMs = 10_000;
@@ -75,7 +75,7 @@ export async function setAuthPassword(id: string, password: string): Promise<voi
 /** Removes a user who became nobody's member; one who did, or who is gone already, stays as he is. */
 export async function removeIfNowhere(userId: string): Promise<void> {
   const nowhere = await system<boolean>(
-    "select private.belongs_nowhere($1::text::uuid) as answer",
+    "select tenancy.is_without_membership($1::text::uuid) as answer",
     [userId],
   );
   if (nowhere) await deleteAuthUser(userId);

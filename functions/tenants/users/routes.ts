@@ -1,7 +1,7 @@
-import { can } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { pagination } from "../../../shared/list.ts";
-import { ids } from "../../../shared/schemas.ts";
+import { permission } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { pagination } from "../../../shared/api/list.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
 import { addUser } from "./add-user.ts";
 import {
   CreateUser,
@@ -20,7 +20,7 @@ export const tenantUsers: AnyEndpoint[] = [
     method: "get",
     path: "/:tenantId/users",
     summary: "List the tenant's users",
-    access: can("manage:tenant"),
+    access: permission("manage:tenant"),
     tenant: "path",
     params: ids("tenantId"),
     query: users.query,
@@ -36,7 +36,7 @@ export const tenantUsers: AnyEndpoint[] = [
     person: true,
     summary: "Make a person with an account at once; the system's own call, which also needs " +
       "permission manage:system",
-    access: can("manage:user_access:system"),
+    access: permission("manage:user_access:system"),
     tenant: "path",
     params: ids("tenantId"),
     body: CreateUser,
@@ -57,7 +57,7 @@ export const tenantUsers: AnyEndpoint[] = [
     path: "/:tenantId/users/:userId",
     person: true,
     summary: "Change a user",
-    access: can("manage:tenant"),
+    access: permission("manage:tenant"),
     tenant: "path",
     params: ids("tenantId", "userId"),
     body: UpdateUser,
@@ -77,7 +77,7 @@ export const tenantUsers: AnyEndpoint[] = [
     path: "/:tenantId/users/:userId/deactivate",
     person: true,
     summary: "Shut a user out of the tenant",
-    access: can("manage:tenant"),
+    access: permission("manage:tenant"),
     tenant: "path",
     params: ids("tenantId", "userId"),
     response: UserChangedResponse,
@@ -89,7 +89,7 @@ export const tenantUsers: AnyEndpoint[] = [
     method: "get",
     path: "/:tenantId/roles",
     summary: "List the roles a tenant can give",
-    access: can("view:tenant"),
+    access: permission("view:tenant"),
     tenant: "path",
     params: ids("tenantId"),
     response: RolesResponse,
@@ -99,7 +99,7 @@ export const tenantUsers: AnyEndpoint[] = [
     method: "get",
     path: "/:tenantId/permissions",
     summary: "List the permissions that roles of a tenant carry",
-    access: can("view:tenant"),
+    access: permission("view:tenant"),
     tenant: "path",
     params: ids("tenantId"),
     response: PermissionsResponse,

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { defineList, type Filter, flag, oneOf } from "../../../shared/list.ts";
-import { Id, Pagination, Phone, Text, Timestamp } from "../../../shared/schemas.ts";
+import { defineList, type Filter, flag, oneOf } from "../../../shared/api/list.ts";
+import { Id, Pagination, Phone, Text, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { UserType } from "../me/schemas.ts";
 import { Password } from "../password.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { can, denying } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { permission, withErrorCode } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { runWizard } from "./run-wizard.ts";
 import { wizardReference, WizardResponse } from "./schemas.ts";
 
@@ -10,7 +10,7 @@ export const wizard: AnyEndpoint[] = [
     method: "post",
     path: "/wizard",
     summary: "Make a tenant with its settings, modules and administrator",
-    access: denying(can("manage:system"), "rbac_forbidden"),
+    access: withErrorCode(permission("manage:system"), "rbac_forbidden"),
     tenant: "none",
     // Whoever must not make the administrator hears that first, whatever else is wrong with his input.
     body: z.unknown().meta(wizardReference),

@@ -3,12 +3,12 @@
  * is taken back; when nobody is left to do that, the same call goes on, or a job takes it back.
  */
 import type { z } from "zod";
-import { type Database, system } from "../../../shared/db.ts";
-import type { Result } from "../../../shared/endpoint.ts";
-import { AppError } from "../../../shared/errors.ts";
-import { accept } from "../../../shared/input.ts";
-import type { Job } from "../../../shared/jobs.ts";
-import { describeError, log } from "../../../shared/log.ts";
+import { type Database, system } from "../../../shared/db/db.ts";
+import type { Result } from "../../../shared/api/endpoint.ts";
+import { AppError } from "../../../shared/errors/errors.ts";
+import { accept } from "../../../shared/schemas/input.ts";
+import type { Job } from "../../../shared/db/jobs.ts";
+import { describeError, log } from "../../../shared/runtime/log.ts";
 import { Subscription } from "../subscription/schemas.ts";
 import { makeAuthUser, removeIfNowhere, setAuthPassword } from "../users/auth-users.ts";
 import { Wizard } from "./schemas.ts";
@@ -62,7 +62,7 @@ export async function runWizard(
 /** The job behind it, for a run that nobody finished. */
 export async function undoWizard(job: Job): Promise<void> {
   const { user_id } = await system<{ user_id?: string }>(
-    "select private.wizard_take_back($1::text::uuid) as answer",
+    "select tenancy.wizard_rollback($1::text::uuid) as answer",
     [String(job.payload.run_id)],
   );
   if (user_id) await removeIfNowhere(user_id);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Id } from "../../../shared/schemas.ts";
+import { Id } from "../../../shared/schemas/schemas.ts";
 import { ContactInfo, EnabledModules, Slug, TenantName, Url } from "../administration/schemas.ts";
 import { groups } from "../settings/groups.ts";
 import { Password } from "../password.ts";

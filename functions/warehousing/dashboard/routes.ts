@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { can, either, role } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { anyOf, permission, role } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { translate } from "../../../shared/i18n/index.ts";
-import { Id, NamedRef, Timestamp } from "../../../shared/schemas.ts";
+import { Id, NamedRef, Timestamp } from "../../../shared/schemas/schemas.ts";
 
 const activityTypes = [
   "inventory_initial_stock",
@@ -55,7 +55,10 @@ export const dashboard: AnyEndpoint[] = [
     method: "get",
     path: "/dashboard",
     summary: "What lies in the warehouse one works at, and what happened last",
-    access: either(can("manage:module:warehouse"), role("warehouse_manager", "warehouse_staff")),
+    access: anyOf(
+      permission("manage:module:warehouse"),
+      role("warehouse_manager", "warehouse_staff"),
+    ),
     query: DashboardQuery,
     response: DashboardResponse,
     errors: ["warehouse_id_required", "warehouse_assignment_required", "warehouse_inactive"],

@@ -1,6 +1,6 @@
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { ids } from "../../../shared/schemas.ts";
-import { keepers, keepersOrViewers } from "../people.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
+import { canManageOrViewWarehouse, canManageWarehouse } from "../access.ts";
 import {
   countList,
   CountResponse,
@@ -15,7 +15,7 @@ export const inventoryCounts: AnyEndpoint[] = [
     method: "get",
     path: "/inventory/counts",
     summary: "List counts of stock",
-    access: keepersOrViewers,
+    access: canManageOrViewWarehouse,
     query: countList.query,
     response: CountsResponse,
     async run({ db, query }) {
@@ -27,7 +27,7 @@ export const inventoryCounts: AnyEndpoint[] = [
     method: "get",
     path: "/inventory/counts/:count_id",
     summary: "Read a count of stock with its lines",
-    access: keepersOrViewers,
+    access: canManageOrViewWarehouse,
     params: ids("count_id"),
     response: CountResponse,
     errors: ["inventory_count_not_found"],
@@ -37,7 +37,7 @@ export const inventoryCounts: AnyEndpoint[] = [
     method: "post",
     path: "/inventory/counts",
     summary: "Report what was counted in bins, and book what differs",
-    access: keepers,
+    access: canManageWarehouse,
     body: CreateCount,
     response: CreateCountResponse,
     status: 201,

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { defineList, flag, foundBy, id, since, until } from "../../../shared/list.ts";
-import { Id, LongText, NamedRef, PersonRef, Timestamp } from "../../../shared/schemas.ts";
+import { defineList, flag, foundBy, id, since, until } from "../../../shared/api/list.ts";
+import { Id, LongText, NamedRef, PersonRef, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { BinRef, ItemRef, Lot, Movement, StockStatus } from "../inventory/schemas.ts";
 
 /** A place: whatever of it is not said is none, or available. */
@@ -93,7 +93,7 @@ export const countList = defineList({
     differing: flag("differing"),
     date_from: since("created_at"),
     date_to: until("created_at"),
-    search: foundBy("private.inventory_counts_with"),
+    search: foundBy("warehousing.inventory_counts_with"),
   },
   hidden: ["warehouse_id", "counted_by_id", "differing"],
   limit: { default: 20, max: 100 },

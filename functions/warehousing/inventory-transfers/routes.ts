@@ -1,6 +1,6 @@
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { ids } from "../../../shared/schemas.ts";
-import { keepers, keepersOrViewers } from "../people.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
+import { canManageOrViewWarehouse, canManageWarehouse } from "../access.ts";
 import { CreateTransfer, transferList, TransferResponse, TransfersResponse } from "./schemas.ts";
 
 /** Stock that goes from one warehouse to another at a stroke. */
@@ -9,7 +9,7 @@ export const inventoryTransfers: AnyEndpoint[] = [
     method: "get",
     path: "/inventory-transfers",
     summary: "List inventory transfers",
-    access: keepersOrViewers,
+    access: canManageOrViewWarehouse,
     query: transferList.query,
     response: TransfersResponse,
     async run({ db, query }) {
@@ -21,7 +21,7 @@ export const inventoryTransfers: AnyEndpoint[] = [
     method: "get",
     path: "/inventory-transfers/:transfer_id",
     summary: "Read an inventory transfer with its movements",
-    access: keepersOrViewers,
+    access: canManageOrViewWarehouse,
     params: ids("transfer_id"),
     response: TransferResponse,
     errors: ["inventory_transfer_not_found"],
@@ -32,7 +32,7 @@ export const inventoryTransfers: AnyEndpoint[] = [
     method: "post",
     path: "/inventory-transfers",
     summary: "Move stock to another warehouse, all of it or nothing",
-    access: keepers,
+    access: canManageWarehouse,
     body: CreateTransfer,
     response: TransferResponse,
     status: 201,

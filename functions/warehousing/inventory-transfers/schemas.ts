@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { defineList, id } from "../../../shared/list.ts";
-import { Id, LongText, NamedRef, PersonRef, Timestamp } from "../../../shared/schemas.ts";
+import { defineList, id } from "../../../shared/api/list.ts";
+import { Id, LongText, NamedRef, PersonRef, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { BinRef, ItemCard, Lot, Movement, Units } from "../inventory/schemas.ts";
 
 export const CreateTransfer = z.object({

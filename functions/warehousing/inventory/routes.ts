@@ -1,8 +1,8 @@
-import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
-import type { ErrorCode } from "../../../shared/errors.ts";
-import { importEndpoint } from "../../../shared/import.ts";
-import { ids } from "../../../shared/schemas.ts";
-import { keepers, keepersOrViewers, operators } from "../people.ts";
+import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
+import type { ErrorCode } from "../../../shared/errors/errors.ts";
+import { importEndpoint } from "../../../shared/api/csv/import.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
+import { canManageOperations, canManageOrViewWarehouse, canManageWarehouse } from "../access.ts";
 import {
   AdjustmentResponse,
   CreateAdjustment,
@@ -42,7 +42,7 @@ export const inventory: AnyEndpoint[] = [
     method: "get",
     path: "/inventory-items",
     summary: "List what warehouses keep",
-    access: keepersOrViewers,
+    access: canManageOrViewWarehouse,
     query: itemList.query,
     response: ItemsResponse,
     async run({ db, query }) {
@@ -54,7 +54,7 @@ export const inventory: AnyEndpoint[] = [
     method: "post",
     path: "/inventory-items",
     summary: "Add an item that warehouses keep",
-    access: keepers,
+    access: canManageWarehouse,
     body: CreateItem,
     response: ItemResponse,
     status: 201,
@@ -64,7 +64,7 @@ export const inventory: AnyEndpoint[] = [
   importEndpoint({
     path: "/inventory-items/import",
     summary: "Add the items of a CSV file",
-    access: keepers,
+    access: canManageWarehouse,
     line: CreateItem,
     linesMax: 5_000,
     core: "warehousing.inventory_item_import",
@@ -73,9 +73,9 @@ export const inventory: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/inventory-items/:inventory_item_id",
-    version: row("warehousing.inventory_items", "inventory_item_id"),
+    version: versionedBy("warehousing.inventory_items", "inventory_item_id"),
     summary: "Read an item",
-    access: keepersOrViewers,
+    access: canManageOrViewWarehouse,
     params: ids("inventory_item_id"),
     response: ItemResponse,
     errors: ["inventory_item_not_found"],
@@ -85,9 +85,9 @@ export const inventory: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/inventory-items/:inventory_item_id",
-    version: row("warehousing.inventory_items", "inventory_item_id"),
+    version: versionedBy("warehousing.inventory_items", "inventory_item_id"),
     summary: "Change an item, or take it out of use",
-    access: keepers,
+    access: canManageWarehouse,
     params: ids("inventory_item_id"),
     body: UpdateItem,
     response: ItemResponse,
@@ -99,7 +99,7 @@ export const inventory: AnyEndpoint[] = [
     method: "get",
     path: "/inventory",
     summary: "List what lies where",
-    access: keepersOrViewers,
+    access: canManageOrViewWarehouse,
     query: inventoryList.query,
     response: InventoryResponse,
     async run({ db, query }) {
@@ -111,7 +111,7 @@ export const inventory: AnyEndpoint[] = [
     method: "post",
     path: "/inventory/receipts",
     summary: "Take goods into a warehouse",
-    access: keepers,
+    access: canManageWarehouse,
     body: CreateReceipt,
     response: ReceiptResponse,
     status: 201,
@@ -122,7 +122,7 @@ export const inventory: AnyEndpoint[] = [
     method: "post",
     path: "/inventory/returns",
     summary: "Take goods back that come without a delivery",
-    access: keepers,
+    access: canManageWarehouse,
     body: CreateReturn,
     response: ReturnResponse,
     status: 201,
@@ -133,7 +133,7 @@ export const inventory: AnyEndpoint[] = [
     method: "get",
     path: "/inventory/write-offs",
     summary: "List what was written off, newest first",
-    access: keepersOrViewers,
+    access: canManageOrViewWarehouse,
     query: writeOffList.query,
     response: WriteOffsResponse,
     async run({ db, query }) {
@@ -145,7 +145,7 @@ export const inventory: AnyEndpoint[] = [
     method: "get",
     path: "/inventory/write-offs/:write_off_id",
     summary: "Read a write-off with its lines",
-    access: keepersOrViewers,
+    access: canManageOrViewWarehouse,
     params: ids("write_off_id"),
     response: WriteOffRead,
     errors: ["write_off_not_found"],
@@ -155,7 +155,7 @@ export const inventory: AnyEndpoint[] = [
     method: "post",
     path: "/inventory/write-offs",
     summary: "Write off what is lost or spoilt, all of it or nothing",
-    access: operators,
+    access: canManageOperations,
     body: CreateWriteOff,
     response: WriteOffResponse,
     status: 201,
@@ -172,7 +172,7 @@ export const inventory: AnyEndpoint[] = [
     method: "post",
     path: "/inventory/moves",
     summary: "Move stock to other places of its warehouse, all of it or nothing",
-    access: keepers,
+    access: canManageWarehouse,
     body: CreateMove,
     response: MoveResponse,
     status: 201,
@@ -183,7 +183,7 @@ export const inventory: AnyEndpoint[] = [
     method: "post",
     path: "/inventory/adjustments",
     summary: "Correct what lies in a bin",
-    access: keepers,
+    access: canManageWarehouse,
     body: CreateAdjustment,
     response: AdjustmentResponse,
     status: 201,

@@ -8,8 +8,15 @@ import {
   id,
   since,
   until,
-} from "../../../shared/list.ts";
-import { Id, LongText, NamedRef, PersonRef, Text, Timestamp } from "../../../shared/schemas.ts";
+} from "../../../shared/api/list.ts";
+import {
+  Id,
+  LongText,
+  NamedRef,
+  PersonRef,
+  Text,
+  Timestamp,
+} from "../../../shared/schemas/schemas.ts";
 
 const Word = z.string().trim().min(1).max(200);
 

@@ -1,6 +1,6 @@
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { translate } from "../../../shared/i18n/index.ts";
-import { lookers } from "../people.ts";
+import { canViewWarehouse } from "../access.ts";
 import { ScanMany, ScanParams, ScanResponse, ScansResponse } from "./schemas.ts";
 
 interface Found {
@@ -14,7 +14,7 @@ export const packageScan: AnyEndpoint[] = [
     method: "get",
     path: "/package-scan/:delivery_barcode",
     summary: "Say which screen to open for a scanned parcel",
-    access: lookers,
+    access: canViewWarehouse,
     params: ScanParams,
     response: ScanResponse,
     errors: ["delivery_not_found"],
@@ -25,7 +25,7 @@ export const packageScan: AnyEndpoint[] = [
     method: "post",
     path: "/package-scan",
     summary: "The same for all that a scanner read while it was offline",
-    access: lookers,
+    access: canViewWarehouse,
     body: ScanMany,
     response: ScansResponse,
     async run({ db, body, language }) {

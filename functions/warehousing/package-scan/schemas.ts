@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { Id, Timestamp } from "../../../shared/schemas.ts";
-import { carriedFields } from "../../../shared/carried-delivery.ts";
+import { Id, Timestamp } from "../../../shared/schemas/schemas.ts";
+import { carriedFields } from "../../../shared/schemas/carried-delivery.ts";
 
 const Barcode = z.string().trim().min(1).max(100);
 

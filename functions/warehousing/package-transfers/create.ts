@@ -1,6 +1,6 @@
 /** Which kind of transfer a request asks for, and its answer in the caller's language. */
-import type { Database } from "../../../shared/db.ts";
-import { AppError } from "../../../shared/errors.ts";
+import type { Database } from "../../../shared/db/db.ts";
+import { AppError } from "../../../shared/errors/errors.ts";
 import { type Language, translate } from "../../../shared/i18n/index.ts";
 import type { CreateTransfer } from "./schemas.ts";
 
@@ -67,7 +67,7 @@ export async function createTransfer(
     if (!key) throw new AppError("idempotency_key_required");
     return await createWaybill(db, body, language);
   }
-  const { transferred_count, operation_type, ...made } = await told(
+  const { transferred_count, operation_type, ...made } = await withLocalizedRejections(
     language,
     () =>
       db.call("warehousing.package_transfer_create", {
@@ -83,11 +83,11 @@ export function createWaybill(
   body: Record<string, unknown>,
   language: () => Language,
 ): Promise<Record<string, unknown>> {
-  return told(language, () => db.call("warehousing.waybill_create", body));
+  return withLocalizedRejections(language, () => db.call("warehousing.waybill_create", body));
 }
 
 /** The answer, or the refusal, with each rejected row said in words. */
-export async function told(
+export async function withLocalizedRejections(
   language: () => Language,
   work: () => Promise<Record<string, unknown>>,
 ): Promise<Record<string, unknown>> {

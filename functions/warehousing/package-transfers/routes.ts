@@ -1,8 +1,8 @@
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { AppError } from "../../../shared/errors.ts";
-import { keepers, lookers } from "../people.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { AppError } from "../../../shared/errors/errors.ts";
+import { canManageWarehouse, canViewWarehouse } from "../access.ts";
 import { waybillRefusals } from "../waybills/refusals.ts";
-import { createTransfer, told } from "./create.ts";
+import { createTransfer, withLocalizedRejections } from "./create.ts";
 import {
   askedKind,
   CreateTransfer,
@@ -19,7 +19,7 @@ export const packageTransfers: AnyEndpoint[] = [
     method: "get",
     path: "/package-transfers",
     summary: "List transfers of packages, and how many there are of each kind",
-    access: lookers,
+    access: canViewWarehouse,
     query: transferList.query,
     response: TransfersResponse,
     errors: ["invalid_column_filters", "operation_type_not_allowed", "unsupported_filter"],
@@ -47,7 +47,7 @@ export const packageTransfers: AnyEndpoint[] = [
     method: "post",
     path: "/package-transfers",
     summary: "Move packages to another warehouse: system only, single delivery or waybill",
-    access: keepers,
+    access: canManageWarehouse,
     body: CreateTransfer,
     response: TransferMade,
     status: 201,
@@ -65,11 +65,14 @@ export const packageTransfers: AnyEndpoint[] = [
     method: "post",
     path: "/package-transfers/validate",
     summary: "Say what a waybill of a selection would be made of",
-    access: keepers,
+    access: canManageWarehouse,
     body: ValidateTransfer,
     response: ValidateResponse,
     errors: ["warehouse_not_found", "warehouses_must_differ"],
     run: ({ db, body, language }) =>
-      told(language, () => db.call("warehousing.package_transfer_validate", body)),
+      withLocalizedRejections(
+        language,
+        () => db.call("warehousing.package_transfer_validate", body),
+      ),
   }),
 ];

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { defineList, type Filter, id, type ListQuery, oneOf } from "../../../shared/list.ts";
-import { Id, LongText, NamedRef, PersonRef, Timestamp } from "../../../shared/schemas.ts";
-import { seesAllWarehouses } from "../people.ts";
+import { defineList, type Filter, id, type ListQuery, oneOf } from "../../../shared/api/list.ts";
+import { Id, LongText, NamedRef, PersonRef, Timestamp } from "../../../shared/schemas/schemas.ts";
+import { seesAllWarehouses } from "../access.ts";
 import { WaybillDetail } from "../waybills/schemas.ts";
 
 const modes = ["system_only", "delivery_operation"] as const;
@@ -178,7 +178,7 @@ const search: Filter = {
     const found = `(select w.id from warehousing.warehouses w
       where w.name ilike ${patterns} or w.code ilike ${patterns})`;
     return `r.source_warehouse_id in ${found} or r.destination_warehouse_id in ${found}
-      or r.waybill_id in (select private.waybills_with(${value} #>> '{}'))`;
+      or r.waybill_id in (select warehousing.waybills_with(${value} #>> '{}'))`;
   },
 };
 

@@ -1,7 +1,7 @@
-import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
-import type { ErrorCode } from "../../../shared/errors.ts";
-import { ids } from "../../../shared/schemas.ts";
-import { lookers, operators, viewers } from "../people.ts";
+import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
+import type { ErrorCode } from "../../../shared/errors/errors.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
+import { canManageOperations, canViewOperations, canViewWarehouse } from "../access.ts";
 import {
   CreatePickingOrder,
   orderList,
@@ -36,7 +36,7 @@ export const pickingOrders: AnyEndpoint[] = [
     method: "get",
     path: "/picking-orders",
     summary: "List picking orders, and how many are in each status",
-    access: viewers,
+    access: canViewOperations,
     query: orderList.query,
     response: OrdersResponse,
     async run({ db, query }) {
@@ -48,7 +48,7 @@ export const pickingOrders: AnyEndpoint[] = [
     method: "post",
     path: "/picking-orders",
     summary: "Make a picking order",
-    access: operators,
+    access: canManageOperations,
     body: CreatePickingOrder,
     response: OrderResponse,
     status: 201,
@@ -58,9 +58,9 @@ export const pickingOrders: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/picking-orders/:picking_order_id",
-    version: row("warehousing.picking_orders", "picking_order_id"),
+    version: versionedBy("warehousing.picking_orders", "picking_order_id"),
     summary: "Read a picking order",
-    access: viewers,
+    access: canViewOperations,
     params: ids("picking_order_id"),
     response: OrderResponse,
     errors: ["picking_order_not_found"],
@@ -70,9 +70,9 @@ export const pickingOrders: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/picking-orders/:picking_order_id",
-    version: row("warehousing.picking_orders", "picking_order_id"),
+    version: versionedBy("warehousing.picking_orders", "picking_order_id"),
     summary: "Change a picking order or move it on; stock moves with it",
-    access: operators,
+    access: canManageOperations,
     params: ids("picking_order_id"),
     body: UpdatePickingOrder,
     response: OrderResponse,
@@ -92,7 +92,7 @@ export const pickingOrders: AnyEndpoint[] = [
     path: "/picking-orders/:picking_order_id/progress",
     summary:
       "Report what was picked; for whom the order was given to, and who works in its warehouse",
-    access: lookers,
+    access: canViewWarehouse,
     params: ids("picking_order_id"),
     body: ReportProgress,
     response: OrderResponse,

@@ -1,7 +1,14 @@
 import { z } from "zod";
-import { defineList, flag, foundBy, id, type ListQuery, oneOf } from "../../../shared/list.ts";
-import { Id, Instant, LongText, NamedRef, PersonRef, Timestamp } from "../../../shared/schemas.ts";
-import { seesAllWarehouses } from "../people.ts";
+import { defineList, flag, foundBy, id, type ListQuery, oneOf } from "../../../shared/api/list.ts";
+import {
+  Id,
+  Instant,
+  LongText,
+  NamedRef,
+  PersonRef,
+  Timestamp,
+} from "../../../shared/schemas/schemas.ts";
+import { seesAllWarehouses } from "../access.ts";
 
 const statuses = ["pending", "in_progress", "completed", "handed_off", "cancelled"] as const;
 const orderTypes = ["individual", "batch", "waybill"] as const;
@@ -170,7 +177,7 @@ const list = defineList({
         `(r.status in ('completed', 'handed_off')) = (${value} #>> '{}')::boolean`,
     },
     /** References found by their index; see `withSearch`. */
-    found: { ...foundBy("private.picking_orders_with"), schema: z.string().max(200) },
+    found: { ...foundBy("warehousing.picking_orders_with"), schema: z.string().max(200) },
   },
   limit: { default: 20, max: 100 },
   tally: {

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { can, either, role } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
-import { defineList, id, oneOf, since, until } from "../../../shared/list.ts";
+import { anyOf, permission, role } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
+import { defineList, id, oneOf, since, until } from "../../../shared/api/list.ts";
 import {
   Id,
   ids,
@@ -10,7 +10,7 @@ import {
   NamedRef,
   Person,
   Timestamp,
-} from "../../../shared/schemas.ts";
+} from "../../../shared/schemas/schemas.ts";
 
 const statuses = ["pending", "received", "cancelled"] as const;
 const sources = [
@@ -82,7 +82,7 @@ const ordersList = defineList({
   limit: { default: 20, max: 100 },
 });
 
-const lookers = can("view:tenant", "manage:operations:tenant", "manage:module:warehouse");
+const lookers = permission("view:tenant", "manage:operations:tenant", "manage:module:warehouse");
 
 /** Goods on their way into a warehouse. */
 export const receivingOrders: AnyEndpoint[] = [
@@ -106,7 +106,7 @@ export const receivingOrders: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/receiving-orders/:receiving_order_id",
-    version: row("warehousing.receiving_orders", "receiving_order_id"),
+    version: versionedBy("warehousing.receiving_orders", "receiving_order_id"),
     summary: "Read a receiving order",
     access: lookers,
     params: ids("receiving_order_id"),
@@ -118,10 +118,10 @@ export const receivingOrders: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/receiving-orders/:receiving_order_id",
-    version: row("warehousing.receiving_orders", "receiving_order_id"),
+    version: versionedBy("warehousing.receiving_orders", "receiving_order_id"),
     summary: "Receive what came, or call the receipt off; the same again answers the same",
-    access: either(
-      can("manage:operations:tenant", "manage:module:warehouse"),
+    access: anyOf(
+      permission("manage:operations:tenant", "manage:module:warehouse"),
       role("warehouse_staff"),
     ),
     params: ids("receiving_order_id"),

@@ -1,7 +1,7 @@
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { AppError, type ErrorCode } from "../../../shared/errors.ts";
-import { ids } from "../../../shared/schemas.ts";
-import { lookers, workers } from "../people.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { AppError, type ErrorCode } from "../../../shared/errors/errors.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
+import { canViewWarehouse, canWorkInWarehouse } from "../access.ts";
 import {
   AddAssignments,
   AddedResponse,
@@ -27,7 +27,7 @@ export const sortingSessions: AnyEndpoint[] = [
     method: "get",
     path: "/sorting-sessions",
     summary: "List the sorting sessions of a warehouse",
-    access: lookers,
+    access: canViewWarehouse,
     query: sessionList.query,
     response: SessionsResponse,
     errors: ["warehouse_id_required"],
@@ -43,7 +43,7 @@ export const sortingSessions: AnyEndpoint[] = [
     method: "post",
     path: "/sorting-sessions",
     summary: "Open a sorting session, with a cage or trolley for each destination",
-    access: workers,
+    access: canWorkInWarehouse,
     body: CreateSession,
     response: SessionResponse,
     status: 201,
@@ -58,7 +58,7 @@ export const sortingSessions: AnyEndpoint[] = [
     method: "get",
     path,
     summary: "Read a sorting session",
-    access: lookers,
+    access: canViewWarehouse,
     params: ids("session_id"),
     response: SessionResponse,
     errors: ["sorting_session_not_found"],
@@ -68,7 +68,7 @@ export const sortingSessions: AnyEndpoint[] = [
     method: "put",
     path,
     summary: "End a sorting session; its cages go out of use",
-    access: workers,
+    access: canWorkInWarehouse,
     params: ids("session_id"),
     body: CompleteSession,
     response: SessionResponse,
@@ -80,7 +80,7 @@ export const sortingSessions: AnyEndpoint[] = [
     method: "get",
     path: `${path}/assignments`,
     summary: "List the assignments of a sorting session",
-    access: lookers,
+    access: canViewWarehouse,
     params: ids("session_id"),
     response: AssignmentsResponse,
     errors: ["sorting_session_not_found"],
@@ -91,7 +91,7 @@ export const sortingSessions: AnyEndpoint[] = [
     method: "post",
     path: `${path}/assignments`,
     summary: "Give more destinations to staff",
-    access: workers,
+    access: canWorkInWarehouse,
     params: ids("session_id"),
     body: AddAssignments,
     response: AddedResponse,
@@ -108,7 +108,7 @@ export const sortingSessions: AnyEndpoint[] = [
     method: "post",
     path: `${path}/scan`,
     summary: "Put a parcel into the cage of its destination",
-    access: workers,
+    access: canWorkInWarehouse,
     params: ids("session_id"),
     body: Scan,
     response: ScanResponse,
@@ -129,7 +129,7 @@ export const sortingSessions: AnyEndpoint[] = [
     method: "put",
     path: `${path}/assignments/:assignment_id`,
     summary: "Change who fills a cage, or what it takes",
-    access: workers,
+    access: canWorkInWarehouse,
     params: ids("session_id", "assignment_id"),
     body: ChangeAssignment,
     response: AssignmentResponse,
@@ -151,7 +151,7 @@ export const sortingSessions: AnyEndpoint[] = [
     method: "delete",
     path: `${path}/assignments/:assignment_id`,
     summary: "Take a destination away while its cage is empty",
-    access: workers,
+    access: canWorkInWarehouse,
     params: ids("session_id", "assignment_id"),
     response: z.object({}),
     errors: [...active, "sorting_assignment_not_found", "cage_not_empty"],

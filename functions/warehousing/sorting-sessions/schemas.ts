@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { defineList, id, oneOf, since, until } from "../../../shared/list.ts";
-import { Id, NamedRef, Text, Timestamp } from "../../../shared/schemas.ts";
+import { defineList, id, oneOf, since, until } from "../../../shared/api/list.ts";
+import { Id, NamedRef, Text, Timestamp } from "../../../shared/schemas/schemas.ts";
 
 const statuses = ["active", "completed"] as const;
 const destinationTypes = ["city", "zone", "partner_area"] as const;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { DayOrInstant, Id, Timestamp } from "../../../shared/schemas.ts";
+import { DayOrInstant, Id, Timestamp } from "../../../shared/schemas/schemas.ts";
 
 export const ReconciliationQuery = z.object({
   /** A day (to its end, in the tenant's time zone) or an instant; now unless said. */

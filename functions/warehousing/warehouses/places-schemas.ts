@@ -1,9 +1,9 @@
 /** The places of a warehouse and the people who work in it. */
 import { z } from "zod";
-import { defineList, flag, id, type ListQuery, oneOf } from "../../../shared/list.ts";
-import { AppError } from "../../../shared/errors.ts";
-import type { Database } from "../../../shared/db.ts";
-import { Id, PersonRef, Text, Timestamp } from "../../../shared/schemas.ts";
+import { defineList, flag, id, type ListQuery, oneOf } from "../../../shared/api/list.ts";
+import { AppError } from "../../../shared/errors/errors.ts";
+import type { Database } from "../../../shared/db/db.ts";
+import { Id, PersonRef, Text, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { Capacity, Code } from "./schemas.ts";
 
 const locationTypes = ["BIN", "RECEIVING", "STAGING", "CAGE", "TROLLEY"] as const;

@@ -1,6 +1,6 @@
-import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
-import { ids } from "../../../shared/schemas.ts";
-import { keepers, keepersOrViewers } from "../people.ts";
+import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
+import { canManageOrViewWarehouse, canManageWarehouse } from "../access.ts";
 import {
   AddStaff,
   binList,
@@ -20,7 +20,7 @@ export const warehousePlaces: AnyEndpoint[] = [
     method: "get",
     path: "/warehouses/:warehouse_id/bins",
     summary: "List the places of a warehouse",
-    access: keepersOrViewers,
+    access: canManageOrViewWarehouse,
     params: ids("warehouse_id"),
     query: binList.query,
     response: BinsResponse,
@@ -34,7 +34,7 @@ export const warehousePlaces: AnyEndpoint[] = [
     method: "post",
     path: "/warehouses/:warehouse_id/bins",
     summary: "Add a place to a warehouse",
-    access: keepers,
+    access: canManageWarehouse,
     params: ids("warehouse_id"),
     body: CreateBin,
     response: BinResponse,
@@ -46,9 +46,9 @@ export const warehousePlaces: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/warehouses/:warehouse_id/bins/:bin_id",
-    version: row("warehousing.bins", "bin_id"),
+    version: versionedBy("warehousing.bins", "bin_id"),
     summary: "Read a place of a warehouse",
-    access: keepersOrViewers,
+    access: canManageOrViewWarehouse,
     params: ids("warehouse_id", "bin_id"),
     response: BinResponse,
     errors: ["bin_not_found"],
@@ -58,9 +58,9 @@ export const warehousePlaces: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/warehouses/:warehouse_id/bins/:bin_id",
-    version: row("warehousing.bins", "bin_id"),
+    version: versionedBy("warehousing.bins", "bin_id"),
     summary: "Change a place of a warehouse, or take it out of use",
-    access: keepers,
+    access: canManageWarehouse,
     params: ids("warehouse_id", "bin_id"),
     body: UpdateBin,
     response: BinResponse,
@@ -83,7 +83,7 @@ export const warehousePlaces: AnyEndpoint[] = [
     method: "get",
     path: "/warehouses/:warehouse_id/staff",
     summary: "List who works in a warehouse",
-    access: keepersOrViewers,
+    access: canManageOrViewWarehouse,
     params: ids("warehouse_id"),
     query: staffList.query,
     response: StaffListResponse,
@@ -97,7 +97,7 @@ export const warehousePlaces: AnyEndpoint[] = [
     method: "post",
     path: "/warehouses/:warehouse_id/staff",
     summary: "Assign a member of staff to a warehouse",
-    access: keepers,
+    access: canManageWarehouse,
     params: ids("warehouse_id"),
     body: AddStaff,
     response: StaffResponse,
@@ -110,7 +110,7 @@ export const warehousePlaces: AnyEndpoint[] = [
     method: "post",
     path: "/warehouses/:warehouse_id/staff/:staff_id/deactivate",
     summary: "End an assignment to a warehouse",
-    access: keepers,
+    access: canManageWarehouse,
     params: ids("warehouse_id", "staff_id"),
     response: StaffResponse,
     errors: ["staff_not_found"],

@@ -1,7 +1,7 @@
-import { type AnyEndpoint, endpoint, row } from "../../../shared/endpoint.ts";
-import type { ErrorCode } from "../../../shared/errors.ts";
-import { CarrierCode, ids } from "../../../shared/schemas.ts";
-import { operators, viewers } from "../people.ts";
+import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
+import type { ErrorCode } from "../../../shared/errors/errors.ts";
+import { CarrierCode, ids } from "../../../shared/schemas/schemas.ts";
+import { canManageOperations, canViewOperations } from "../access.ts";
 import {
   CarrierWarehouseResponse,
   CreateWarehouse,
@@ -28,7 +28,7 @@ export const warehouses: AnyEndpoint[] = [
     method: "get",
     path: "/warehouses",
     summary: "List warehouses, with the tenant's key figures",
-    access: viewers,
+    access: canViewOperations,
     query: warehouseList.query,
     response: WarehousesResponse,
     errors: ["invalid_column_filters"],
@@ -49,7 +49,7 @@ export const warehouses: AnyEndpoint[] = [
     method: "post",
     path: "/warehouses",
     summary: "Add a warehouse",
-    access: operators,
+    access: canManageOperations,
     body: CreateWarehouse,
     response: WarehouseResponse,
     status: 201,
@@ -59,9 +59,9 @@ export const warehouses: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/warehouses/:warehouse_id",
-    version: row("warehousing.warehouses", "warehouse_id"),
+    version: versionedBy("warehousing.warehouses", "warehouse_id"),
     summary: "Read a warehouse",
-    access: viewers,
+    access: canViewOperations,
     params: ids("warehouse_id"),
     response: WarehouseResponse,
     errors: ["warehouse_not_found"],
@@ -70,9 +70,9 @@ export const warehouses: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/warehouses/:warehouse_id",
-    version: row("warehousing.warehouses", "warehouse_id"),
+    version: versionedBy("warehousing.warehouses", "warehouse_id"),
     summary: "Change a warehouse; what is not sent stays",
-    access: operators,
+    access: canManageOperations,
     params: ids("warehouse_id"),
     body: UpdateWarehouse,
     response: WarehouseResponse,
@@ -83,9 +83,9 @@ export const warehouses: AnyEndpoint[] = [
   endpoint({
     method: "delete",
     path: "/warehouses/:warehouse_id",
-    version: row("warehousing.warehouses", "warehouse_id"),
+    version: versionedBy("warehousing.warehouses", "warehouse_id"),
     summary: "Remove an empty warehouse; its record stays",
-    access: operators,
+    access: canManageOperations,
     params: ids("warehouse_id"),
     response: Done,
     errors: [
@@ -100,7 +100,7 @@ export const warehouses: AnyEndpoint[] = [
     method: "put",
     path: "/warehouses/:warehouse_id/carriers/:carrier_code",
     summary: "Note what a carrier calls a warehouse",
-    access: operators,
+    access: canManageOperations,
     params: atCarrier,
     body: SetCarrierWarehouse,
     response: CarrierWarehouseResponse,
@@ -112,7 +112,7 @@ export const warehouses: AnyEndpoint[] = [
     method: "delete",
     path: "/warehouses/:warehouse_id/carriers/:carrier_code",
     summary: "Forget what a carrier calls a warehouse",
-    access: operators,
+    access: canManageOperations,
     params: atCarrier,
     response: Done,
     errors: ["warehouse_not_found"],

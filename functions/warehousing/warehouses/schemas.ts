@@ -9,8 +9,8 @@ import {
   number,
   oneOf,
   period,
-} from "../../../shared/list.ts";
-import { Id, JsonObject, Text, Timestamp } from "../../../shared/schemas.ts";
+} from "../../../shared/api/list.ts";
+import { Id, JsonObject, Text, Timestamp } from "../../../shared/schemas/schemas.ts";
 
 const statuses = ["active", "inactive", "maintenance", "full"] as const;
 const accessModes = ["all_users", "select_users", "exclude_users"] as const;

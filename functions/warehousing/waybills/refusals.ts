@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../../../shared/errors.ts";
+import type { ErrorCode } from "../../../shared/errors/errors.ts";
 
 /** What making a waybill is refused with, by either path. */
 export const waybillRefusals: readonly ErrorCode[] = [

@@ -1,9 +1,9 @@
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import type { ErrorCode } from "../../../shared/errors.ts";
-import { ids } from "../../../shared/schemas.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import type { ErrorCode } from "../../../shared/errors/errors.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
 import { createWaybill } from "../package-transfers/create.ts";
 import { CreateTransfer, WaybillMade } from "../package-transfers/schemas.ts";
-import { keepers, lookers, workers } from "../people.ts";
+import { canManageWarehouse, canViewWarehouse, canWorkInWarehouse } from "../access.ts";
 import { waybillRefusals } from "./refusals.ts";
 import {
   HandOver,
@@ -34,7 +34,7 @@ export const waybills: AnyEndpoint[] = [
     method: "get",
     path: "/waybills",
     summary: "List waybills",
-    access: lookers,
+    access: canViewWarehouse,
     query: waybillList.query,
     response: WaybillsResponse,
     async run({ db, query }) {
@@ -46,7 +46,7 @@ export const waybills: AnyEndpoint[] = [
     method: "post",
     path: "/waybills",
     summary: "Draft a waybill of parcels and pieces of inventory",
-    access: keepers,
+    access: canManageWarehouse,
     body: CreateWaybill,
     response: WaybillMade,
     status: 201,
@@ -58,7 +58,7 @@ export const waybills: AnyEndpoint[] = [
     method: "get",
     path,
     summary: "Read a waybill with all that is on it",
-    access: lookers,
+    access: canViewWarehouse,
     params: ids("waybill_id"),
     response: WaybillResponse,
     errors: ["waybill_not_found"],
@@ -68,7 +68,7 @@ export const waybills: AnyEndpoint[] = [
     method: "post",
     path: `${path}/seal`,
     summary: "Seal a drafted waybill: its contents stay as they are",
-    access: workers,
+    access: canWorkInWarehouse,
     params: ids("waybill_id"),
     body: Seal,
     response: WaybillResponse,
@@ -80,7 +80,7 @@ export const waybills: AnyEndpoint[] = [
     method: "post",
     path: `${path}/cancel`,
     summary: "Call off a drafted waybill, sealed or not: its parcels and its stock are free again",
-    access: workers,
+    access: canWorkInWarehouse,
     params: ids("waybill_id"),
     response: WaybillResponse,
     errors: common,
@@ -90,7 +90,7 @@ export const waybills: AnyEndpoint[] = [
     method: "post",
     path: `${path}/driver-handover`,
     summary: "Put a sealed waybill into a driver's hands",
-    access: workers,
+    access: canWorkInWarehouse,
     params: ids("waybill_id"),
     body: HandOver,
     response: WaybillResponse,
@@ -110,7 +110,7 @@ export const waybills: AnyEndpoint[] = [
     method: "post",
     path: `${path}/receive`,
     summary: "Receive a waybill at its destination, and say what is missing",
-    access: workers,
+    access: canWorkInWarehouse,
     params: ids("waybill_id"),
     body: Receive,
     response: WaybillResponse,
@@ -128,7 +128,7 @@ export const waybills: AnyEndpoint[] = [
     method: "post",
     path: `${path}/close`,
     summary: "Close a received waybill with nothing left open",
-    access: workers,
+    access: canWorkInWarehouse,
     params: ids("waybill_id"),
     response: WaybillResponse,
     errors: [...common, "waybill_has_open_discrepancies"],
@@ -138,7 +138,7 @@ export const waybills: AnyEndpoint[] = [
     method: "post",
     path: `${path}/discrepancies/:discrepancy_id/resolve`,
     summary: "Say what became of a parcel that was missing",
-    access: workers,
+    access: canWorkInWarehouse,
     params: ids("waybill_id", "discrepancy_id"),
     body: Resolve,
     response: WaybillResponse,

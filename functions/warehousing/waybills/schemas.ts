@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { defineList, foundBy, id, oneOf, since, until } from "../../../shared/list.ts";
-import { seesAllWarehouses } from "../people.ts";
-import { Id, LongText, NamedRef, PersonRef, Timestamp } from "../../../shared/schemas.ts";
+import { defineList, foundBy, id, oneOf, since, until } from "../../../shared/api/list.ts";
+import { seesAllWarehouses } from "../access.ts";
+import { Id, LongText, NamedRef, PersonRef, Timestamp } from "../../../shared/schemas/schemas.ts";
 
 const statuses = ["drafted", "in_transit", "received", "closed"] as const;
 
@@ -98,7 +98,7 @@ export const waybillList = defineList({
     driver_id: id("driver_id"),
     date_from: since("created_at"),
     date_to: until("created_at"),
-    search: { ...foundBy("private.waybills_with"), schema: z.string().trim().max(100) },
+    search: { ...foundBy("warehousing.waybills_with"), schema: z.string().trim().max(100) },
   },
   limit: { default: 20, max: 100 },
   tally: {

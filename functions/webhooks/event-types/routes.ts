@@ -1,5 +1,5 @@
-import { can } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { permission } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { translate } from "../../../shared/i18n/index.ts";
 import { EventTypesQuery, EventTypesResponse } from "./schemas.ts";
 
@@ -13,7 +13,7 @@ export const eventTypes: AnyEndpoint[] = [
     method: "get",
     path: "/event-types",
     summary: "List the types of events, with what each means and the fields of its data",
-    access: can("view:tenant", "manage:tenant"),
+    access: permission("view:tenant", "manage:tenant"),
     query: EventTypesQuery,
     response: EventTypesResponse,
     async run({ db, query, language }) {

@@ -1,6 +1,6 @@
-import { can } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { ids } from "../../../shared/schemas.ts";
+import { permission } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
 import { attemptByHand } from "../sender/by-hand.ts";
 import {
   AttemptResponse,
@@ -17,7 +17,7 @@ export const webhookEvents: AnyEndpoint[] = [
     method: "get",
     path: "/events/:subscriptionId",
     summary: "List the deliveries of a subscription, the newest first",
-    access: can("view:tenant", "manage:tenant"),
+    access: permission("view:tenant", "manage:tenant"),
     params: ids("subscriptionId"),
     query: EventsQuery,
     response: EventsResponse,
@@ -30,7 +30,7 @@ export const webhookEvents: AnyEndpoint[] = [
     method: "get",
     path: "/events/:eventId/payload",
     summary: "Read a delivery with all of the data that was sent",
-    access: can("view:tenant", "manage:tenant"),
+    access: permission("view:tenant", "manage:tenant"),
     params: ids("eventId"),
     response: EventResponse,
     errors: ["webhook_event_not_found"],
@@ -40,7 +40,7 @@ export const webhookEvents: AnyEndpoint[] = [
     method: "post",
     path: "/events/:eventId/retry",
     summary: "Send a failed delivery once more, now",
-    access: can("manage:tenant"),
+    access: permission("manage:tenant"),
     params: ids("eventId"),
     response: AttemptResponse,
     message: "webhook_attempt_finished",
@@ -57,7 +57,7 @@ export const webhookEvents: AnyEndpoint[] = [
     method: "get",
     path: "/events/:eventId/attempts",
     summary: "List the attempts of a delivery, the newest first",
-    access: can("manage:tenant"),
+    access: permission("manage:tenant"),
     params: ids("eventId"),
     response: AttemptsResponse,
     errors: ["webhook_event_not_found"],

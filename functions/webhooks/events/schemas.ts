@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { defineList, id, type List, oneOf } from "../../../shared/list.ts";
+import { defineList, id, type List, oneOf } from "../../../shared/api/list.ts";
 import { Shortened } from "../../../shared/events.ts";
-import { Id, Timestamp } from "../../../shared/schemas.ts";
-import { walkOf } from "../../../shared/walk.ts";
+import { Id, Timestamp } from "../../../shared/schemas/schemas.ts";
+import { parseKeyset } from "../../../shared/api/cursor.ts";
 
 const statuses = ["pending", "retrying", "success", "failed"] as const;
 const limits = { default: 25, max: 100 };
@@ -23,7 +23,7 @@ export const EventsQuery = z.object({
     .optional().meta({ description: `Rows of a page: ${limits.default}, at most ${limits.max}` }),
   status: z.enum(statuses).optional(),
   format: z.enum(["json", "csv"]).optional(),
-}).transform(({ format, ...query }) => ({ ...query, walk: walkOf({ format }, limits.max) }));
+}).transform(({ format, ...query }) => ({ ...query, walk: parseKeyset({ format }, limits.max) }));
 
 /** Deliveries of one subscription, the newest first. */
 export const eventsOf = {

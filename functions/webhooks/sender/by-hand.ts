@@ -1,7 +1,7 @@
 /** An attempt somebody asked for: claimed, sent and written down while he waits. */
-import type { Database } from "../../../shared/db.ts";
-import { AppError } from "../../../shared/errors.ts";
-import { describeError, log } from "../../../shared/log.ts";
+import type { Database } from "../../../shared/db/db.ts";
+import { AppError } from "../../../shared/errors/errors.ts";
+import { describeError, log } from "../../../shared/runtime/log.ts";
 import { type Claimed, send, type SendResult } from "./send.ts";
 
 interface Begun {

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { service } from "../../../shared/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
+import { service } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { runSender } from "./run-sender.ts";
 
 export const sender: AnyEndpoint[] = [

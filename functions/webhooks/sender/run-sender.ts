@@ -4,9 +4,9 @@
  * few connections; while he does, the others go on. One run at a time in a process; whoever calls meanwhile
  * makes it look once more. A run that has nothing to do stays until the next attempt is due (`watch.ts`).
  */
-import { system } from "../../../shared/db.ts";
-import { describeError, log } from "../../../shared/log.ts";
-import { wakeSender } from "../../../shared/wake.ts";
+import { system } from "../../../shared/db/db.ts";
+import { describeError, log } from "../../../shared/runtime/log.ts";
+import { triggerWebhookDispatch } from "../../../shared/outbound/webhook-dispatch.ts";
 import { type Claimed, send, type SendResult } from "./send.ts";
 import { type Clock, theClock, Watch } from "./watch.ts";
 
@@ -39,7 +39,7 @@ let wakeUp = () => {};
 /** Sends what is due and what comes due while the run lasts. `handOver` calls the next run, where time was too short. */
 export async function runSender(
   clock: Clock = theClock,
-  handOver: () => Promise<void> = wakeSender,
+  handOver: () => Promise<void> = triggerWebhookDispatch,
 ): Promise<Ran> {
   again = true;
   wakeUp();
@@ -171,12 +171,12 @@ async function attempt(claimed: Claimed): Promise<SendResult | undefined> {
 }
 
 function fanOut(): Promise<{ events: number }> {
-  return system("select private.webhooks_fan_out() as answer", []);
+  return system("select integration.webhooks_fan_out() as answer", []);
 }
 
 function claim(batch: number, mine: string[]): Promise<Claimed[]> {
   return system(
-    "select private.webhooks_claim($1::text::integer, $2::text::uuid[]) as answer",
+    "select integration.webhooks_claim($1::text::integer, $2::text::uuid[]) as answer",
     [String(batch), `{${mine.join(",")}}`],
   );
 }
@@ -186,7 +186,7 @@ async function renew(held: Claimed[]): Promise<void> {
   if (held.length === 0) return;
   try {
     await system(
-      "select to_jsonb(private.webhooks_renew($1::text::uuid[], $2::text::uuid[])) as answer",
+      "select to_jsonb(integration.webhooks_renew($1::text::uuid[], $2::text::uuid[])) as answer",
       [`{${held.map(({ id }) => id)}}`, `{${held.map(({ claim_token }) => claim_token)}}`],
     );
   } catch (error) {
@@ -198,9 +198,12 @@ async function renew(held: Claimed[]): Promise<void> {
 async function finish(results: SendResult[]): Promise<void> {
   for (let attempt = 1;; attempt++) {
     try {
-      return await system("select to_jsonb(private.webhooks_finish($1::text::jsonb)) as answer", [
-        JSON.stringify(results),
-      ]);
+      return await system(
+        "select to_jsonb(integration.webhooks_finish($1::text::jsonb)) as answer",
+        [
+          JSON.stringify(results),
+        ],
+      );
     } catch (error) {
       if (attempt === 3) throw error;
       log("warn", "webhook_results_not_saved", describeError(error));

@@ -1,9 +1,9 @@
 /** One attempt: opens the secrets, signs the stored bytes, sends them, and says how it went. */
 import { Buffer } from "node:buffer";
 import { createHmac } from "node:crypto";
-import { AddressRefused, AddressUnknown } from "../../../shared/address-guard.ts";
-import { guardedPost } from "../../../shared/guarded-post.ts";
-import { unseal } from "../../../shared/secrets.ts";
+import { AddressRefused, AddressUnknown } from "../../../shared/outbound/address-guard.ts";
+import { guardedPost } from "../../../shared/outbound/guarded-post.ts";
+import { unseal } from "../../../shared/outbound/secrets.ts";
 
 /** A delivery as the database hands it out. */
 export interface Claimed {

@@ -2,7 +2,7 @@
  * Waiting for the next attempt: a failed one is due again after five seconds, and nothing else may happen until then.
  * Of all runs that have nothing to do the newest keeps the watch, since it knows the latest; the others end.
  */
-import { system } from "../../../shared/db.ts";
+import { system } from "../../../shared/db/db.ts";
 
 /** The time as a run sees it: milliseconds, and a rest that ends when it is over or somebody calls. */
 export interface Clock {
@@ -35,7 +35,7 @@ export class Watch {
     const take = this.taking;
     this.taking = false;
     return await system<number | null>(
-      "select to_jsonb(private.webhooks_watch($1::text::uuid, $2::text::boolean)) as answer",
+      "select to_jsonb(integration.webhooks_watch($1::text::uuid, $2::text::boolean)) as answer",
       [this.id, String(take)],
     );
   }

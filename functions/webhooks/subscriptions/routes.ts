@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { can } from "../../../shared/access.ts";
-import { AddressRefused, AddressUnknown, vet } from "../../../shared/address-guard.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/endpoint.ts";
-import { AppError } from "../../../shared/errors.ts";
-import { Id, ids } from "../../../shared/schemas.ts";
-import { newWebhookSecret, seal, unseal } from "../../../shared/secrets.ts";
+import { permission } from "../../../shared/api/access.ts";
+import { AddressRefused, AddressUnknown, vet } from "../../../shared/outbound/address-guard.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { AppError } from "../../../shared/errors/errors.ts";
+import { Id, ids } from "../../../shared/schemas/schemas.ts";
+import { newWebhookSecret, seal, unseal } from "../../../shared/outbound/secrets.ts";
 import { AttemptResponse } from "../events/schemas.ts";
 import { attemptByHand } from "../sender/by-hand.ts";
 import { secretPurpose } from "../sender/send.ts";
@@ -30,7 +30,7 @@ export const subscriptions: AnyEndpoint[] = [
     method: "get",
     path: "/subscriptions",
     summary: "List the subscription of each module; its id is null where none is saved",
-    access: can("view:tenant", "manage:tenant"),
+    access: permission("view:tenant", "manage:tenant"),
     response: SubscriptionsResponse,
     run: ({ db }) => db.call("integration.subscriptions_get"),
   }),
@@ -38,7 +38,7 @@ export const subscriptions: AnyEndpoint[] = [
     method: "post",
     path: "/subscriptions",
     summary: "Subscribe an address to events of a module; the secret is shown once",
-    access: can("manage:tenant"),
+    access: permission("manage:tenant"),
     body: CreateSubscription,
     response: SubscriptionCreated,
     confidential: true,
@@ -62,7 +62,7 @@ export const subscriptions: AnyEndpoint[] = [
     method: "put",
     path: "/subscriptions/:subscription_id",
     summary: "Change a subscription, or stop and start it",
-    access: can("manage:tenant"),
+    access: permission("manage:tenant"),
     params: ids("subscription_id"),
     body: UpdateSubscription,
     response: SubscriptionResponse,
@@ -82,7 +82,7 @@ export const subscriptions: AnyEndpoint[] = [
     method: "delete",
     path: "/subscriptions/:subscription_id",
     summary: "Remove a subscription with its log",
-    access: can("manage:tenant"),
+    access: permission("manage:tenant"),
     params: ids("subscription_id"),
     response: z.object({ id: Id }),
     errors: ["webhook_subscription_not_found"],
@@ -93,7 +93,7 @@ export const subscriptions: AnyEndpoint[] = [
     method: "post",
     path: "/subscriptions/:subscription_id/rotate-secret",
     summary: "Make another secret; the old one signs as well for 24 hours",
-    access: can("manage:tenant"),
+    access: permission("manage:tenant"),
     params: ids("subscription_id"),
     response: SecretRotated,
     confidential: true,
@@ -107,7 +107,7 @@ export const subscriptions: AnyEndpoint[] = [
     method: "post",
     path: "/subscriptions/:subscription_id/test",
     summary: "Send a test event now",
-    access: can("manage:tenant"),
+    access: permission("manage:tenant"),
     params: ids("subscription_id"),
     response: AttemptResponse,
     message: "webhook_attempt_finished",
@@ -128,7 +128,7 @@ export const subscriptions: AnyEndpoint[] = [
     method: "post",
     path: "/subscriptions/:subscription_id/recover",
     summary: "Send again what failed in a span of time",
-    access: can("manage:tenant"),
+    access: permission("manage:tenant"),
     params: ids("subscription_id"),
     body: Recover,
     response: z.object({ requeued: z.int() }),

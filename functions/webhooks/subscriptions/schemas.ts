@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ExactInstant, Id, Timestamp } from "../../../shared/schemas.ts";
+import { ExactInstant, Id, Timestamp } from "../../../shared/schemas/schemas.ts";
 
 const Url = z.string().trim().min(1).max(2_000).meta({
   description: "https, on port 443 or 8443, of a host on the public internet",

@@ -4,7 +4,7 @@ import type { Bench } from "../bench-stack.ts";
 /**
  * Makes bench.settle_plainly(collection, driver, actor): every row that money.cod_remit leaves behind, in the
  * same tables with their indexes, references and triggers. And bench.settle_alone(input), the core without the call
- * around it: the ledger refuses callers whom private.call did not bring (private.require_core), so it runs as the
+ * around it: the ledger refuses callers whom private.call did not bring (money.require_core), so it runs as the
  * owner of the database.
  */
 export async function plainStatements({ stack: { sql } }: Bench): Promise<void> {

@@ -1,12 +1,12 @@
 /** Cash that carriers collect, with one guard less. */
 import type { Mutant } from "./mutant.ts";
 
-const shipments = "sql/40_functions/integration/70_shipments.sql";
-const reports = "sql/40_functions/integration/80_reports.sql";
-const payments = "sql/40_functions/money/cod/70_carriers.sql";
-const booksTest = "tests/carriers/cash.test.ts";
-const paysTest = "tests/carriers/remittances.test.ts";
-const reversedTest = "tests/carriers/remittances-reversed.test.ts";
+const shipments = "sql/carriers/shipments/api.sql";
+const reports = "sql/carriers/inbound/api.sql";
+const payments = "sql/delivery/carrier-cash/remittances.sql";
+const booksTest = "tests/carriers/cash/cash.test.ts";
+const paysTest = "tests/carriers/cash/remittances.test.ts";
+const reversedTest = "tests/carriers/cash/remittances-reversed.test.ts";
 const refused = "is refused, and nothing is written, when it does not fit what is owed";
 
 export const carriers: Mutant[] = [
@@ -87,7 +87,7 @@ export const carriers: Mutant[] = [
   },
   {
     name: "what was paid and taken back counts as paid",
-    file: "sql/40_functions/money/cod/55_carriers_reconciled.sql",
+    file: "sql/delivery/carrier-cash/reconciliation.sql",
     from: " and (r.reversed_at is null or r.reversed_at > as_of)\n$$;",
     to: "\n$$;",
     test: [

@@ -1,10 +1,10 @@
 /** Parcels, manifests and assignments, each with one guard less. */
 import type { Mutant } from "./mutant.ts";
 
-const moves = "sql/40_functions/delivery/deliveries/10_moves.sql";
-const statesTest = "tests/delivery/deliveries-states.test.ts";
-const judge = "sql/40_functions/delivery/assignments/20_judge.sql";
-const manifestRaces = "tests/delivery/manifests-races.test.ts";
+const moves = "sql/delivery/deliveries/moves.sql";
+const statesTest = "tests/delivery/deliveries/states.test.ts";
+const judge = "sql/delivery/assignments/judge.sql";
+const manifestRaces = "tests/delivery/manifests/races.test.ts";
 
 export const deliveries: Mutant[] = [
   {
@@ -27,7 +27,7 @@ export const deliveries: Mutant[] = [
     from: "if v_line.code is null and v_line.unit_size > v_free then",
     to: "if false then",
     test: [
-      "tests/delivery/assignments-refusals.test.ts",
+      "tests/delivery/assignments/refusals.test.ts",
       "the driver: unknown, inactive, without a vehicle, or with one that is full",
     ],
   },
@@ -37,7 +37,7 @@ export const deliveries: Mutant[] = [
     from: "d.user_id = assignments_plan.driver_id for no key update;",
     to: "d.user_id = assignments_plan.driver_id;",
     test: [
-      "tests/delivery/assignments-races.test.ts",
+      "tests/delivery/assignments/races.test.ts",
       "two who fill one van: whoever comes second sees what the first took",
     ],
   },
@@ -47,50 +47,50 @@ export const deliveries: Mutant[] = [
     from: "when l.id is not null then 'delivery_already_assigned'",
     to: "when false then 'delivery_already_assigned'",
     test: [
-      "tests/delivery/assignments-refusals.test.ts",
+      "tests/delivery/assignments/refusals.test.ts",
       "a second driver, and one that is on the way",
     ],
   },
   {
     name: "manifests are not locked",
-    file: "sql/40_functions/delivery/manifests/30_receiving.sql",
+    file: "sql/delivery/manifests/receiving.sql",
     from: "m.id = any (manifest_ids) order by m.id for no key update",
     to: "m.id = any (manifest_ids) order by m.id",
     test: [manifestRaces, "twenty start receiving: one does, one event, one receiver"],
   },
   {
     name: "a manifest jumps over a step",
-    file: "sql/40_functions/delivery/manifests/20_guards.sql",
+    file: "sql/delivery/manifests/guards.sql",
     from: "'completed>processing']) then",
     to: "'completed>processing', 'draft>received']) then",
     test: [
-      "tests/delivery/manifests-states.test.ts",
+      "tests/delivery/manifests/states.test.ts",
       "a manifest cannot jump over a step or leave its end",
     ],
   },
   {
     name: "an item leaves an order that stands",
-    file: "sql/40_functions/delivery/manifests/20_guards.sql",
+    file: "sql/delivery/manifests/guards.sql",
     from: "d.id = old.delivery_id and d.status = 'cancelled')) then",
     to: "d.id = old.delivery_id)) then",
     test: [
-      "tests/delivery/item-return.test.ts",
+      "tests/delivery/manifest-items/return.test.ts",
       "only a cancelled order lets its item go, also below the cores",
     ],
   },
   {
     name: "what gets cheaper pays for what gets dearer",
-    file: "sql/40_functions/delivery/manifests/63_change_write.sql",
+    file: "sql/delivery/manifest-items/change_write.sql",
     from: "(v_left ->> v_from)::numeric < abs(v_difference)",
     to: "(v_left ->> v_from)::numeric + 800 < abs(v_difference)",
     test: [
-      "tests/delivery/change-destination.test.ts",
+      "tests/delivery/manifest-items/change-destination.test.ts",
       "a wallet that is short fails its item only, and credits of the part pay for nothing",
     ],
   },
   {
     name: "numbers are taken from what was read",
-    file: "sql/40_functions/app/tenant_values.sql",
+    file: "sql/base/tenant_values.sql",
     from: "do update set value = c.value + excluded.value",
     to:
       "do update set value = (select o.value from app.counters o where o.tenant_id = c.tenant_id and o.counter = c.counter) + excluded.value",
@@ -98,11 +98,11 @@ export const deliveries: Mutant[] = [
   },
   {
     name: "cash is not what is due",
-    file: "sql/40_functions/delivery/deliveries/42_carry.sql",
+    file: "sql/delivery/deliveries/carry.sql",
     from: "if coalesce(jsonb_typeof(cash), 'null') = 'null' then",
     to: "if true then",
     test: [
-      "tests/delivery/deliveries-money.test.ts",
+      "tests/delivery/deliveries/money.test.ts",
       "that is not what is due refuses the completion and says what is",
     ],
   },

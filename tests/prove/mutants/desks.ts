@@ -1,15 +1,15 @@
 /** Cash of the desks, with one guard less. */
 import type { Mutant } from "./mutant.ts";
 
-const file = "sql/40_functions/money/cod/80_cash_desks.sql";
-const movesTest = "tests/delivery/cash-desks.test.ts";
-const reverseTest = "tests/delivery/cash-desks-reverse.test.ts";
+const file = "sql/delivery/cash-desks/transfers.sql";
+const movesTest = "tests/delivery/cash-desks/cash-desks.test.ts";
+const reverseTest = "tests/delivery/cash-desks/reverse.test.ts";
 
 export const desks: Mutant[] = [
   {
     name: "a desk is looked at without its lock",
     file,
-    from: "(money.balances_locked(array[giver, taker]) ->> giver::text)::numeric",
+    from: "(money.lock_balances(array[giver, taker]) ->> giver::text)::numeric",
     to:
       "(select a.balance from money.accounts a where a.tenant_id = app.tenant_id() and a.id = giver)",
     test: [movesTest, "whoever waited for a desk looks at it when it is his turn"],
@@ -48,7 +48,7 @@ export const desks: Mutant[] = [
   {
     name: "a receiver is not asked whether he still has the cash",
     file,
-    from: "perform money.cash_desk_hold(v_goal, v_giver, t.amount, t.currency::text);",
+    from: "perform money.lock_cash_desk(v_goal, v_giver, t.amount, t.currency::text);",
     to: "",
     test: [
       reverseTest,

@@ -1,14 +1,14 @@
 /** Books, cash and gateways, each with one guard less. */
 import type { Mutant } from "./mutant.ts";
 
-const ledger = "sql/40_functions/money/ledger.sql";
+const ledger = "sql/money/ledger/ledger.sql";
 const ledgerTest = "tests/sql/ledger.test.ts";
-const accounts = "sql/20_tables/50_money.sql";
-const settle = "sql/40_functions/money/cod/10_settle.sql";
-const settleTest = "tests/delivery/cod-settle.test.ts";
-const remitTest = "tests/delivery/cod-remit.test.ts";
-const events = "sql/40_functions/money/gateways/40_events.sql";
-const webhooksTest = "tests/payment/webhooks.test.ts";
+const accounts = "sql/money/ledger/tables.sql";
+const settle = "sql/delivery/cod/settle.sql";
+const settleTest = "tests/delivery/cod/settle.test.ts";
+const remitTest = "tests/delivery/cod/remit.test.ts";
+const events = "sql/payment/webhooks/events.sql";
+const webhooksTest = "tests/payment/webhooks/webhooks.test.ts";
 const keptAndPaysNothing = "%s is kept for somebody to look at, and pays nothing";
 
 export const money: Mutant[] = [
@@ -77,7 +77,7 @@ export const money: Mutant[] = [
   },
   {
     name: "logs can be changed",
-    file: "sql/10_foundation/50_tables.sql",
+    file: "sql/base/guards.sql",
     from: "before update on %s for each row when (%s)",
     to: "before update on %s for each row when (false and (%s))",
     test: [ledgerTest, "nobody changes, removes or truncates what is booked, not even the owner"],
@@ -121,7 +121,7 @@ export const money: Mutant[] = [
   },
   {
     name: "more is refunded than was paid",
-    file: "sql/40_functions/money/gateways/20_payments.sql",
+    file: "sql/storefront/orders/payments.sql",
     from: "elsif p_amount > v_left then",
     to: "elsif false then",
     test: [webhooksTest, "money given back at the gateway leaves the shop's wallet, once"],
@@ -159,7 +159,10 @@ export const money: Mutant[] = [
     file: events,
     from: "then 'terminal_differs'",
     to: "then null",
-    test: ["tests/payment/gatewayone.test.ts", "about %s is kept to look at, and pays nothing"],
+    test: [
+      "tests/payment/webhooks/gatewayone.test.ts",
+      "about %s is kept to look at, and pays nothing",
+    ],
   },
   {
     name: "one payment at the gateway pays several orders",
@@ -174,7 +177,10 @@ export const money: Mutant[] = [
     from:
       "where x.id = any (v_named) and x.gateway_code = p_code and x.tenant_id = any (p_tenants)",
     to: "where x.id = any (v_named) and x.gateway_code = p_code",
-    test: ["tests/payment/signatures.test.ts", "a secret of one shop pays no order of another"],
+    test: [
+      "tests/payment/webhooks/signatures.test.ts",
+      "a secret of one shop pays no order of another",
+    ],
   },
   {
     name: "half of a signature is compared",
@@ -182,7 +188,7 @@ export const money: Mutant[] = [
     from: `return timingSafeEqual(expected, Buffer.from(signature, "hex"));`,
     to:
       `return timingSafeEqual(expected.subarray(16), Buffer.from(signature, "hex").subarray(16));`,
-    test: ["tests/payment/signatures.test.ts", "%s: refused with nothing written"],
+    test: ["tests/payment/webhooks/signatures.test.ts", "%s: refused with nothing written"],
   },
   {
     name: "of two equal keys the last counts",
@@ -197,7 +203,7 @@ export const money: Mutant[] = [
     from: `if (actionCode === "2" || finalCodes.has(responseCode)) return "failed";`,
     to: "",
     test: [
-      "tests/payment/gatewayone.test.ts",
+      "tests/payment/webhooks/gatewayone.test.ts",
       "declined: failed, and confirming again opens another payment",
     ],
   },

@@ -1,10 +1,10 @@
 /** Settlements that are taken back, with one guard less. */
 import type { Mutant } from "./mutant.ts";
 
-const file = "sql/40_functions/money/cod/15_reverse.sql";
-const positions = "sql/40_functions/money/cod/60_reconciliation.sql";
-const reverseTest = "tests/delivery/cod-settlements-reverse.test.ts";
-const booksTest = "tests/delivery/cod-settlements-reverse-books.test.ts";
+const file = "sql/delivery/cod/reverse.sql";
+const positions = "sql/delivery/cod/reconciliation.sql";
+const reverseTest = "tests/delivery/cod/settlements-reverse.test.ts";
+const booksTest = "tests/delivery/cod/settlements-reverse-books.test.ts";
 
 export const settlements: Mutant[] = [
   {
@@ -16,7 +16,7 @@ export const settlements: Mutant[] = [
   },
   {
     name: "all of a driver's cash is settled while some of it comes back",
-    file: "sql/40_functions/money/cod/10_settle.sql",
+    file: "sql/delivery/cod/settle.sql",
     from: "where d.tenant_id = v_tenant and d.user_id = v_driver for share;",
     to: "where d.tenant_id = v_tenant and d.user_id = v_driver;",
     test: [booksTest, "who settles all while a settlement is taken back"],

@@ -1,10 +1,10 @@
 /** Stock and orders of shops, each with one guard less. */
 import type { Mutant } from "./mutant.ts";
 
-const post = "sql/40_functions/warehousing/stock/10_post.sql";
-const allocate = "sql/40_functions/warehousing/stock/20_allocate.sql";
-const count = "sql/40_functions/warehousing/stock/37_count.sql";
-const counts = "tests/warehousing/inventory-counts-races.test.ts";
+const post = "sql/warehousing/stock/post.sql";
+const allocate = "sql/warehousing/stock/allocate.sql";
+const count = "sql/warehousing/stock/count.sql";
+const counts = "tests/warehousing/inventory-counts/races.test.ts";
 
 export const stock: Mutant[] = [
   {
@@ -13,7 +13,7 @@ export const stock: Mutant[] = [
     from: "s.id = any (v_rows) order by s.id for no key update;\nend $$;",
     to: "s.id = any (v_rows) order by random() for no key update;\nend $$;",
     test: [
-      "tests/warehousing/stock-races.test.ts",
+      "tests/warehousing/stock/races.test.ts",
       "orders whose lines change to and fro, on the same places: no deadlock, no lost unit",
     ],
   },
@@ -23,7 +23,7 @@ export const stock: Mutant[] = [
     from: "s.id = any (v_rows || beside) order by s.id for no key update;",
     to: "s.id = any (v_rows || beside) order by random() for no key update;",
     test: [
-      "tests/warehousing/stock-races.test.ts",
+      "tests/warehousing/stock/races.test.ts",
       "a thousand at sixteen connections, several items each: no deadlock, no lost unit",
     ],
   },
@@ -63,36 +63,36 @@ export const stock: Mutant[] = [
     from: "case when s.quantity + c.delta = 0 and c.written_off then clock_timestamp() end",
     to: "null",
     test: [
-      "tests/warehousing/write-offs.test.ts",
+      "tests/warehousing/inventory/write-offs.test.ts",
       "closes the row that it empties; what comes there later has a row of its own",
     ],
   },
   {
     name: "a parcel that no warehouse holds is sorted",
-    file: "sql/40_functions/warehousing/sorting/20_scan.sql",
+    file: "sql/warehousing/sorting-sessions/scan.sql",
     from: "if v_place is null then",
     to: "if false then",
     test: [
-      "tests/warehousing/package-not-here.test.ts",
+      "tests/warehousing/package-transfers/package-not-here.test.ts",
       "takes them only where they were received",
     ],
   },
   {
     name: "anybody reports what was picked",
-    file: "sql/40_functions/warehousing/picking/40_progress.sql",
+    file: "sql/warehousing/picking-orders/progress.sql",
     from: "perform warehousing.require_works_in(v_order.warehouse_id);",
     to: "null;",
     test: [
-      "tests/warehousing/picking-progress.test.ts",
+      "tests/warehousing/picking-orders/progress.test.ts",
       "is for whom the order is given to, wherever they work, and for nobody who works elsewhere",
     ],
   },
   {
     name: "units of orders are not compared with what was ordered",
-    file: "sql/40_functions/warehousing/stock/40_verify.sql",
+    file: "sql/warehousing/stock/verify.sql",
     from: "where n.total <> i.quantity or n.least < 0",
     to: "where false",
-    test: ["tests/warehousing/stock-reconciliation.test.ts", "order_line"],
+    test: ["tests/warehousing/stock-reconciliation/stock-reconciliation.test.ts", "order_line"],
   },
   {
     name: "an item with serial numbers comes in without one",
@@ -100,17 +100,17 @@ export const stock: Mutant[] = [
     from: " or (l.goes and i.is_serialized and l.to_serial is null)",
     to: "",
     test: [
-      "tests/warehousing/stock.test.ts",
+      "tests/warehousing/stock/stock.test.ts",
       "are in one place, one piece each, and asked for where the item has them",
     ],
   },
   {
     name: "a serial number lies in two places",
-    file: "sql/20_tables/72_stock.sql",
+    file: "sql/warehousing/stock/tables.sql",
     from: "(tenant_id, item_id, serial_number) where serial_number is not null and quantity > 0",
     to: "(tenant_id, item_id, serial_number, id) where serial_number is not null and quantity > 0",
     test: [
-      "tests/warehousing/stock.test.ts",
+      "tests/warehousing/stock/stock.test.ts",
       "are in one place, one piece each, and asked for where the item has them",
     ],
   },
@@ -120,36 +120,36 @@ export const stock: Mutant[] = [
     from: "(l.goes and t.is_active is not true)",
     to: "(l.goes and t.id is null)",
     test: [
-      "tests/warehousing/stock.test.ts",
+      "tests/warehousing/stock/stock.test.ts",
       "bins of another warehouse, of another tenant or out of use, and quantities that are none",
     ],
   },
   {
     name: "a cart is not locked while it becomes an order",
-    file: "sql/40_functions/storefront/orders/30_confirm.sql",
+    file: "sql/storefront/orders/confirm.sql",
     from: "c.id = (input ->> 'cart_id')::uuid for no key update;",
     to: "c.id = (input ->> 'cart_id')::uuid;",
     test: [
-      "tests/storefront/orders-confirm.test.ts",
+      "tests/storefront/orders/confirm.test.ts",
       "twenty at once make one order and one debit",
     ],
   },
   {
     name: "an order is approved before it is paid",
-    file: "sql/40_functions/storefront/orders/40_approve.sql",
+    file: "sql/storefront/orders/approve.sql",
     from:
-      "elsif o.payment_method <> 'cash_on_delivery' and (o.payment_status <> 'paid' or private.order_refundable(o) < o.total_price) then",
+      "elsif o.payment_method <> 'cash_on_delivery' and (o.payment_status <> 'paid' or storefront.order_refundable(o) < o.total_price) then",
     to: "elsif false then",
     test: [
-      "tests/storefront/orders-admin.test.ts",
+      "tests/storefront/orders/admin.test.ts",
       "not before a gateway was paid, and by wallet at once",
     ],
   },
   {
     name: "a way back to any host is taken",
-    file: "sql/40_functions/storefront/orders/30_confirm.sql",
+    file: "sql/payment/payments/topups.sql",
     from: "elsif not (v_host = lower(input ->> 'platform_host')",
     to: "elsif false and not (v_host = lower(input ->> 'platform_host')",
-    test: ["tests/storefront/orders-confirm.test.ts", "a way back to %s"],
+    test: ["tests/storefront/orders/confirm.test.ts", "a way back to %s"],
   },
 ];

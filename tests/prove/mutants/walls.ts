@@ -1,15 +1,15 @@
 /** Who is let in, to what, and how often one request counts: each with one guard less. */
 import type { Mutant } from "./mutant.ts";
 
-const tables = "sql/10_foundation/50_tables.sql";
+const tables = "sql/base/guards.sql";
 const wallsTest = "tests/sql/walls.test.ts";
-const ownerTest = "tests/tenants/account-owner.test.ts";
+const ownerTest = "tests/tenants/users/account-owner.test.ts";
 const takenOver =
   "an account that another company's administrator made joins only after its owner took it over";
-const identify = "sql/40_functions/private/identify.sql";
+const identify = "sql/base/engine/identify.sql";
 const identityTest = "tests/shared/identity.test.ts";
-const actor = "shared/actor.ts";
-const idempotency = "sql/40_functions/private/idempotency.sql";
+const actor = "shared/http/actor.ts";
+const idempotency = "sql/base/engine/idempotency.sql";
 const idempotencyTest = "tests/shared/idempotency.test.ts";
 
 export const walls: Mutant[] = [
@@ -36,7 +36,7 @@ export const walls: Mutant[] = [
   },
   {
     name: "a tenant's row can be changed by its members",
-    file: "sql/50_policies/20_platform.sql",
+    file: "sql/tenants/administration/policies.sql",
     from: "using ((id = (select app.tenant_id()) and (select app.has_permission('manage:tenant')))",
     to: "using ((id = (select app.tenant_id()))",
     test: [
@@ -46,18 +46,18 @@ export const walls: Mutant[] = [
   },
   {
     name: "the access rule is not asked",
-    file: "sql/40_functions/private/enter.sql",
+    file: "sql/base/engine/enter.sql",
     from: "if not (rule -> 'access') ?| v_who.grants then",
     to: "if false then",
     test: ["tests/contract/access.test.ts", "%s gets 403 wherever the table says so"],
   },
   {
     name: "the switch of a feature is not asked",
-    file: "sql/40_functions/private/enter.sql",
+    file: "sql/base/engine/enter.sql",
     from: "if rule ? 'feature' and not coalesce((",
     to: "if rule ? 'feature' and not true and not coalesce((",
     test: [
-      "tests/delivery/manifests-access.test.ts",
+      "tests/delivery/manifests/access.test.ts",
       "does nothing while manifests are switched off, whatever the input",
     ],
   },
@@ -80,14 +80,14 @@ export const walls: Mutant[] = [
   },
   {
     name: "an account that another company made is joined",
-    file: "sql/40_functions/private/people.sql",
+    file: "sql/tenants/accounts/accounts.sql",
     from: "or (p.made_by_tenant is null and",
     to: "or (true and",
     test: [ownerTest, takenOver],
   },
   {
     name: "an account whose address was never confirmed is joined",
-    file: "sql/40_functions/private/people.sql",
+    file: "sql/tenants/accounts/accounts.sql",
     from: "u.email_confirmed_at is not null)));",
     to: "true)));",
     test: [
@@ -97,11 +97,11 @@ export const walls: Mutant[] = [
   },
   {
     name: "a person who joins has their profile written by the administrator",
-    file: "sql/40_functions/private/invitations.sql",
+    file: "sql/tenants/invitations/offer.sql",
     from: "where p.id = v_user and v_user = v_invitation.account_id;",
     to: "where p.id = v_user;",
     test: [
-      "tests/tenants/invitations.test.ts",
+      "tests/tenants/invitations/invitations.test.ts",
       "leaves the profile of an account unseen, and no membership, until its owner accepts",
     ],
   },
@@ -127,7 +127,7 @@ export const walls: Mutant[] = [
   },
   {
     name: "a tenant's API key acts for the system",
-    file: "sql/30_views/tenancy/30_api_keys.sql",
+    file: "sql/base/engine/api_key_scopes.sql",
     from: "where s.scope not in ('manage:system', 'manage:user_access:system')",
     to: "where true",
     test: [
@@ -185,8 +185,8 @@ export const walls: Mutant[] = [
   },
   {
     name: "what a client asked for is done after he left",
-    file: "shared/db.ts",
-    from: "if (abandoned()) throw unavailable();",
+    file: "shared/db/db.ts",
+    from: "if (aborted()) throw unavailable();",
     to: "",
     test: [
       "tests/shared/left.test.ts",
@@ -195,11 +195,11 @@ export const walls: Mutant[] = [
   },
   {
     name: "a key may do what its maker may not",
-    file: "sql/40_functions/tenancy/api_keys.sql",
+    file: "sql/tenants/api-keys/api.sql",
     from: "where not app.has_permission(s)",
     to: "where false",
     test: [
-      "tests/tenants/api-keys.test.ts",
+      "tests/tenants/api-keys/api-keys.test.ts",
       "a person makes no key that may do more than they may",
     ],
   },

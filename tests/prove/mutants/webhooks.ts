@@ -1,21 +1,21 @@
 /** What is sent to subscribers, each with one guard less. */
 import type { Mutant } from "./mutant.ts";
 
-const sender = "sql/40_functions/integration/30_sender.sql";
+const sender = "sql/webhooks/sender/attempts.sql";
 const send = "functions/webhooks/sender/send.ts";
-const claimsTest = "tests/webhooks/claims.test.ts";
-const sendingTest = "tests/webhooks/sending.test.ts";
-const guard = "shared/address-guard.ts";
+const claimsTest = "tests/webhooks/sender/claims.test.ts";
+const sendingTest = "tests/webhooks/sender/sending.test.ts";
+const guard = "shared/outbound/address-guard.ts";
 const guardTest = "tests/shared/address-guard.test.ts";
 
 export const webhooks: Mutant[] = [
   {
     name: "a retry by hand takes what is being sent",
-    file: "sql/40_functions/integration/50_by_hand.sql",
+    file: "sql/webhooks/events/api.sql",
     from: "((w.status = 'failed' and w.claim_token is null)",
     to: "(w.status in ('failed', 'retrying')",
     test: [
-      "tests/webhooks/events.test.ts",
+      "tests/webhooks/events/events.test.ts",
       "of 25 at the same moment sends once; the others hear 409",
     ],
   },
@@ -83,7 +83,7 @@ export const webhooks: Mutant[] = [
   },
   {
     name: "a certificate is asked for the address instead of the name",
-    file: "shared/guarded-post.ts",
+    file: "shared/outbound/guarded-post.ts",
     from: "servername: host },",
     to: "servername: address },",
     test: [

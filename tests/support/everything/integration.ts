@@ -1,6 +1,6 @@
 /** A row in every table of events, carriers and webhooks. */
 import { randomUUID } from "node:crypto";
-import { newWebhookSecret, seal } from "../../../shared/secrets.ts";
+import { newWebhookSecret, seal } from "../../../shared/outbound/secrets.ts";
 import type { Added, Adding } from "./rows.ts";
 
 export async function addIntegration({ tenant, tx, one, made, next }: Adding): Added {

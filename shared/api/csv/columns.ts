@@ -1,0 +1,97 @@
+/** What the columns of a file may be called, and how a cell is read, from the schema that judges its lines. */
+import { z } from "zod";
+import { parseJson } from "../../schemas/input.ts";
+
+/** The part of JSON Schema that zod writes. */
+interface Schema {
+  type?: string;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  additionalProperties?: unknown;
+  anyOf?: Schema[];
+  allOf?: Schema[];
+  const?: unknown;
+  enum?: unknown[];
+}
+
+export interface Columns {
+  /** The cell's value as JSON would say it, undefined for an empty one; no function: no such column. */
+  reader(name: string): ((cell: string) => unknown) | undefined;
+  /** First parts of the names that a file cannot do without. */
+  required: readonly string[];
+  /** For the reference: every name, `contact_info.*` where any may follow. */
+  names: readonly string[];
+}
+
+/** The columns of a line's schema: its fields, those of fields that have parts dotted (`title.en`). */
+export function columnsOf(line: z.ZodType): Columns {
+  const schema = z.toJSONSchema(line, { io: "input", unrepresentable: "any" }) as Schema;
+  return {
+    reader: (name) => {
+      const options = optionsAt(schema, name.split("."));
+      return options && ((cell) => valueOf(cell, options));
+    },
+    required: variants(schema).flatMap(({ required = [] }) => required),
+    names: namesOf(schema, ""),
+  };
+}
+
+/** A schema and what it may be instead. */
+function variants(schema: Schema): Schema[] {
+  const inner = [...schema.anyOf ?? [], ...schema.allOf ?? []];
+  return inner.length ? inner.flatMap(variants) : [schema];
+}
+
+/** What the field at a path may be; undefined when there is none. */
+function optionsAt(schema: Schema, [step, ...rest]: string[]): Schema[] | undefined {
+  if (step === undefined) return variants(schema);
+  for (const option of variants(schema)) {
+    const { properties = {} } = option;
+    const found = Object.hasOwn(properties, step) && optionsAt(properties[step], rest);
+    if (found) return found;
+    if (isFree(option) && rest.length === 0 && /^(?!__proto__$)[\w-]{1,64}$/.test(step)) {
+      return [{ type: "string" }];
+    }
+  }
+}
+
+/** An object that takes fields its schema does not name. */
+function isFree({ type, additionalProperties }: Schema): boolean {
+  return type === "object" && additionalProperties !== undefined && additionalProperties !== false;
+}
+
+function namesOf(schema: Schema, before: string): string[] {
+  return variants(schema).flatMap((option) => [
+    ...Object.entries(option.properties ?? {}).flatMap(([key, inner]) => [
+      before + key,
+      ...namesOf(inner, `${before}${key}.`),
+    ]),
+    ...(isFree(option) && before ? [`${before}*`] : []),
+  ]);
+}
+
+const number = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
+
+/** A cell that does not read as what its field wants stays a text, for the schema to refuse. */
+function valueOf(cell: string, options: Schema[]): unknown {
+  const may = (...types: string[]) => options.some(({ type }) => type && types.includes(type));
+  // An export writes `{}` for an object that has no parts.
+  if (cell === "" || (may("object") && /^\s*\{\s*\}\s*$/.test(cell))) return undefined;
+  const untyped = options.some((one) => !one.type && one.const === undefined && !one.enum);
+  if (may("number", "integer") && number.test(cell.trim())) return Number(cell);
+  if (may("boolean") && /^\s*(true|false)\s*$/i.test(cell)) return /true/i.test(cell);
+  if ((untyped || may("object", "array")) && /^\s*[[{]/.test(cell)) return fromJson(cell);
+  return cell;
+}
+
+/** Escapes of what the database cannot store: NUL, and halves of surrogate pairs. */
+const unstorable = /(?<!\\)(\\\\)*\\u(0000|d[89a-f])/i;
+
+function fromJson(cell: string): unknown {
+  try {
+    const value = parseJson(new TextEncoder().encode(cell));
+    return unstorable.test(JSON.stringify(value)) ? cell : value;
+  } catch {
+    return cell;
+  }
+}

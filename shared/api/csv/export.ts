@@ -1,0 +1,169 @@
+/**
+ * Lists as CSV (RFC 4180), streamed: any size at the memory of one batch. Begins with a byte order mark,
+ * so that spreadsheets read Arabic and Kurdish; a text that a spreadsheet would run as a formula is
+ * preceded by an apostrophe.
+ */
+import type { Access } from "../access.ts";
+import { z } from "zod";
+import { csvLine } from "./cells.ts";
+import { type AnyEndpoint, type Endpoint, endpoint, type Result } from "../endpoint.ts";
+import type { ErrorCode } from "../../errors/errors.ts";
+import type { List } from "../list.ts";
+import { describeError, log } from "../../runtime/log.ts";
+import { exportKeyset, type Keyset } from "../cursor.ts";
+
+const byteOrderMark = "\ufeff";
+
+/** A column: its heading, and where in a row its value stands (`delivery_details.customer_name`). */
+export type Columns = Readonly<Record<string, string>>;
+
+/** The value at a path of keys. */
+function at(row: unknown, path: string): unknown {
+  return path.split(".").reduce<unknown>(
+    (value, key) => (value as Record<string, unknown> | null | undefined)?.[key],
+    row,
+  );
+}
+
+/**
+ * Rows as a file that is written while they are read, step by step of the walk. The first step is taken before the
+ * answer begins, so that a refusal is still a refusal. `columnsOf` is asked with the rows of the first step.
+ */
+async function csvOf(
+  filename: string,
+  walk: Keyset,
+  columnsOf: (rows: readonly unknown[]) => Columns,
+  step: () => Promise<readonly unknown[]>,
+): Promise<Response> {
+  const stepOn = async () => {
+    const rows = await step();
+    walk.after = walk.next;
+    return rows;
+  };
+  const first = await stepOn();
+  const columns = columnsOf(first);
+  const paths = Object.values(columns);
+  const encoder = new TextEncoder();
+  const encode = (rows: readonly unknown[]) =>
+    encoder.encode(rows.map((row) => csvLine(paths.map((path) => at(row, path)))).join(""));
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(encoder.encode(byteOrderMark + csvLine(Object.keys(columns))));
+      controller.enqueue(encode(first));
+      if (!walk.more) controller.close();
+    },
+    async pull(controller) {
+      try {
+        controller.enqueue(encode(await stepOn()));
+        if (!walk.more) controller.close();
+      } catch (error) {
+        // The file breaks off, which the client sees as a failed download and not as a short file.
+        log("error", "export_broken", { filename, ...describeError(error) });
+        controller.error(error);
+      }
+    },
+  });
+  return csvFile(filename, body);
+}
+
+/** An endpoint that gives a whole list with its filters as a file of columns chosen for it. */
+export function csvEndpoint(
+  declaration: {
+    path: string;
+    summary: string;
+    access: Access;
+    feature?: Endpoint["feature"];
+    list: List;
+    columns: Columns;
+    errors?: readonly ErrorCode[];
+    filename: string;
+  },
+) {
+  const { list, columns, filename, errors = [], ...rest } = declaration;
+  return endpoint({
+    ...rest,
+    method: "get",
+    query: list.query,
+    response: "csv",
+    errors: ["invalid_column_filters", ...errors],
+    run({ db, query }) {
+      const walk = exportKeyset(query.walk);
+      return csvOf(
+        filename,
+        walk,
+        () => columns,
+        async () => (await list.run(db, { ...query, walk })).rows,
+      );
+    },
+  });
+}
+
+/**
+ * What a list endpoint answers, as a file of every row its filters leave: `run` is repeated from place to place, and
+ * the columns are those its response declares, or those the first rows have where it declares none.
+ */
+export function exportList(
+  functionName: string,
+  declared: AnyEndpoint,
+  walk: Keyset,
+  run: () => Promise<Result>,
+): Promise<Response> {
+  const names = [functionName, ...declared.path.split("/")];
+  const filename = `${names.findLast((part) => part && !part.startsWith(":"))}.csv`;
+  const { path, columns } = listShape(declared);
+  return csvOf(
+    filename,
+    walk,
+    (rows) => columns ?? columnsOfRows(rows),
+    async () => at(await run(), path) as unknown[],
+  );
+}
+
+type JsonSchema = {
+  type?: string;
+  properties?: Record<string, JsonSchema>;
+  items?: JsonSchema;
+  anyOf?: JsonSchema[];
+};
+
+/** Where in the answer the rows stand, and the columns their schema names. */
+function listShape({ response }: AnyEndpoint): { path: string; columns?: Columns } {
+  if (typeof response === "string") throw new Error(`${response} is no list`);
+  const schema = z.toJSONSchema(response, { io: "output", unrepresentable: "any" }) as JsonSchema;
+  const places: [string[], JsonSchema][] = [[[], schema]];
+  for (const [path, { properties = {} }] of places) {
+    for (const [name, inner] of Object.entries(properties)) {
+      if (inner.type === "array") {
+        const paths = scalars(inner.items ?? {});
+        const columns = Object.fromEntries(paths.map((found) => [found, found]));
+        return { path: [...path, name].join("."), columns: paths.length ? columns : undefined };
+      }
+      places.push([[...path, name], inner]);
+    }
+  }
+  throw new Error("a list's response has rows");
+}
+
+/** Paths of a row's values; what has no declared parts (an array, free-form JSON) is a value too. */
+function scalars(schema: JsonSchema, path: string[] = []): string[] {
+  const declared = [schema, ...(schema.anyOf ?? [])].find(({ properties }) => properties);
+  if (!declared) return path.length ? [path.join(".")] : [];
+  return Object.entries(declared.properties!).flatMap(([name, inner]) =>
+    scalars(inner, [...path, name])
+  );
+}
+
+function columnsOfRows(rows: readonly unknown[]): Columns {
+  const names = new Set(rows.flatMap((row) => Object.keys(row as Record<string, unknown>)));
+  return Object.fromEntries([...names].map((name) => [name, name]));
+}
+
+/** A CSV file as an answer. */
+export function csvFile(filename: string, body: ReadableStream<Uint8Array> | string): Response {
+  return new Response(typeof body === "string" ? byteOrderMark + body : body, {
+    headers: {
+      "content-type": "text/csv; charset=utf-8",
+      "content-disposition": `attachment; filename="${filename}"`,
+    },
+  });
+}

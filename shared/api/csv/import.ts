@@ -1,0 +1,140 @@
+/**
+ * Endpoints that take a file and make one thing of each line, all or none. The core that makes them tries every
+ * line, so that a dry run and a refusal name everything that is wrong.
+ */
+import { z } from "zod";
+import type { Access } from "../access.ts";
+import type { CsvFile, LineError } from "./read.ts";
+import { refusalOf } from "../../db/db.ts";
+import { type Endpoint, endpoint, messageKey, status } from "../endpoint.ts";
+import { AppError, type ErrorCode, isErrorCode } from "../../errors/errors.ts";
+import type { Language } from "../../i18n/index.ts";
+import { textOf } from "../../http/reply.ts";
+import { Flag, Id } from "../../schemas/schemas.ts";
+
+/** Errors that an answer tells of; it always says how many there are. */
+const errorsMax = 100;
+
+/** What any line may be refused for. */
+const commonLineCodes: readonly ErrorCode[] = [
+  "validation_failed",
+  "field_too_large",
+  "invalid_uuid",
+  "wrong_cell_count",
+  "invalid_reference",
+  "conflict",
+];
+
+/** What app.import_lines tells of a line: a core's refusal, or a constraint's with its SQLSTATE. */
+interface Refused {
+  line: number;
+  code: string;
+  state: string;
+  constraint: string;
+  params: Record<string, unknown>;
+}
+
+interface Tried {
+  ids: string[];
+  errors: Refused[];
+  error_count: number;
+}
+
+/**
+ * `POST <path>` with a CSV file. `line` is the schema that making one of them has, `core` the import in SQL, which is
+ * asked with `{lines: [{line, input}], refused, dry_run, …params}`; `lineErrors` are what making one may fail with.
+ */
+export function importEndpoint<P extends z.ZodType | undefined = undefined>(
+  declaration: {
+    path: string;
+    summary: string;
+    access: Access;
+    feature?: Endpoint["feature"];
+    params?: P;
+    line: z.ZodType;
+    linesMax: number;
+    core: string;
+    lineErrors: readonly ErrorCode[];
+    errors?: readonly ErrorCode[];
+  },
+) {
+  const { line, linesMax, core, lineErrors, errors = [], ...rest } = declaration;
+  return endpoint({
+    ...rest,
+    method: "post",
+    csv: { line, linesMax },
+    query: z.object({
+      dry_run: Flag.optional().meta({ description: "Only say what importing would do" }),
+    }),
+    response: answerOf([...commonLineCodes, ...lineErrors]),
+    status: 201,
+    otherStatus: 200,
+    errors: ["import_has_errors", ...errors],
+    async run(context) {
+      const { db, file, params } = context;
+      const dry_run = context.query.dry_run ?? false;
+      const total = file.lines.length + file.errors.length;
+      const input = { lines: file.lines, refused: file.errors.length, dry_run };
+      try {
+        const tried = await db.call<Tried>(core, Object.assign({}, params, input));
+        const found = allErrors(file, tried, context.language());
+        return {
+          dry_run,
+          lines: total,
+          valid: total - found.error_count,
+          imported: dry_run ? 0 : tried.ids.length,
+          ids: dry_run ? [] : tried.ids,
+          ...found,
+          [status]: dry_run ? 200 : 201,
+          [messageKey]: dry_run ? "import_checked" : "import_done",
+        };
+      } catch (error) {
+        if (!(error instanceof AppError && error.code === "import_has_errors")) throw error;
+        const found = allErrors(file, error.params as unknown as Tried, context.language());
+        throw new AppError(error.code, found, error.language);
+      }
+    },
+  });
+}
+
+function answerOf(lineCodes: readonly ErrorCode[]) {
+  return z.object({
+    dry_run: z.boolean(),
+    lines: z.int(),
+    /** Lines that nothing is wrong with. */
+    valid: z.int(),
+    imported: z.int(),
+    /** Of what was made, in the order of the lines. */
+    ids: z.array(Id),
+    error_count: z.int(),
+    /** The first hundred, by line. */
+    errors: z.array(z.object({
+      line: z.int(),
+      field: z.string().nullable(),
+      code: z.enum([...new Set(lineCodes)]),
+      message: z.string(),
+    })),
+  });
+}
+
+/** What the schema and what the core found, by line, in words. */
+function allErrors(file: CsvFile, tried: Tried, language: Language) {
+  const found = [...file.errors, ...tried.errors.map(lineErrorOf)]
+    .sort((a, b) => a.line - b.line).slice(0, errorsMax);
+  return {
+    error_count: file.errors.length + tried.error_count,
+    errors: found.map(({ line, code, params }) => ({
+      line,
+      field: typeof params.field === "string" ? params.field : null,
+      code,
+      message: textOf(language, code, params),
+    })),
+  };
+}
+
+function lineErrorOf({ line, code, state, constraint, params }: Refused): LineError {
+  if (state === "RULE0" && isErrorCode(code)) return { line, code, params };
+  const refusal = refusalOf(state, constraint, code);
+  if (!refusal) throw new Error(`line ${line}: ${state} ${constraint} ${code}`);
+  return { line, code: refusal.code, params: refusal.params };
+}

@@ -1,0 +1,121 @@
+/**
+ * Runs background jobs: right after the request that queued them, and from cron for what was left.
+ * A kind is `<function>.<job>`; the function that owns a kind has its handler.
+ */
+import { system } from "./db.ts";
+import { describeError, log, traced } from "../runtime/log.ts";
+
+export interface Job {
+  id: number;
+  tenant_id: string | null;
+  kind: string;
+  payload: Record<string, unknown>;
+  attempts: number;
+  lease_token: string;
+}
+
+/** Does the work of one job. May be run twice; throwing means it is tried again later. */
+export type JobHandler = (job: Job) => Promise<void>;
+
+export type JobHandlers = Record<string, JobHandler>;
+
+const batch = 10;
+/** A run stops here, well before the runtime's wall-clock limit; cron continues. */
+const runMsMax = 60_000;
+/** While clients wait, a job begins only this long after the one before it. */
+const pauseMsMax = 1_000;
+const lookMs = 10;
+
+/** What a run did: jobs that ended well, and attempts that failed. */
+export interface JobStats {
+  done: number;
+  failed: number;
+}
+
+interface Run {
+  /** Somebody asked while it was under way: what was queued meanwhile is looked for once more. */
+  again: boolean;
+  ended: Promise<JobStats>;
+}
+
+const runs = new Map<string, Run>();
+let serving = 0;
+
+/** Does a request's work; background jobs of this process give way until it is done. */
+export async function trackRequest<T>(work: () => Promise<T>): Promise<T> {
+  serving++;
+  try {
+    return await work();
+  } finally {
+    serving--;
+  }
+}
+
+/**
+ * Runs due jobs until none is left or time is up. One run at a time in a process for the same kinds:
+ * whoever asks while one is under way waits for that one, which then looks once more.
+ */
+export function runJobs(handlers: JobHandlers): Promise<JobStats> {
+  const kinds = `{${Object.keys(handlers).join(",")}}`;
+  const underWay = runs.get(kinds);
+  if (underWay) {
+    underWay.again = true;
+    return underWay.ended;
+  }
+  const run = { again: false } as Run;
+  runs.set(kinds, run);
+  // Whoever asked first is not who the lines of the jobs are about.
+  return run.ended = traced({}, () => drainQueue(handlers, kinds, run));
+}
+
+async function drainQueue(handlers: JobHandlers, kinds: string, run: Run): Promise<JobStats> {
+  const stopAt = Date.now() + runMsMax;
+  const count = { done: 0, failed: 0 };
+  try {
+    while (Date.now() < stopAt) {
+      run.again = false;
+      const jobs = await system<Job[]>(
+        "select private.jobs_claim($1::text::text[], $2::text::integer) as answer",
+        [kinds, String(batch)],
+      );
+      if (jobs.length === 0 && !run.again) break;
+      for (const job of jobs) {
+        await yieldToRequests();
+        const trace = { job: job.id, kind: job.kind, tenant: job.tenant_id };
+        count[await traced(trace, () => work(handlers[job.kind], job)) ? "done" : "failed"]++;
+      }
+    }
+    return count;
+  } finally {
+    // Before the promise is settled: nobody may join a run that has looked for the last time.
+    runs.delete(kinds);
+  }
+}
+
+/** Lets requests go first: returns when none is under way, or after a short while all the same. */
+async function yieldToRequests(): Promise<void> {
+  for (let waited = 0; serving > 0 && waited < pauseMsMax; waited += lookMs) {
+    await new Promise((resolve) => setTimeout(resolve, lookMs));
+  }
+}
+
+/** Attempts a job and writes down how it ended; true when it is done. */
+async function work(handler: JobHandler, job: Job): Promise<boolean> {
+  const error = await attempt(handler, job);
+  const status = await system<string | null>(
+    "select private.job_finish($1::text::bigint, $2::text::uuid, $3::text) as answer",
+    [String(job.id), job.lease_token, error],
+  );
+  if (status === "dead") log("error", "job_dead", { error });
+  return error === null;
+}
+
+async function attempt(handler: JobHandler, job: Job): Promise<string | null> {
+  try {
+    await handler(job);
+    return null;
+  } catch (error) {
+    log("warn", "job_failed", { attempts: job.attempts, ...describeError(error) });
+    return String(error);
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * The connections of one process. Three faults of the driver are shut out here:
+ *  - Its writes rely on clearImmediate, which does nothing on Deno 2.1, and that ends the process:
+ *    `immediates.ts` mends it. Besides, never more statements are under way than there are
+ *    connections, so nothing is ever pipelined.
+ *  - After a connection broke, a later statement on it can be given the earlier one's error. Any
+ *    failure of a connection retires the whole pool before its place is given away.
+ *  - It opens a connection without end that is closed while it is being opened: `sockets.ts` ends that.
+ */
+import "./immediates.ts";
+import postgres from "postgres";
+import { databasePool, databasePrepare, databaseUrl, databaseWaitMs } from "../runtime/env.ts";
+import { AppError } from "../errors/errors.ts";
+import { log } from "../runtime/log.ts";
+import { createSemaphore } from "./semaphore.ts";
+import { socketsFor } from "./sockets.ts";
+
+/** An answer that belongs to another statement. Never shown to anybody. */
+export class ResponseMismatchError extends Error {}
+
+/** The refusal for whoever has to come back: nothing was done, or nobody knows. */
+export const unavailable = () => new AppError("service_unavailable");
+
+/** True when the connection failed rather than the statement: the server never gave its verdict. */
+export function isConnectionFailure(error: unknown): boolean {
+  if (error instanceof AppError) return false;
+  // What the server said is a PostgresError; everything else came from the wire or from us.
+  if (!(error instanceof postgres.PostgresError)) return true;
+  const { code } = error;
+  return code.startsWith("08") || /^57P0[1-5]$/.test(code) || code === "25P03";
+}
+
+interface Pool {
+  sql: postgres.Sql;
+  retired: boolean;
+  /** Resolves once the server has answered; asked once a pool, within `connectMsMax`. */
+  reached?: Promise<unknown>;
+  /** The server has answered. */
+  isReached: boolean;
+}
+
+/** How long opening a connection may take, the first and each further one: somebody waits for it. */
+const connectMsMax = 3_000;
+
+function reach(pool: Pool): Promise<unknown> {
+  return pool.reached ??= new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new Error("the database did not answer in time")),
+      connectMsMax,
+    );
+    pool.sql.unsafe("select 1").then(() => resolve(pool.isReached = true), reject)
+      .finally(() => clearTimeout(timer));
+  });
+}
+
+function openPool(): Pool {
+  const pool: Pool = {
+    retired: false,
+    isReached: false,
+    sql: postgres(databaseUrl, {
+      max: databasePool,
+      prepare: databasePrepare,
+      fetch_types: false,
+      idle_timeout: 60,
+      connect_timeout: connectMsMax / 1000,
+      max_lifetime: 1800,
+      onnotice: () => {},
+      connection: { application_name: "barid" },
+      // Documented, and not in the driver's types.
+      ...{ socket: socketsFor(databasePool, () => pool.isReached) },
+    }),
+  };
+  return pool;
+}
+
+let current = openPool();
+const places = createSemaphore(databasePool, databaseWaitMs, unavailable);
+
+/** Sets a pool aside for good; what is under way there may end. */
+function retire(pool: Pool, why: unknown): void {
+  if (pool.retired) return;
+  pool.retired = true;
+  if (pool === current) current = openPool();
+  log("warn", "database_pool_retired", { why: String(why) });
+  // Statements still under way there get their own time to end; the connections close after them.
+  pool.sql.end({ timeout: 20 }).catch((error) =>
+    log("warn", "database_pool_end", { error: String(error) })
+  );
+}
+
+/**
+ * Does work on a free connection; waits for one, at most `databaseWaitMs`. `whose`: the connections are shared fairly
+ * among those who are named here; the process's own work names nobody.
+ */
+export async function withConnection<T>(
+  work: (sql: postgres.Sql) => Promise<T>,
+  whose?: string,
+): Promise<T> {
+  const leave = await places.acquire(whose);
+  const pool = current;
+  try {
+    await reach(pool);
+    return await work(pool.sql);
+  } catch (error) {
+    if (isConnectionFailure(error)) retire(pool, error);
+    throw error;
+  } finally {
+    leave();
+  }
+}
+
+/**
+ * What keeps a statement from its end for now. lost: its connection broke, or the answer is another statement's.
+ * clash: it met another one and was undone. busy: it waited too long for a lock, or was stopped, and was undone.
+ */
+export function classifyTransientError(error: unknown): "lost" | "clash" | "busy" | undefined {
+  if (error instanceof AppError) return;
+  if (isConnectionFailure(error)) return "lost";
+  const { code = "" } = error as postgres.PostgresError;
+  if (code === "40001" || code === "40P01") return "clash";
+  if (code === "55P03" || code === "57014" || code.startsWith("53")) return "busy";
+}

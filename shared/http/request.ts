@@ -1,0 +1,176 @@
+/** What a request brings: language, id, claims, and the input its endpoint declares. */
+import type { Actor } from "./actor.ts";
+import type { Claims, Rule } from "../db/db.ts";
+import { type AnyEndpoint, readsOnly } from "../api/endpoint.ts";
+import { AppError } from "../errors/errors.ts";
+import { askedLanguage, type Language } from "../i18n/index.ts";
+import { accept, acceptPosted, readJson, readJsonBytes } from "../schemas/input.ts";
+import { ignoredFields } from "../schemas/unknown-fields.ts";
+import { expectedVersions } from "./etag.ts";
+
+const guid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+export interface Started {
+  name: string;
+  at: number;
+  requestId: string;
+  /** What the client calls the request: kept beside ours, and never in its place. */
+  clientRequestId: string | undefined;
+  asked: Language | undefined;
+  url: URL;
+  request: Request;
+}
+
+export function started(request: Request, name: string): Started {
+  const url = new URL(request.url);
+  const sent = request.headers.get("x-request-id");
+  return {
+    name,
+    at: performance.now(),
+    requestId: crypto.randomUUID(),
+    clientRequestId: sent && /^[\w.-]{1,64}$/.test(sent) ? sent : undefined,
+    asked: askedLanguage(url.searchParams.get("language"), request.headers.get("accept-language")),
+    url,
+    request,
+  };
+}
+
+/** Who asks, in which tenant, as `private.identify` takes it. */
+export function claimsOf(
+  actor: Actor | undefined,
+  endpoint: AnyEndpoint,
+  start: Started,
+  params: Record<string, string>,
+  operation: string,
+): Claims {
+  const mode = endpoint.tenant ?? "required";
+  const claims: Claims = {
+    tenant_mode: mode === "path" ? "required" : mode,
+    language: start.asked,
+    request_id: start.requestId,
+    client_request_id: start.clientRequestId,
+    operation,
+  };
+  if (actor?.kind === "user") {
+    Object.assign(claims, { sub: actor.id, tenant_id: actor.tenantId, issued_at: actor.issuedAt });
+    if (actor.mailbox) claims.mailbox = true;
+  }
+  if (actor?.kind === "service") Object.assign(claims, { service: true, sub: actor.actingFor });
+  if (actor?.kind === "api_key") claims.api_key_hash = actor.hash;
+  const asked = mode === "path"
+    ? params.tenantId
+    : mode === "none"
+    ? null
+    : start.url.searchParams.get("tenant_id");
+  if (asked) {
+    if (!guid.test(asked)) {
+      throw new AppError("invalid_uuid", { field: mode === "path" ? "tenantId" : "tenant_id" });
+    }
+    claims.asked_tenant_id = asked;
+  }
+  return claims;
+}
+
+/** The endpoint's rule as `private.enter` and `private.call` take it. */
+export function ruleOf(
+  endpoint: AnyEndpoint,
+  params: Record<string, string>,
+  request: Request,
+): Rule {
+  return {
+    version: versionOf(endpoint, params, request),
+    access: endpoint.access.any,
+    denied: endpoint.access.errorCode,
+    person: endpoint.person,
+    feature: endpoint.feature,
+    reads_only: readsOnly(endpoint) || undefined,
+    conflict: endpoint.idempotencyConflictCode,
+  };
+}
+
+/** The row whose version counts; none for an id that is none, which is refused with the rest of the input. */
+function versionOf(
+  endpoint: AnyEndpoint,
+  params: Record<string, string>,
+  request: Request,
+): Rule["version"] {
+  const { version } = endpoint;
+  if (!version) return undefined;
+  const { table, column, param } = version;
+  const key = param && params[param];
+  if (key !== undefined && !guid.test(key)) return undefined;
+  const expected = readsOnly(endpoint) ? undefined : expectedVersions(request);
+  return { table, column, key, expected };
+}
+
+/** The Idempotency-Key that the engine handles for this endpoint. */
+export function keyOf(endpoint: AnyEndpoint, request: Request): string | undefined {
+  if (readsOnly(endpoint) || endpoint.idempotency === "own") return undefined;
+  return sentKey(request);
+}
+
+/** Params, query and body as their schemas see them; refuses with the first wrong field. */
+export async function readInput(
+  endpoint: AnyEndpoint,
+  start: Started,
+  params: Record<string, string>,
+) {
+  const key = sentKey(start.request);
+  if (key !== undefined && key.length > 200) throw new AppError("invalid_idempotency_key");
+  if (endpoint.idempotency === "required" && !key) throw new AppError("idempotency_key_required");
+  if (!readsOnly(endpoint) && !endpoint.version && expectedVersions(start.request)) {
+    throw new AppError("precondition_not_supported", { field: "If-Match" });
+  }
+  const { url, request } = start;
+  const query = queryOf(url);
+  // What is public without a declared body reads it by itself, as reports of carriers are proven before they are read.
+  const unread = endpoint.rawBodyMaxBytes || endpoint.csv || readsOnly(endpoint) ||
+    (endpoint.access.publicAccess && !endpoint.body);
+  const json = unread
+    ? undefined
+    : endpoint.body
+    ? await readJson(request)
+    : await readUndeclared(request);
+  // What every endpoint takes, and what Supabase's client adds for its gateway.
+  const { language: _, tenant_id: __, forceFunctionRegion: ___, ...own } = query;
+  const ignored = [
+    ...ignoredFields(endpoint.query, own),
+    ...(json === undefined ? [] : ignoredFields(endpoint.body, json)),
+  ];
+  return {
+    ignored,
+    params: endpoint.params ? accept(endpoint.params, params) : {},
+    query: endpoint.query ? accept(endpoint.query, query) : {},
+    raw: endpoint.rawBodyMaxBytes
+      ? await readJsonBytes(request, endpoint.rawBodyMaxBytes)
+      : new Uint8Array(),
+    body: endpoint.body && !endpoint.rawBodyMaxBytes
+      ? (endpoint.method === "post" ? acceptPosted : accept)(endpoint.body, json)
+      : {},
+    file: endpoint.csv
+      ? await (await import("../api/csv/read.ts")).readCsv(request, endpoint.csv)
+      : { lines: [], errors: [] },
+  };
+}
+
+/** The body of a call that takes none, to name what is ignored; undefined for what is no JSON. */
+async function readUndeclared(request: Request): Promise<unknown> {
+  try {
+    return await readJson(request);
+  } catch (error) {
+    if (error instanceof AppError) return undefined;
+    throw error;
+  }
+}
+
+/** What a query asks for: of a name that comes again the first counts, as for `tenant_id`; empty is not sent. */
+function queryOf({ searchParams }: URL): Record<string, string> {
+  const query: Record<string, string> = {};
+  for (const [name, value] of searchParams) if (value !== "") query[name] ??= value;
+  return query;
+}
+
+/** The Idempotency-Key as sent; an empty one is none. */
+export function sentKey(request: Request): string | undefined {
+  return request.headers.get("idempotency-key") || undefined;
+}

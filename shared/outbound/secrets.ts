@@ -1,0 +1,94 @@
+/**
+ * Seals what is stored and must be used again: signing secrets, credentials of carriers. AES-256-GCM with a
+ * key that only the functions know, so that a copy of the database is worth nothing. What a sealed text is
+ * for is sealed in as well: one cannot be put in another's place.
+ *
+ * Form: `s1.<key id>.<base64 of nonce and ciphertext>`. The key id lets keys be exchanged: a new one in
+ * front seals, old ones behind it still open.
+ */
+import { Buffer } from "node:buffer";
+import { createHash, createHmac } from "node:crypto";
+import { secretsKeys } from "../runtime/env.ts";
+
+/** The sealed text cannot be opened: its key is gone, or it was tampered with. */
+export class SealBroken extends Error {}
+
+interface Key {
+  id: string;
+  bytes: ReturnType<typeof bytesOf>;
+  crypto: Promise<CryptoKey>;
+}
+
+const keys: Key[] = secretsKeys.map((text) => {
+  const bytes = bytesOf(text);
+  if (bytes.length !== 32) {
+    throw new Error("each key of BARID_SECRETS_KEY must be 32 bytes, base64");
+  }
+  return {
+    id: createHash("sha256").update(bytes).digest("hex").slice(0, 8),
+    bytes,
+    crypto: crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt", "decrypt"]),
+  };
+});
+
+function bytesOf(base64: string) {
+  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+}
+
+const nonceBytes = 12;
+const encoded = (text: string) => new TextEncoder().encode(text);
+
+export async function seal(text: string, purpose: string): Promise<string> {
+  const key = sealingKey();
+  const nonce = crypto.getRandomValues(new Uint8Array(nonceBytes));
+  const sealed = await crypto.subtle.encrypt(
+    { name: "AES-GCM", iv: nonce, additionalData: encoded(purpose) },
+    await key.crypto,
+    encoded(text),
+  );
+  return `s1.${key.id}.${Buffer.concat([nonce, new Uint8Array(sealed)]).toString("base64")}`;
+}
+
+/** The text again. Fails with SealBroken. */
+export async function unseal(sealed: string, purpose: string): Promise<string> {
+  const [form, id, data] = sealed.split(".");
+  const key = keys.find((one) => one.id === id);
+  if (form !== "s1" || !key || !data) throw new SealBroken("sealed by a key that is not known");
+  try {
+    const bytes = bytesOf(data);
+    const text = await crypto.subtle.decrypt(
+      {
+        name: "AES-GCM",
+        iv: bytes.slice(0, nonceBytes),
+        additionalData: encoded(purpose),
+      },
+      await key.crypto,
+      bytes.slice(nonceBytes),
+    );
+    return new TextDecoder().decode(text);
+  } catch {
+    throw new SealBroken("not what was sealed");
+  }
+}
+
+/** Tells equal secrets from different ones without showing them; the same for as long as the key is. */
+export function printOf(text: string): string {
+  return createHmac("sha256", sealingKey().bytes).update(text).digest("hex");
+}
+
+function sealingKey(): Key {
+  if (!keys[0]) throw new Error("BARID_SECRETS_KEY is not set");
+  return keys[0];
+}
+
+const randomBytes = () => Buffer.from(crypto.getRandomValues(new Uint8Array(32)));
+
+/** A new secret of 32 random bytes, in hex. */
+export function newSecret(): string {
+  return randomBytes().toString("hex");
+}
+
+/** A new secret of 32 random bytes in the form of Standard Webhooks. */
+export function newWebhookSecret(): string {
+  return `whsec_${randomBytes().toString("base64")}`;
+}

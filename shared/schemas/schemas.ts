@@ -1,0 +1,100 @@
+/** Pieces that request and response schemas are made of. */
+import { z } from "zod";
+import { asciiDigits } from "./digits.ts";
+import { allowHttpUrls } from "../runtime/env.ts";
+import { textWithin } from "./sizes.ts";
+
+/** Any id PostgreSQL accepts, as it writes them; zod's own `uuid` also judges version bits. One that is missing is not malformed. */
+export const Id = z.guid({ error: ({ input }) => input === undefined ? undefined : "invalid_uuid" })
+  .toLowerCase();
+
+/** An instant, ISO 8601, as PostgreSQL's JSON gives it. */
+export const Timestamp = z.string().meta({ format: "date-time" });
+
+/** ISO 8601 to the minute or finer; `local` ones need not say their offset. */
+function moment(local: boolean) {
+  const forms = [
+    z.iso.datetime({ offset: true, local }),
+    z.iso.datetime({ offset: true, precision: -1 }),
+  ];
+  return z.string().refine((text) => forms.some((form) => form.safeParse(text).success))
+    .meta({ format: "date-time" });
+}
+
+/** A moment as clients send it: with its offset, else on the clock of the tenant (`app.instant`). */
+export const Instant = moment(true);
+
+/** A moment that says its offset, so it means the same on every clock. */
+export const ExactInstant = moment(false);
+
+/** A calendar day, `YYYY-MM-DD`, or an instant. */
+export const DayOrInstant = z.union([z.iso.date(), Instant]);
+
+/** Money in major units with at most three decimals, as the books keep it. */
+export const Money = z.number().min(0).max(999_999_999_999).refine(
+  (value) => Math.abs(value * 1000 - Math.round(value * 1000)) < 1e-6,
+  { error: "at most three decimals" },
+);
+
+/** Required text that says something. */
+export const Text = textWithin(500).min(1);
+export const LongText = textWithin(2_000);
+/** A telephone number, in the digits that telephones dial whichever a keyboard writes. */
+export const Phone = z.string().trim().min(3).max(40).overwrite(asciiDigits);
+
+/** An address a browser may be sent to: https, and http where the deployment says so (BARID_ALLOW_HTTP_URLS). */
+export const WebUrl = z.url({ protocol: allowHttpUrls ? /^https?$/ : /^https$/ }).max(2_000);
+
+/** A currency by its code of three letters, ISO 4217. */
+export const Currency = z.string().regex(/^[A-Z]{3}$/);
+
+/** A carrier's name in the system. */
+export const CarrierCode = z.string().regex(/^[a-z0-9_]{1,40}$/);
+
+/** Free-form JSON object. */
+export const JsonObject = z.record(z.string(), z.unknown());
+
+/** What may be left out of an object that replaces another: null takes it away, as leaving it out does. */
+export const orNothing = <S extends z.ZodType>(schema: S) =>
+  schema.nullish().transform((value) => value ?? undefined);
+
+const Translation = orNothing(textWithin(500));
+
+/** Text in the languages people read; at least one of them. */
+export const LocalizedText = z.object({
+  en: Translation,
+  ar: Translation,
+  ku: Translation,
+}).refine((text) => Object.values(text).some((value) => value), {
+  error: "needs a text in one language",
+});
+
+export const Latitude = z.number().min(-90).max(90);
+export const Longitude = z.number().min(-180).max(180);
+
+/** `true`/`false` in a query string. */
+export const Flag = z.union([z.boolean(), z.enum(["true", "false"])])
+  .transform((value) => String(value) === "true");
+
+/** Path parameters that are ids: `ids("manifest_id")`. */
+export function ids<Name extends string>(...names: Name[]): z.ZodObject<Record<Name, typeof Id>> {
+  return z.object(Object.fromEntries(names.map((name) => [name, Id])) as Record<Name, typeof Id>);
+}
+
+/** The pagination object of most lists of the delivery function. */
+export const Pagination = z.object({
+  page: z.int(),
+  limit: z.int(),
+  total: z.int(),
+  total_pages: z.int(),
+});
+
+/** A person or place named beside a row. */
+export const PersonRef = z.object({ id: Id, full_name: z.string() });
+/** The same where the caller may not see the person: an administrator of the system, say, who is no member. */
+export const Person = z.strictObject({ id: Id, full_name: z.string().nullable() });
+export const NamedRef = z.object({ id: Id, name: z.string(), code: z.string() });
+
+/** What may be missing: an empty text clears it, as null does. */
+export const orEmpty = <S extends z.ZodType>(schema: S) =>
+  z.union([z.literal("").transform(() => null), schema]);

@@ -1,9 +1,0 @@
--- Makes the requests of one member take turns, where they change what he has at most one of. A definer,
--- since he may not lock his own membership.
-create or replace function private.hold_member() returns void
-language plpgsql security definer set search_path = '' as $$
-begin
-  perform from tenancy.tenant_users u where u.tenant_id = app.tenant_id() and u.user_id = app.user_id() for no key update;
-end $$;
-
-grant execute on function private.hold_member() to barid_caller;

@@ -1,0 +1,17 @@
+-- What a tenant's key may do now: those of its scopes that its maker has, as an active member of the tenant or as a system
+-- administrator, and never what is the system's.
+create or replace function private.api_key_scopes(tenant_id uuid, maker uuid, scopes text[]) returns text[]
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return array(
+    select s.scope from unnest(scopes) s (scope)
+    where s.scope not in ('manage:system', 'manage:user_access:system')
+      and (exists (select from tenancy.system_users u where u.user_id = maker)
+        or exists (
+          select from tenancy.tenant_users u
+          join tenancy.tenant_user_roles r on r.tenant_id = u.tenant_id and r.user_id = u.user_id
+          join tenancy.role_permissions p on p.role_key = r.role_key and p.permission_key = s.scope
+          where u.tenant_id = api_key_scopes.tenant_id and u.user_id = maker and u.is_active)));
+end $$;
+
+grant execute on function private.api_key_scopes(uuid, uuid, text[]) to barid_caller;

@@ -1,0 +1,51 @@
+-- What happened, for other modules and for subscribers: written by the transaction that did it, handed on
+-- after its commit in the order of `position`.
+
+create table if not exists integration.system_events (
+  id uuid primary key default gen_random_uuid(),
+  -- Null: an event of the platform, not of a tenant.
+  tenant_id uuid references tenancy.tenants (id) on delete cascade,
+  position bigint generated always as identity,
+  event_type text not null check (event_type <> ''),
+  source_module text not null check (source_module <> ''),
+  target_module text,
+  entity_type text not null check (entity_type <> ''),
+  entity_id uuid not null,
+  event_data jsonb not null default '{}' check (jsonb_typeof(event_data) = 'object'),
+  status text not null default 'pending' check (status in ('pending', 'processed', 'failed')),
+  retry_count integer not null default 0 check (retry_count >= 0),
+  processed_at timestamptz,
+  error_message text,
+  -- The webhook sender's own mark: handed to the tenant's subscriptions. The status is the consumer's, which sets it by PUT.
+  is_dispatched boolean not null default false,
+  created_at timestamptz not null default now()
+);
+create index if not exists system_events_recent on integration.system_events (tenant_id, created_at desc nulls last, id desc);
+
+-- For the list of all tenants' events.
+create index if not exists system_events_newest on integration.system_events (created_at desc nulls last, id desc);
+
+-- Of all tenants' events, those of one type or thing, or for one module. Who sent it and what kind of thing it is about has few
+-- values: those are soon met with among the newest.
+create index if not exists system_events_type on integration.system_events (event_type, created_at desc nulls last, id desc);
+
+create index if not exists system_events_about on integration.system_events (entity_id, created_at desc nulls last, id desc);
+create index if not exists system_events_to on integration.system_events (target_module, created_at desc nulls last, id desc)
+  where target_module is not null;
+create index if not exists system_events_failed on integration.system_events (created_at desc nulls last, id desc) where status = 'failed';
+
+-- Looked into for tenants that have subscriptions; for all others it only grows.
+create index if not exists system_events_undispatched on integration.system_events (tenant_id, position) where not is_dispatched;
+
+create index if not exists system_events_entity on integration.system_events (tenant_id, entity_type, entity_id, position);
+
+-- Which events Barid's own code writes, and what stands in the event_data of each; the same for all tenants, and no more than
+-- description: what others publish for a tenant is in no list. Tests compare it with the code and with what is written.
+create table if not exists integration.event_types (
+  event_type text primary key check (event_type ~ '^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$'),
+  -- Null: of whichever module it is about.
+  source_module text check (source_module <> ''),
+  entity_type text not null check (entity_type <> ''),
+  -- {field: type}; with a question mark behind it the type may be null.
+  event_data jsonb not null check (jsonb_typeof(event_data) = 'object')
+);

@@ -1,0 +1,117 @@
+-- The helpers that give a table its guards. Called from the policies of the features, one line a table.
+
+-- Writes app.audit_log rows for the changes of a table, or stops it; `hidden` columns are never copied.
+create or replace function app.audited(target regclass, audit boolean default true, hidden text default '') returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_event text;
+begin
+  foreach v_event in array array['insert', 'update', 'delete'] loop
+    execute format('drop trigger if exists audit_%s on %s', v_event, target);
+    if audit then
+      execute format(
+        'create trigger audit_%1$s after %1$s on %2$s referencing %3$s for each statement execute function private.audit(%4$L)',
+        v_event, target,
+        case v_event when 'insert' then 'new table as new_rows' when 'delete' then 'old table as old_rows'
+          else 'old table as old_rows new table as new_rows' end,
+        hidden);
+    end if;
+  end loop;
+end $$;
+
+-- Puts a tenant table behind the second wall: row-level security enabled and forced, policies, grants.
+--   own     columns that name the row's people; callers who do not see the whole tenant reach a row
+--           only when one of these is their user id. Null: every member of the tenant reaches it;
+--           '{}': nobody but those who see the whole tenant.
+--   writes  what a request may do besides reading ('insert, update, delete', 'insert', or '').
+--   writers who of those who reach a row may also write it, as a condition; 'true' is all of them.
+--           A policy of its own for each kind of statement, so that it holds whatever replaces the first.
+--   audit   write app.audit_log rows for changes; false for append-only tables, which are a log already.
+--   hidden  columns never copied to the audit log.
+create or replace function app.tenant_table(
+  target regclass, own text[] default null, writes text default 'insert, update, delete',
+  audit boolean default true, hidden text default '', writers text default 'app.sees_tenant()'
+) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_rule text := 'tenant_id = (select app.tenant_id())';
+begin
+  if own is not null then
+    v_rule := v_rule || ' and ((select app.sees_tenant())'
+      || coalesce((select string_agg(format(' or %I = (select app.user_id())', c), '') from unnest(own) c), '') || ')';
+  end if;
+  execute format('alter table %s enable row level security', target);
+  execute format('alter table %s force row level security', target);
+  execute format('drop policy if exists tenant on %s', target);
+  execute format('create policy tenant on %s for all to barid_caller using (%s) with check (%s)', target, v_rule, v_rule);
+  execute format('drop policy if exists writers_add on %s', target);
+  execute format('create policy writers_add on %s as restrictive for insert to barid_caller with check ((select %s))', target, writers);
+  -- Whoever reaches a row may lock it; only writers may leave it changed.
+  execute format('drop policy if exists writers_change on %s', target);
+  execute format('create policy writers_change on %s as restrictive for update to barid_caller using (true) with check ((select %s))',
+    target, writers);
+  execute format('drop policy if exists writers_remove on %s', target);
+  execute format('create policy writers_remove on %s as restrictive for delete to barid_caller using ((select %s))', target, writers);
+  execute format('revoke all on %s from public, barid_caller', target);
+  execute format('grant select on %s to barid_caller', target);
+  if writes <> '' then
+    execute format('grant %s on %s to barid_caller', writes, target);
+  end if;
+  perform app.audited(target, audit, hidden);
+end $$;
+
+create or replace function private.refuse_change() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  raise exception 'rows of %.% are never changed or removed', tg_table_schema, tg_table_name
+    using errcode = 'integrity_constraint_violation';
+end $$;
+
+-- Makes a table a log: rows can be added, never changed or removed, not even by its owner. `once` are columns that are
+-- written once after that, all at the same time, by what takes the row back.
+create or replace function app.append_only(target regclass, once text[] default '{}') returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_changed text := case when cardinality(once) = 0 then 'true' else format(
+    'not old.%I is null or to_jsonb(old) - %L::text[] is distinct from to_jsonb(new) - %L::text[]', once[1], once, once) end;
+begin
+  execute format('drop trigger if exists append_only on %s', target);
+  execute format('create trigger append_only before update on %s for each row when (%s) execute function private.refuse_change()',
+    target, v_changed);
+  execute format('drop trigger if exists append_only_delete on %s', target);
+  execute format('create trigger append_only_delete before delete on %s for each row execute function private.refuse_change()', target);
+  execute format('drop trigger if exists append_only_truncate on %s', target);
+  execute format('create trigger append_only_truncate before truncate on %s for each statement execute function private.refuse_change()', target);
+end $$;
+
+-- Says when a row was changed, and that it still was what the caller expected (private.version_expect). With an
+-- argument, for rows that others keep copies of: `changed` is the number of the transaction, which puts changes in an
+-- order that no later commit can come before (see shared/api/cursor.ts).
+create or replace function private.touch() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  if current_setting('app.expected_version', true) <> '' then
+    perform private.version_held(current_setting('app.expected_version')::jsonb, to_jsonb(old), tg_relid);
+  end if;
+  new.updated_at := clock_timestamp();
+  if tg_nargs > 0 then
+    new.changed := pg_current_xact_id()::text::bigint;
+  end if;
+  return new;
+end $$;
+
+-- Keeps updated_at current on every update.
+create or replace function app.touched(target regclass) returns void
+language plpgsql set search_path = '' as $$
+begin
+  execute format('drop trigger if exists touch on %s', target);
+  execute format('create trigger touch before update on %s for each row execute function private.touch()', target);
+end $$;
+
+-- Keeps updated_at and changed current: for tables with a column `changed`, whose lists say what changed since.
+create or replace function app.followed(target regclass) returns void
+language plpgsql set search_path = '' as $$
+begin
+  execute format('drop trigger if exists touch on %s', target);
+  execute format('create trigger touch before update on %s for each row execute function private.touch(''followed'')', target);
+end $$;

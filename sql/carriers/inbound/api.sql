@@ -1,0 +1,111 @@
+-- What carriers report. They have no token: the function proves who it is by the signature, with the secret it
+-- asks for here; so these are for the functions alone, outside any request.
+
+-- The sealed webhook secret of an enabled carrier of an active tenant, or null.
+create or replace function integration.carrier_secret(carrier_code text, tenant_id uuid) returns text
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select k.webhook_secret from integration.tenant_carriers k
+    join integration.carriers c on c.code = k.carrier_code and c.is_active
+    join tenancy.tenants t on t.id = k.tenant_id
+    where k.carrier_code = carrier_secret.carrier_code and k.tenant_id = carrier_secret.tenant_id and k.is_enabled
+      and app.is_effective(t));
+end $$;
+
+-- The moves that bring a delivery to a status, each legal: straight, or by way of one other. Null: there are none;
+-- delivered is the end, so what was collected there stays collected whatever is reported later.
+create or replace function integration.moves_to(flow text, from_status text, to_status text) returns text[]
+language plpgsql immutable set search_path = '' as $$
+begin
+  return case when delivery.move_is_legal(flow, from_status, to_status) then array[to_status] else (
+    select array[via.status, to_status] from unnest('{in_transit,accepted,picked_up}'::text[]) with ordinality via (status, place)
+    where delivery.move_is_legal(flow, from_status, via.status) and delivery.move_is_legal(flow, via.status, to_status)
+    order by via.place limit 1) end;
+end $$;
+
+-- Takes one report of a carrier: {event_id, tracking_number?, carrier_status?, status?, occurred_at?}; status is ours,
+-- or null when the carrier's says nothing to us. Each event_id counts once. Delivered, the cash that the carrier was
+-- told to collect is booked in the same transaction; where delivered cannot be (the order was cancelled), the tenant
+-- hears by an event that the carrier may hold cash. Answers {outcome, duplicate}.
+create or replace function integration.carrier_report(carrier_code text, tenant_id uuid, report jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+#variable_conflict use_variable
+declare
+  v_status text := report ->> 'status';
+  v_at timestamptz;
+  v_outcome text;
+  v_duplicate boolean;
+  v_moves text[];
+  v_move text;
+  v_delivery uuid;
+  s integration.carrier_shipments;
+  d delivery.deliveries;
+begin
+  perform set_config('app.tenant_id', tenant_id::text, true);
+  -- The delivery first, then its shipment, as everywhere; reports on one delivery take turns.
+  select t.delivery_id into v_delivery from integration.carrier_shipments t
+  where t.tenant_id = tenant_id and t.carrier_code = carrier_code and t.tracking_number = report ->> 'tracking_number'
+  order by t.created_at desc limit 1;
+  if v_delivery is not null then
+    perform delivery.lock_deliveries(array[v_delivery]);
+    select t.* into d from delivery.deliveries t where t.tenant_id = tenant_id and t.id = v_delivery;
+    select t.* into s from integration.carrier_shipments t
+    where t.tenant_id = tenant_id and t.delivery_id = v_delivery and t.carrier_code = carrier_code
+      and t.tracking_number = report ->> 'tracking_number'
+    order by t.created_at desc limit 1 for update;
+  end if;
+  select e.outcome into v_outcome from integration.carrier_events e
+  where e.tenant_id = tenant_id and e.carrier_code = carrier_code and e.carrier_event_id = report ->> 'event_id';
+  if found then
+    return jsonb_build_object('outcome', v_outcome, 'duplicate', true);
+  end if;
+  -- Now that it is this report's turn: one that says no time, and waited, is not older than the one it waited for.
+  v_at := least((report ->> 'occurred_at')::timestamptz, clock_timestamp());
+  v_moves := integration.moves_to(d.delivery_flow, d.status, v_status);
+  -- It lies with us and goes back to its sender: whatever the carrier has in hand, it is not this parcel.
+  if v_status <> 'cancelled' and delivery.return_under_way(delivery.parcel_of(d)) is not null then
+    v_moves := null;
+  end if;
+  v_outcome := case
+    when s.id is null or s.status = 'cancelled' or d.carrier_type <> 'external' then 'unknown_shipment'
+    when v_status is null then 'unknown_status'
+    when v_at < s.reported_at then 'too_late'
+    when d.status = v_status then 'unchanged'
+    when v_moves is null then 'impossible'
+    else 'applied' end;
+  if v_outcome in ('applied', 'unchanged') then
+    update integration.carrier_shipments t set reported_at = v_at where t.id = s.id;
+  end if;
+  if v_outcome = 'applied' then
+    foreach v_move in array v_moves loop
+      update delivery.deliveries t set status = v_move,
+        status_reason = case when v_move in ('failed', 'returned', 'cancelled') then 'carrier_' || coalesce(report ->> 'carrier_status', v_move) end,
+        picked_up_at = case when v_move in ('picked_up', 'in_transit') then coalesce(t.picked_up_at, v_at) else t.picked_up_at end,
+        delivered_at = case when v_move = 'delivered' then v_at else t.delivered_at end
+      where t.tenant_id = tenant_id and t.id = d.id;
+    end loop;
+    if v_status = 'returned' and delivery.returns_to_warehouse(d) then
+      perform warehousing.receipt_expect(d.id, null, true);
+    end if;
+    if v_status = 'delivered' and s.cash_due > 0 then
+      perform money.carrier_cash_collected(delivery.parcel_of(d), s.id);
+    end if;
+  end if;
+  insert into integration.carrier_events (tenant_id, carrier_code, carrier_event_id, tracking_number, carrier_status, delivery_id, outcome)
+  values (tenant_id, carrier_code, report ->> 'event_id', report ->> 'tracking_number', report ->> 'carrier_status', d.id, v_outcome)
+  on conflict on constraint carrier_event_once do nothing;
+  v_duplicate := not found;
+  if not v_duplicate and v_status = 'delivered' and s.cash_due > 0 and d.status <> 'delivered' and v_outcome <> 'applied' then
+    insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
+    values (tenant_id, 'carrier_cash.unbooked', 'carriers', 'delivery', d.id, jsonb_build_object('delivery_id', d.id,
+      'shipment_id', s.id, 'carrier_code', carrier_code, 'amount', s.cash_due, 'currency', d.currency, 'status', d.status,
+      'outcome', v_outcome));
+  end if;
+  return jsonb_build_object('outcome', v_outcome, 'duplicate', v_duplicate);
+end $$;
+
+grant execute on function integration.carrier_secret(text, uuid), integration.carrier_report(text, uuid, jsonb) to barid_api;
+
+-- Nobody calls these but other functions and triggers.
+revoke execute on function integration.carrier_report(text,uuid,jsonb), integration.carrier_secret(text,uuid) from barid_caller;

@@ -1,0 +1,190 @@
+-- Booking deliveries with carriers: claim, call the carrier, write down. The claim leaves a row, so nobody books
+-- twice; the carrier is called with the shipment's id as reference, so a call that is made again finds what the
+-- lost one did.
+
+-- Claims a delivery for booking. {delivery_id, carrier_code, collects_cash (whether the carrier does), key?}
+-- -> {answer} when it is booked already, else {shipment_id, claim_token, credentials, delivery}
+-- Fails: delivery_not_found, carrier_not_found, carrier_not_enabled, delivery_not_external, delivery_not_bookable,
+-- delivery_goes_in_legs, return_under_way, carrier_collects_no_cash, sender_cash_not_collected, shipment_with_other_carrier,
+-- shipment_in_progress, idempotency_conflict.
+create or replace function integration.shipment_begin(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_answer jsonb := integration.key_claim(input);
+  v_credentials text;
+  d delivery.deliveries;
+  c integration.carriers;
+  s integration.carrier_shipments;
+begin
+  if v_answer is not null then
+    return jsonb_build_object('answer', v_answer);
+  end if;
+  select t.* into d from delivery.deliveries t where t.id = (input ->> 'delivery_id')::uuid for no key update;
+  if not found then
+    perform app.fail('delivery_not_found');
+  end if;
+  c := integration.carrier_of(input ->> 'carrier_code');
+  if c.is_internal or d.carrier_type <> 'external' then
+    perform app.fail('delivery_not_external');
+  end if;
+  select k.credentials into v_credentials from integration.tenant_carriers k
+  where k.tenant_id = v_tenant and k.carrier_code = c.code and k.is_enabled;
+  if not found then
+    perform app.fail('carrier_not_enabled');
+  end if;
+  select t.* into s from integration.carrier_shipments t
+  where t.tenant_id = v_tenant and t.delivery_id = d.id and t.status <> 'cancelled' for update;
+  if found then
+    if s.carrier_code <> c.code then
+      perform app.fail('shipment_with_other_carrier');
+    elsif s.status = 'booked' then
+      return jsonb_build_object('answer', integration.shipment_to_json(s));
+    elsif s.status <> 'booking' or s.claimed_at > now() - interval '2 minutes' then
+      perform app.fail('shipment_in_progress');
+    end if;
+  elsif d.status <> 'pending' or coalesce(d.carrier_code, c.code) <> c.code then
+    perform app.fail('delivery_not_bookable', jsonb_build_object('status', d.status));
+  elsif d.delivery_flow = 'pnd_parent' then
+    perform app.fail('delivery_goes_in_legs');
+  else
+    perform delivery.require_no_return(d);
+    insert into integration.carrier_shipments (tenant_id, delivery_id, carrier_code, cash_due)
+    values (v_tenant, d.id, c.code, integration.cash_for_carrier(d, (input ->> 'collects_cash')::boolean))
+    returning * into s;
+  end if;
+  update integration.carrier_shipments t set claim_token = gen_random_uuid(), claimed_at = now() where t.id = s.id returning t.* into s;
+  return jsonb_build_object('shipment_id', s.id, 'claim_token', s.claim_token, 'credentials', v_credentials,
+    'delivery', jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'recipient', d.recipient,
+      'pickup', d.pickup_snapshot, 'dropoff', d.dropoff_snapshot, 'package_details', d.package_details, 'unit_size', d.unit_size,
+      'cash_due', s.cash_due, 'currency', d.currency, 'notes', d.notes));
+end $$;
+
+-- What a carrier has to collect at the door for a delivery: what a driver would. A leg into a warehouse ends before
+-- the door. Carriers take nothing from the sender, so what he pays in cash has to be taken before.
+-- Fails: carrier_collects_no_cash, sender_cash_not_collected.
+create or replace function integration.cash_for_carrier(d delivery.deliveries, collects_cash boolean) returns numeric
+language plpgsql stable set search_path = '' as $$
+declare
+  v_parcel delivery.deliveries := delivery.parcel_terms(d);
+  v_pickup record := money.cash_due(v_parcel, 'pickup');
+  v_door record := money.cash_due(v_parcel, 'dropoff');
+  v_due numeric := case when d.delivery_flow = 'pnd_inbound' then 0 else v_door.cod + v_door.delivery_fee end;
+begin
+  if v_due > 0 and not collects_cash then
+    perform app.fail('carrier_collects_no_cash', jsonb_build_object('amount', v_due, 'currency', v_parcel.currency));
+  end if;
+  if v_pickup.cod + v_pickup.delivery_fee > 0 and not exists (
+      select from money.cod_collections x
+      where x.tenant_id = v_parcel.tenant_id and x.delivery_id = v_parcel.id and x.collection_stage = 'pickup') then
+    perform app.fail('sender_cash_not_collected', jsonb_build_object('amount', v_pickup.cod + v_pickup.delivery_fee, 'currency', v_parcel.currency));
+  end if;
+  return v_due;
+end $$;
+
+-- {shipment} as clients see it.
+create or replace function integration.shipment_to_json(s integration.carrier_shipments) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('shipment', jsonb_build_object('id', s.id, 'delivery_id', s.delivery_id, 'carrier_code', s.carrier_code,
+    'status', s.status, 'tracking_number', s.tracking_number, 'label_url', s.label_url, 'cash_due', s.cash_due, 'booked_at', s.booked_at,
+    'cancelled_at', s.cancelled_at));
+end $$;
+
+-- The carrier has it. {shipment_id, claim_token, tracking_number, carrier_reference?, label_url?, key?} -> {shipment}
+-- Fails: shipment_in_progress (somebody else went on with it meanwhile).
+create or replace function integration.shipment_booked(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_answer jsonb;
+  s integration.carrier_shipments;
+begin
+  update integration.carrier_shipments t set status = 'booked', tracking_number = input ->> 'tracking_number',
+    carrier_reference = input ->> 'carrier_reference', label_url = input ->> 'label_url', booked_at = now(), claim_token = null,
+    claimed_at = null
+  where t.id = (input ->> 'shipment_id')::uuid and t.claim_token = (input ->> 'claim_token')::uuid
+  returning t.* into s;
+  if not found then
+    perform app.fail('shipment_in_progress');
+  end if;
+  update delivery.deliveries d set carrier_code = s.carrier_code where d.id = s.delivery_id and d.carrier_code is distinct from s.carrier_code;
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'shipment.booked', 'source_module', 'carriers',
+    'entity_type', 'delivery', 'entity_id', s.delivery_id, 'event_data', jsonb_build_object('shipment_id', s.id,
+      'delivery_id', s.delivery_id, 'carrier_code', s.carrier_code, 'tracking_number', s.tracking_number, 'actor_id', app.user_id()))));
+  v_answer := integration.shipment_to_json(s);
+  if input ? 'key' then
+    v_answer := private.idempotency_store(app.request_setting('operation'), input ->> 'key', v_answer);
+  end if;
+  return v_answer;
+end $$;
+
+-- The carrier refused, or could not be reached. `keep`: nobody knows whether it booked, so the next try must ask
+-- under the same reference. {shipment_id, claim_token, keep, key?}
+create or replace function integration.shipment_abandon(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  if (input ->> 'keep')::boolean then
+    update integration.carrier_shipments s set claimed_at = now() - interval '1 hour'
+    where s.id = (input ->> 'shipment_id')::uuid and s.claim_token = (input ->> 'claim_token')::uuid;
+  else
+    delete from integration.carrier_shipments s
+    where s.id = (input ->> 'shipment_id')::uuid and s.claim_token = (input ->> 'claim_token')::uuid and s.status = 'booking';
+  end if;
+  if input ? 'key' then
+    perform private.idempotency_forget(app.request_setting('operation'), input ->> 'key');
+  end if;
+  return '{}';
+end $$;
+
+-- Claims a booked shipment for cancelling. {delivery_id}
+-- -> {shipment_id, claim_token, carrier_code, credentials, tracking_number, carrier_reference}
+-- Fails: delivery_not_found, shipment_not_found, shipment_in_progress, delivery_not_bookable (it is on its way).
+create or replace function integration.cancel_begin(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries;
+  s integration.carrier_shipments;
+begin
+  select t.* into d from delivery.deliveries t where t.id = (input ->> 'delivery_id')::uuid for no key update;
+  if not found then
+    perform app.fail('delivery_not_found');
+  end if;
+  select t.* into s from integration.carrier_shipments t
+  where t.tenant_id = d.tenant_id and t.delivery_id = d.id and t.status <> 'cancelled' for update;
+  if not found then
+    perform app.fail('shipment_not_found');
+  elsif s.status = 'booking' or (s.status = 'cancelling' and s.claimed_at > now() - interval '2 minutes') then
+    perform app.fail('shipment_in_progress');
+  elsif d.status not in ('pending', 'assigned', 'accepted', 'cancelled') then
+    perform app.fail('delivery_not_bookable', jsonb_build_object('status', d.status));
+  end if;
+  update integration.carrier_shipments t set status = 'cancelling', claim_token = gen_random_uuid(), claimed_at = now()
+  where t.id = s.id returning t.* into s;
+  return jsonb_build_object('shipment_id', s.id, 'claim_token', s.claim_token, 'carrier_code', s.carrier_code,
+    'tracking_number', s.tracking_number, 'carrier_reference', s.carrier_reference,
+    'credentials', (select k.credentials from integration.tenant_carriers k
+      where k.tenant_id = s.tenant_id and k.carrier_code = s.carrier_code));
+end $$;
+
+-- Ends a cancellation: the carrier let it go, or did not. {shipment_id, claim_token, cancelled} -> {shipment}
+-- Fails: shipment_in_progress.
+create or replace function integration.cancel_finish(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  s integration.carrier_shipments;
+  v_cancelled boolean := (input ->> 'cancelled')::boolean;
+begin
+  update integration.carrier_shipments t set status = case when v_cancelled then 'cancelled' else 'booked' end,
+    cancelled_at = case when v_cancelled then now() end, claim_token = null, claimed_at = null
+  where t.id = (input ->> 'shipment_id')::uuid and t.claim_token = (input ->> 'claim_token')::uuid
+  returning t.* into s;
+  if not found then
+    perform app.fail('shipment_in_progress');
+  end if;
+  if v_cancelled then
+    perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'shipment.cancelled', 'source_module', 'carriers',
+      'entity_type', 'delivery', 'entity_id', s.delivery_id, 'event_data', jsonb_build_object('shipment_id', s.id,
+        'delivery_id', s.delivery_id, 'carrier_code', s.carrier_code, 'actor_id', app.user_id()))));
+  end if;
+  return integration.shipment_to_json(s);
+end $$;

@@ -1,0 +1,99 @@
+-- What follows an assignment wherever it is written: the row a driver's app listens to, the hand-over that waits for a
+-- driver who is no longer the one, and the event of one that ended before its delivery was completed.
+
+create or replace function delivery.assignments_after_change() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_bulks uuid[];
+begin
+  if tg_op = 'INSERT' then
+    insert into public.delivery_realtime_assignments (tenant_id, driver_id, assignment_id, delivery_id, assignment_status,
+      requires_driver_response, total_units)
+    select n.tenant_id, n.driver_id, n.id, n.delivery_id, n.status, n.status = 'pending', n.units
+    from new_rows n where n.bulk_assignment_id is null;
+    insert into public.delivery_realtime_assignments (tenant_id, driver_id, bulk_assignment_id, assignment_status,
+      requires_driver_response, is_bulk, assignment_count, total_units)
+    select b.tenant_id, b.driver_id, b.id, min(n.status), min(n.status) = 'pending', true, b.assignment_count, b.total_units
+    from new_rows n join delivery.bulk_assignments b on b.tenant_id = n.tenant_id and b.id = n.bulk_assignment_id
+    group by b.tenant_id, b.id
+    on conflict on constraint realtime_bulk do nothing;
+    return null;
+  end if;
+  update public.delivery_realtime_assignments r set assignment_status = n.status, requires_driver_response = n.status = 'pending'
+  from new_rows n join old_rows o on o.id = n.id
+  where n.status <> o.status and r.tenant_id = n.tenant_id and r.assignment_id = n.id;
+
+  -- A bulk waits as long as one of its rows does; then it is what the first of these words says of any. What was
+  -- taken from the driver is no longer counted, as long as anything is left.
+  -- Locked before it is worked out: of two answers at the same moment the later one sees the earlier.
+  select array_agg(distinct n.bulk_assignment_id) into v_bulks
+  from new_rows n join old_rows o on o.id = n.id where n.status <> o.status and n.bulk_assignment_id is not null;
+  if v_bulks is not null then
+    perform from public.delivery_realtime_assignments r where r.bulk_assignment_id = any (v_bulks)
+    order by r.bulk_assignment_id for no key update;
+    update public.delivery_realtime_assignments r set assignment_status = s.status, requires_driver_response = s.status = 'pending',
+      assignment_count = coalesce(s.remaining, r.assignment_count), total_units = coalesce(s.units, r.total_units)
+    from (
+      select a.tenant_id, a.bulk_assignment_id,
+        (array_agg(a.status order by array_position('{pending,accepted,assigned,completed,rejected,returned}', a.status)))[1] as status,
+        nullif(count(*) filter (where a.status <> 'returned'), 0) as remaining, sum(a.units) filter (where a.status <> 'returned') as units
+      from delivery.assignments a where a.bulk_assignment_id = any (v_bulks)
+      group by a.tenant_id, a.bulk_assignment_id
+    ) s
+    where r.tenant_id = s.tenant_id and r.bulk_assignment_id = s.bulk_assignment_id
+      and (r.assignment_status <> s.status or r.assignment_count <> s.remaining);
+  end if;
+
+  -- The pick is done and the stock stays reserved: the hand-over waits for the next driver.
+  update delivery.package_handoffs h set assignment_id = null, driver_id = null
+  from new_rows n join old_rows o on o.id = n.id
+  where n.status <> o.status and n.status in ('rejected', 'returned')
+    and h.tenant_id = n.tenant_id and h.assignment_id = n.id and h.status = 'pending';
+
+  if exists (select from new_rows n join old_rows o on o.id = n.id where n.status = 'returned' and o.status <> 'returned') then
+    perform app.events_add((
+      select jsonb_agg(jsonb_build_object('source_module', 'delivery', 'event_type', 'assignment.returned', 'entity_type', 'assignment',
+        'entity_id', n.id, 'event_data', jsonb_build_object('assignment_ids', array[n.id], 'driver_id', n.driver_id,
+          'delivery_id', n.delivery_id, 'delivery_ids', array[n.delivery_id], 'status', n.status, 'actor_id', app.user_id())) order by n.id)
+      from new_rows n join old_rows o on o.id = n.id where n.status = 'returned' and o.status <> 'returned'));
+  end if;
+  return null;
+end $$;
+
+-- Notes where the work of an assignment begins and ends while that is known: the parcel may lie elsewhere by the time
+-- its way is measured.
+create or replace function delivery.assignments_begin() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  select case when d.delivery_flow <> 'pnd_inbound' then d.current_warehouse_id end,
+    case when delivery.is_transferred(d) then d.dropoff_warehouse_id end
+  into new.from_warehouse_id, new.to_warehouse_id
+  from delivery.deliveries d where d.tenant_id = new.tenant_id and d.id = new.delivery_id;
+  return new;
+end $$;
+
+drop trigger if exists assignments_begin on delivery.assignments;
+create trigger assignments_begin before insert on delivery.assignments
+  for each row execute function delivery.assignments_begin();
+drop trigger if exists assignments_followed_added on delivery.assignments;
+create trigger assignments_followed_added after insert on delivery.assignments referencing new table as new_rows
+  for each statement execute function delivery.assignments_after_change();
+drop trigger if exists assignments_followed_changed on delivery.assignments;
+create trigger assignments_followed_changed after update on delivery.assignments referencing old table as old_rows new table as new_rows
+  for each statement execute function delivery.assignments_after_change();
+
+-- The driver of an assignment, or of a bulk, in the caller's tenant: a driver does not see what is
+-- another's, and must be told 403 and not 404.
+create or replace function delivery.assignment_driver(assignment uuid, bulk uuid) returns uuid
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select a.driver_id from delivery.assignments a
+    where a.tenant_id = app.tenant_id() and (a.id = assignment or a.bulk_assignment_id = bulk)
+    limit 1);
+end $$;
+
+grant execute on function delivery.assignment_driver(uuid, uuid) to barid_caller;
+
+-- Nobody calls these but other functions and triggers.
+revoke execute on function delivery.assignments_begin(), delivery.assignments_after_change() from barid_caller;

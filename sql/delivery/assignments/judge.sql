@@ -1,0 +1,217 @@
+-- What may be assigned to whom. One judgement serves the single assignment, the bulk, its dry run, the
+-- hand-over and the warehouse's default driver.
+
+-- The zones of these deliveries; of some there is no row. Whatever keeps the view from answering is the
+-- server's fault and none of the caller's, also where PostgreSQL calls it a wrong value.
+-- Fails: internal_server_error.
+create or replace function delivery.zones_of(delivery_ids uuid[])
+returns table (delivery_id uuid, pickup_zone_id uuid, dropoff_zone_id uuid)
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+begin
+  return query select z.delivery_id, z.pickup_zone_id, z.dropoff_zone_id
+    from delivery.delivery_zone_context z where z.delivery_id = any (delivery_ids);
+exception when others then
+  raise warning 'the zones of deliveries cannot be read: % %', sqlstate, sqlerrm;
+  perform app.fail('internal_server_error');
+end $$;
+
+-- Judges deliveries, in the order asked for, for a driver with so many units free. A parent stands for the
+-- first of its legs, in their sequence, that is neither over nor a draft.
+-- code is null for what may be assigned. Capacity is given in order: what no longer fits is refused, and
+-- what comes after and fits may pass. missing_zones: those of the delivery that the driver does not go to. Those of `carried`
+-- are on the road already: nobody fetches or prepares them any more.
+create or replace function delivery.assignments_evaluate(delivery_ids uuid[], driver uuid, units_free numeric, carried uuid[] default '{}')
+returns table (place integer, requested_id uuid, delivery_id uuid, units numeric, code text, missing_zones uuid[],
+  pickup_open boolean, dropoff_open boolean, takes_handoff boolean, unstaged_inbound boolean)
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_tenant uuid := app.tenant_id();
+  v_all_zones boolean := coalesce((select d.all_zones from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = driver), false);
+  v_zones uuid[] := array(select z.zone_id from delivery.driver_zones z where z.tenant_id = v_tenant and z.driver_id = driver);
+  v_lines jsonb;
+  v_meant uuid[];
+  v_ids uuid[];
+  v_free numeric := units_free;
+  v_codes text[] := '{}';
+  v_line record;
+begin
+  -- Each join says once more which rows are meant: PostgreSQL takes a list from JSON for a hundred entries and would
+  -- rather read all deliveries of a tenant who has not many thousands.
+  select jsonb_agg(to_jsonb(a) order by a.place), array_agg(a.delivery_id) into v_lines, v_meant
+  from (
+    select asked.place, asked.id as requested_id, d.id as known_id,
+      case when d.delivery_flow = 'pnd_parent' then l.id when d.parent_id is null or d.status <> 'draft' then d.id end as delivery_id,
+      row_number() over (partition by asked.id order by asked.place) as time
+    from unnest(delivery_ids) with ordinality asked (id, place)
+    left join delivery.deliveries d on d.tenant_id = v_tenant and d.id = asked.id and d.id = any (delivery_ids)
+    left join lateral (
+      select g.id from delivery.deliveries g
+      where g.tenant_id = d.tenant_id and g.parent_id = d.id and g.status not in ('draft', 'delivered', 'returned', 'cancelled')
+      order by g.sequence_plan limit 1
+    ) l on d.delivery_flow = 'pnd_parent'
+  ) a;
+
+  -- What the rows themselves say comes first: of what is settled by it, nobody asks the warehouse or the zones.
+  select jsonb_agg(to_jsonb(a) order by a.place), coalesce(array_agg(a.delivery_id) filter (where a.code is null), '{}')
+  into v_lines, v_ids
+  from (
+    select r.place, r.requested_id, r.delivery_id, d.unit_size, case
+        when r.known_id is null then 'delivery_not_found'
+        when r.time > 1 or row_number() over (partition by r.delivery_id order by r.place) > 1 and r.delivery_id is not null
+          then 'duplicate_deliveries'
+        when r.delivery_id is null then 'no_active_child_leg'
+        when d.carrier_type <> 'internal' then 'delivery_carrier_not_internal'
+        when l.id is not null then 'delivery_already_assigned'
+        when d.status <> 'pending' and d.id <> all (carried) then 'delivery_status_changed'
+      end as code
+    from jsonb_to_recordset(v_lines) r (place integer, requested_id uuid, known_id uuid, delivery_id uuid, "time" integer)
+    left join delivery.deliveries d on d.tenant_id = v_tenant and d.id = r.delivery_id and d.id = any (v_meant)
+    left join delivery.assignments l on l.tenant_id = v_tenant and l.delivery_id = r.delivery_id and l.delivery_id = any (v_meant)
+      and l.status in ('pending', 'assigned', 'accepted')
+  ) a;
+
+  for v_line in
+    select r.place, r.unit_size, case
+        when r.code is not null then r.code
+        when p.code is not null then p.code
+        when z.delivery_id is null then 'deliveries_zone_context_incomplete'
+        when not v_all_zones and not coalesce(
+          (z.pickup_zone_id = any (v_zones) or r.delivery_id = any (carried)) and z.dropoff_zone_id = any (v_zones), false)
+          then 'driver_not_allowed_in_zones'
+      end as code
+    from jsonb_to_recordset(v_lines) r (place integer, delivery_id uuid, unit_size numeric, code text)
+    left join delivery.preparation_problem(array(select i.id from unnest(v_ids) i (id) where i.id <> all (carried))) p on p.delivery_id = r.delivery_id
+    left join delivery.zones_of(v_ids) z on z.delivery_id = r.delivery_id
+    order by r.place
+  loop
+    if v_line.code is null and v_line.unit_size > v_free then
+      v_line.code := 'insufficient_vehicle_capacity';
+    elsif v_line.code is null then
+      v_free := v_free - v_line.unit_size;
+    end if;
+    v_codes := array_append(v_codes, v_line.code);
+  end loop;
+
+  return query
+  select r.place, r.requested_id, r.delivery_id, d.unit_size, v_codes[r.place],
+    array(select distinct n.id from unnest(array[case when r.delivery_id <> all (carried) then z.pickup_zone_id end, z.dropoff_zone_id]) n (id)
+      where n.id is not null and not v_all_zones and n.id <> all (v_zones)),
+    v_all_zones or coalesce(z.pickup_zone_id = any (v_zones), false),
+    v_all_zones or coalesce(z.dropoff_zone_id = any (v_zones), false),
+    -- A parcel that a warehouse has picked goes into the driver's hands there.
+    coalesce(delivery.leaves_warehouse(d) and exists (select from warehousing.picking_orders o
+      where o.tenant_id = v_tenant and o.delivery_id = d.id and o.status = 'completed'), false),
+    coalesce(d.delivery_flow = 'pnd_inbound' and d.manifest_id is not null, false)
+  from jsonb_to_recordset(v_lines) r (place integer, requested_id uuid, delivery_id uuid)
+  left join delivery.deliveries d on d.tenant_id = v_tenant and d.id = r.delivery_id and d.id = any (v_meant)
+  left join delivery.zones_of(v_ids) z on z.delivery_id = r.delivery_id
+  order by r.place;
+end $$;
+
+-- Everything a request to assign comes to, before anything is written:
+--   {driver_id, vehicle_id, capacity, used, total, after, code, lines}
+-- code: why the driver may get nothing at all. lines: delivery.assignments_evaluate, in order.
+-- total: the units of what may be assigned. With `locked`, a plan that can be carried out as a whole stays so
+-- until the transaction ends.
+-- Locks: deliveries, picking orders, driver, vehicle. Fails: driver_not_found, vehicle_not_found.
+create or replace function delivery.assignments_plan(delivery_ids uuid[], driver_id uuid, vehicle_id uuid, locked boolean, carried uuid[] default '{}')
+returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_driver delivery.drivers;
+  v_vehicle delivery.vehicles;
+  v_code text;
+  v_lines jsonb;
+  v_total numeric;
+  v_plan jsonb;
+begin
+  -- Who comes too late is told so without waiting for locks: of many who want the same, most do.
+  if locked and exists (select from delivery.assignments a where a.tenant_id = v_tenant and a.delivery_id = any (delivery_ids)
+      and a.status in ('pending', 'assigned', 'accepted')) then
+    v_plan := delivery.assignments_plan(delivery_ids, driver_id, vehicle_id, false, carried);
+    if v_plan ->> 'code' is not null or jsonb_path_exists(v_plan, '$.lines[*].code ? (@ != null)') then
+      return v_plan;
+    end if;
+  end if;
+  if locked then
+    perform delivery.lock_deliveries(delivery_ids);
+    perform from warehousing.picking_orders o
+    where o.tenant_id = v_tenant and o.delivery_id = any (delivery_ids || array(
+      select g.id from delivery.deliveries g where g.tenant_id = v_tenant and g.parent_id = any (delivery_ids)))
+    order by o.id for share;
+    perform from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = assignments_plan.driver_id for no key update;
+  end if;
+  select * into v_driver from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = assignments_plan.driver_id;
+  if not found then
+    perform app.fail('driver_not_found', '{"field": "driver_id"}');
+  end if;
+  select * into v_vehicle from delivery.vehicles v
+  where v.tenant_id = v_tenant and v.id = coalesce(assignments_plan.vehicle_id, v_driver.vehicle_id);
+  if v_vehicle.id is null and assignments_plan.vehicle_id is not null then
+    perform app.fail('vehicle_not_found', '{"field": "vehicle_id"}');
+  end if;
+  -- A vehicle that no driver has goes to one at a time: who takes it next waits, and then sees that it is taken.
+  if locked and v_vehicle.id is distinct from v_driver.vehicle_id then
+    select * into v_vehicle from delivery.vehicles v where v.tenant_id = v_tenant and v.id = v_vehicle.id for no key update;
+  elsif locked then
+    select * into v_vehicle from delivery.vehicles v where v.tenant_id = v_tenant and v.id = v_vehicle.id for share;
+  end if;
+  v_code := case
+    when v_driver.status <> 'active' or not exists (select from tenancy.tenant_users u
+      where u.tenant_id = v_tenant and u.user_id = v_driver.user_id and u.is_active) then 'driver_not_active'
+    when v_vehicle.id is null then 'driver_has_no_vehicle'
+    when not v_vehicle.is_active then 'vehicle_inactive'
+    when v_vehicle.id is distinct from v_driver.vehicle_id and (
+        exists (select from delivery.drivers o where o.tenant_id = v_tenant and o.vehicle_id = v_vehicle.id)
+        or exists (select from delivery.assignments a where a.tenant_id = v_tenant and a.vehicle_id = v_vehicle.id
+          and a.driver_id <> v_driver.user_id and a.status in ('pending', 'assigned', 'accepted'))) then 'driver_vehicle_taken'
+  end;
+  select jsonb_agg(to_jsonb(j) order by j.place), coalesce(sum(j.units) filter (where j.code is null), 0) into v_lines, v_total
+  from delivery.assignments_evaluate(delivery_ids, v_driver.user_id, coalesce(v_vehicle.unit_capacity, 0) - v_driver.capacity_used, carried) j;
+  return jsonb_build_object('driver_id', v_driver.user_id, 'vehicle_id', v_vehicle.id,
+    'capacity', v_vehicle.unit_capacity, 'used', v_driver.capacity_used, 'total', v_total,
+    'after', v_driver.capacity_used + v_total, 'code', v_code, 'lines', coalesce(v_lines, '[]'));
+end $$;
+
+-- Refuses a plan that cannot be carried out as a whole, for the first of its reasons, naming every
+-- delivery it concerns. `field` is what the request calls them; a single delivery is told of its zones
+-- more exactly.
+create or replace function delivery.assignments_demand(plan jsonb, field text) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_code text := plan ->> 'code';
+  v_concerned jsonb;
+  v_line jsonb;
+begin
+  if v_code is not null then
+    perform app.fail(v_code, jsonb_build_object('field', case when v_code like '%vehicle%' then 'vehicle_id' else 'driver_id' end));
+  end if;
+  -- Wrong requests before conflicts, and capacity last: what does not fit may only be what comes too much.
+  select l.line ->> 'code' into v_code
+  from jsonb_array_elements(plan -> 'lines') with ordinality l (line, place)
+  where l.line ->> 'code' is not null
+  order by coalesce(array_position('{duplicate_deliveries,delivery_not_found}', l.line ->> 'code'),
+    2 + array_position('{deliveries_zone_context_incomplete,driver_not_allowed_in_zones,insufficient_vehicle_capacity}', l.line ->> 'code') * 2,
+    3), l.place
+  limit 1;
+  if v_code is null then
+    return;
+  end if;
+  select jsonb_agg(l.line -> 'requested_id' order by l.place) into v_concerned
+  from jsonb_array_elements(plan -> 'lines') with ordinality l (line, place) where l.line ->> 'code' = v_code;
+  if field = 'delivery_id' then
+    v_line := plan -> 'lines' -> 0;
+    v_code := case
+      when v_code = 'deliveries_zone_context_incomplete' then 'delivery_zone_validation_unavailable'
+      when v_code = 'driver_not_allowed_in_zones' and (v_line ->> 'pickup_open')::boolean then 'driver_not_allowed_in_delivery_zone'
+      when v_code = 'driver_not_allowed_in_zones' and (v_line ->> 'dropoff_open')::boolean then 'driver_not_allowed_in_pickup_zone'
+      else v_code end;
+  end if;
+  perform app.fail(v_code, jsonb_strip_nulls(jsonb_build_object('field', field, 'delivery_ids', v_concerned,
+    'missing_zones', (select jsonb_agg(distinct z.id) from jsonb_array_elements(plan -> 'lines') l (line)
+      cross join lateral jsonb_array_elements(l.line -> 'missing_zones') z (id) where l.line ->> 'code' = 'driver_not_allowed_in_zones'),
+    'capacity', plan -> 'capacity', 'used', plan -> 'used')));
+end $$;

@@ -1,0 +1,28 @@
+-- The place of a warehouse as deliveries keep places, or what stands in its stead. A definer: a driver who brings a
+-- parcel to a warehouse or fetches it there has to know where that is.
+create or replace function delivery.warehouse_place(tenant uuid, warehouse uuid, otherwise jsonb) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return coalesce((
+    select to_jsonb(a) from warehousing.warehouses w join delivery.addresses_list a on a.id = w.address_id
+    where w.tenant_id = warehouse_place.tenant and w.id = warehouse_place.warehouse), otherwise);
+end $$;
+
+-- Where a driver fetches a delivery: in the warehouse it lies in, else where it was ordered from. A leg into a warehouse
+-- lies there when it is over.
+create or replace function delivery.fetched_at(d delivery.deliveries) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when d.current_warehouse_id is null or d.delivery_flow = 'pnd_inbound' then d.pickup_snapshot
+    else delivery.warehouse_place(d.tenant_id, d.current_warehouse_id, d.pickup_snapshot) end;
+end $$;
+
+-- Where he brings it: to the warehouse it is transferred to first, else where it was ordered to.
+create or replace function delivery.brought_to(d delivery.deliveries) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when not delivery.is_transferred(d) then d.dropoff_snapshot
+    else delivery.warehouse_place(d.tenant_id, d.dropoff_warehouse_id, d.dropoff_snapshot) end;
+end $$;
+
+grant execute on function delivery.warehouse_place(uuid, uuid, jsonb) to barid_caller;

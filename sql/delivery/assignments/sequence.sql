@@ -1,0 +1,115 @@
+-- The order in which a driver goes about his list. Dispatchers see and set anybody's, a driver his own.
+
+-- Whose assignments a list shows when a driver is asked for: a driver's own, whatever they ask. Fails: invalid_uuid.
+create or replace function delivery.driver_filter(asked text) returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when app.sees_tenant() then app.parse_uuid(asked, 'driver_id') else app.user_id() end;
+end $$;
+
+-- Asked where no row would be looked at. {driver_id} -> {}. Fails: invalid_uuid.
+create or replace function delivery.require_driver_id(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  perform delivery.driver_filter(input ->> 'driver_id');
+  return '{}';
+end $$;
+
+-- Fails: forbidden, driver_not_found.
+create or replace function delivery.sequence_of(driver_id uuid) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if not app.has_permission('manage:operations:tenant') and driver_id is distinct from app.user_id() then
+    perform app.fail('forbidden');
+  end if;
+  if not exists (select from delivery.drivers d where d.tenant_id = app.tenant_id() and d.user_id = sequence_of.driver_id) then
+    perform app.fail('driver_not_found');
+  end if;
+end $$;
+
+-- {driver_id} -> {assignments, total}: his live assignments in order.
+create or replace function delivery.sequence_read(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_driver uuid := (input ->> 'driver_id')::uuid;
+begin
+  perform delivery.sequence_of(v_driver);
+  return (
+    select jsonb_build_object('assignments', coalesce(jsonb_agg(to_jsonb(l) - '{customer,delivery_details,route,driver_id,vehicle_id,assigned_by_id}'::text[]
+        order by l.sequence_number, l.assignment_time, l.id), '[]'), 'total', count(*))
+    from delivery.assignments_list l
+    where l.tenant_id = app.tenant_id() and l.driver_id = v_driver and l.status in ('pending', 'assigned', 'accepted'));
+end $$;
+
+-- {driver_id, assignments: [{assignment_id, sequence_number}]} -> {updated_count}
+-- One row that is not live or not his fails the whole. Locks: assignments by id. Fails: what sequence_of fails
+-- with, invalid_sequence.
+create or replace function delivery.sequence_write(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_driver uuid := (input ->> 'driver_id')::uuid;
+  v_asked integer := jsonb_array_length(input -> 'assignments');
+  v_count integer;
+begin
+  perform delivery.sequence_of(v_driver);
+  perform from delivery.assignments a
+  where a.tenant_id = v_tenant and a.driver_id = v_driver
+    and a.id in (select l.assignment_id from jsonb_to_recordset(input -> 'assignments') l (assignment_id uuid))
+  order by a.id for no key update;
+  update delivery.assignments a set sequence_number = l.sequence_number
+  from (
+    select n.assignment_id, min(n.sequence_number) as sequence_number
+    from jsonb_to_recordset(input -> 'assignments') n (assignment_id uuid, sequence_number integer)
+    group by n.assignment_id having count(*) = 1
+  ) l
+  where a.tenant_id = v_tenant and a.id = l.assignment_id and a.driver_id = v_driver and a.status in ('pending', 'assigned', 'accepted');
+  get diagnostics v_count = row_count;
+  if v_count <> v_asked then
+    perform app.fail('invalid_sequence', '{"field": "assignments"}');
+  end if;
+  return jsonb_build_object('updated_count', v_count);
+end $$;
+
+-- What a proposal is worked out from. {driver_id} -> {start: {latitude, longitude} | null, assignments: [{assignment_id,
+-- delivery_id, delivery_code, picked_up, pickup, dropoff: {latitude, longitude} | null, pickup_by, dropoff_by}]}
+-- start: where he was last seen: at the latest of his pick-ups and deliveries.
+create or replace function delivery.sequence_stops(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_driver uuid := (input ->> 'driver_id')::uuid;
+  v_start jsonb;
+  v_list jsonb;
+begin
+  perform delivery.sequence_of(v_driver);
+  select s.place into v_start
+  from (
+    select a.delivery_id from delivery.assignments a
+    where a.tenant_id = v_tenant and a.driver_id = v_driver and a.status in ('accepted', 'assigned', 'completed', 'returned')
+    order by a.assignment_time desc nulls last, a.id desc limit 200
+  ) recent
+  join delivery.deliveries d on d.tenant_id = v_tenant and d.id = recent.delivery_id
+  cross join lateral (values (d.delivered_at, d.dropoff_snapshot), (d.picked_up_at, d.pickup_snapshot)) s (seen_at, place)
+  where s.seen_at is not null and s.place ->> 'latitude' is not null and s.place ->> 'longitude' is not null
+  order by s.seen_at desc limit 1;
+
+  select coalesce(jsonb_agg(jsonb_build_object('assignment_id', a.id, 'delivery_id', d.id, 'delivery_code', d.delivery_code,
+      'picked_up', d.status in ('picked_up', 'in_transit', 'failed'),
+      'pickup', case when f.latitude is not null then jsonb_build_object('latitude', f.latitude, 'longitude', f.longitude) end,
+      'dropoff', case when t.latitude is not null then jsonb_build_object('latitude', t.latitude, 'longitude', t.longitude) end,
+      'pickup_by', a.estimated_pickup_time, 'dropoff_by', a.estimated_delivery_time)
+    order by a.sequence_number, a.assignment_time, a.id), '[]') into v_list
+  from delivery.assignments a
+  join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
+  -- Not from the addresses: a driver does not see every one.
+  cross join lateral (
+    select (p.place ->> 'latitude')::double precision as latitude, (p.place ->> 'longitude')::double precision as longitude
+    from (select delivery.fetched_at(d) as place offset 0) p) f
+  cross join lateral (
+    select (p.place ->> 'latitude')::double precision as latitude, (p.place ->> 'longitude')::double precision as longitude
+    from (select delivery.brought_to(d) as place offset 0) p) t
+  where a.tenant_id = v_tenant and a.driver_id = v_driver and a.status in ('pending', 'assigned', 'accepted');
+  return jsonb_build_object('start', case when v_start is not null then jsonb_build_object(
+    'latitude', v_start -> 'latitude', 'longitude', v_start -> 'longitude') end, 'assignments', v_list);
+end $$;

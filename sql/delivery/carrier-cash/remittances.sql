@@ -1,0 +1,204 @@
+-- What external carriers pay of the cash they took. A definer, as all writers of cash: it asks for the permission
+-- itself, and every statement names the caller's tenant.
+
+-- Locks what a carrier's payment covers, in the order of the ids, and answers it in the order the cash was taken: the
+-- collections or deliveries that are named, else the oldest that are owed in the currency.
+-- Fails: cod_collections_not_pending {invalid_ids} (not owed by this carrier: unknown, paid before, another's),
+-- no_pending_collections.
+create or replace function money.lock_carrier_collections(input jsonb) returns money.carrier_collections[]
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_carrier text := input ->> 'carrier_code';
+  v_field text := case when input ? 'carrier_collection_ids' then 'carrier_collection_ids' when input ? 'delivery_ids' then 'delivery_ids' end;
+  v_ids uuid[];
+  v_rows money.carrier_collections[];
+begin
+  if v_field is null then
+    select array_agg(l order by l.collected_at, l.id) into v_rows from (
+      select c.* from money.carrier_collections c
+      where c.tenant_id = v_tenant and c.carrier_code = v_carrier and c.currency = input ->> 'currency' and c.status = 'owed'
+      order by c.id for no key update) l;
+    if v_rows is null then
+      perform app.fail('no_pending_collections');
+    end if;
+    return v_rows;
+  end if;
+  v_ids := app.uuids(input -> v_field);
+  select array_agg(l order by l.collected_at, l.id) into v_rows from (
+    select c.* from money.carrier_collections c
+    where c.tenant_id = v_tenant and c.carrier_code = v_carrier and c.status = 'owed'
+      and case v_field when 'delivery_ids' then c.delivery_id else c.id end = any (v_ids)
+    order by c.id for no key update) l;
+  if cardinality(v_rows) is distinct from cardinality(v_ids) then
+    perform app.fail('cod_collections_not_pending', jsonb_build_object('field', v_field, 'invalid_ids', (
+      select jsonb_agg(i.id order by i.place) from unnest(v_ids) with ordinality i (id, place)
+      where i.id not in (select case v_field when 'delivery_ids' then r.delivery_id else r.id end from unnest(v_rows) r))));
+  end if;
+  return v_rows;
+end $$;
+
+-- Of rows in their order those that an amount pays, each whole. Fails: remittance_exceeds_owed {owed},
+-- remittance_amount_mismatch {expected}: of rows that were named their sum, else the next amount that pays whole ones.
+create or replace function money.carrier_rows_paid(rows money.carrier_collections[], amount numeric, named boolean)
+returns money.carrier_collections[]
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_variable
+declare
+  v_currency text := rows[1].currency;
+  v_owed numeric;
+  v_expected numeric;
+  v_paid money.carrier_collections[];
+begin
+  select sum(r.amount) into v_owed from unnest(rows) r;
+  if amount > v_owed then
+    perform app.fail('remittance_exceeds_owed', jsonb_build_object('field', 'amount', 'owed', v_owed, 'currency', v_currency));
+  end if;
+  select case when named then v_owed else min(p.sum) filter (where p.sum >= amount) end,
+    array_agg(rows[p.place] order by p.place) filter (where p.sum <= amount)
+  into v_expected, v_paid
+  from (
+    select r.ordinality as place, sum(r.amount) over (order by r.ordinality) as sum from unnest(rows) with ordinality r
+  ) p;
+  if v_expected <> amount then
+    perform app.fail('remittance_amount_mismatch', jsonb_build_object('field', 'amount', 'expected', v_expected, 'currency', v_currency));
+  end if;
+  return v_paid;
+end $$;
+
+-- Enters a carrier's payment, all of it or nothing: what it covers is owed no more, and the money goes from the
+-- carrier's account to the tenant's own till.
+-- {carrier_code, amount, currency, reference, notes?, carrier_collection_ids? | delivery_ids?}
+-- -> see carrier_remittance(), and still_owed: what the carrier owes after it in this currency
+-- Fails: forbidden, carrier_not_found, too_many_decimals, settlement_amount_mismatch (the cash is in another currency),
+-- remittance_reference_exists, and what carrier_rows_locked and carrier_rows_paid fail with.
+create or replace function money.carrier_remit(input jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_amount numeric := (input ->> 'amount')::numeric;
+  v_rows money.carrier_collections[];
+  v_other text;
+  r money.carrier_remittances;
+begin
+  if not app.has_permission('manage:tenant') then
+    perform app.fail('forbidden');
+  end if;
+  if not exists (select from integration.carriers c where c.code = input ->> 'carrier_code') then
+    perform app.fail('carrier_not_found');
+  end if;
+  perform money.decimals_checked(v_amount, input ->> 'currency', 'amount');
+  v_rows := money.lock_carrier_collections(input);
+  select c.currency into v_other from unnest(v_rows) c where c.currency <> input ->> 'currency' limit 1;
+  if found then
+    perform app.fail('settlement_amount_mismatch', jsonb_build_object('currency', v_other));
+  end if;
+  v_rows := money.carrier_rows_paid(v_rows, v_amount, input ?| '{carrier_collection_ids,delivery_ids}');
+  insert into money.carrier_remittances (tenant_id, carrier_code, currency, amount, cod_amount, delivery_fee_amount, collections, reference,
+    notes, actor_id)
+  select v_tenant, input ->> 'carrier_code', input ->> 'currency', v_amount, sum(c.cod_amount), sum(c.delivery_fee_amount), count(*),
+    input ->> 'reference', input ->> 'notes', app.user_id()
+  from unnest(v_rows) c
+  returning * into r;
+  insert into money.carrier_remittance_items (tenant_id, remittance_id, carrier_collection_id, amount, cod_amount, delivery_fee_amount)
+  select v_tenant, r.id, c.id, c.amount, c.cod_amount, c.delivery_fee_amount from unnest(v_rows) c;
+  update money.carrier_collections c set status = 'remitted', remitted_at = r.remitted_at, remittance_id = r.id
+  where c.tenant_id = v_tenant and c.id = any (select x.id from unnest(v_rows) x);
+  perform money.carrier_remittance_event_emit('carrier_remittance.created', r);
+  perform money.post_journal('carrier_remittance', 'carrier_remittance', r.id, 'Cash remitted by ' || r.carrier_code,
+    array[money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code),
+      money.account_of('cash_on_hand', 'tenant', null, r.currency::text)],
+    array[-r.amount, r.amount]);
+  return money.carrier_remittance_left(r);
+end $$;
+
+-- Takes back a payment that was entered wrongly, once, by the mirror of its journal: what it covered is owed again.
+-- {carrier_code, remittance_id, reason} -> as money.carrier_remit
+-- Fails: forbidden, remittance_not_found, remittance_already_reversed, insufficient_desk_cash (the till has given the cash on).
+create or replace function money.carrier_remittance_reverse(input jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  r money.carrier_remittances;
+begin
+  if not app.has_permission('manage:tenant') then
+    perform app.fail('forbidden');
+  end if;
+  select x.* into r from money.carrier_remittances x
+  where x.tenant_id = v_tenant and x.id = (input ->> 'remittance_id')::uuid and x.carrier_code = input ->> 'carrier_code'
+  for no key update;
+  if r.id is null then
+    perform app.fail('remittance_not_found');
+  elsif r.reversed_at is not null then
+    perform app.fail('remittance_already_reversed');
+  end if;
+  -- In the order of their ids, as whoever enters a payment holds them.
+  perform from money.carrier_collections c where c.tenant_id = v_tenant and c.remittance_id = r.id order by c.id for no key update;
+  update money.carrier_collections c set status = 'owed', remitted_at = null, remittance_id = null
+  where c.tenant_id = v_tenant and c.remittance_id = r.id;
+  update money.carrier_remittances x set reversed_at = now(), reversed_by = app.user_id(), reversal_reason = input ->> 'reason'
+  where x.tenant_id = v_tenant and x.id = r.id
+  returning * into r;
+  perform money.carrier_remittance_event_emit('carrier_remittance.reversed', r);
+  perform money.lock_cash_desk(money.account_of('cash_on_hand', 'tenant', null, r.currency::text),
+    money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code), r.amount, r.currency::text);
+  perform money.reverse('carrier_remittance', 'carrier_remittance', r.id, input ->> 'reason');
+  return money.carrier_remittance_left(r);
+end $$;
+
+-- Tells of a carrier's payment by a system event.
+create or replace function money.carrier_remittance_event_emit(event_type text, r money.carrier_remittances) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', event_type, 'source_module', 'carriers',
+    'entity_type', 'carrier_remittance', 'entity_id', r.id, 'event_data', jsonb_build_object('carrier_remittance_id', r.id,
+      'carrier_code', r.carrier_code, 'currency', r.currency, 'amount', r.amount, 'collections', r.collections, 'reference', r.reference,
+      'actor_id', app.user_id()))));
+end $$;
+
+-- A carrier's payment, as carrier_remittance() has it, and still_owed: what the carrier owes now in its currency.
+create or replace function money.carrier_remittance_left(r money.carrier_remittances) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  return money.carrier_remittance(r.id) || jsonb_build_object(
+    'still_owed', (select a.balance from money.accounts a
+      where a.tenant_id = app.tenant_id() and a.id = money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code)));
+end $$;
+
+-- A carrier's payment as the list has it, with what it paid, in the order the cash was taken, also when it was taken back
+-- since; null for one that the caller does not see.
+-- -> {…, remitted_collections: [{carrier_collection_id, delivery_id, delivery_code, amount, cod_amount, delivery_fee_amount}]}
+create or replace function money.carrier_remittance(remittance_id uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select to_jsonb(r) || jsonb_build_object('remitted_collections', (
+        select coalesce(jsonb_agg(jsonb_build_object('carrier_collection_id', c.id, 'delivery_id', c.delivery_id, 'delivery_code', c.delivery_code,
+          'amount', i.amount, 'cod_amount', i.cod_amount, 'delivery_fee_amount', i.delivery_fee_amount) order by c.collected_at, c.id), '[]')
+        from money.carrier_remittance_items i
+        join money.carrier_collections c on c.tenant_id = i.tenant_id and c.id = i.carrier_collection_id
+        where i.tenant_id = app.tenant_id() and i.remittance_id = r.id))
+    from money.carrier_remittances_list r where r.id = carrier_remittance.remittance_id);
+end $$;
+
+-- {carrier_code, remittance_id} -> see carrier_remittance(). Fails: remittance_not_found (unknown, or another carrier's).
+create or replace function money.carrier_remittance_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_found jsonb := money.carrier_remittance((input ->> 'remittance_id')::uuid);
+begin
+  if v_found ->> 'carrier_code' is distinct from input ->> 'carrier_code' then
+    perform app.fail('remittance_not_found');
+  end if;
+  return v_found;
+end $$;
+
+-- What is owed in each currency from the kept totals, [{currency, amount, collections}]; wanted: {carrier_code, currency?}.
+create or replace function money.carrier_owed_from_tallies(wanted jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('currency', c.key, 'amount', (c.value ->> 'amount')::numeric,
+      'collections', (c.value ->> 'entries')::bigint) order by c.key), '[]')
+    from jsonb_each(app.tally_by('carrier_collections', 'currency', wanted || '{"status": "owed"}')) c);
+end $$;

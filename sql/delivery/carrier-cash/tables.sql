@@ -1,0 +1,104 @@
+-- Cash that external carriers took at the door, and what they paid of it. Rows are written with the carrier's report
+-- and with its remittance, never by hand; a remittance that was entered wrongly is reversed and stays.
+
+create table if not exists money.carrier_remittances (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
+  carrier_code text not null references integration.carriers (code) on delete restrict,
+  currency char(3) not null references tenancy.currencies (code) on delete restrict,
+  amount numeric(18, 3) not null check (amount > 0),
+  cod_amount numeric(18, 3) not null check (cod_amount >= 0),
+  delivery_fee_amount numeric(18, 3) not null check (delivery_fee_amount >= 0),
+  collections integer not null check (collections > 0),
+  -- The carrier's own number of the payment: the same one cannot be entered twice.
+  reference text not null,
+  notes text,
+  -- Null: a program, with an API key.
+  actor_id uuid,
+  remitted_at timestamptz not null default now(),
+  reversed_at timestamptz,
+  reversed_by uuid,
+  reversal_reason text,
+  unique (tenant_id, id),
+  constraint remittance_is_its_parts check (amount = cod_amount + delivery_fee_amount),
+  constraint reversed_says_why check (
+    (reversed_at is null) = (reversal_reason is null) and (reversed_by is null or reversed_at is not null)),
+  -- An administrator of the system enters payments of tenants he is no member of.
+  foreign key (actor_id) references tenancy.profiles (id) on delete restrict,
+  foreign key (reversed_by) references tenancy.profiles (id) on delete restrict
+);
+
+-- What was taken back may be entered again, rightly.
+create unique index if not exists remittance_reference_exists on money.carrier_remittances (tenant_id, carrier_code, reference)
+  where reversed_at is null;
+create index if not exists carrier_remittances_recent
+  on money.carrier_remittances (tenant_id, carrier_code, remitted_at desc nulls last, id desc);
+create index if not exists carrier_remittances_amount on money.carrier_remittances (tenant_id, carrier_code, amount desc nulls last, id desc);
+create index if not exists carrier_remittances_actor on money.carrier_remittances (actor_id);
+create index if not exists carrier_remittances_reverser on money.carrier_remittances (reversed_by) where reversed_by is not null;
+create index if not exists carrier_remittances_carrier on money.carrier_remittances (carrier_code);
+create index if not exists carrier_remittances_currency on money.carrier_remittances (currency);
+
+create table if not exists money.carrier_collections (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
+  carrier_code text not null references integration.carriers (code) on delete restrict,
+  -- The parcel; the shipment may be of one of its legs.
+  delivery_id uuid not null,
+  shipment_id uuid not null,
+  amount numeric(18, 3) not null check (amount > 0),
+  cod_amount numeric(18, 3) not null check (cod_amount >= 0),
+  delivery_fee_amount numeric(18, 3) not null check (delivery_fee_amount >= 0),
+  currency char(3) not null references tenancy.currencies (code) on delete restrict,
+  status text not null default 'owed' check (status in ('owed', 'remitted')),
+  -- The time of the transaction, as in the ledger: a balance and its rows agree as of any moment.
+  collected_at timestamptz not null default now(),
+  remitted_at timestamptz,
+  remittance_id uuid,
+  -- What lists filter and sort by, as it was when the cash was taken.
+  delivery_code bigint not null,
+  tracking_number text,
+  external_reference_id text,
+  customer_name text not null default '',
+  delivery_address text not null default '',
+  unique (tenant_id, id),
+  constraint carrier_cash_is_its_parts check (amount = cod_amount + delivery_fee_amount),
+  constraint carrier_cash_already_collected unique (tenant_id, delivery_id),
+  constraint carrier_cash_state check (
+    (status = 'remitted') = (remitted_at is not null) and (status = 'remitted') = (remittance_id is not null)),
+  foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, shipment_id) references integration.carrier_shipments (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, remittance_id) references money.carrier_remittances (tenant_id, id) on delete restrict
+);
+create index if not exists carrier_collections_recent
+  on money.carrier_collections (tenant_id, carrier_code, collected_at desc nulls last, id desc);
+create index if not exists carrier_collections_status
+  on money.carrier_collections (tenant_id, carrier_code, status, collected_at desc nulls last, id desc);
+
+-- What a payment without a list of rows covers, oldest first.
+create index if not exists carrier_collections_owed on money.carrier_collections (tenant_id, carrier_code, currency, collected_at, id)
+  where status = 'owed';
+
+create index if not exists carrier_collections_amount on money.carrier_collections (tenant_id, carrier_code, amount desc nulls last, id desc);
+create index if not exists carrier_collections_code on money.carrier_collections (tenant_id, carrier_code, delivery_code desc nulls last, id desc);
+create index if not exists carrier_collections_remitted
+  on money.carrier_collections (tenant_id, carrier_code, remitted_at desc nulls last, id desc);
+create index if not exists carrier_collections_shipment on money.carrier_collections (tenant_id, shipment_id);
+create index if not exists carrier_collections_remittance on money.carrier_collections (tenant_id, remittance_id) where remittance_id is not null;
+create index if not exists carrier_collections_carrier on money.carrier_collections (carrier_code);
+create index if not exists carrier_collections_currency on money.carrier_collections (currency);
+
+-- Which collections a remittance paid, for good: the collections themselves name the one that counts now.
+create table if not exists money.carrier_remittance_items (
+  tenant_id uuid not null,
+  remittance_id uuid not null,
+  carrier_collection_id uuid not null,
+  amount numeric(18, 3) not null check (amount > 0),
+  cod_amount numeric(18, 3) not null,
+  delivery_fee_amount numeric(18, 3) not null,
+  primary key (tenant_id, remittance_id, carrier_collection_id),
+  constraint remittance_item_is_its_parts check (amount = cod_amount + delivery_fee_amount),
+  foreign key (tenant_id, remittance_id) references money.carrier_remittances (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, carrier_collection_id) references money.carrier_collections (tenant_id, id) on delete restrict
+);
+create index if not exists carrier_remittance_items_collection on money.carrier_remittance_items (tenant_id, carrier_collection_id);

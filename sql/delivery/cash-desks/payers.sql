@@ -1,0 +1,12 @@
+-- Who paid the fee of a parcel, {name, phone}, each null where it is not known.
+create or replace function money.payer_contact(d delivery.deliveries) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  if d.payer_type = 'receiver' then
+    return jsonb_build_object('name', d.recipient ->> 'name', 'phone', d.recipient ->> 'phone');
+  end if;
+  return (
+    select jsonb_build_object('name', coalesce(p.full_name, app.localized(d.pickup_snapshot -> 'title')),
+      'phone', coalesce(p.phone, d.pickup_snapshot #>> '{contact_info,phone}'))
+    from (values (1)) one left join tenancy.profiles p on p.id = coalesce(d.institution_user_id, d.customer_id));
+end $$;

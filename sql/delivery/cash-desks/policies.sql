@@ -1,0 +1,1 @@
+select app.tenant_table('money.cash_transfers', own => '{}', writes => '');

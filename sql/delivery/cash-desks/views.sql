@@ -1,0 +1,46 @@
+-- Who holds how much cash of the office: the desks of staff, those of drivers who remitted to themselves, and the
+-- tenant's own till. The columns after `last_moved_at` are for search, order and reading the whole list.
+drop view if exists money.cash_desks_list cascade;
+
+create view money.cash_desks_list with (security_invoker = true) as
+select a.id, a.owner_type, case when p.id is not null then jsonb_build_object('id', p.id, 'full_name', p.full_name) end as user,
+  a.currency, a.balance, (
+    select e.created_at from money.ledger_entries e
+    where e.tenant_id = a.tenant_id and e.account_id = a.id order by e.id desc nulls last limit 1) as last_moved_at,
+  p.full_name, a.owner_user_id as user_id, a.created_at
+from money.accounts a
+left join tenancy.profiles p on p.id = a.owner_user_id
+where a.kind = 'cash_on_hand';
+
+grant select on money.cash_desks_list to barid_caller;
+
+-- What left the desks; the ids and names of both people are for filters and order.
+drop view if exists money.cash_transfers_list cascade;
+
+create view money.cash_transfers_list with (security_invoker = true) as
+select t.id, t.kind, t.from_owner_type,
+  case when f.id is not null then jsonb_build_object('id', f.id, 'full_name', f.full_name) end as from_user,
+  case when g.id is not null then jsonb_build_object('id', g.id, 'full_name', g.full_name) end as to_user,
+  t.refund_id, t.amount, t.currency, t.reference, t.notes, jsonb_build_object('id', t.actor_id, 'full_name', p.full_name) as entered_by, t.created_at,
+  t.reversed_at, case when t.reversed_by is not null then jsonb_build_object('id', t.reversed_by, 'full_name', r.full_name) end as reversed_by,
+  t.reversal_reason, t.from_user_id, t.to_user_id, f.full_name as from_user_name, g.full_name as to_user_name
+from money.cash_transfers t
+left join tenancy.profiles f on f.id = t.from_user_id
+left join tenancy.profiles g on g.id = t.to_user_id
+left join tenancy.profiles p on p.id = t.actor_id
+left join tenancy.profiles r on r.id = t.reversed_by;
+
+grant select on money.cash_transfers_list to barid_caller;
+
+-- Fees that are due back in cash, to payers without a wallet; paid by a transfer that was not reversed.
+drop view if exists money.cash_refunds_list cascade;
+
+create view money.cash_refunds_list with (security_invoker = true) as
+select p.id, p.delivery_id, d.delivery_code, p.amount, p.currency, case p.status when 'SUCCESS' then 'paid' else 'open' end as status,
+  money.payer_contact(d) as payer, p.created_at, t.id as cash_transfer_id, t.reference, t.created_at as paid_at
+from money.payments p
+join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id
+left join money.cash_transfers t on t.tenant_id = p.tenant_id and t.refund_id = p.id and t.reversed_at is null
+where p.category = 'DELIVERY' and p.type = 'REFUND' and p.payment_method = 'cash';
+
+grant select on money.cash_refunds_list to barid_caller;

@@ -1,0 +1,221 @@
+-- What a delivery does to the books. Definers, since a customer who orders and a driver who takes cash write no
+-- payments; each reads what is due from the delivery itself, which its core has locked.
+
+-- Who pays as the sender of a delivery and gets its COD: the institution, else the customer; null: nobody known.
+-- Of a storefront order it is the shop: its customer is who pays at the door.
+create or replace function money.owner_wallet(d delivery.deliveries) returns uuid
+language plpgsql security definer set search_path = '' as $$
+begin
+  return case
+    when d.order_id is not null then money.account_of('wallet', 'tenant', null, d.currency::text)
+    when d.institution_user_id is not null then money.account_of('wallet', 'institution', d.institution_user_id, d.currency::text)
+    when d.customer_id is not null then money.account_of('wallet', 'customer', d.customer_id, d.currency::text) end;
+end $$;
+
+-- Charges the fee of a delivery that becomes an order to a wallet. Cash is taken by a driver; so is what was to be paid
+-- at a gateway, since only orders of a store are opened there: a fee that nobody can pay would be a delivery for nothing.
+-- Fails: insufficient_wallet_balance.
+create or replace function money.delivery_fee_charge(p_delivery uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  d delivery.deliveries;
+  v_wallet uuid;
+  v_payment uuid;
+  v_line jsonb;
+begin
+  select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
+  -- The fee of a storefront order is part of what is paid for the order.
+  if d.payment_method <> 'wallet' or d.delivery_fee = 0 or d.order_id is not null then
+    return;
+  end if;
+  v_wallet := money.owner_wallet(d);
+  insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, delivery_id, actor_id, processed_at)
+  values (d.tenant_id, 'DELIVERY', 'DELIVERY_FEE', case when v_wallet is null then 'pending' else 'SUCCESS' end, d.payment_method,
+    d.delivery_fee, d.currency, v_wallet, d.id, app.user_id(), case when v_wallet is not null then now() end)
+  returning id into v_payment;
+  if v_wallet is null then
+    return;
+  end if;
+  v_line := jsonb_build_object('journal', 'fee', 'kind', 'delivery_fee', 'reference_type', 'payment', 'reference_id', v_payment,
+    'description', 'Delivery ' || d.delivery_code);
+  perform money.post(jsonb_build_array(
+    v_line || jsonb_build_object('account_id', v_wallet, 'amount', -d.delivery_fee),
+    v_line || jsonb_build_object('account_id', money.account_of('wallet', 'tenant', null, d.currency::text), 'amount', d.delivery_fee)));
+end $$;
+
+-- Gives the fee of a delivery back, once: what was paid goes to the owner's wallet, what was not yet paid is no
+-- longer asked for. A fee that was paid in cash goes to the payer's wallet as if the payer had brought it there: what the driver
+-- holds stays as it is. A payer without a wallet gets it in cash from a desk. -> {refunded, refund_due}
+--   refunded    true when a wallet was credited
+--   refund_due  {id, amount, currency, payer: {name, phone}} of what a desk has to pay; null: nothing
+-- Fails: insufficient_wallet_balance (the tenant's wallet is short).
+create or replace function money.delivery_fee_refund(p_delivery uuid) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  d delivery.deliveries;
+  v_paid money.payments;
+  v_wallet uuid;
+  v_payment uuid;
+  v_line jsonb;
+  v_cash boolean;
+begin
+  select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
+  update money.payments p set status = 'CANCELLED', processed_at = now()
+  where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.type = 'DELIVERY_FEE' and p.status = 'pending';
+  select * into v_paid from money.payments p
+  where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.type = 'DELIVERY_FEE' and p.status = 'SUCCESS'
+    and (p.payment_method <> 'cash' or d.order_id is null) and p.amount > 0
+    and not exists (select from money.payments r where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.type = 'REFUND')
+  for no key update;
+  v_cash := v_paid.payment_method = 'cash';
+  v_wallet := coalesce(v_paid.account_id, case when not (v_cash and d.payer_type = 'receiver') then money.owner_wallet(d) end);
+  if v_paid.id is null or v_wallet is null and not v_cash then
+    return '{"refunded": false, "refund_due": null}';
+  elsif v_wallet is null then
+    insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, delivery_id, reference, actor_id)
+    values (d.tenant_id, 'DELIVERY', 'REFUND', 'pending', 'cash', v_paid.amount, v_paid.currency, d.id, v_paid.id::text, app.user_id())
+    returning id into v_payment;
+    return jsonb_build_object('refunded', false, 'refund_due', jsonb_build_object('id', v_payment, 'amount', v_paid.amount,
+      'currency', v_paid.currency, 'payer', money.payer_contact(d)));
+  end if;
+  insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, delivery_id, reference,
+    actor_id, processed_at)
+  values (d.tenant_id, 'DELIVERY', 'REFUND', 'SUCCESS', 'wallet', v_paid.amount, v_paid.currency, v_wallet, d.id, v_paid.id::text,
+    app.user_id(), now())
+  returning id into v_payment;
+  v_line := jsonb_build_object('journal', 'refund', 'kind', 'delivery_fee_refund', 'reference_type', 'payment',
+    'reference_id', v_paid.id, 'description', 'Delivery ' || d.delivery_code);
+  perform money.post(jsonb_build_array(
+    v_line || jsonb_build_object('account_id', money.account_of(case when v_cash then 'external' else 'wallet' end, 'tenant', null,
+      d.currency::text), 'amount', -v_paid.amount),
+    v_line || jsonb_build_object('account_id', v_wallet, 'amount', v_paid.amount)));
+  return '{"refunded": true, "refund_due": null}';
+end $$;
+
+-- What a driver has to take in cash for a parcel at a stage, 'pickup' or 'dropoff'. The sender's fee is taken with
+-- the parcel; a receiver pays his fee and the COD at the door. Of a store's order the fee is part of the order.
+create or replace function money.cash_due(d delivery.deliveries, stage text, out cod numeric, out delivery_fee numeric)
+language plpgsql immutable set search_path = '' as $$
+begin
+  cod := case when stage = 'dropoff' then d.cod_amount else 0 end;
+  delivery_fee := case when (d.payment_method = 'cash' or (d.payment_method = 'gateway' and d.order_id is null))
+    and d.payer_type = case stage when 'pickup' then 'sender' else 'receiver' end
+    then d.delivery_fee else 0 end;
+end $$;
+
+-- What is still to be taken in cash where a delivery begins ('pickup') or ends ('dropoff'): what is due for its parcel
+-- until it was taken; a leg or a transfer into a warehouse ends before the door. {cod, delivery_fee, currency}
+-- A definer: the driver of the last leg sees neither the parcel nor what the first one took.
+create or replace function money.cash_to_take(d delivery.deliveries, stage text) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_parcel delivery.deliveries := delivery.parcel_terms(d);
+  v_due record := money.cash_due(v_parcel, stage);
+  v_to_take boolean := v_due.cod + v_due.delivery_fee > 0 and d.status <> 'cancelled'
+    and not (stage = 'dropoff' and (d.delivery_flow = 'pnd_inbound' or delivery.is_transferred(d)))
+    -- The leg that begins at the sender takes what is due there.
+    and not (stage = 'pickup' and d.delivery_flow = 'pnd_outbound' and exists (select from delivery.deliveries a
+      where a.tenant_id = app.tenant_id() and a.parent_id = v_parcel.id and a.delivery_flow = 'pnd_inbound'
+        and a.status in ('draft', 'pending', 'assigned', 'accepted')))
+    and not exists (select from money.cod_collections c
+      where c.tenant_id = app.tenant_id() and c.delivery_id = v_parcel.id and c.collection_stage = cash_to_take.stage)
+    and not exists (select from money.carrier_collections c
+      where c.tenant_id = app.tenant_id() and c.delivery_id = v_parcel.id and stage = 'dropoff');
+begin
+  return jsonb_build_object('cod', case when v_to_take then v_due.cod else 0 end,
+    'delivery_fee', case when v_to_take then v_due.delivery_fee else 0 end, 'currency', v_parcel.currency);
+end $$;
+
+-- Books the cash a driver took for a parcel at a stage: one row of cash, and what money.cash_book does. Nothing due,
+-- or taken at that stage before: nothing happens.
+create or replace function money.cash_collected(p_parcel uuid, p_stage text, p_driver uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  d delivery.deliveries;
+  v_due record;
+  v_row uuid;
+begin
+  select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_parcel;
+  v_due := money.cash_due(d, p_stage);
+  if v_due.cod + v_due.delivery_fee = 0 then
+    return;
+  end if;
+  insert into money.cod_collections (tenant_id, delivery_id, driver_id, collection_stage, amount, cod_amount, delivery_fee_amount,
+    currency, collected_at, delivery_code, delivery_number, leg_codes, external_reference_id, customer_name, delivery_address, receiver_name)
+  values (d.tenant_id, d.id, p_driver, p_stage, v_due.cod + v_due.delivery_fee, v_due.cod, v_due.delivery_fee, d.currency,
+    now(), d.delivery_code, d.delivery_code::text, (
+      select coalesce(jsonb_agg(l.delivery_code order by l.sequence_plan), '[]') from delivery.deliveries l
+      where l.tenant_id = d.tenant_id and l.parent_id = d.id),
+    d.external_reference_id, money.payer_name(d), coalesce(d.dropoff_snapshot ->> 'full_address', ''), coalesce(d.recipient ->> 'name', ''))
+  on conflict on constraint cash_already_collected do nothing
+  returning id into v_row;
+  if v_row is not null then
+    perform money.cash_book(d, p_stage, 'cod_collection', v_row, money.account_of('driver_cash', 'driver', p_driver, d.currency::text));
+  end if;
+end $$;
+
+-- Books the cash that an external carrier took at the door, as a driver's, but on the carrier's account. Nothing
+-- due, or booked before: nothing happens.
+create or replace function money.carrier_cash_collected(p_parcel uuid, p_shipment uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  d delivery.deliveries;
+  s integration.carrier_shipments;
+  v_due record;
+  v_row uuid;
+begin
+  select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_parcel;
+  select * into strict s from integration.carrier_shipments x where x.tenant_id = d.tenant_id and x.id = p_shipment;
+  v_due := money.cash_due(d, 'dropoff');
+  if v_due.cod + v_due.delivery_fee = 0 then
+    return;
+  end if;
+  insert into money.carrier_collections (tenant_id, carrier_code, delivery_id, shipment_id, amount, cod_amount, delivery_fee_amount,
+    currency, collected_at, delivery_code, tracking_number, external_reference_id, customer_name, delivery_address)
+  values (d.tenant_id, s.carrier_code, d.id, s.id, v_due.cod + v_due.delivery_fee, v_due.cod, v_due.delivery_fee, d.currency,
+    now(), d.delivery_code, s.tracking_number, d.external_reference_id, money.payer_name(d),
+    coalesce(d.dropoff_snapshot ->> 'full_address', ''))
+  on conflict on constraint carrier_cash_already_collected do nothing
+  returning id into v_row;
+  if v_row is not null then
+    perform money.cash_book(d, 'dropoff', 'carrier_collection', v_row,
+      money.account_of('carrier_cash', 'carrier', null, d.currency::text, s.carrier_code));
+  end if;
+end $$;
+
+-- Who paid for a parcel, as lists of cash name him.
+create or replace function money.payer_name(d delivery.deliveries) returns text
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return coalesce((select p.full_name from tenancy.profiles p where p.id = coalesce(d.customer_id, d.institution_user_id)),
+    d.recipient ->> 'name', '');
+end $$;
+
+-- The books of cash taken for a parcel at a stage, whoever took it: it stands on the holder's account, its payments
+-- are made, and at the door the COD is on its owner's wallet. `kind` and `row_id` name the row of cash.
+create or replace function money.cash_book(d delivery.deliveries, stage text, kind text, row_id uuid, holder uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_due record := money.cash_due(d, stage);
+  v_owner uuid;
+  v_cash jsonb := jsonb_build_object('journal', 'cash', 'kind', 'cash_collected', 'reference_type', kind, 'reference_id', row_id,
+    'description', 'Delivery ' || d.delivery_code);
+  v_credit jsonb := v_cash || '{"journal": "cod", "kind": "cod_credit"}';
+begin
+  v_cash := jsonb_build_array(
+    v_cash || jsonb_build_object('account_id', money.account_of('external', 'tenant', null, d.currency::text), 'amount', -(v_due.cod + v_due.delivery_fee)),
+    v_cash || jsonb_build_object('account_id', holder, 'amount', v_due.cod + v_due.delivery_fee));
+  if v_due.cod > 0 then
+    v_owner := coalesce(money.owner_wallet(d), app.refuse('customer_required_for_cod'));
+    v_cash := v_cash || jsonb_build_array(
+      v_credit || jsonb_build_object('account_id', money.account_of('cod_clearing', 'tenant', null, d.currency::text), 'amount', -v_due.cod),
+      v_credit || jsonb_build_object('account_id', v_owner, 'amount', v_due.cod));
+  end if;
+  insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, delivery_id, actor_id, processed_at)
+  select d.tenant_id, 'DELIVERY', p.type, 'SUCCESS', 'cash', p.amount, d.currency, p.account, d.id, app.user_id(), now()
+  from (values ('COD_COLLECTION', v_due.cod, v_owner), ('DELIVERY_FEE', v_due.delivery_fee, null)) p (type, amount, account)
+  where p.amount > 0;
+  perform money.post(v_cash);
+end $$;
+
+grant execute on function money.cash_to_take(delivery.deliveries, text) to barid_caller;

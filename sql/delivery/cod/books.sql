@@ -1,0 +1,114 @@
+-- What a settlement writes: its items, its snapshot, its journal. Called by money.cod_settle alone.
+-- PL/pgSQL also where SQL would do: it keeps its plans, which here cost more than the work.
+
+-- A person as a snapshot keeps him.
+create or replace function money.person(id uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (select jsonb_build_object('id', p.id, 'full_name', p.full_name) from tenancy.profiles p where p.id = person.id);
+end $$;
+
+-- The frozen picture of a settlement: who, when, which rows in the order given, what they add up to.
+create or replace function money.cod_snapshot(rows money.cod_collections[], method text, input jsonb, receiver uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('method', method, 'scope', input ->> 'scope', 'driver', money.person(rows[1].driver_id),
+      'actor', money.person(app.user_id()), 'receiver', case method when 'remit' then money.person(receiver) end,
+      'receiver_is_driver', method = 'remit' and receiver = rows[1].driver_id,
+      'reference', input ->> 'reference', 'notes', input ->> 'notes', 'currency', rows[1].currency, 'settled_at', now(),
+      'collections', jsonb_agg(jsonb_build_object('cod_collection_id', r.id, 'delivery_id', r.delivery_id, 'delivery_code', r.delivery_code,
+        'delivery_number', r.delivery_number, 'customer_name', r.customer_name, 'collection_stage', r.collection_stage,
+        'collected_at', r.collected_at, 'amount', r.amount, 'cod', r.cod_amount, 'delivery_fee', r.delivery_fee_amount)),
+      'totals', jsonb_build_object('count', count(*), 'amount', sum(r.amount), 'cod', sum(r.cod_amount),
+        'delivery_fee', sum(r.delivery_fee_amount)))
+    from unnest(rows) r);
+end $$;
+
+-- What a settlement took, row by row, in the order given.
+create or replace function money.cod_items_write(payment uuid, rows money.cod_collections[]) returns void
+language plpgsql set search_path = '' as $$
+begin
+  insert into money.cod_settlement_items (tenant_id, payment_id, position, cod_collection_id, amount, cod_amount, delivery_fee_amount,
+    delivery_code, delivery_number)
+  select r.tenant_id, payment, r.ordinality, r.id, r.amount, r.cod_amount, r.delivery_fee_amount, r.delivery_code, r.delivery_number
+  from unnest(rows) with ordinality r;
+end $$;
+
+-- The account of the desk on which remitted cash lies: the receiver's in the office, or the driver's own where drivers may
+-- remit to themselves. What checks the books (money.desk_positions) says it once more for itself.
+create or replace function money.desk_of(driver uuid, receiver uuid, currency text) returns uuid
+language plpgsql set search_path = '' as $$
+begin
+  return money.account_of('cash_on_hand', case when receiver = driver then 'driver' else 'staff' end, receiver, currency);
+end $$;
+
+-- The journal of a settlement. Remitted: the cash goes from the driver to the receiver's desk, without the shortage, which the
+-- driver answers for. From the
+-- wallet: the driver pays with his own money, which makes the cash his; the tenant earns the fees, and the
+-- COD part covers what was credited to the merchant when the parcel was delivered.
+create or replace function money.cod_book(
+  payment uuid, method text, driver uuid, receiver uuid, wallet uuid, currency text, total numeric, fees numeric, shortage numeric
+) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_held uuid := money.account_of('driver_cash', 'driver', driver, currency);
+  v_accounts uuid[];
+  v_amounts numeric[];
+begin
+  if method = 'remit' then
+    v_accounts := array[v_held];
+    v_amounts := array[-total];
+    if total > shortage then
+      v_accounts := v_accounts || money.desk_of(driver, receiver, currency);
+      v_amounts := v_amounts || (total - shortage);
+    end if;
+    if shortage > 0 then
+      v_accounts := v_accounts || money.account_of('driver_shortage', 'driver', driver, currency);
+      v_amounts := v_amounts || shortage;
+    end if;
+  else
+    v_accounts := array[wallet, v_held, money.account_of('external', 'tenant', null, currency)];
+    v_amounts := array[-total, -total, total];
+    if fees > 0 then
+      v_accounts := v_accounts || money.account_of('wallet', 'tenant', null, currency);
+      v_amounts := v_amounts || fees;
+    end if;
+    if total > fees then
+      v_accounts := v_accounts || money.account_of('cod_clearing', 'tenant', null, currency);
+      v_amounts := v_amounts || (total - fees);
+    end if;
+  end if;
+  perform money.post_journal('cod_settlement', 'payment', payment,
+    case method when 'remit' then 'Cash remitted' else 'Cash settled from the wallet' end, v_accounts, v_amounts);
+end $$;
+
+-- A settlement as it is answered, the first time and every time after. Both ways have the same shape,
+-- under the words of their way.
+create or replace function money.cod_settlement_to_json(payment uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select case s.method when 'remit' then jsonb_build_object(
+        'scope', s.scope, 'remitted_collections', i.list, 'total_remitted', s.total, 'total_cash_remitted', s.total,
+        'total_cod_remitted', s.cod_total, 'total_delivery_fee_remitted', s.fee_total, 'remitted_count', s.collections,
+        'failed_count', 0, 'remitted_at', s.settled_at, 'counted', s.total - s.shortage, 'shortage', money.shortage_to_json(s))
+      else jsonb_build_object(
+        'scope', s.scope, 'settled_collections', i.list, 'total_settled', s.total, 'total_cash_settled', s.total,
+        'total_cod_settled', s.cod_total, 'total_delivery_fee_settled', s.fee_total, 'settled_count', s.collections,
+        'failed_count', 0, 'settled_at', s.settled_at, 'wallet_balance_after', (
+          select e.balance_after from money.ledger_transactions t
+          join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id and e.account_id = p.account_id
+          where t.tenant_id = s.tenant_id and t.reference_id = s.payment_id and t.kind = 'cod_settlement')) end
+      || jsonb_build_object('settlement_payment_id', s.payment_id, 'receipt_status', r.status, 'currency', s.currency)
+    from money.cod_settlements s
+    join money.payments p on p.tenant_id = s.tenant_id and p.id = s.payment_id
+    join money.settlement_receipts r on r.tenant_id = s.tenant_id and r.payment_id = s.payment_id
+    cross join lateral (
+      select jsonb_agg(jsonb_build_object('cod_collection_id', i.cod_collection_id, 'amount', i.amount,
+        'allocations', jsonb_build_object('cod', i.cod_amount, 'delivery_fee', i.delivery_fee_amount),
+        'delivery_code', i.delivery_code, 'delivery_number', i.delivery_number) order by i.position) as list
+      from money.cod_settlement_items i where i.tenant_id = s.tenant_id and i.payment_id = s.payment_id
+    ) i
+    where s.tenant_id = app.tenant_id() and s.payment_id = payment);
+end $$;

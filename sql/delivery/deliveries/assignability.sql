@@ -1,0 +1,186 @@
+-- What keeps a delivery from being given to a driver, and the small questions that others ask about parcels.
+
+-- The delivery that is the parcel: the parent of a leg, otherwise itself.
+create or replace function delivery.parcel_of(d delivery.deliveries) returns uuid
+language plpgsql immutable set search_path = '' as $$
+begin
+  return coalesce(d.parent_id, d.id);
+end $$;
+
+-- True for what leaves a warehouse as a parcel of its own: it has to be picked there before a driver gets it.
+create or replace function delivery.leaves_warehouse(d delivery.deliveries) returns boolean
+language plpgsql immutable set search_path = '' as $$
+begin
+  return d.delivery_flow = 'pnd_outbound' or (d.delivery_flow = 'operational_return' and d.pickup_warehouse_id is not null);
+end $$;
+
+-- True for what goes back into a warehouse when it does not come to its door: what left one as a parcel, or as goods of a store.
+create or replace function delivery.returns_to_warehouse(d delivery.deliveries) returns boolean
+language plpgsql immutable set search_path = '' as $$
+begin
+  return delivery.leaves_warehouse(d) or (d.order_id is not null and d.pickup_warehouse_id is not null);
+end $$;
+
+-- The warehouse its order ends in, whatever transfers have noted meanwhile; null: somebody's door.
+create or replace function delivery.ends_in(d delivery.deliveries) returns uuid
+language plpgsql immutable set search_path = '' as $$
+begin
+  return case when d.transfer_kind is null then d.dropoff_warehouse_id else d.ordered_to_warehouse_id end;
+end $$;
+
+-- True for what a driver of ours brings to another warehouse first (a transfer of a single delivery).
+create or replace function delivery.is_transferred(d delivery.deliveries) returns boolean
+language plpgsql immutable set search_path = '' as $$
+begin
+  return d.carrier_type = 'internal' and d.transfer_kind is not distinct from 'single_delivery';
+end $$;
+
+-- The open exceptions of deliveries, newest first.
+create or replace function delivery.unresolved_exceptions(delivery_ids uuid[]) returns setof delivery.delivery_exceptions
+language plpgsql stable set search_path = '' as $$
+begin
+  return query
+  select e.* from delivery.delivery_exceptions e
+  where e.tenant_id = app.tenant_id() and e.delivery_id = any (delivery_ids) and e.status = 'open'
+  order by e.created_at desc, e.id;
+end $$;
+
+-- What is true of a parcel does not depend on who asks: the next four are definers, each statement names the
+-- caller's tenant. Under the policies of their tables they would also cost ten times as much, at every scan.
+
+-- The operational return that a parcel is on its way back by, or waits in a warehouse for; null: it is not sent back, or is back already.
+create or replace function delivery.return_under_way(parcel uuid) returns uuid
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_return uuid;
+begin
+  select r.id into v_return from delivery.deliveries r
+  where r.tenant_id = app.tenant_id() and r.original_delivery_id = parcel and r.delivery_flow = 'operational_return'
+    and r.status not in ('delivered', 'cancelled');
+  return v_return;
+end $$;
+
+-- True when a delivery has an open exception, or is missing from a waybill and nobody has said why.
+create or replace function delivery.has_unresolved_exception(delivery_id uuid) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  return exists (select from delivery.delivery_exceptions e
+      where e.tenant_id = v_tenant and e.delivery_id = has_unresolved_exception.delivery_id and e.status = 'open')
+    or exists (select from warehousing.waybill_discrepancies w
+      where w.tenant_id = v_tenant and w.delivery_id = has_unresolved_exception.delivery_id and w.status = 'open');
+end $$;
+
+-- True when a delivery that leaves a warehouse is ready for a driver: one completed picking order, all that is
+-- in the parcel reserved for it, and no receipt of it still expected.
+create or replace function delivery.is_prepared(d delivery.deliveries) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_parcel uuid := delivery.parcel_of(d);
+  v_picked uuid;
+begin
+  -- Most that are asked about are not picked yet: nothing else is looked up for them.
+  for v_picked in select p.id from warehousing.picking_orders p
+    where p.tenant_id = v_tenant and p.delivery_id = d.id and p.status = 'completed'
+  loop
+    if exists (select from delivery.delivery_items i where i.tenant_id = v_tenant and i.delivery_id = v_parcel)
+      and not exists (
+        select from delivery.delivery_items i
+        where i.tenant_id = v_tenant and i.delivery_id = v_parcel
+        group by i.item_id
+        having sum(i.quantity) > coalesce((
+          select sum(s.quantity) from warehousing.stock s
+          where s.tenant_id = v_tenant and s.reserved_for_id = v_picked and s.item_id = i.item_id), 0))
+    then
+      return not exists (select from warehousing.receiving_orders r
+        where r.tenant_id = v_tenant and r.delivery_id = d.id and r.status = 'pending');
+    end if;
+  end loop;
+  return false;
+end $$;
+
+-- True when things of the same parcel have an open exception on another of its legs, or on the delivery it comes back from.
+create or replace function delivery.has_item_exception_beside(d delivery.deliveries) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_beside uuid[] := array(
+    select o.id from delivery.deliveries o
+    where o.tenant_id = v_tenant and o.id <> d.id
+      and (o.parent_id = d.parent_id or o.id = d.original_delivery_id or o.parent_id = d.original_delivery_id));
+begin
+  return v_beside <> '{}' and exists (
+    select from delivery.delivery_exceptions e
+    where e.tenant_id = v_tenant and e.delivery_id = any (v_beside) and e.status = 'open' and jsonb_array_length(e.items) > 0);
+end $$;
+
+grant execute on function delivery.return_under_way(uuid), delivery.has_unresolved_exception(uuid), delivery.is_prepared(delivery.deliveries),
+  delivery.has_item_exception_beside(delivery.deliveries) to barid_caller;
+
+-- Fails: return_under_way {return_delivery_id}.
+create or replace function delivery.require_no_return(d delivery.deliveries) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_return uuid := delivery.return_under_way(delivery.parcel_of(d));
+begin
+  if v_return is not null then
+    perform app.fail('return_under_way', jsonb_build_object('return_delivery_id', v_return));
+  end if;
+end $$;
+
+-- Of these deliveries the ones that may not be given to a driver now, with the first reason:
+--   return_under_way                    its parcel goes back to who sent it
+--   delivery_has_open_exception         an exception of its own, or missing from a waybill
+--   parent_exception_open               the same of its parcel
+--   warehouse_item_exception_open       items of the parcel are in question, noted at another leg or at the original
+--   warehouse_preparation_inconsistent  leaves a warehouse and is not picked in full, or comes back and is not received,
+--                                       or is on a waybill to another warehouse
+-- Of the delivery's state (pending, internal carrier, active leg) it says nothing. For staff: it looks into warehouses.
+create or replace function delivery.preparation_problem(delivery_ids uuid[])
+returns table (delivery_id uuid, code text)
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  return query
+  select p.id, p.problem
+  from (
+    select d.id, case
+      when delivery.return_under_way(delivery.parcel_of(d)) is not null then 'return_under_way'
+      when delivery.has_unresolved_exception(d.id) then 'delivery_has_open_exception'
+      when d.parent_id is not null and delivery.has_unresolved_exception(d.parent_id) then 'parent_exception_open'
+      when delivery.leaves_warehouse(d) and delivery.has_item_exception_beside(d) then 'warehouse_item_exception_open'
+      when delivery.leaves_warehouse(d) and not delivery.is_prepared(d) then 'warehouse_preparation_inconsistent'
+      -- It travels to another warehouse first.
+      when exists (select from warehousing.waybill_deliveries w
+        where w.tenant_id = d.tenant_id and w.delivery_id = delivery.parcel_of(d) and w.is_open) then 'warehouse_preparation_inconsistent'
+    end as problem
+    from delivery.deliveries d
+    where d.tenant_id = v_tenant and d.id = any (delivery_ids)
+    -- Kept apart: flattened, every problem would be looked for twice.
+    offset 0
+  ) p
+  where p.problem is not null;
+end $$;
+
+-- Locks parcels and all their legs, whoever the caller is: parents by id, then legs by id; with an operational return also what it brings
+-- back, which ends with it. Every core that moves a delivery begins with it. A definer, because a driver does not see the parent of
+-- what they carry.
+create or replace function delivery.lock_deliveries(delivery_ids uuid[]) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_parcels uuid[];
+begin
+  select array_agg(distinct p.id) into v_parcels
+  from delivery.deliveries d
+  cross join lateral (values (coalesce(d.parent_id, d.id)), (case d.delivery_flow when 'operational_return' then d.original_delivery_id end)) p (id)
+  where d.tenant_id = v_tenant and d.id = any (delivery_ids) and p.id is not null;
+  perform from delivery.deliveries d where d.tenant_id = v_tenant and d.id = any (v_parcels) order by d.id for no key update;
+  perform from delivery.deliveries d where d.tenant_id = v_tenant and d.parent_id = any (v_parcels) order by d.id for no key update;
+end $$;
+
+grant execute on function delivery.lock_deliveries(uuid[]) to barid_caller;

@@ -1,0 +1,126 @@
+-- Deliveries that are called off before anybody has them in hand.
+
+-- Calls a delivery off before anybody has it in hand: the parcel and its legs together, the fee by the policy in
+-- force, drivers freed, what was picked put back, and the manifest item it was made from can be ordered again.
+-- A parcel that was picked up and waits in a warehouse goes back to its sender when operations call it off: its operational
+-- return is made in the same call, and the item of a manifest is not ordered again.
+-- {id, reason, notes?} -> {delivery, refunded, refund_due, operational_return: delivery or null}; see money.delivery_fee_refund
+-- Locks the item's manifest and the item before the delivery.
+-- Fails: delivery_not_found, forbidden, invalid_status_transition, delivery_not_in_warehouse (it is not received yet),
+-- insufficient_wallet_balance, return_already_exists.
+create or replace function delivery.delivery_cancel(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries;
+  v_operations boolean := app.has_permission('manage:operations:tenant');
+  v_under_way text;
+  v_ends uuid[];
+  v_picks uuid[];
+  v_refund jsonb;
+  v_waiting delivery.deliveries;
+  v_return uuid;
+begin
+  perform delivery.lock_manifest_item((input ->> 'id')::uuid);
+  d := delivery.lock_delivery((input ->> 'id')::uuid);
+  select * into d from delivery.deliveries x where x.id = delivery.parcel_of(d);
+  if not found then
+    perform app.fail('forbidden');
+  end if;
+  perform delivery.require_owner(d);
+  -- Back to who sent it, as long as its order stays called off.
+  if d.delivery_flow = 'operational_return' and exists (select from delivery.deliveries o
+      where o.tenant_id = d.tenant_id and o.id = d.original_delivery_id and o.status = 'cancelled') then
+    perform app.fail('invalid_status_transition',
+      jsonb_build_object('from', d.status, 'to', 'cancelled', 'text_key', 'reason_return_of_cancelled'));
+  end if;
+  select * into v_waiting from delivery.deliveries x
+  where x.tenant_id = d.tenant_id and (x.id = d.id or x.parent_id = d.id) and x.delivery_flow in ('standard', 'pnd_outbound')
+    and x.status in ('pending', 'assigned', 'accepted') and x.current_warehouse_id is not null and d.picked_up_at is not null;
+  if found then
+    v_return := delivery.delivery_cancel_waiting(d, v_waiting, input);
+    v_refund := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel');
+    return v_refund || jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'operational_return', delivery.delivery_to_json(v_return));
+  end if;
+  perform delivery.require_move(d, case when v_operations then '{draft,pending,assigned,accepted}' else '{draft,pending}' end::text[], 'cancelled');
+  select l.status into v_under_way from delivery.deliveries l
+  where l.tenant_id = d.tenant_id and l.parent_id = d.id and l.status not in ('draft', 'pending', 'assigned', 'accepted') limit 1;
+  if found then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', v_under_way, 'to', 'cancelled'));
+  end if;
+  -- A parent that has legs follows them.
+  v_ends := array(select l.id from delivery.deliveries l
+    where l.tenant_id = d.tenant_id and l.parent_id = d.id and d.delivery_flow = 'pnd_parent');
+  if cardinality(v_ends) = 0 then
+    v_ends := array[d.id];
+  end if;
+  update delivery.deliveries x set status = 'cancelled', status_reason = input ->> 'reason', status_notes = input ->> 'notes'
+  where x.tenant_id = d.tenant_id and x.id = any (v_ends);
+  perform delivery.manifest_item_return(d.id);
+  v_picks := delivery.delivery_release(d.id);
+  v_refund := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel');
+  perform warehousing.stock_release('picking_order', p.id) from unnest(v_picks) p (id);
+  perform warehousing.waybill_remove_delivery(d.id);
+  perform storefront.orders_settle();
+  return v_refund || jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'operational_return', null);
+end $$;
+
+-- Calls off a parcel d of which the leg `waiting` (or d itself) waits in a warehouse, and sends it back. -> the return's id
+-- Fails: invalid_status_transition (not for operations), delivery_not_in_warehouse, return_already_exists.
+create or replace function delivery.delivery_cancel_waiting(d delivery.deliveries, waiting delivery.deliveries, input jsonb) returns uuid
+language plpgsql set search_path = '' as $$
+begin
+  if not app.has_permission('manage:operations:tenant') then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', d.status, 'to', 'cancelled'));
+  end if;
+  update delivery.deliveries x set status = 'cancelled', status_reason = input ->> 'reason', status_notes = input ->> 'notes'
+  where x.tenant_id = d.tenant_id and x.id = waiting.id;
+  return delivery.operational_return_make(waiting, input);
+end $$;
+
+-- Frees all that was bound to a parcel that will not leave now: handoffs, picks, drivers; what an operational return would have brought
+-- back sets out again from where it lies. -> the picks, whose stock the caller puts back after the wallets.
+-- A definer: a customer who cancels sees none of it.
+create or replace function delivery.delivery_release(parcel uuid) returns uuid[]
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_family uuid[] := array(select x.id from delivery.deliveries x where x.tenant_id = v_tenant and (x.id = parcel or x.parent_id = parcel));
+  v_picks warehousing.picking_orders[];
+begin
+  update delivery.package_handoffs h set status = 'cancelled'
+  where h.tenant_id = v_tenant and h.delivery_id = any (v_family) and h.status = 'pending';
+  perform from warehousing.picking_orders p
+  where p.tenant_id = v_tenant and p.delivery_id = any (v_family) and p.status in ('pending', 'in_progress', 'completed')
+  order by p.id for no key update;
+  -- The goods of a store's order are the order's, which may be sent in another way.
+  update warehousing.picking_orders p set delivery_id = null
+  where p.tenant_id = v_tenant and p.delivery_id = any (v_family) and p.order_id is not null and p.status in ('pending', 'in_progress', 'completed');
+  v_picks := array(
+    select p from warehousing.picking_orders p
+    where p.tenant_id = v_tenant and p.delivery_id = any (v_family) and p.status in ('pending', 'in_progress', 'completed') order by p.id);
+  update warehousing.picking_orders p set status = 'cancelled'
+  where p.tenant_id = v_tenant and p.id = any (array(select k.id from unnest(v_picks) k));
+  perform warehousing.picking_event_emit(k, k.status, 'cancelled') from unnest(v_picks) k;
+  -- He may be on his way to fetch it: its driver is told, unless it was he who called it off.
+  with freed as (
+    update delivery.assignments a set status = 'returned', ended_at = clock_timestamp()
+    where a.tenant_id = v_tenant and a.delivery_id = any (v_family) and a.status in ('pending', 'assigned', 'accepted')
+    returning a.id, a.driver_id, a.delivery_id
+  )
+  insert into tenancy.notifications (tenant_id, user_id, type, payload)
+  select v_tenant, f.driver_id, 'delivery_cancelled', jsonb_build_object('assignment_id', f.id, 'delivery_id', f.delivery_id,
+    'delivery_code', d.delivery_code, 'reason', d.status_reason)
+  from freed f join delivery.deliveries d on d.tenant_id = v_tenant and d.id = f.delivery_id
+  where f.driver_id is distinct from app.user_id();
+  -- Not sent back after all, and perhaps in another warehouse by now.
+  update delivery.deliveries o set status_reason = null, status_notes = null,
+    pickup_warehouse_id = case o.delivery_flow when 'pnd_outbound' then r.pickup_warehouse_id else o.pickup_warehouse_id end,
+    pickup_address_id = r.pickup_address_id, pickup_snapshot = r.pickup_snapshot, pickup_zone_id = r.pickup_zone_id
+  from delivery.deliveries r
+  where r.tenant_id = v_tenant and r.id = parcel and r.delivery_flow = 'operational_return' and r.status = 'cancelled'
+    and o.tenant_id = v_tenant and (o.parent_id = r.original_delivery_id or o.id = r.original_delivery_id)
+    and o.delivery_flow in ('pnd_outbound', 'standard') and o.status = 'pending';
+  return array(select k.id from unnest(v_picks) k);
+end $$;
+
+grant execute on function delivery.delivery_release(uuid) to barid_caller;

@@ -1,0 +1,64 @@
+-- What whoever carries a parcel has to know of it, also of a leg whose parcel a driver does not see.
+
+-- What falls due of a parcel's COD and fee on a delivery: of the parcel itself all of it; of a leg what is taken in
+-- cash where it begins (the sender's fee) or at the door (the COD and the receiver's fee). -> {cod_amount, delivery_fee}
+create or replace function delivery.due_on(d delivery.deliveries) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_due record;
+begin
+  if d.parent_id is null then
+    return jsonb_build_object('cod_amount', d.cod_amount, 'delivery_fee', d.delivery_fee);
+  end if;
+  v_due := money.cash_due(delivery.parcel_terms(d), case d.delivery_flow when 'pnd_inbound' then 'pickup' else 'dropoff' end);
+  return jsonb_build_object('cod_amount', v_due.cod, 'delivery_fee', v_due.delivery_fee);
+end $$;
+
+-- The parcel of a leg, {id, delivery_code, barcode}; null for what is no leg.
+create or replace function delivery.parcel_of_leg_to_json(d delivery.deliveries) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('id', p.id, 'delivery_code', p.delivery_code, 'barcode', p.barcode)
+    from delivery.deliveries p where p.tenant_id = app.tenant_id() and p.id = d.parent_id);
+end $$;
+
+grant execute on function delivery.due_on(delivery.deliveries), delivery.parcel_of_leg_to_json(delivery.deliveries) to barid_caller;
+
+-- What is still to be taken in cash where a delivery begins and where it ends. -> {pickup, delivery}
+create or replace function delivery.cash_due_on(d delivery.deliveries) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('pickup', money.cash_to_take(d, 'pickup'), 'delivery', money.cash_to_take(d, 'dropoff'));
+end $$;
+
+-- Who gives a parcel into the driver's hands, {name, phone}; null where that is a warehouse.
+create or replace function delivery.sender_of(d delivery.deliveries) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when not delivery.leaves_warehouse(d) then (
+    select jsonb_build_object(
+      'name', coalesce(d.source_snapshot #>> '{source,institution,full_name}', p.full_name, app.localized(t.name)),
+      'phone', coalesce(d.source_snapshot #>> '{source,institution,phone}', p.phone))
+    from tenancy.tenants t
+    left join tenancy.profiles p on p.id = case when d.institution_user_id is null then d.customer_id else d.institution_user_id end
+    where t.id = d.tenant_id) end;
+end $$;
+
+-- Who takes it at the other end, as the order says; nobody by name where a leg ends in a warehouse.
+create or replace function delivery.recipient_of(d delivery.deliveries) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when d.delivery_flow = 'pnd_inbound' then jsonb_strip_nulls(jsonb_build_object('received_by', d.recipient -> 'received_by'))
+    else d.recipient end;
+end $$;
+
+-- What stands beside a delivery wherever it is named to somebody who may carry it or its cash.
+-- -> {cod_amount, delivery_fee, currency, cash_due, parcel, sender, recipient}
+create or replace function delivery.carried(d delivery.deliveries) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return delivery.due_on(d) || jsonb_build_object('currency', d.currency, 'cash_due', delivery.cash_due_on(d),
+    'parcel', case when d.parent_id is not null then delivery.parcel_of_leg_to_json(d) end, 'sender', delivery.sender_of(d),
+    'recipient', delivery.recipient_of(d));
+end $$;

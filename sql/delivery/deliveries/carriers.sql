@@ -1,0 +1,138 @@
+-- What every move of a carried delivery asks first: which leg is meant, who carries it, and what proves it.
+
+-- The delivery a move is about, its family locked: of a staged parcel the leg under way (the first one that has not
+-- ended), else the last. Fails: delivery_not_found.
+create or replace function delivery.delivery_to_move(delivery_id uuid) returns delivery.deliveries
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.lock_delivery(delivery_to_move.delivery_id);
+  v_leg delivery.deliveries;
+begin
+  if d.delivery_flow = 'pnd_parent' then
+    select * into v_leg from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id
+    order by l.status in ('delivered', 'cancelled', 'draft'), case when l.status in ('delivered', 'cancelled') then -l.sequence_plan else l.sequence_plan end
+    limit 1;
+    -- A draft has no legs yet.
+    if found then
+      return v_leg;
+    end if;
+  end if;
+  return d;
+end $$;
+
+-- The live assignment of a delivery: the caller's own, or for operations whoever has it; null when nobody does.
+-- Fails: assignment_ended (it came to its end and the caller had it, such as a driver who repeats what he has done),
+-- forbidden (he neither carries it nor sends those who do).
+create or replace function delivery.require_carrier(d delivery.deliveries) returns delivery.assignments
+language plpgsql stable set search_path = '' as $$
+declare
+  a delivery.assignments;
+begin
+  select * into a from delivery.assignments x
+  where x.tenant_id = d.tenant_id and x.delivery_id = d.id and x.status in ('pending', 'assigned', 'accepted');
+  if not app.has_permission('manage:operations:tenant') and a.driver_id is distinct from app.user_id() then
+    perform app.fail(case when d.status in ('delivered', 'returned', 'cancelled') and exists (
+      select from delivery.assignments x
+      where x.tenant_id = d.tenant_id and x.delivery_id = d.id and x.driver_id = app.user_id() and x.status in ('completed', 'returned'))
+      then 'assignment_ended' else 'forbidden' end);
+  end if;
+  -- Handed over on the road: whoever gets the parcel says first that it is there.
+  if a.status = 'pending' and d.status in ('picked_up', 'in_transit', 'failed', 'returned') then
+    perform app.fail('assignment_not_accepted', jsonb_build_object('status', a.status));
+  end if;
+  return a;
+end $$;
+
+-- Ends the live assignment of a delivery, which lightens its driver's load.
+create or replace function delivery.assignment_end(a delivery.assignments, ended_as text) returns void
+language plpgsql set search_path = '' as $$
+begin
+  update delivery.assignments x set status = ended_as, ended_at = clock_timestamp()
+  where x.tenant_id = a.tenant_id and x.id = a.id and x.status in ('pending', 'assigned', 'accepted');
+end $$;
+
+-- Which proofs a delivery needs at a stage, {photo_required, signature_required}: the tenant's setting
+-- delivery.proof_settings, and the service's own signature at the door. A leg that ends in a warehouse needs none:
+-- staff count it there.
+create or replace function delivery.proof_needs(d delivery.deliveries, stage text) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object(
+      'photo_required', n.asked and app.boolean_or(s #> array[stage, 'photo_required'], false),
+      'signature_required', n.asked and (app.boolean_or(s #> array[stage, 'signature_required'], false)
+        or (stage = 'delivery' and d.delivery_flow <> 'operational_return' and coalesce((
+          select app.boolean_or(v.service_options -> 'signature_required', false) from delivery.delivery_services v
+          where v.tenant_id = d.tenant_id and v.id = d.delivery_service_id), false))))
+    from app.settings('delivery', 'proof_settings') s,
+      (select not (stage = 'delivery' and (delivery.is_transferred(d) or delivery.ends_in(d) is not null)) as asked) n);
+end $$;
+
+-- Keeps the proofs of a stage and refuses the move when one that is needed is missing.
+-- proof: {photo_urls?, signature_url?, signed_by?} or null. Fails: invalid_proof_url, delivery_proof_required.
+create or replace function delivery.delivery_proofs_keep(d delivery.deliveries, p_stage text, proof jsonb) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_photos text[] := array(select jsonb_array_elements_text(coalesce(nullif(proof -> 'photo_urls', 'null'), '[]')));
+  v_signature text := proof ->> 'signature_url';
+  v_needs jsonb := delivery.proof_needs(d, p_stage);
+  v_missing text;
+begin
+  perform delivery.require_proof_urls(v_photos, 'proof.photo_urls');
+  perform delivery.require_proof_urls(array_remove(array[v_signature], null), 'proof.signature_url');
+  insert into delivery.delivery_proofs (tenant_id, delivery_id, stage, kind, url, signed_by, created_by)
+  select d.tenant_id, d.id, p_stage, n.kind, n.url, case n.kind when 'signature' then proof ->> 'signed_by' end, app.user_id()
+  from (
+    select 'photo' as kind, url from unnest(v_photos) url
+    union all
+    select 'signature', v_signature where v_signature is not null
+  ) n
+  where not exists (select from delivery.delivery_proofs p
+    where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.stage = p_stage and p.kind = n.kind and p.url = n.url);
+  select k.kind into v_missing from (values ('photo', 'proof.photo_urls'), ('signature', 'proof.signature_url')) k (kind, field)
+  where (v_needs ->> (k.kind || '_required'))::boolean and not exists (
+    select from delivery.delivery_proofs p where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.stage = p_stage and p.kind = k.kind)
+  limit 1;
+  if v_missing is not null then
+    perform app.fail('delivery_proof_required', jsonb_build_object('field',
+      case v_missing when 'photo' then 'proof.photo_urls' else 'proof.signature_url' end, 'stage', p_stage));
+  end if;
+end $$;
+
+-- Where a new proof of a delivery goes in the bucket, for those who carry it or send those who do.
+-- {id, stage, kind, extension} -> {path}. Fails: delivery_not_found, forbidden.
+create or replace function delivery.delivery_proof_place(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+begin
+  perform delivery.require_carrier(d);
+  return jsonb_build_object('path', format('%s/deliveries/%s/%s-%s-%s.%s', d.tenant_id, d.id, input ->> 'stage',
+    input ->> 'kind', gen_random_uuid(), input ->> 'extension'));
+end $$;
+
+-- The parcel of a delivery as it is, also for a driver who sees a leg of it: for what the parcel's terms decide.
+create or replace function delivery.parcel_terms(d delivery.deliveries) returns delivery.deliveries
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_terms delivery.deliveries;
+begin
+  select p.* into v_terms from delivery.deliveries p where p.tenant_id = v_tenant and p.id = coalesce(d.parent_id, d.id);
+  return v_terms;
+end $$;
+
+-- Notes where a parcel is, on itself and its legs, and on what it brings back as an operational return; null: somebody carries it.
+create or replace function delivery.parcel_at(parcel uuid, warehouse uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_parcels uuid[] := parcel || array(
+    select r.original_delivery_id from delivery.deliveries r
+    where r.tenant_id = v_tenant and r.id = parcel and r.delivery_flow = 'operational_return');
+begin
+  update delivery.deliveries d set current_warehouse_id = warehouse
+  where d.tenant_id = v_tenant and (d.id = any (v_parcels) or d.parent_id = any (v_parcels)) and d.current_warehouse_id is distinct from warehouse;
+end $$;
+
+grant execute on function delivery.parcel_terms(delivery.deliveries), delivery.parcel_at(uuid, uuid) to barid_caller;

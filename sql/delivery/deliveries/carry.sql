@@ -1,0 +1,140 @@
+-- The driver's part: he takes a parcel, sets out with it and hands it over. Each locks the family, makes one legal
+-- move and answers the delivery as lists show it.
+
+-- What the answer of a move says of cash, when all that was due was taken: {due, collected}, both {cod, delivery_fee, currency}.
+create or replace function delivery.cash_summary(due jsonb) returns jsonb
+language plpgsql immutable set search_path = '' as $$
+begin
+  return jsonb_build_object('due', due, 'collected', due);
+end $$;
+
+-- Takes a delivery into a driver's hands: what pickup at the door and pickup from a warehouse have in common. -> its cash_said
+-- Fails: forbidden, invalid_status_transition, assignment_not_accepted, invalid_proof_url, delivery_proof_required, goods_not_picked.
+create or replace function delivery.delivery_taken(d delivery.deliveries, input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  a delivery.assignments := delivery.require_carrier(d);
+  v_due jsonb := money.cash_to_take(d, 'pickup');
+begin
+  perform delivery.require_move(d, '{assigned,accepted}', 'picked_up');
+  if a.status is distinct from 'assigned' and a.status is distinct from 'accepted' then
+    perform app.fail('assignment_not_accepted', jsonb_build_object('status', a.status));
+  end if;
+  update delivery.deliveries x set status = 'picked_up', picked_up_at = clock_timestamp(), status_reason = null, status_notes = null
+  where x.tenant_id = d.tenant_id and x.id = d.id;
+  perform delivery.delivery_proofs_keep(d, 'pickup', input -> 'proof');
+  perform delivery.require_cash(d, 'pickup', input -> 'cash_collected');
+  perform money.cash_collected(delivery.parcel_of(d), 'pickup', a.driver_id);
+  return delivery.cash_summary(v_due);
+end $$;
+
+-- What is said to be collected must be what is still to be taken; said nothing, it is that.
+-- cash: {cod?, delivery_fee?} or null. Fails: cash_amount_mismatch {due: {cod, delivery_fee, currency}}.
+create or replace function delivery.require_cash(d delivery.deliveries, stage text, cash jsonb) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_due jsonb;
+begin
+  if coalesce(jsonb_typeof(cash), 'null') = 'null' then
+    return;
+  end if;
+  v_due := money.cash_to_take(d, stage);
+  if coalesce((cash ->> 'cod')::numeric, 0) <> (v_due ->> 'cod')::numeric
+      or coalesce((cash ->> 'delivery_fee')::numeric, 0) <> (v_due ->> 'delivery_fee')::numeric then
+    perform app.fail('cash_amount_mismatch', jsonb_build_object('field', 'cash_collected', 'due', v_due));
+  end if;
+end $$;
+
+-- assigned|accepted -> picked_up, at a door. {id, proof?, cash_collected?, latitude?, longitude?} -> {delivery, cash}
+-- Fails: delivery_not_found, what delivery_taken fails with, cash_amount_mismatch, pickup_by_handoff (it waits in a
+-- warehouse: it is taken over there).
+create or replace function delivery.delivery_pickup(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+  v_handoff uuid;
+  v_cash jsonb;
+begin
+  perform delivery.require_carrier(d);
+  perform delivery.require_move(d, '{assigned,accepted}', 'picked_up');
+  select h.id into v_handoff from delivery.package_handoffs h
+  where h.tenant_id = d.tenant_id and h.delivery_id = d.id and h.status = 'pending';
+  if v_handoff is not null or delivery.leaves_warehouse(d) then
+    perform app.fail('pickup_by_handoff', jsonb_build_object('handoff_id', v_handoff));
+  end if;
+  v_cash := delivery.delivery_taken(d, input);
+  perform delivery.parcel_at(delivery.parcel_of(d), null);
+  return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'cash', v_cash);
+end $$;
+
+-- picked_up -> in_transit; what another company carries leaves from pending. {id, latitude?, longitude?} -> {delivery}
+-- Fails: delivery_not_found, forbidden, invalid_status_transition, goods_not_picked.
+create or replace function delivery.delivery_depart(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+begin
+  perform delivery.require_carrier(d);
+  perform delivery.require_move(d, case d.carrier_type when 'external' then '{pending,picked_up}'::text[] else '{picked_up}' end, 'in_transit');
+  perform storefront.require_order_picked(d.id);
+  update delivery.deliveries x set status = 'in_transit', picked_up_at = coalesce(x.picked_up_at, clock_timestamp())
+  where x.tenant_id = d.tenant_id and x.id = d.id;
+  return jsonb_build_object('delivery', delivery.delivery_to_json(d.id));
+end $$;
+
+-- picked_up|in_transit -> delivered: proof, cash, the assignment's end, the COD to its owner; and in a warehouse
+-- the parcel's receipt. What was only brought to another warehouse waits there: -> pending. {id, proof?, cash_collected?, recipient_name?, latitude?, longitude?} -> {delivery, cash}
+-- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_proof_url, delivery_proof_required,
+-- cash_amount_mismatch, delivery_has_no_driver (cash is due and nobody took it: neither a driver nor a carrier that
+-- was told to), insufficient_wallet_balance (a return: the fee of what came back cannot be refunded).
+create or replace function delivery.delivery_complete(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+  a delivery.assignments := delivery.require_carrier(d);
+  v_parcel delivery.deliveries := delivery.parcel_terms(d);
+  v_transferred boolean := delivery.is_transferred(d);
+  -- At the receiver's door; a leg or a transfer into a warehouse ends before it.
+  v_door boolean := d.delivery_flow <> 'pnd_inbound' and not v_transferred;
+  v_warehouse uuid := case when v_transferred then d.dropoff_warehouse_id else delivery.ends_in(d) end;
+  v_due record;
+  v_cash jsonb := delivery.cash_summary(money.cash_to_take(d, 'dropoff'));
+  v_shipment uuid;
+begin
+  perform delivery.require_move(d, '{picked_up,in_transit}', 'delivered');
+  if v_transferred and not warehousing.transfer_ends(d) then
+    perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof');
+    perform warehousing.transfer_arrives(d.id);
+    perform delivery.assignment_end(a, 'completed');
+    return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'cash', v_cash);
+  end if;
+  if v_door then
+    v_due := money.cash_due(v_parcel, 'dropoff');
+    perform delivery.require_cash(d, 'dropoff', input -> 'cash_collected');
+    if a.driver_id is null and v_due.cod + v_due.delivery_fee > 0 then
+      select s.id into v_shipment from integration.carrier_shipments s
+      where s.tenant_id = d.tenant_id and s.delivery_id = d.id and s.status in ('booked', 'cancelling') and s.cash_due > 0;
+      if not found then
+        perform app.fail('delivery_has_no_driver');
+      end if;
+    end if;
+  end if;
+  update delivery.deliveries x set status = 'delivered', delivered_at = clock_timestamp(), status_reason = null, status_notes = null,
+    recipient = x.recipient || jsonb_strip_nulls(jsonb_build_object('received_by', input ->> 'recipient_name')),
+    dropoff_warehouse_id = v_warehouse, transfer_kind = null, ordered_to_warehouse_id = null
+  where x.tenant_id = d.tenant_id and x.id = d.id;
+  perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof');
+  perform warehousing.receipts_withdraw(d.id);
+  perform delivery.assignment_end(a, 'completed');
+  if v_shipment is not null then
+    perform money.carrier_cash_collected(v_parcel.id, v_shipment);
+  elsif v_door then
+    perform money.cash_collected(v_parcel.id, 'dropoff', a.driver_id);
+  end if;
+  if v_warehouse is not null then
+    perform warehousing.parcel_arrives(d.id, v_warehouse);
+  end if;
+  perform delivery.returned_fees_refund(array[d.id]);
+  perform storefront.orders_settle();
+  return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'cash', v_cash);
+end $$;

@@ -1,0 +1,69 @@
+-- What may still be put right once a delivery is ordered: whom to ask for and how to reach him, what to mind, the
+-- orderer's own reference and the time that was promised. None of it costs anything or leads elsewhere; everything
+-- else stays as it was ordered.
+
+-- Corrects an ordered delivery, whichever of its legs is named; null takes a value away. {recipient?, notes?,
+-- external_reference_id?, promised_at?} -> the delivery. Operations until it ends, its customer or institution until
+-- it is picked up; a driver who has it is told.
+-- Fails: forbidden, delivery_ended, delivery_already_picked_up, delivery_already_ordered (what costs or leads elsewhere).
+create or replace function delivery.delivery_correct(d delivery.deliveries, input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  p delivery.deliveries;
+  v_field text;
+begin
+  select * into p from delivery.deliveries x where x.id = delivery.parcel_of(d);
+  if not found then
+    perform app.fail('forbidden');
+  end if;
+  perform delivery.require_owner(p);
+  if p.status in ('delivered', 'cancelled') or (p.status = 'returned' and p.delivery_flow <> 'pnd_parent') then
+    perform app.fail('delivery_ended', jsonb_build_object('status', p.status));
+  end if;
+  if not app.has_permission('manage:operations:tenant') and p.status not in ('pending', 'assigned', 'accepted') then
+    perform app.fail('delivery_already_picked_up');
+  end if;
+  select k.word into v_field from jsonb_object_keys(input - '{id,package_field}'::text[]) k (word)
+  where k.word not in ('recipient', 'notes', 'external_reference_id', 'promised_at') order by k.word limit 1;
+  if found then
+    perform app.fail('delivery_already_ordered', jsonb_build_object('field', v_field));
+  end if;
+  perform delivery.delivery_corrected(p.id, input);
+  return delivery.delivery_created_to_json(p.id);
+end $$;
+
+-- Writes a correction to a parcel and to its legs that have not ended, and tells the drivers who have them. A definer:
+-- its customer sees neither all legs nor the drivers' notices.
+create or replace function delivery.delivery_corrected(parcel uuid, input jsonb) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  update delivery.deliveries x set
+    recipient = case when input ? 'recipient' then coalesce(nullif(input -> 'recipient', 'null'), '{}') else x.recipient end,
+    notes = case when input ? 'notes' then input ->> 'notes' else x.notes end,
+    external_reference_id = case when input ? 'external_reference_id' then input ->> 'external_reference_id' else x.external_reference_id end,
+    promised_at = case when input ? 'promised_at' then app.instant(input ->> 'promised_at') else x.promised_at end
+  where x.tenant_id = v_tenant and (x.id = parcel or (x.parent_id = parcel and x.status not in ('delivered', 'cancelled')));
+  perform delivery.drivers_notify(array[parcel]);
+end $$;
+
+-- Notifies the drivers who have one of these parcels, or a leg of it, that its details have changed; not the caller.
+-- A definer: a customer who corrects an order writes no notices to drivers.
+create or replace function delivery.drivers_notify(parcels uuid[]) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_family uuid[] := parcels || array(select l.id from delivery.deliveries l
+    where l.tenant_id = v_tenant and l.parent_id = any (parcels) and l.status not in ('delivered', 'cancelled'));
+begin
+  insert into tenancy.notifications (tenant_id, user_id, type, payload)
+  select v_tenant, a.driver_id, 'delivery_changed', jsonb_build_object('assignment_id', a.id, 'delivery_id', d.id,
+    'delivery_code', d.delivery_code)
+  from delivery.assignments a
+  join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
+  where a.tenant_id = v_tenant and a.delivery_id = any (v_family) and a.status in ('pending', 'assigned', 'accepted')
+    and a.driver_id is distinct from app.user_id();
+end $$;
+
+grant execute on function delivery.delivery_corrected(uuid, jsonb), delivery.drivers_notify(uuid[]) to barid_caller;

@@ -1,0 +1,174 @@
+-- Deliveries come to be: as drafts, which bind nobody, or as orders, which are paid for and wait for a driver.
+
+-- The warehouse a staged delivery goes through. Fails: warehouse_not_found, staging_warehouse_required.
+create or replace function delivery.staging_of(input jsonb) returns uuid
+language plpgsql stable set search_path = '' as $$
+declare
+  v_field text := case when input ->> 'warehouse_id' is not null then 'warehouse_id'
+    when input ->> 'dropoff_warehouse_id' is not null then 'dropoff_warehouse_id' else 'pickup_warehouse_id' end;
+  v_asked uuid := (input ->> v_field)::uuid;
+  v_id uuid;
+begin
+  select w.id into v_id from warehousing.warehouses w
+  where w.id = coalesce(v_asked, (app.settings('general', 'warehouse') ->> 'default_warehouse_id')::uuid)
+    and w.deleted_at is null and w.status in ('active', 'full');
+  if v_id is null and v_asked is not null then
+    perform app.fail('warehouse_not_found', jsonb_build_object('field', v_field));
+  elsif v_id is null then
+    perform app.fail('staging_warehouse_required', '{"field": "warehouse_id"}');
+  end if;
+  return v_id;
+end $$;
+
+-- Fills what a customer's return takes over from what it returns: people and places, the other way round.
+-- Fails: delivery_not_found, original_not_delivered.
+create or replace function delivery.customer_return_input(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_original delivery.deliveries;
+  v_filled jsonb;
+begin
+  select p.* into v_original from delivery.deliveries o
+  join delivery.deliveries p on p.tenant_id = o.tenant_id and p.id = delivery.parcel_of(o)
+  where o.id = (input ->> 'original_delivery_id')::uuid;
+  if not found then
+    perform app.fail('delivery_not_found', '{"field": "original_delivery_id"}');
+  end if;
+  if v_original.status <> 'delivered' or v_original.delivery_flow in ('customer_return', 'operational_return') then
+    perform app.fail('original_not_delivered', jsonb_build_object('field', 'original_delivery_id', 'status', v_original.status));
+  end if;
+  v_filled := jsonb_build_object('delivery_service_id',
+    app.settings('general', 'delivery') #>> '{return_requests,default_delivery_service_id}');
+  if input ->> 'customer_id' is null and input ->> 'institution_user_id' is null then
+    v_filled := v_filled || jsonb_build_object('customer_id', v_original.customer_id, 'institution_user_id', v_original.institution_user_id);
+  end if;
+  if num_nonnulls(input -> 'pickup', input ->> 'pickup_address_id', input ->> 'pickup_warehouse_id') = 0 then
+    v_filled := v_filled || jsonb_build_object('pickup_address_id', v_original.dropoff_address_id);
+  end if;
+  if num_nonnulls(input -> 'dropoff', input ->> 'dropoff_address_id', input ->> 'dropoff_warehouse_id') = 0 then
+    v_filled := v_filled || jsonb_build_object('dropoff_address_id', v_original.pickup_address_id);
+  end if;
+  return jsonb_strip_nulls(v_filled) || input || jsonb_build_object('original_delivery_id', v_original.id);
+end $$;
+
+-- Writes what is in parcels: the items of each one's package, or the parcel as one. Pricing has judged the measurements.
+create or replace function delivery.delivery_items_write(parcels delivery.deliveries[]) returns void
+language plpgsql set search_path = '' as $$
+begin
+  insert into delivery.delivery_items (tenant_id, delivery_id, position, name, quantity, weight, length, width, height)
+  select d.tenant_id, d.id, n.position, coalesce(nullif(trim(left(n.item ->> 'name', 200)), ''), 'Parcel ' || d.delivery_code),
+    coalesce((delivery.read_measure(n.item -> 'quantity')).measure, 1), (delivery.read_measure(n.item -> 'weight')).measure,
+    (delivery.read_measure(n.item -> 'length')).measure, (delivery.read_measure(n.item -> 'width')).measure,
+    (delivery.read_measure(n.item -> 'height')).measure
+  from unnest(parcels) d
+  cross join lateral jsonb_array_elements(
+    case when jsonb_typeof(d.package_details -> 'items') = 'array' and jsonb_array_length(d.package_details -> 'items') > 0
+      then d.package_details -> 'items' else '[{}]' end) with ordinality n (item, position);
+end $$;
+
+-- A draft becomes an order: its fee is charged, a staged one gets its legs. The delivery is locked and pending.
+create or replace function delivery.delivery_confirm(d delivery.deliveries) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform money.delivery_fee_charge(d.id);
+  if d.staging_warehouse_id is not null then
+    perform delivery.delivery_legs_create(array[d.id], d.staging_warehouse_id);
+  end if;
+end $$;
+
+-- Makes a delivery. {delivery_service_id, payer_type, payment_method, pickup and dropoff (see delivery_place), customer_id?,
+-- institution_user_id?, cod_amount?, unit_size?, package?, recipient?, staged?, warehouse_id?, status? draft|pending,
+-- delivery_flow? standard|customer_return, original_delivery_id?, barcode?, external_reference_id?, notes?, promised_at?,
+-- carrier_type?, carrier_code?} -> the delivery
+-- Fails: what delivery_terms, staging_of and customer_return_input fail with, insufficient_wallet_balance,
+-- delivery_barcode_taken, return_already_exists.
+create or replace function delivery.delivery_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries;
+  v_staged boolean := coalesce((input ->> 'staged')::boolean, false);
+begin
+  if input ->> 'delivery_flow' = 'customer_return' then
+    input := delivery.customer_return_input(input);
+    -- Two returns of one delivery at the same moment: the second waits here and then finds the first.
+    perform delivery.lock_deliveries(array[(input ->> 'original_delivery_id')::uuid]);
+  end if;
+  if v_staged then
+    input := input || jsonb_build_object('warehouse_id', delivery.staging_of(input)) - '{pickup_warehouse_id,dropoff_warehouse_id}'::text[];
+  end if;
+  d := delivery.delivery_terms(input);
+  d.original_delivery_id := (input ->> 'original_delivery_id')::uuid;
+  d.status := input ->> 'status';
+  d.barcode := input ->> 'barcode';
+  if v_staged then
+    d.delivery_flow := 'pnd_parent';
+    d.staging_warehouse_id := (input ->> 'warehouse_id')::uuid;
+  end if;
+  -- By itself: what reads in the statement that writes would not see it.
+  d.id := delivery.delivery_write(d);
+  return delivery.delivery_created_to_json(d.id);
+end $$;
+
+-- Numbers a delivery whose terms are known, writes it and, unless it is a draft, orders it. From its number to the end of
+-- the transaction nobody else of the tenant gets one. -> its id
+-- contents: what is in it where that is known by item, [{item_id, name, sku, quantity}]; else its package says it.
+-- Fails: insufficient_wallet_balance, delivery_barcode_taken, return_already_exists.
+create or replace function delivery.delivery_write(d delivery.deliveries, contents jsonb default null) returns uuid
+language plpgsql set search_path = '' as $$
+begin
+  d.id := gen_random_uuid();
+  d.status := coalesce(d.status, 'pending');
+  d.delivery_code := app.take_numbers('delivery_code');
+  d.barcode := coalesce(d.barcode, delivery.barcode_of_code(d.delivery_code));
+  perform delivery.delivery_insert(d);
+  if contents is null then
+    perform delivery.delivery_items_write(array[d]);
+  else
+    insert into delivery.delivery_items (tenant_id, delivery_id, position, item_id, name, sku, quantity)
+    select d.tenant_id, d.id, c.position, c.item_id, c.name, c.sku, c.quantity
+    from rows from (jsonb_to_recordset(contents) as (item_id uuid, name text, sku text, quantity bigint)) with ordinality
+      c (item_id, name, sku, quantity, position);
+  end if;
+  if d.status = 'pending' then
+    perform delivery.delivery_confirm(d);
+  end if;
+  return d.id;
+end $$;
+
+-- The barcode of a delivery that came with none.
+create or replace function delivery.barcode_of_code(code bigint) returns text
+language plpgsql immutable set search_path = '' as $$
+begin
+  return 'PD' || lpad(code::text, 10, '0');
+end $$;
+
+-- Writes a delivery that has been worked out.
+create or replace function delivery.delivery_insert(d delivery.deliveries) returns void
+language plpgsql set search_path = '' as $$
+begin
+  insert into delivery.deliveries (id, tenant_id, delivery_code, barcode, external_reference_id, original_delivery_id, delivery_flow, status,
+    customer_id, institution_user_id, delivery_service_id, carrier_type, carrier_code, payer_type, payment_method, cod_amount, delivery_fee,
+    currency, unit_size, unit_size_source, package_details, distance_km, pickup_address_id, dropoff_address_id, pickup_snapshot,
+    dropoff_snapshot, pickup_zone_id, dropoff_zone_id, pickup_warehouse_id, dropoff_warehouse_id, current_warehouse_id, staging_warehouse_id,
+    recipient, notes, service_snapshot, status_reason, promised_at, created_by, order_id)
+  values (d.id, d.tenant_id, d.delivery_code, d.barcode, d.external_reference_id, d.original_delivery_id, d.delivery_flow, d.status,
+    d.customer_id, d.institution_user_id, d.delivery_service_id, d.carrier_type, d.carrier_code, d.payer_type, d.payment_method, d.cod_amount,
+    d.delivery_fee, d.currency, d.unit_size, d.unit_size_source, d.package_details, d.distance_km, d.pickup_address_id, d.dropoff_address_id,
+    d.pickup_snapshot, d.dropoff_snapshot, d.pickup_zone_id, d.dropoff_zone_id, d.pickup_warehouse_id, d.dropoff_warehouse_id,
+    d.current_warehouse_id, d.staging_warehouse_id, d.recipient, d.notes, d.service_snapshot, d.status_reason, d.promised_at, d.created_by,
+    d.order_id);
+end $$;
+
+-- What creating and changing a delivery answers.
+create or replace function delivery.delivery_created_to_json(delivery_id uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (select jsonb_build_object('id', d.id, 'delivery', jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode,
+    'status', d.status, 'delivery_flow', d.delivery_flow, 'price', d.delivery_fee, 'unit_size', d.unit_size,
+    'unit_size_source', d.unit_size_source, 'currency', d.currency, 'cod_amount', d.cod_amount,
+    'original_delivery_id', d.original_delivery_id, 'legs', (
+      select coalesce(jsonb_agg(jsonb_build_object('id', l.id, 'leg', l.leg, 'sequence_plan', l.sequence_plan,
+        'delivery_code', l.delivery_code, 'status', l.status) order by l.sequence_plan), '[]')
+      from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id)))
+  from delivery.deliveries d where d.id = delivery_created_to_json.delivery_id);
+end $$;

@@ -1,0 +1,155 @@
+-- What happens to a delivery before it is under way: a draft is changed and submitted, an order changes carriers.
+
+-- A delivery the caller sees, with its family locked. Fails: delivery_not_found.
+create or replace function delivery.lock_delivery(delivery_id uuid) returns delivery.deliveries
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries;
+begin
+  perform from delivery.deliveries x where x.id = lock_delivery.delivery_id;
+  if not found then
+    perform app.fail('delivery_not_found');
+  end if;
+  perform delivery.lock_deliveries(array[lock_delivery.delivery_id]);
+  -- As it is now, whoever held it before.
+  select * into d from delivery.deliveries x where x.id = lock_delivery.delivery_id;
+  return d;
+end $$;
+
+-- Refuses a move from any other status than these. Fails: invalid_status_transition.
+create or replace function delivery.require_move(d delivery.deliveries, allowed text[], target text) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if d.status <> all (allowed) then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', d.status, 'to', target));
+  end if;
+end $$;
+
+-- Those who may change an order that has not set out: operations any, its customer or institution their own.
+-- Fails: forbidden.
+create or replace function delivery.require_owner(d delivery.deliveries) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if not app.has_permission('manage:operations:tenant')
+      -- What a shop sends is the shop's: its customer has the order cancelled, not the delivery.
+      and not (d.order_id is null and coalesce(app.user_id() in (d.customer_id, d.institution_user_id), false)) then
+    perform app.fail('forbidden');
+  end if;
+end $$;
+
+-- Changes a draft: what is sent replaces what stands, null takes it away, and the price is worked out anew. Of what is
+-- ordered already only delivery_correct's words. {id, ...} -> the delivery
+-- Fails: delivery_not_found, forbidden, what delivery_create and delivery_correct fail with.
+create or replace function delivery.delivery_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.lock_delivery((input ->> 'id')::uuid);
+  v_sent jsonb := jsonb_strip_nulls(input);
+  v_old jsonb;
+  v_end text;
+begin
+  -- A leg that waits as a draft is part of an order.
+  if d.status <> 'draft' or d.parent_id is not null then
+    return delivery.delivery_correct(d, input);
+  end if;
+  perform delivery.require_owner(d);
+  v_old := jsonb_strip_nulls(jsonb_build_object('customer_id', d.customer_id, 'institution_user_id', d.institution_user_id,
+    'delivery_service_id', d.delivery_service_id, 'payer_type', d.payer_type, 'payment_method', d.payment_method, 'cod_amount', d.cod_amount,
+    'unit_size', case d.unit_size_source when 'unit_size' then d.unit_size end, 'package', d.package_details, 'recipient', d.recipient,
+    'external_reference_id', d.external_reference_id, 'notes', d.notes, 'promised_at', d.promised_at, 'carrier_type', d.carrier_type,
+    'carrier_code', d.carrier_code, 'pickup_address_id', d.pickup_address_id, 'dropoff_address_id', d.dropoff_address_id,
+    'pickup_warehouse_id', d.pickup_warehouse_id, 'dropoff_warehouse_id', delivery.ends_in(d)));
+  v_old := v_old - array(select k.word from jsonb_object_keys(input) k (word) where not v_sent ? k.word);
+  -- A place is said in one way: a new one takes the others away.
+  foreach v_end in array '{pickup,dropoff}'::text[] loop
+    if v_sent ?| array[v_end, v_end || '_address_id', v_end || '_warehouse_id'] then
+      v_old := v_old - array[v_end || '_address_id', v_end || '_warehouse_id'];
+    end if;
+  end loop;
+  if v_sent ?| '{customer_id,institution_user_id}' then
+    v_old := v_old - '{customer_id,institution_user_id}'::text[];
+  end if;
+  v_sent := v_old || v_sent || jsonb_build_object('delivery_flow', case d.delivery_flow when 'pnd_parent' then 'standard' else d.delivery_flow end);
+  perform delivery.delivery_rewrite(d, delivery.delivery_terms(v_sent), v_sent);
+  return delivery.delivery_created_to_json(d.id);
+end $$;
+
+-- Puts new terms into a draft; what a transfer has noted of it stays noted.
+create or replace function delivery.delivery_rewrite(d delivery.deliveries, t delivery.deliveries, input jsonb) returns void
+language plpgsql set search_path = '' as $$
+begin
+  update delivery.deliveries x set barcode = coalesce(input ->> 'barcode', x.barcode), customer_id = t.customer_id,
+    institution_user_id = t.institution_user_id, delivery_service_id = t.delivery_service_id, service_snapshot = t.service_snapshot,
+    carrier_type = t.carrier_type, carrier_code = t.carrier_code, payer_type = t.payer_type, payment_method = t.payment_method,
+    cod_amount = t.cod_amount, delivery_fee = t.delivery_fee, currency = t.currency, unit_size = t.unit_size,
+    unit_size_source = t.unit_size_source, package_details = t.package_details, distance_km = t.distance_km,
+    pickup_address_id = t.pickup_address_id, dropoff_address_id = t.dropoff_address_id, pickup_snapshot = t.pickup_snapshot,
+    dropoff_snapshot = t.dropoff_snapshot, pickup_zone_id = t.pickup_zone_id, dropoff_zone_id = t.dropoff_zone_id,
+    pickup_warehouse_id = t.pickup_warehouse_id, recipient = t.recipient, notes = t.notes,
+    dropoff_warehouse_id = case when x.transfer_kind is null then t.dropoff_warehouse_id else x.dropoff_warehouse_id end,
+    ordered_to_warehouse_id = case when x.transfer_kind is not null then t.dropoff_warehouse_id end,
+    external_reference_id = t.external_reference_id, promised_at = t.promised_at
+  where x.tenant_id = d.tenant_id and x.id = d.id;
+  if t.package_details is distinct from d.package_details then
+    perform delivery.delivery_items_clear(d.id);
+    t.id := d.id;
+    t.delivery_code := d.delivery_code;
+    perform delivery.delivery_items_write(array[t]);
+  end if;
+end $$;
+
+-- Forgets what is in a draft's parcel, before it is written anew. A definer: nobody else removes items.
+create or replace function delivery.delivery_items_clear(draft_id uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  delete from delivery.delivery_items i using delivery.deliveries d
+  where d.tenant_id = app.tenant_id() and d.id = draft_id and d.status = 'draft' and i.tenant_id = d.tenant_id and i.delivery_id = d.id;
+end $$;
+
+grant execute on function delivery.delivery_items_clear(uuid) to barid_caller;
+
+-- draft -> pending: the order is given and paid for. {id} -> the delivery
+-- Fails: delivery_not_found, forbidden, invalid_status_transition, insufficient_wallet_balance.
+create or replace function delivery.delivery_submit(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.lock_delivery((input ->> 'id')::uuid);
+begin
+  perform delivery.require_owner(d);
+  if d.parent_id is not null then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', d.status, 'to', 'pending'));
+  end if;
+  perform delivery.require_move(d, '{draft}', 'pending');
+  update delivery.deliveries x set status = 'pending' where x.tenant_id = d.tenant_id and x.id = d.id;
+  perform delivery.delivery_confirm(d);
+  return delivery.delivery_created_to_json(d.id);
+end $$;
+
+-- Gives a waiting delivery to another company to carry, or takes it back. {id, carrier_type, carrier_code?} -> the delivery
+-- Fails: delivery_not_found, invalid_status_transition, delivery_goes_in_legs (a staged parcel is carried leg by leg),
+-- carrier_code_required, shipment_with_other_carrier (a carrier
+-- has it, who may collect its cash: the booking is called off first).
+create or replace function delivery.delivery_carrier(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.lock_delivery((input ->> 'id')::uuid);
+begin
+  perform delivery.require_move(d, '{draft,pending}', d.status);
+  -- Its legs would be given to drivers of ours all the same.
+  if input ->> 'carrier_type' = 'external' and d.delivery_flow = 'pnd_parent' then
+    perform app.fail('delivery_goes_in_legs');
+  end if;
+  if input ->> 'carrier_type' = 'external' and input ->> 'carrier_code' is null then
+    perform app.fail('carrier_code_required', '{"field": "carrier_code"}');
+  end if;
+  if exists (
+      select from integration.carrier_shipments s
+      where s.tenant_id = d.tenant_id and s.delivery_id = d.id and s.status <> 'cancelled'
+        and (input ->> 'carrier_type' <> 'external' or s.carrier_code is distinct from input ->> 'carrier_code')) then
+    perform app.fail('shipment_with_other_carrier');
+  end if;
+  update delivery.deliveries x set carrier_type = input ->> 'carrier_type',
+    carrier_code = case input ->> 'carrier_type' when 'external' then input ->> 'carrier_code' end
+  where x.tenant_id = d.tenant_id and x.id = d.id;
+  return jsonb_build_object('delivery', delivery.delivery_to_json(d.id));
+end $$;

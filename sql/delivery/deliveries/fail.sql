@@ -1,0 +1,151 @@
+-- What happens when a delivery does not come to its door: it fails, is tried again, or comes back.
+
+-- True when a failed attempt counts: at the customer's door, not on the way into a warehouse, to another one or back to
+-- a sender.
+create or replace function delivery.attempt_counts(d delivery.deliveries) returns boolean
+language plpgsql immutable set search_path = '' as $$
+begin
+  return d.delivery_flow in ('standard', 'pnd_outbound') and not delivery.is_transferred(d);
+end $$;
+
+-- picked_up|in_transit -> failed. {id, reason, notes?} -> {delivery}
+-- Fails: delivery_not_found, forbidden, invalid_status_transition.
+create or replace function delivery.delivery_fail(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+begin
+  perform delivery.require_carrier(d);
+  perform delivery.require_move(d, '{picked_up,in_transit}', 'failed');
+  update delivery.deliveries x set status = 'failed', status_reason = input ->> 'reason', status_notes = input ->> 'notes',
+    attempts_used = x.attempts_used + case when delivery.attempt_counts(d) then 1 else 0 end
+  where x.tenant_id = d.tenant_id and x.id = d.id;
+  return jsonb_build_object('delivery', delivery.delivery_to_json(d.id));
+end $$;
+
+-- failed -> in_transit with the driver who has it, or with reassign -> pending for another one.
+-- {id, reassign?, override_reason?, notes?} -> {delivery}
+-- Fails: delivery_not_found, forbidden, invalid_status_transition, delivery_attempts_exhausted (as many as the service
+-- allows were made; operations may give an override_reason), return_through_warehouse (it left a warehouse as a
+-- parcel of its own: for another driver it comes back there first).
+create or replace function delivery.delivery_retry(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+  a delivery.assignments := delivery.require_carrier(d);
+  v_operations boolean := app.has_permission('manage:operations:tenant');
+  v_reassign boolean := coalesce((input ->> 'reassign')::boolean, false);
+  v_override text := input ->> 'override_reason';
+  v_allowed integer;
+begin
+  perform delivery.require_move(d, '{failed}', case when v_reassign then 'pending' else 'in_transit' end);
+  if not v_operations and (v_reassign or v_override is not null) then
+    perform app.fail('forbidden');
+  end if;
+  if v_reassign and delivery.leaves_warehouse(d) then
+    perform app.fail('return_through_warehouse');
+  end if;
+  if not v_reassign and a.id is null and d.carrier_type = 'internal' then
+    perform app.fail('delivery_has_no_driver');
+  end if;
+  select s.allowed_delivery_attempts into v_allowed from delivery.delivery_services s
+  where s.tenant_id = d.tenant_id and s.id = d.delivery_service_id;
+  if delivery.attempt_counts(d) and d.attempts_used >= coalesce(v_allowed, 1) and v_override is null then
+    perform app.fail('delivery_attempts_exhausted', jsonb_build_object('field', 'override_reason',
+      'attempts_used', d.attempts_used, 'allowed_delivery_attempts', coalesce(v_allowed, 1)));
+  end if;
+  update delivery.deliveries x set status = case when v_reassign then 'pending' else 'in_transit' end,
+    status_reason = v_override, status_notes = input ->> 'notes'
+  where x.tenant_id = d.tenant_id and x.id = d.id;
+  -- On its way again: what was to be received of it stays with the driver.
+  perform warehousing.receipts_withdraw(d.id);
+  if v_reassign then
+    perform delivery.assignment_end(a, 'returned');
+    insert into tenancy.notifications (tenant_id, user_id, type, payload)
+    select d.tenant_id, a.driver_id, 'assignment_returned', jsonb_build_object('assignment_id', a.id, 'delivery_id', d.id)
+    where a.driver_id is not null;
+  end if;
+  return jsonb_build_object('delivery', delivery.delivery_to_json(d.id));
+end $$;
+
+-- picked_up|in_transit|failed -> returned. {id, reason?, notes?, warehouse_id?}
+-- -> {delivery, receiving_order_id, refunded, refund_due} (the last two as money.delivery_fee_refund says)
+-- What left a warehouse goes back there: its receipt is expected, its driver answers for it until then, and
+-- received it waits for another one. The goods of a store's order go back to the warehouse they came from, or to the one
+-- that warehouse_id names, and are its stock again. Anything else is back with its sender, for good, unless warehouse_id names
+-- a warehouse that takes it in.
+-- Fails: delivery_not_found, forbidden, invalid_status_transition, warehouse_not_found.
+create or replace function delivery.delivery_return(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+  a delivery.assignments := delivery.require_carrier(d);
+  v_warehouse uuid := (input ->> 'warehouse_id')::uuid;
+  v_receipt uuid;
+  v_refund jsonb;
+begin
+  perform delivery.require_move(d, '{picked_up,in_transit,failed}', 'returned');
+  if v_warehouse is not null and not exists (select from warehousing.warehouses w where w.id = v_warehouse and w.deleted_at is null) then
+    perform app.fail('warehouse_not_found', '{"field": "warehouse_id"}');
+  end if;
+  update delivery.deliveries x set status = 'returned', status_reason = coalesce(input ->> 'reason', x.status_reason),
+    status_notes = input ->> 'notes'
+  where x.tenant_id = d.tenant_id and x.id = d.id;
+  if not delivery.leaves_warehouse(d) then
+    perform delivery.delivery_returned_for_good(d.id);
+  end if;
+  if not (delivery.returns_to_warehouse(d) or v_warehouse is not null) then
+    perform delivery.assignment_end(a, 'returned');
+  end if;
+  v_refund := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_return');
+  if delivery.returns_to_warehouse(d) or v_warehouse is not null then
+    v_receipt := warehousing.receipt_expect(d.id, v_warehouse, d.status = 'failed');
+  end if;
+  perform storefront.orders_settle();
+  return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'receiving_order_id', v_receipt) || v_refund;
+end $$;
+
+-- A leg that came back to the sender ends its parcel: what was to follow is not to come. A definer: a driver does
+-- not see the next leg.
+create or replace function delivery.delivery_returned_for_good(p_delivery uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  update delivery.deliveries l set status = 'cancelled', status_reason = d.status_reason
+  from delivery.deliveries d
+  where d.tenant_id = app.tenant_id() and d.id = p_delivery and d.status = 'returned'
+    and l.tenant_id = d.tenant_id and l.parent_id = d.parent_id and l.status = 'draft';
+end $$;
+
+grant execute on function delivery.delivery_returned_for_good(uuid) to barid_caller;
+
+-- Gives the fee back when the policy in force says so for what happened; a leg out of a warehouse that will set out
+-- again has not come back yet. -> see money.delivery_fee_refund
+create or replace function delivery.delivery_refund_on(d delivery.deliveries, policy text) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_service delivery.delivery_services;
+begin
+  if policy = 'refund_delivery_fee_on_return' and delivery.leaves_warehouse(d) then
+    return '{"refunded": false, "refund_due": null}';
+  end if;
+  select * into v_service from delivery.delivery_services s where s.tenant_id = d.tenant_id and s.id = d.delivery_service_id;
+  if (delivery.service_policy(v_service) #>> array['payment_policies', policy])::boolean then
+    return money.delivery_fee_refund(delivery.parcel_of(d));
+  end if;
+  return '{"refunded": false, "refund_due": null}';
+end $$;
+
+-- Refunds by the policy in force the fees of parcels that these deliveries brought back as operational returns; of any others: nothing.
+-- Each fee once, as money.delivery_fee_refund has it. A definer: the driver of a return does not see what it was made for.
+-- Fails: insufficient_wallet_balance.
+create or replace function delivery.returned_fees_refund(deliveries uuid[]) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform delivery.delivery_refund_on(p, 'refund_delivery_fee_on_return')
+  from delivery.deliveries r
+  join delivery.deliveries p on p.tenant_id = r.tenant_id and p.id = r.original_delivery_id
+  where r.tenant_id = app.tenant_id() and r.id = any (deliveries) and r.delivery_flow = 'operational_return' and r.status = 'delivered'
+    and p.status = 'returned';
+end $$;
+
+grant execute on function delivery.returned_fees_refund(uuid[]) to barid_caller;

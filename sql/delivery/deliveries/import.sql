@@ -1,0 +1,24 @@
+-- Orders the deliveries of a file, each as delivery_create does, charged like any other.
+-- {lines, dry_run, refused?} -> see app.import_lines. Fails: import_has_errors; a line: as delivery_create.
+-- What several lines take is taken before the first, in the house's order, so that two files never wait for each
+-- other crosswise: returned deliveries, the counter of delivery codes, wallets.
+create or replace function delivery.delivery_import(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_returned uuid[];
+  v_senders uuid[];
+begin
+  select array_agg((l -> 'input' ->> 'original_delivery_id')::uuid) filter (where l -> 'input' ->> 'delivery_flow' = 'customer_return'),
+    array_agg(distinct s.id::uuid) filter (where l -> 'input' ->> 'payment_method' = 'wallet')
+  into v_returned, v_senders
+  from jsonb_array_elements(input -> 'lines') l,
+    unnest(array[l -> 'input' ->> 'customer_id', l -> 'input' ->> 'institution_user_id']) s (id);
+  if v_returned is not null then
+    perform delivery.lock_deliveries(v_returned);
+  end if;
+  perform from app.counters c where c.tenant_id = app.tenant_id() and c.counter = 'delivery_code' for update;
+  if v_senders is not null then
+    perform money.lock_wallets(case when app.sees_tenant() then v_senders else array[app.user_id()] end);
+  end if;
+  return app.import_lines('delivery.delivery_create', '{id}', input);
+end $$;

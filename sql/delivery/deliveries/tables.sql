@@ -1,0 +1,202 @@
+-- The delivery code an item will have, taken in scan order before any order is made. A retry finds it here.
+create table if not exists delivery.delivery_code_reservations (
+  tenant_id uuid not null,
+  manifest_item_id uuid not null,
+  delivery_code bigint not null,
+  created_at timestamptz not null default now(),
+  primary key (tenant_id, manifest_item_id),
+  constraint delivery_code_reserved_twice unique (tenant_id, delivery_code),
+  foreign key (tenant_id, manifest_item_id) references delivery.transfer_manifest_items (tenant_id, id) on delete cascade
+);
+
+-- Deliveries: one row per parcel movement that a driver can be given. A staged delivery is a parent
+-- with legs (A into the warehouse, B out of it) that share its barcode.
+
+create table if not exists delivery.deliveries (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
+  delivery_code bigint not null check (delivery_code > 0),
+  barcode text not null check (barcode <> ''),
+  external_reference_id text,
+  parent_id uuid,
+  original_delivery_id uuid,
+  leg text check (leg in ('A', 'B')),
+  sequence_plan integer check (sequence_plan > 0),
+  delivery_flow text not null default 'standard' check (delivery_flow in (
+    'standard', 'pnd_parent', 'pnd_inbound', 'pnd_outbound', 'operational_return', 'customer_return')),
+  status text not null default 'pending' check (status in (
+    'draft', 'pending', 'assigned', 'accepted', 'picked_up', 'in_transit', 'delivered', 'failed', 'returned', 'cancelled')),
+  customer_id uuid,
+  institution_user_id uuid,
+  delivery_service_id uuid not null,
+  carrier_type text not null default 'internal' check (carrier_type in ('internal', 'external')),
+  carrier_code text,
+  payer_type text not null check (payer_type in ('sender', 'receiver')),
+  payment_method text not null check (payment_method in ('cash', 'wallet', 'gateway')),
+  cod_amount numeric(18, 3) not null default 0 check (cod_amount >= 0),
+  delivery_fee numeric(18, 3) not null check (delivery_fee >= 0),
+  currency char(3) not null,
+  -- None where the service takes that and the tenant falls back to its least.
+  unit_size numeric(12, 3) not null check (unit_size >= 0),
+  unit_size_source text not null check (unit_size_source in ('package_details', 'unit_size', 'service_min', 'service_half', 'service_max')),
+  package_details jsonb,
+  distance_km numeric(12, 3),
+  pickup_address_id uuid not null,
+  dropoff_address_id uuid not null,
+  pickup_snapshot jsonb not null,
+  dropoff_snapshot jsonb not null,
+  pickup_zone_id uuid,
+  dropoff_zone_id uuid,
+  pickup_warehouse_id uuid,
+  dropoff_warehouse_id uuid,
+  -- Who noted these two last, when it was a transfer of packages: on paper alone, or for a driver. Null: they are the order's.
+  transfer_kind text check (transfer_kind in ('system_only', 'single_delivery')),
+  -- The warehouse its order ends in, while a transfer has another one noted.
+  ordered_to_warehouse_id uuid,
+  -- Where the parcel lies now; null while somebody carries it.
+  current_warehouse_id uuid,
+  -- Of a staged parent: where it lies between its legs.
+  staging_warehouse_id uuid,
+  recipient jsonb not null default '{}' check (jsonb_typeof(recipient) = 'object'),
+  notes text,
+  service_snapshot jsonb not null,
+  -- The storefront order it brings, or a part of it: paid for there, and what is collected at the door is the shop's.
+  order_id uuid,
+  manifest_id uuid,
+  manifest_item_id uuid,
+  source_snapshot jsonb,
+  snapshot_version text check (snapshot_version = 'manifest_origin_v1'),
+  -- How often its label was printed, and whether it was given another destination since.
+  label_edition integer not null default 0 check (label_edition >= 0),
+  label_outdated boolean not null default false,
+  label_assignment text not null default 'shipment_label' check (label_assignment in ('shipment_label', 'manifest_shipment_label')),
+  -- Why it has the status it has: of a failure, a return, a cancellation.
+  status_reason text,
+  status_notes text,
+  attempts_used integer not null default 0 check (attempts_used >= 0),
+  promised_at timestamptz,
+  picked_up_at timestamptz,
+  delivered_at timestamptz,
+  created_by uuid,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  -- The transaction that last changed the row: what readers of changes go by.
+  changed bigint not null default (pg_current_xact_id()::text::bigint),
+  unique (tenant_id, id),
+  constraint delivery_code_taken unique (tenant_id, delivery_code),
+  constraint leg_of_a_parent check ((parent_id is null) = (leg is null) and (parent_id is null) = (sequence_plan is null)),
+  constraint item_only_on_parents check (manifest_item_id is null or parent_id is null),
+  constraint snapshot_with_manifest check ((manifest_id is null) = (source_snapshot is null) and (manifest_id is null) = (snapshot_version is null)),
+  constraint delivery_parent foreign key (tenant_id, parent_id) references delivery.deliveries (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, original_delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, customer_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
+  foreign key (tenant_id, institution_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
+  foreign key (tenant_id, delivery_service_id) references delivery.delivery_services (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, pickup_address_id) references delivery.addresses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, dropoff_address_id) references delivery.addresses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, pickup_zone_id) references delivery.zones (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, dropoff_zone_id) references delivery.zones (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, pickup_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, dropoff_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, ordered_to_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, current_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, staging_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, manifest_id) references delivery.transfer_manifests (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, manifest_item_id) references delivery.transfer_manifest_items (tenant_id, id) on delete restrict
+);
+create index if not exists deliveries_changed on delivery.deliveries (tenant_id, changed, id);
+
+-- One live order per manifest item, and one physical parcel per barcode (legs share their parent's). A cancelled order
+-- gives both back.
+create unique index if not exists item_already_has_order on delivery.deliveries (tenant_id, manifest_item_id)
+  where manifest_item_id is not null and status <> 'cancelled';
+create unique index if not exists delivery_barcode_taken on delivery.deliveries (tenant_id, barcode)
+  where parent_id is null and status <> 'cancelled';
+create index if not exists deliveries_manifest_item on delivery.deliveries (tenant_id, manifest_item_id) where manifest_item_id is not null;
+create unique index if not exists leg_sequence_taken on delivery.deliveries (tenant_id, parent_id, sequence_plan) where parent_id is not null;
+
+-- What went out comes back once.
+create unique index if not exists return_already_exists on delivery.deliveries (tenant_id, original_delivery_id)
+  where original_delivery_id is not null and status <> 'cancelled';
+create index if not exists deliveries_order on delivery.deliveries (tenant_id, order_id) where order_id is not null;
+create index if not exists deliveries_barcode on delivery.deliveries (tenant_id, barcode);
+create index if not exists deliveries_recent on delivery.deliveries (tenant_id, created_at desc nulls last, id desc);
+create index if not exists deliveries_status on delivery.deliveries (tenant_id, status, created_at desc nulls last, id desc);
+create index if not exists deliveries_by_code on delivery.deliveries (tenant_id, delivery_code desc nulls last, id desc);
+create index if not exists deliveries_original on delivery.deliveries (tenant_id, original_delivery_id) where original_delivery_id is not null;
+create index if not exists deliveries_customer on delivery.deliveries (tenant_id, customer_id, created_at desc nulls last, id desc) where customer_id is not null;
+create index if not exists deliveries_institution on delivery.deliveries (tenant_id, institution_user_id, created_at desc nulls last, id desc) where institution_user_id is not null;
+create index if not exists deliveries_service on delivery.deliveries (tenant_id, delivery_service_id);
+create index if not exists deliveries_pickup on delivery.deliveries (tenant_id, pickup_address_id);
+create index if not exists deliveries_dropoff on delivery.deliveries (tenant_id, dropoff_address_id);
+create index if not exists deliveries_pickup_zone on delivery.deliveries (tenant_id, pickup_zone_id) where pickup_zone_id is not null;
+create index if not exists deliveries_dropoff_zone on delivery.deliveries (tenant_id, dropoff_zone_id) where dropoff_zone_id is not null;
+create index if not exists deliveries_from_warehouse on delivery.deliveries (tenant_id, pickup_warehouse_id) where pickup_warehouse_id is not null;
+create index if not exists deliveries_to_warehouse on delivery.deliveries (tenant_id, dropoff_warehouse_id) where dropoff_warehouse_id is not null;
+create index if not exists deliveries_ordered_to on delivery.deliveries (tenant_id, ordered_to_warehouse_id) where ordered_to_warehouse_id is not null;
+create index if not exists deliveries_in_warehouse on delivery.deliveries (tenant_id, current_warehouse_id) where current_warehouse_id is not null;
+create index if not exists deliveries_staged on delivery.deliveries (tenant_id, staging_warehouse_id) where staging_warehouse_id is not null;
+create index if not exists deliveries_flow on delivery.deliveries (tenant_id, delivery_flow, created_at desc nulls last, id desc);
+create index if not exists deliveries_external on delivery.deliveries (tenant_id, carrier_code, created_at desc nulls last, id desc) where carrier_type = 'external';
+create index if not exists deliveries_reference on delivery.deliveries (tenant_id, external_reference_id) where external_reference_id is not null;
+
+-- What delivery.deliveries_matching() searches, word for word.
+create index if not exists deliveries_search on delivery.deliveries using gin ((delivery_code::text || ' ' || barcode || ' '
+  || coalesce(external_reference_id, '') || ' ' || coalesce(recipient ->> 'name', '') || ' ' || coalesce(recipient ->> 'phone', ''))
+  extensions.gin_trgm_ops);
+
+create index if not exists deliveries_promised on delivery.deliveries (tenant_id, promised_at) where promised_at is not null;
+create index if not exists deliveries_manifest on delivery.deliveries (tenant_id, manifest_id) where manifest_id is not null;
+
+create table if not exists delivery.delivery_status_history (
+  id bigint generated always as identity primary key,
+  tenant_id uuid not null,
+  delivery_id uuid not null,
+  from_status text,
+  to_status text not null,
+  actor_id uuid,
+  note text,
+  created_at timestamptz not null default clock_timestamp(),
+  foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
+);
+create index if not exists delivery_history on delivery.delivery_status_history (tenant_id, delivery_id, id);
+
+-- What is in a parcel, what went wrong with it, and how it comes back into a warehouse.
+
+create table if not exists delivery.delivery_items (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  -- Of the parcel: the parent of a staged delivery, never a leg.
+  delivery_id uuid not null,
+  position integer not null check (position > 0),
+  -- Known to a warehouse. Null until the parcel was received in one.
+  item_id uuid,
+  name text not null check (name <> ''),
+  -- Of what a store sold.
+  sku text,
+  quantity bigint not null default 1 check (quantity > 0),
+  weight numeric(12, 3),
+  length numeric(12, 3),
+  width numeric(12, 3),
+  height numeric(12, 3),
+  unique (tenant_id, id),
+  unique (tenant_id, delivery_id, position),
+  foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
+);
+create index if not exists delivery_items_item on delivery.delivery_items (tenant_id, item_id) where item_id is not null;
+
+-- Proof photographs and signatures: paths of storage objects, never the images themselves.
+create table if not exists delivery.delivery_proofs (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null,
+  delivery_id uuid not null,
+  stage text not null check (stage in ('pickup', 'delivery')),
+  kind text not null check (kind in ('photo', 'signature')),
+  url text not null check (url <> ''),
+  signed_by text,
+  created_by uuid,
+  created_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
+);
+create index if not exists delivery_proofs_delivery on delivery.delivery_proofs (tenant_id, delivery_id, created_at);

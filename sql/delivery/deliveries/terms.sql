@@ -1,0 +1,190 @@
+-- What a delivery is agreed to be: who, from where to where, with which service, at what price.
+
+-- Whose delivery it is. Staff name somebody; everybody else orders for himself.
+-- {customer_id?, institution_user_id?} -> the same two. Fails: forbidden, customer_not_found.
+create or replace function delivery.delivery_people(input jsonb, out customer_id uuid, out institution_user_id uuid)
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_person record;
+begin
+  if not app.sees_tenant() then
+    for v_person in select v.id from (values ((input ->> 'customer_id')::uuid), ((input ->> 'institution_user_id')::uuid)) v (id) loop
+      if v_person.id <> app.user_id() then
+        perform app.fail('forbidden');
+      end if;
+    end loop;
+    if app.has_role('institution') then
+      institution_user_id := app.user_id();
+    else
+      customer_id := app.user_id();
+    end if;
+    return;
+  end if;
+  for v_person in
+    select v.id, v.field, u.tenant_user_type as type
+    from (values ((input ->> 'customer_id')::uuid, 'customer_id'), ((input ->> 'institution_user_id')::uuid, 'institution_user_id')) v (id, field)
+    left join tenancy.tenant_users u on u.tenant_id = v_tenant and u.user_id = v.id and u.is_active
+    where v.id is not null
+  loop
+    -- An institution may be named as the customer it is.
+    if v_person.type = 'institution' then
+      institution_user_id := v_person.id;
+    elsif v_person.type = 'customer' and v_person.field = 'customer_id' then
+      customer_id := v_person.id;
+    else
+      perform app.fail('customer_not_found', jsonb_build_object('field', v_person.field));
+    end if;
+  end loop;
+end $$;
+
+-- The address of one end: one that exists, a place that is written down as an address of the owner, or where a
+-- warehouse stands. {<end>_address_id | <end> {latitude, longitude, full_address?, ...} | <end>_warehouse_id}
+-- Fails: address_not_found, warehouse_not_found, delivery_place_required.
+create or replace function delivery.delivery_place(input jsonb, place text, owner uuid) returns delivery.addresses
+language plpgsql set search_path = '' as $$
+declare
+  v_at jsonb := input -> place;
+  v_id uuid := (input ->> (place || '_address_id'))::uuid;
+  v_warehouse uuid := (input ->> (place || '_warehouse_id'))::uuid;
+  v_address delivery.addresses;
+begin
+  if v_warehouse is not null then
+    select w.address_id into v_warehouse from warehousing.warehouses w where w.id = v_warehouse and w.deleted_at is null;
+    if not found then
+      perform app.fail('warehouse_not_found', jsonb_build_object('field', place || '_warehouse_id'));
+    end if;
+  end if;
+  if v_id is not null and not exists (select from delivery.usable_addresses u where u.id = v_id) then
+    perform app.fail('address_not_found', jsonb_build_object('field', place || '_address_id'));
+  end if;
+  if v_id is null and v_at is not null then
+    insert into delivery.addresses (tenant_id, title, full_address, city, country, latitude, longitude, contact_info, owner_user_id)
+    values (app.tenant_id(), coalesce(v_at -> 'title', '{}'), coalesce(nullif(v_at ->> 'full_address', ''),
+      (v_at ->> 'latitude') || ', ' || (v_at ->> 'longitude')), v_at ->> 'city', v_at ->> 'country',
+      (v_at ->> 'latitude')::double precision, (v_at ->> 'longitude')::double precision, coalesce(v_at -> 'contact_info', '{}'), owner)
+    returning id into v_id;
+  end if;
+  v_id := coalesce(v_id, v_warehouse);
+  if v_id is null then
+    perform app.fail('delivery_place_required', jsonb_build_object('field', place || '_address_id'));
+  end if;
+  select * into v_address from delivery.addresses a where a.id = v_id;
+  if not found then
+    perform app.fail('address_not_found', jsonb_build_object('field', place || '_address_id'));
+  end if;
+  return v_address;
+end $$;
+
+-- A delivery of these terms, checked and priced but not written. input: the body of POST /delivery/deliveries with
+-- `package` and `package_field`, as POST /delivery/price reads them.
+-- Fails: what delivery_people, delivery_place and delivery_priced fail with, delivery_service_id_required,
+-- too_many_decimals, customer_required_for_cod, customer_required_for_wallet, wallet_is_the_senders.
+create or replace function delivery.delivery_terms(input jsonb) returns delivery.deliveries
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries;
+  v_people record := delivery.delivery_people(input);
+  v_currency record := app.currency();
+  v_owner uuid := coalesce(v_people.institution_user_id, v_people.customer_id);
+  v_from delivery.addresses;
+  v_to delivery.addresses;
+begin
+  d.tenant_id := app.tenant_id();
+  d.customer_id := v_people.customer_id;
+  d.institution_user_id := v_people.institution_user_id;
+  d.payer_type := input ->> 'payer_type';
+  d.payment_method := input ->> 'payment_method';
+  -- Of a storefront order, said by storefront.order_delivery_terms() alone: no client names it.
+  d.order_id := (input ->> 'order_id')::uuid;
+  d.cod_amount := coalesce((input ->> 'cod_amount')::numeric, 0);
+  d.currency := v_currency.code;
+  if d.cod_amount <> round(d.cod_amount, v_currency.decimals) then
+    perform app.fail('too_many_decimals', jsonb_build_object('field', 'cod_amount', 'currency', d.currency, 'decimals', v_currency.decimals));
+  end if;
+  if d.cod_amount > 0 and v_owner is null then
+    perform app.fail('customer_required_for_cod', '{"field": "customer_id"}');
+  end if;
+  if d.payment_method = 'wallet' then
+    -- The wallet is the sender's; a receiver pays at the door.
+    if d.payer_type <> 'sender' then
+      perform app.fail('wallet_is_the_senders', '{"field": "payment_method"}');
+    end if;
+    if v_owner is null then
+      perform app.fail('customer_required_for_wallet', '{"field": "customer_id"}');
+    end if;
+  end if;
+  v_from := delivery.delivery_place(input, 'pickup', v_owner);
+  v_to := delivery.delivery_place(input, 'dropoff', v_owner);
+  d.pickup_address_id := v_from.id;
+  d.pickup_zone_id := v_from.zone_id;
+  d.dropoff_address_id := v_to.id;
+  d.dropoff_zone_id := v_to.zone_id;
+  select to_jsonb(a) into d.pickup_snapshot from delivery.addresses_list a where a.id = v_from.id;
+  select to_jsonb(a) into d.dropoff_snapshot from delivery.addresses_list a where a.id = v_to.id;
+  d.pickup_warehouse_id := (input ->> 'pickup_warehouse_id')::uuid;
+  d.dropoff_warehouse_id := (input ->> 'dropoff_warehouse_id')::uuid;
+  d.recipient := coalesce(input -> 'recipient', '{}');
+  d.external_reference_id := input ->> 'external_reference_id';
+  d.notes := input ->> 'notes';
+  d.promised_at := app.instant(input ->> 'promised_at');
+  d.carrier_type := coalesce(input ->> 'carrier_type', 'internal');
+  d.carrier_code := case d.carrier_type when 'external' then coalesce(input ->> 'carrier_code',
+    app.refuse('carrier_code_required', '{"field": "carrier_code"}')::text) end;
+  d.delivery_flow := coalesce(input ->> 'delivery_flow', 'standard');
+  d.created_by := app.user_id();
+  return delivery.delivery_priced(d, input, v_from, v_to);
+end $$;
+
+-- The same with its service and the price of POST /delivery/price. What an order is delivered with was agreed when it
+-- was given: whatever became of the service since, the delivery is made at the fee the customer was told.
+-- Fails: service_not_found, delivery_service_not_available, service_not_for_returns, invalid_package, invalid_coordinates,
+-- unit_size_or_dimensions_required, can_not_use_this_delivery_for_this_unit_size.
+create or replace function delivery.delivery_priced(
+  d delivery.deliveries, input jsonb, from_address delivery.addresses, to_address delivery.addresses
+) returns delivery.deliveries
+language plpgsql stable set search_path = '' as $$
+declare
+  v_service delivery.delivery_services;
+  v_km double precision := delivery.road_distance_km(from_address.latitude, from_address.longitude, to_address.latitude, to_address.longitude);
+  v_owner uuid := coalesce(d.institution_user_id, d.customer_id);
+  v_agreed boolean := d.order_id is not null;
+  v_quote record;
+begin
+  if input ->> 'delivery_service_id' is null then
+    perform app.fail('delivery_service_id_required', '{"field": "delivery_service_id"}');
+  end if;
+  select * into v_service from delivery.delivery_services s
+  where s.id = (input ->> 'delivery_service_id')::uuid and (s.deleted_at is null or v_agreed);
+  if not found then
+    perform app.fail('service_not_found', '{"field": "delivery_service_id"}');
+  end if;
+  if not v_agreed and (not v_service.active or not delivery.service_reaches(v_service, to_address.zone_id)
+      or (v_owner is not null and not delivery.service_open_to(v_service, v_owner))) then
+    perform app.fail('delivery_service_not_available', '{"field": "delivery_service_id"}');
+  end if;
+  if d.delivery_flow = 'customer_return' and not v_service.allow_returns then
+    perform app.fail('service_not_for_returns', '{"field": "delivery_service_id"}');
+  end if;
+  v_quote := delivery.quote(v_service, input -> 'package', (input ->> 'unit_size')::numeric, v_km,
+    app.settings('general', 'unit_size'), (app.currency()).decimals);
+  if v_quote.error_code is not null and not (v_agreed and v_quote.error_code = 'can_not_use_this_delivery_for_this_unit_size') then
+    perform app.fail(v_quote.error_code,
+      coalesce(v_quote.error_params, '{}') || jsonb_build_object('field', coalesce(input ->> 'package_field', 'package')));
+  end if;
+  if v_km is null and v_service.price_per_km > 0 and not v_agreed then
+    perform app.fail('invalid_coordinates',
+      jsonb_build_object('field', case when from_address.latitude is null then 'pickup_location' else 'delivery_location' end));
+  end if;
+  d.delivery_service_id := v_service.id;
+  d.service_snapshot := jsonb_build_object('id', v_service.id, 'code', v_service.code, 'name', v_service.name,
+    'service_level', v_service.service_level, 'default_price', v_service.default_price, 'price_per_km', v_service.price_per_km,
+    'free_km', v_service.free_km);
+  d.package_details := input -> 'package';
+  -- The customer of an order was told its fee, and paid or pays it with the order.
+  d.delivery_fee := case when v_agreed then (input ->> 'delivery_fee')::numeric else v_quote.price end;
+  d.unit_size := v_quote.unit_size;
+  d.unit_size_source := v_quote.unit_size_source;
+  d.distance_km := round(v_km::numeric, 3);
+  return d;
+end $$;

@@ -1,0 +1,60 @@
+drop view if exists delivery.deliveries_list cascade;
+
+drop view if exists delivery.handoffs_list cascade;
+
+drop view if exists delivery.delivery_exceptions_list cascade;
+
+-- Deliveries as lists show them. The driver is the one who has it, or had it last. What belongs to a row stands in
+-- sub-selects and not in joins: they are asked for the rows of a page only, after it was sorted and cut.
+create view delivery.deliveries_list with (security_invoker = true) as
+select d.id, d.tenant_id, d.delivery_code, d.barcode, d.external_reference_id, d.status, d.status_reason, d.status_notes,
+  d.delivery_flow, d.parent_id, d.leg, d.sequence_plan, d.original_delivery_id, d.parent_id is not null as is_leg,
+  d.customer_id, d.institution_user_id,
+  case when d.customer_id is not null then jsonb_build_object('id', d.customer_id,
+    'full_name', (select c.full_name from tenancy.profiles c where c.id = d.customer_id),
+    'phone', (select c.phone from tenancy.profiles c where c.id = d.customer_id)) end as customer,
+  case when d.institution_user_id is not null then jsonb_build_object('id', d.institution_user_id,
+    'full_name', (select i.full_name from tenancy.profiles i where i.id = d.institution_user_id),
+    'phone', (select i.phone from tenancy.profiles i where i.id = d.institution_user_id)) end as institution,
+  d.delivery_service_id,
+  jsonb_build_object('id', d.delivery_service_id, 'code', d.service_snapshot ->> 'code', 'name', app.localized(d.service_snapshot -> 'name')) as delivery_service,
+  d.carrier_type, d.carrier_code, d.payer_type, d.payment_method,
+  case when d.parent_id is null then d.delivery_fee else (delivery.due_on(d) ->> 'delivery_fee')::numeric end as price,
+  case when d.parent_id is null then d.delivery_fee else (delivery.due_on(d) ->> 'delivery_fee')::numeric end as delivery_fee,
+  case when d.parent_id is null then d.cod_amount else (delivery.due_on(d) ->> 'cod_amount')::numeric end as cod_amount,
+  d.currency, delivery.cash_due_on(d) as cash_due, case when d.parent_id is not null then delivery.parcel_of_leg_to_json(d) end as parcel,
+  d.unit_size, d.unit_size_source, d.distance_km, d.pickup_address_id, d.dropoff_address_id,
+  d.pickup_snapshot as pickup_address, d.dropoff_snapshot as dropoff_address, d.pickup_zone_id, d.dropoff_zone_id,
+  d.pickup_warehouse_id, d.dropoff_warehouse_id, d.current_warehouse_id, delivery.sender_of(d) as sender,
+  delivery.recipient_of(d) as recipient, d.notes, d.manifest_id, d.attempts_used,
+  (select jsonb_build_object('id', x.id, 'status', x.status, 'driver_id', x.driver_id, 'driver', jsonb_build_object('id', x.driver_id,
+      'full_name', p.full_name, 'phone', p.phone), 'vehicle_id', x.vehicle_id, 'assignment_time', x.assignment_time)
+    from delivery.assignments x
+    left join tenancy.profiles p on p.id = x.driver_id
+    where x.tenant_id = d.tenant_id and x.delivery_id = d.id and x.status <> 'rejected'
+    order by x.status in ('pending', 'assigned', 'accepted') desc, x.assignment_time desc limit 1) as assignment,
+  d.promised_at, d.picked_up_at, d.delivered_at, d.created_by, d.created_at, d.updated_at
+from delivery.deliveries d;
+
+create view delivery.handoffs_list with (security_invoker = true) as
+select h.id, h.tenant_id, h.delivery_id, h.picking_order_id, h.assignment_id, h.driver_id, h.status, h.custody, h.warehouse_id,
+  h.completed_at, h.created_at, h.updated_at,
+  jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status, 'delivery_flow', d.delivery_flow,
+    'parent_id', d.parent_id, 'leg', d.leg) || delivery.carried(d) as delivery,
+  jsonb_build_object('id', w.id, 'name', w.name, 'code', w.code) as warehouse,
+  case when h.driver_id is not null then jsonb_build_object('id', h.driver_id, 'full_name', p.full_name) end as driver
+from delivery.package_handoffs h
+left join delivery.deliveries d on d.tenant_id = h.tenant_id and d.id = h.delivery_id
+left join warehousing.warehouses w on w.tenant_id = h.tenant_id and w.id = h.warehouse_id
+left join tenancy.profiles p on p.id = h.driver_id;
+
+create view delivery.delivery_exceptions_list with (security_invoker = true) as
+select e.id, e.tenant_id, e.delivery_id, e.type, e.status, e.items, e.notes, e.resolution, e.resolution_notes, e.created_by, e.resolved_by,
+  e.resolved_at, e.created_at, e.updated_at,
+  d.delivery_code, d.status as delivery_status,
+  jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status, 'delivery_flow', d.delivery_flow,
+    'parent_id', d.parent_id) as delivery
+from delivery.delivery_exceptions e
+left join delivery.deliveries d on d.tenant_id = e.tenant_id and d.id = e.delivery_id;
+
+grant select on delivery.deliveries_list, delivery.handoffs_list, delivery.delivery_exceptions_list to barid_caller;

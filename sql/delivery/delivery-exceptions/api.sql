@@ -1,0 +1,73 @@
+-- What went wrong with a delivery. As long as one is open, no driver is given the delivery.
+
+-- Opens one. {id, type, notes?, items?: [{delivery_item_id, quantity?, condition?}]} -> {exception, receiving_order_id}
+-- What left a warehouse and is on the road is expected back there.
+-- Fails: delivery_not_found, forbidden, delivery_item_not_found, delivery_ended.
+create or replace function delivery.delivery_exception_open(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.lock_delivery((input ->> 'id')::uuid);
+  v_items jsonb := coalesce(nullif(input -> 'items', 'null'), '[]');
+  v_id uuid;
+  v_place bigint;
+  v_receipt uuid;
+  v_moving uuid;
+begin
+  if not app.has_permission('manage:module:warehouse') then
+    perform delivery.require_carrier(d);
+  end if;
+  if d.status in ('delivered', 'cancelled') then
+    perform app.fail('delivery_ended', jsonb_build_object('status', d.status));
+  end if;
+  select n.position - 1 into v_place
+  from rows from (jsonb_to_recordset(v_items) as (delivery_item_id uuid)) with ordinality n (delivery_item_id, position)
+  where not exists (select from delivery.delivery_items i
+    where i.tenant_id = d.tenant_id and i.id = n.delivery_item_id and i.delivery_id = delivery.parcel_of(d))
+  order by n.position limit 1;
+  if found then
+    perform app.fail('delivery_item_not_found', jsonb_build_object('field', format('items.%s.delivery_item_id', v_place)));
+  end if;
+  insert into delivery.delivery_exceptions (tenant_id, delivery_id, type, items, notes, created_by)
+  values (d.tenant_id, d.id, input ->> 'type', v_items, input ->> 'notes', app.user_id())
+  returning id into v_id;
+  -- Noted of a staged parcel, it concerns the leg that is on the road.
+  select l.id into v_moving from delivery.deliveries l
+  where l.tenant_id = d.tenant_id and (l.id = d.id or l.parent_id = d.id) and delivery.leaves_warehouse(l)
+    and l.status in ('picked_up', 'in_transit', 'failed', 'returned') and l.current_warehouse_id is null;
+  if found then
+    v_receipt := warehousing.receipt_expect(v_moving, null, true);
+  end if;
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'delivery_exception.opened', 'source_module', 'delivery',
+    'entity_type', 'delivery_exception', 'entity_id', v_id, 'event_data', jsonb_build_object('exception_id', v_id, 'delivery_id', d.id,
+      'delivery_code', d.delivery_code, 'type', input ->> 'type', 'receiving_order_id', v_receipt, 'actor_id', app.user_id()))));
+  return jsonb_build_object('receiving_order_id', v_receipt,
+    'exception', (select to_jsonb(e) from delivery.delivery_exceptions_list e where e.id = v_id));
+end $$;
+
+-- open -> resolved. {id, resolution, notes?} -> {exception}. Resolved on the road, nothing is expected back.
+-- Fails: delivery_exception_not_found, delivery_exception_resolved.
+create or replace function delivery.delivery_exception_resolve(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := (input ->> 'id')::uuid;
+  e delivery.delivery_exceptions;
+begin
+  select * into e from delivery.delivery_exceptions x where x.id = v_id;
+  if not found then
+    perform app.fail('delivery_exception_not_found');
+  end if;
+  perform delivery.lock_deliveries(array[e.delivery_id]);
+  update delivery.delivery_exceptions x set status = 'resolved', resolution = input ->> 'resolution',
+    resolution_notes = input ->> 'notes', resolved_by = app.user_id(), resolved_at = clock_timestamp()
+  where x.id = v_id and x.status = 'open';
+  if not found then
+    perform app.fail('delivery_exception_resolved');
+  end if;
+  perform warehousing.receipts_withdraw(l.id) from delivery.deliveries l
+  where l.tenant_id = e.tenant_id and (l.id = e.delivery_id or l.parent_id = e.delivery_id) and l.status in ('picked_up', 'in_transit')
+    and not delivery.has_unresolved_exception(l.id) and (l.parent_id is null or not delivery.has_unresolved_exception(l.parent_id));
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'delivery_exception.resolved', 'source_module', 'delivery',
+    'entity_type', 'delivery_exception', 'entity_id', v_id, 'event_data', jsonb_build_object('exception_id', v_id,
+      'delivery_id', e.delivery_id, 'resolution', input ->> 'resolution', 'actor_id', app.user_id()))));
+  return jsonb_build_object('exception', (select to_jsonb(l) from delivery.delivery_exceptions_list l where l.id = v_id));
+end $$;

@@ -1,0 +1,1 @@
+select app.tenant_table('delivery.delivery_types', writes => 'insert');

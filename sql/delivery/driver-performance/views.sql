@@ -1,0 +1,46 @@
+drop view if exists delivery.performance_months cascade;
+
+drop view if exists delivery.ended_deliveries cascade;
+
+-- The months of drivers with their names. Rates and averages are worked out where they are shown, since
+-- those of several months are not the mean of them.
+create view delivery.performance_months with (security_invoker = true) as
+select m.tenant_id, m.driver_id, p.full_name as driver_name, m.period_year, m.period_month, m.total_deliveries,
+  m.successful_deliveries, m.failed_deliveries, m.on_time_deliveries, m.late_deliveries, m.handled_legs, m.timed_deliveries, m.total_minutes,
+  m.measured_deliveries, m.total_distance_km, m.total_delivery_value
+from delivery.driver_performance m
+join tenancy.profiles p on p.id = m.driver_id;
+
+grant select on delivery.performance_months to barid_caller;
+
+-- What deliveries count as in their driver's figures; read by delivery.performance_apply() alone:
+-- - only what came to an end: delivered, or failed, returned, cancelled;
+-- - for the last driver who did not reject it. What was cancelled while it waited for a driver is nobody's, and so
+--   is what another company carried; what was taken from a driver counts for him only if he had picked it up;
+-- - on time when the promise and the delivery are both known;
+-- - a parcel in legs counts once, for who carried its last one: a leg that brought it into a warehouse does not count;
+-- - its value where it reaches the recipient: of the legs of a parcel the last one has it, and nobody twice;
+-- - its way for whoever carried it: none when it was called off before pickup.
+create view delivery.ended_deliveries with (security_invoker = true) as
+select d.tenant_id, d.id as delivery_id, a.driver_id, d.created_at,
+  not (d.delivery_flow = 'pnd_inbound' and d.status = 'delivered') as counted,
+  d.parent_id is not null and d.picked_up_at is not null as handled_leg, d.status = 'delivered' as successful,
+  case when d.status = 'delivered' then d.delivered_at <= coalesce(d.promised_at, case when d.dropoff_warehouse_id is null then p.promised_at end) end
+    as on_time,
+  case when d.status = 'delivered' then round((extract(epoch from d.delivered_at - d.picked_up_at) / 60)::numeric, 2) end as minutes,
+  case when d.status <> 'cancelled' or d.picked_up_at is not null
+    then coalesce(round((a.route_details ->> 'distance_km')::numeric, 3), d.distance_km) end as distance_km,
+  case when d.status = 'delivered' and (d.parent_id is null or d.dropoff_warehouse_id is null)
+    then coalesce(p.cod_amount + p.delivery_fee, d.cod_amount + d.delivery_fee) else 0 end as value
+from delivery.deliveries d
+left join delivery.deliveries p on p.tenant_id = d.tenant_id and p.id = d.parent_id
+cross join lateral (
+  select a.driver_id, a.route_details, a.status, a.assignment_time from delivery.assignments a
+  where a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status <> 'rejected'
+  order by a.assignment_time desc, a.id desc limit 1
+) a
+where d.status in ('delivered', 'failed', 'returned', 'cancelled') and d.carrier_type = 'internal'
+  and (a.status <> 'returned' or d.status = 'cancelled' or (d.status <> 'delivered' and d.picked_up_at >= a.assignment_time))
+  and (d.status <> 'cancelled' or (
+    select h.from_status not in ('draft', 'pending') from delivery.delivery_status_history h
+    where h.tenant_id = d.tenant_id and h.delivery_id = d.id and h.to_status = 'cancelled' order by h.id desc limit 1));

@@ -1,0 +1,146 @@
+-- Drivers and their vehicles.
+
+-- A driver as lists show him. Fails: driver_not_found.
+create or replace function delivery.driver_to_json(driver_id uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_driver jsonb;
+begin
+  select to_jsonb(d) - 'full_name' - 'phone' into v_driver from delivery.drivers_list d where d.id = driver_id;
+  if v_driver is null then
+    perform app.fail('driver_not_found');
+  end if;
+  return v_driver;
+end $$;
+
+-- Gives a driver what is sent: {vehicle_id?, all_zones?, zone_ids?, status?, default?}. zone_ids replaces
+-- his zones; default makes him the driver of setting delivery.assignment_change_settings, or no longer.
+-- Locks: driver, vehicle. Fails: vehicle_not_found, vehicle_inactive, driver_vehicle_taken,
+-- insufficient_vehicle_capacity, zone_not_found, driver_inactive (the default driver has to work).
+create or replace function delivery.driver_provision(driver_id uuid, input jsonb) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_zones uuid[] := app.uuids(input -> 'zone_ids');
+  v_driver delivery.drivers;
+  v_vehicle delivery.vehicles;
+begin
+  select * into v_driver from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = driver_id for no key update;
+  if not found then
+    perform app.fail('driver_not_found');
+  end if;
+  if input ->> 'vehicle_id' is not null and (input ->> 'vehicle_id')::uuid is distinct from v_driver.vehicle_id then
+    select * into v_vehicle from delivery.vehicles v where v.id = (input ->> 'vehicle_id')::uuid for share;
+    if not found then
+      perform app.fail('vehicle_not_found', '{"field": "vehicle_id"}');
+    end if;
+    if not v_vehicle.is_active then
+      perform app.fail('vehicle_inactive', '{"field": "vehicle_id"}');
+    end if;
+    if v_vehicle.unit_capacity < v_driver.capacity_used then
+      perform app.fail('insufficient_vehicle_capacity', '{"field": "vehicle_id"}');
+    end if;
+  end if;
+  if exists (select from unnest(v_zones) g (id)
+      where not exists (select from delivery.zones z where z.tenant_id = v_tenant and z.id = g.id)) then
+    perform app.fail('zone_not_found', '{"field": "zone_ids"}');
+  end if;
+  update delivery.drivers d set
+    vehicle_id = case when input ? 'vehicle_id' then (input ->> 'vehicle_id')::uuid else d.vehicle_id end,
+    all_zones = coalesce((input ->> 'all_zones')::boolean, d.all_zones),
+    status = coalesce(input ->> 'status', d.status)
+  where d.tenant_id = v_tenant and d.user_id = driver_id
+  returning * into v_driver;
+  if input ? 'zone_ids' then
+    delete from delivery.driver_zones z
+    where z.tenant_id = v_tenant and z.driver_id = driver_provision.driver_id and z.zone_id <> all (v_zones);
+    insert into delivery.driver_zones (tenant_id, driver_id, zone_id)
+    select distinct v_tenant, driver_provision.driver_id, g.id from unnest(v_zones) g (id)
+    on conflict do nothing;
+  end if;
+  if (input ->> 'default')::boolean then
+    if v_driver.status <> 'active' then
+      perform app.fail('driver_inactive');
+    end if;
+    insert into tenancy.tenant_settings as s (tenant_id, module, group_key, settings, updated_by)
+    values (v_tenant, 'delivery', 'assignment_change_settings', jsonb_build_object('default_driver_id', driver_id), app.user_id())
+    on conflict (tenant_id, module, group_key) do update set settings = s.settings || excluded.settings, updated_by = excluded.updated_by;
+  elsif input ? 'default' then
+    update tenancy.tenant_settings s set settings = s.settings - 'default_driver_id', updated_by = app.user_id()
+    where s.tenant_id = v_tenant and s.module = 'delivery' and s.group_key = 'assignment_change_settings'
+      and s.settings ->> 'default_driver_id' = driver_id::text;
+  end if;
+end $$;
+
+-- Equips a member of type driver. He may be known as a driver already (whoever adds him as a user makes
+-- him one); then this gives him what is sent. {user_id, vehicle_id?, ...} -> the driver
+-- Fails: user_not_found, user_not_driver, and what driver_equip fails with.
+create or replace function delivery.driver_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_user uuid := (input ->> 'user_id')::uuid;
+  v_type text;
+begin
+  select u.tenant_user_type into v_type from tenancy.tenant_users u where u.tenant_id = app.tenant_id() and u.user_id = v_user;
+  if not found then
+    perform app.fail('user_not_found');
+  end if;
+  if v_type <> 'driver' then
+    perform app.fail('user_not_driver', '{"field": "user_id"}');
+  end if;
+  perform tenancy.member_provision(v_user, 'driver');
+  perform delivery.driver_provision(v_user, input);
+  return delivery.driver_to_json(v_user);
+end $$;
+
+-- Changes what is sent. {id, vehicle_id?, ...} -> the driver. Fails: what driver_equip fails with.
+create or replace function delivery.driver_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  perform delivery.driver_provision((input ->> 'id')::uuid, input);
+  return delivery.driver_to_json((input ->> 'id')::uuid);
+end $$;
+
+-- Adds a vehicle. {name, unit_capacity, image_url?} -> the vehicle
+create or replace function delivery.vehicle_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid;
+begin
+  insert into delivery.vehicles (tenant_id, name, unit_capacity, image_url)
+  values (app.tenant_id(), input ->> 'name', (input ->> 'unit_capacity')::numeric, input ->> 'image_url') returning id into v_id;
+  return (select to_jsonb(v) from delivery.vehicles_list v where v.id = v_id);
+end $$;
+
+-- Changes what is sent. {id, name?, unit_capacity?, image_url?, is_active?} -> the vehicle
+-- Locks: its driver, then the vehicle. Fails: vehicle_not_found, vehicle_in_use (a driver has it),
+-- insufficient_vehicle_capacity (its driver carries more than that).
+create or replace function delivery.vehicle_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := (input ->> 'id')::uuid;
+  v_used numeric;
+  v_driven boolean;
+begin
+  perform from delivery.drivers d where d.tenant_id = app.tenant_id() and d.vehicle_id = v_id for no key update;
+  perform from delivery.vehicles v where v.id = v_id for no key update;
+  if not found then
+    perform app.fail('vehicle_not_found');
+  end if;
+  -- Asked again: somebody may have got it while this waited.
+  select coalesce(max(d.capacity_used), 0), count(*) > 0 into v_used, v_driven
+  from delivery.drivers d where d.tenant_id = app.tenant_id() and d.vehicle_id = v_id;
+  if v_driven and input ->> 'is_active' = 'false' then
+    perform app.fail('vehicle_in_use');
+  end if;
+  if (input ->> 'unit_capacity')::numeric < v_used then
+    perform app.fail('insufficient_vehicle_capacity', '{"field": "unit_capacity"}');
+  end if;
+  update delivery.vehicles v set
+    name = coalesce(input ->> 'name', v.name),
+    unit_capacity = coalesce((input ->> 'unit_capacity')::numeric, v.unit_capacity),
+    image_url = case when input ? 'image_url' then input ->> 'image_url' else v.image_url end,
+    is_active = coalesce((input ->> 'is_active')::boolean, v.is_active)
+  where v.id = v_id;
+  return (select to_jsonb(v) from delivery.vehicles_list v where v.id = v_id);
+end $$;

@@ -1,0 +1,55 @@
+-- Parcels that wait in a warehouse to be put into a driver's hands.
+
+-- The driver takes a picked parcel over: handoff completed, picking order handed off, stock out of the house, custody
+-- his, delivery picked_up. {id, proof?, cash_collected?, latitude?, longitude?} -> {handoff, delivery, cash}
+-- Fails: handoff_not_found, forbidden, handoff_not_pending, invalid_status_transition, assignment_not_accepted,
+-- invalid_proof_url, delivery_proof_required, cash_amount_mismatch, warehouse_preparation_inconsistent.
+create or replace function delivery.handoff_pickup(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := (input ->> 'id')::uuid;
+  h delivery.package_handoffs;
+  d delivery.deliveries;
+  v_cash jsonb;
+begin
+  select * into h from delivery.package_handoffs x where x.id = v_id;
+  if not found then
+    perform app.fail('handoff_not_found');
+  end if;
+  d := delivery.lock_delivery(h.delivery_id);
+  select * into h from delivery.package_handoffs x where x.id = v_id for no key update;
+  if not found then
+    perform app.fail('handoff_not_found');
+  end if;
+  perform delivery.require_carrier(d);
+  if h.status <> 'pending' then
+    perform app.fail('handoff_not_pending', jsonb_build_object('status', h.status));
+  end if;
+  perform delivery.picking_hand_off(h.picking_order_id, d.id);
+  v_cash := delivery.delivery_taken(d, input);
+  update delivery.package_handoffs x set status = 'completed', custody = 'driver', completed_at = clock_timestamp()
+  where x.tenant_id = h.tenant_id and x.id = h.id;
+  perform delivery.parcel_at(delivery.parcel_of(d), null);
+  perform warehousing.stock_exit('picking_order', h.picking_order_id, 'pick');
+  return jsonb_build_object('handoff', (select to_jsonb(r) from delivery.handoffs_list r where r.id = v_id),
+    'delivery', delivery.delivery_to_json(d.id), 'cash', v_cash);
+end $$;
+
+-- completed -> handed_off for the pick of a delivery. A definer: the driver sees no picking orders.
+-- Fails: warehouse_preparation_inconsistent.
+create or replace function delivery.picking_hand_off(p_pick uuid, p_delivery uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_order warehousing.picking_orders;
+begin
+  update warehousing.picking_orders p set status = 'handed_off'
+  where p.tenant_id = app.tenant_id() and p.id = p_pick and p.delivery_id = p_delivery and p.status = 'completed'
+    and exists (select from warehousing.stock s where s.tenant_id = p.tenant_id and s.reserved_for_id = p.id and s.quantity > 0)
+  returning p.* into v_order;
+  if not found then
+    perform app.fail('warehouse_preparation_inconsistent');
+  end if;
+  perform warehousing.picking_event_emit(v_order, 'completed', v_order.status);
+end $$;
+
+grant execute on function delivery.picking_hand_off(uuid, uuid) to barid_caller;

@@ -1,0 +1,127 @@
+-- Gives the orders of manifest items another destination: priced anew, the difference booked between the institution's
+-- wallet and the tenant's. Sets, not loops: one statement each for payments, deliveries and items.
+--
+-- {item_ids (in scan order), destination (from delivery.manifest_change_destination), dry_run?}
+-- -> {changed: [{item_id, price_difference}], failures: [{item_id, code, params?}]}
+-- An item fails alone; one that goes there already is changed by nothing. A dry run judges, and neither locks nor writes.
+-- Locks: manifests by id (shared), items by id, deliveries by id, wallets by id.
+create or replace function delivery.manifest_orders_change(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_ids uuid[] := app.uuids(input -> 'item_ids');
+  v_destination jsonb := input -> 'destination';
+  v_dry_run boolean := coalesce((input ->> 'dry_run')::boolean, false);
+  v_lines jsonb;
+begin
+  if not v_dry_run then
+    perform from delivery.transfer_manifests m
+    where m.id in (select i.manifest_id from delivery.transfer_manifest_items i where i.id = any (v_ids))
+    order by m.id for share;
+    perform from delivery.transfer_manifest_items i where i.id = any (v_ids) order by i.id for no key update;
+    perform delivery.lock_deliveries(array(select i.delivery_id from delivery.transfer_manifest_items i
+      where i.id = any (v_ids) and i.delivery_id is not null));
+  end if;
+  select coalesce(jsonb_agg(j.line order by j.place), '[]') into v_lines from delivery.order_changes_evaluate(v_ids, v_destination) j;
+  v_lines := delivery.order_changes_paid(v_lines, v_dry_run);
+  if not v_dry_run then
+    perform delivery.order_changes_write((
+      select coalesce(jsonb_agg(l.line order by l.place), '[]') from jsonb_array_elements(v_lines) with ordinality l (line, place)
+      where l.line ->> 'failure' is null and not (l.line ->> 'same')::boolean), v_destination);
+  end if;
+  return (
+    select jsonb_build_object(
+      'changed', coalesce(jsonb_agg(jsonb_build_object('item_id', l.line -> 'item_id', 'price_difference', l.line -> 'difference')
+        order by l.place) filter (where l.line ->> 'failure' is null), '[]'),
+      'failures', coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object('item_id', l.line -> 'item_id', 'code', l.line -> 'failure',
+        'params', l.line -> 'failure_params')) order by l.place) filter (where l.line ->> 'failure' is not null), '[]'))
+    from jsonb_array_elements(v_lines) with ordinality l (line, place));
+end $$;
+
+-- Judges and prices the change of each item's order; lines {item_id, delivery_id, institution_user_id, payment_id (what
+-- was paid), price, difference, unit_size, ..., same} or {item_id, failure, failure_params}. `same` is an order that goes
+-- there already. Prices begin where those of new orders do; without a service in the destination each order keeps its own.
+-- failure: item_not_found, item_void, item_has_no_order, delivery_ended, delivery_already_picked_up,
+-- shipment_with_other_carrier, delivery_service_not_available, driver_not_allowed_in_delivery_zone,
+-- delivery_already_assigned (its size would be another), and those of delivery.quote.
+create or replace function delivery.order_changes_evaluate(item_ids uuid[], destination jsonb)
+returns table (place bigint, line jsonb)
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_branch uuid := (destination ->> 'branch_id')::uuid;
+  v_service uuid := (destination ->> 'service_id')::uuid;
+  v_units jsonb := app.settings('general', 'unit_size');
+  v_decimals integer := (app.currency()).decimals;
+  v_from_source boolean := tenancy.manifest_settings() ->> 'delivery_fee_origin' = 'source_location';
+  v_to delivery.addresses;
+begin
+  select a.* into v_to from delivery.addresses a where a.id = (destination ->> 'address_id')::uuid;
+  return query
+  select asked.position, jsonb_build_object('item_id', asked.id, 'manifest_id', i.manifest_id, 'delivery_id', d.id,
+    'delivery_code', d.delivery_code, 'institution_user_id', d.institution_user_id, 'payment_id', p.id, 'service_id', s.id,
+    'price', q.price, 'difference', case when g.same then 0 else q.price - d.delivery_fee end, 'unit_size', q.unit_size,
+    'unit_size_source', q.unit_size_source, 'distance_km', round(k.km::numeric, 3), 'same', coalesce(g.same, false),
+    'failure', f.code, 'failure_params', case
+      when f.code in ('delivery_ended', 'delivery_already_picked_up') then jsonb_build_object('status', d.status)
+      when f.code = q.error_code then coalesce(q.error_params, '{}') || '{"field": "package_details"}' end)
+  from unnest(item_ids) with ordinality asked (id, position)
+  left join delivery.transfer_manifest_items i on i.id = asked.id
+  left join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
+  left join delivery.deliveries d on d.tenant_id = i.tenant_id and d.id = i.delivery_id
+  left join money.payments p on p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.type = 'DELIVERY_FEE' and p.status = 'SUCCESS'
+  left join delivery.delivery_services s on s.tenant_id = d.tenant_id and s.id = coalesce(v_service, d.delivery_service_id)
+  left join delivery.addresses a on a.tenant_id = d.tenant_id and a.id = d.pickup_address_id
+  cross join lateral (select delivery.order_has_destination(i, d, v_branch, v_to.id, s.id) as same) g
+  cross join lateral (select delivery.road_distance_km(
+    case when v_from_source then (m.source_snapshot #>> '{address,latitude}')::double precision else a.latitude end,
+    case when v_from_source then (m.source_snapshot #>> '{address,longitude}')::double precision else a.longitude end,
+    v_to.latitude, v_to.longitude) as km) k
+  cross join lateral delivery.quote(s, d.package_details, null, k.km, v_units, v_decimals) q
+  cross join lateral (select coalesce(delivery.order_change_obstacle(asked.id, i, d),
+    case when not g.same then delivery.order_change_misfit(d, s, v_to.zone_id, q.unit_size, q.error_code) end) as code) f;
+end $$;
+
+-- Why the order of an item cannot go anywhere else any more, or null.
+create or replace function delivery.order_change_obstacle(item_id uuid, i delivery.transfer_manifest_items, d delivery.deliveries)
+returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  return case
+    when i.id is null then 'item_not_found'
+    when i.status = 'void' then 'item_void'
+    when d.id is null then 'item_has_no_order'
+    when d.status in ('delivered', 'returned', 'cancelled') then 'delivery_ended'
+    when d.status not in ('pending', 'assigned', 'accepted') or exists (
+      select from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id
+        and l.status not in ('draft', 'pending', 'assigned', 'accepted')) or delivery.return_under_way(d.id) is not null then 'delivery_already_picked_up'
+    when exists (select from integration.carrier_shipments c
+      where c.tenant_id = d.tenant_id and c.delivery_id = d.id and c.status <> 'cancelled') then 'shipment_with_other_carrier'
+  end;
+end $$;
+
+-- Why an order cannot go to this zone with this service, or null. A driver who has it already keeps it only where they
+-- may go, and at the size that their load counts.
+create or replace function delivery.order_change_misfit(
+  d delivery.deliveries, service delivery.delivery_services, zone_id uuid, unit_size numeric, quote_error text
+) returns text
+language plpgsql stable set search_path = '' as $$
+declare
+  v_driver uuid;
+begin
+  if not delivery.service_allows(service, d.institution_user_id, zone_id) then
+    return 'delivery_service_not_available';
+  elsif quote_error is not null then
+    return quote_error;
+  end if;
+  select a.driver_id into v_driver from delivery.assignments a
+  where a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('pending', 'assigned', 'accepted') limit 1;
+  if found and not exists (select from delivery.drivers r where r.tenant_id = d.tenant_id and r.user_id = v_driver and r.all_zones)
+    and not exists (select from delivery.driver_zones z
+      where z.tenant_id = d.tenant_id and z.driver_id = v_driver and z.zone_id = order_change_misfit.zone_id) then
+    return 'driver_not_allowed_in_delivery_zone';
+  end if;
+  return case when unit_size <> d.unit_size and exists (
+    select from delivery.deliveries l
+    join delivery.assignments a on a.tenant_id = l.tenant_id and a.delivery_id = l.id and a.status in ('pending', 'assigned', 'accepted')
+    where l.tenant_id = d.tenant_id and (l.id = d.id or l.parent_id = d.id)) then 'delivery_already_assigned' end;
+end $$;

@@ -1,0 +1,21 @@
+select app.tenant_table('delivery.transfer_manifests', own => '{driver_id,institution_user_id}', writes => 'insert, update', writers => 'true');
+select app.tenant_table('delivery.transfer_manifest_items', writers => 'true');
+select app.tenant_table('delivery.transfer_manifest_proofs', writes => 'insert', writers => 'true');
+select app.tenant_table('delivery.transfer_manifest_events', writes => 'insert', audit => false, writers => 'true');
+select app.append_only('delivery.transfer_manifest_events');
+select app.touched('delivery.transfer_manifests');
+select app.touched('delivery.transfer_manifest_items');
+
+-- What belongs to a manifest is seen, and written, by whoever sees the manifest.
+drop policy tenant on delivery.transfer_manifest_items;
+create policy tenant on delivery.transfer_manifest_items for all to barid_caller
+  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
+  select from delivery.transfer_manifests m where m.tenant_id = transfer_manifest_items.tenant_id and m.id = transfer_manifest_items.manifest_id)));
+drop policy tenant on delivery.transfer_manifest_proofs;
+create policy tenant on delivery.transfer_manifest_proofs for all to barid_caller
+  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
+  select from delivery.transfer_manifests m where m.tenant_id = transfer_manifest_proofs.tenant_id and m.id = transfer_manifest_proofs.manifest_id)));
+drop policy tenant on delivery.transfer_manifest_events;
+create policy tenant on delivery.transfer_manifest_events for all to barid_caller
+  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
+  select from delivery.transfer_manifests m where m.tenant_id = transfer_manifest_events.tenant_id and m.id = transfer_manifest_events.manifest_id)));

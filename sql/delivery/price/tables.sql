@@ -1,0 +1,10 @@
+-- Ways that a routing service measured, by coordinates of about a metre; of no tenant and no person.
+create table if not exists delivery.road_distances (
+  from_latitude numeric(8, 5) not null,
+  from_longitude numeric(8, 5) not null,
+  to_latitude numeric(8, 5) not null,
+  to_longitude numeric(8, 5) not null,
+  distance_km numeric(12, 3) not null check (distance_km >= 0),
+  measured_at timestamptz not null default now(),
+  primary key (from_latitude, from_longitude, to_latitude, to_longitude)
+);

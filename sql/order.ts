@@ -1,0 +1,110 @@
+/**
+ * In which order the files of `sql/` make a database, and which part may call which.
+ *
+ * A file's place says what it is: `<area>/<feature>/<kind>.sql`. Kinds apply in the order below, over all areas; within
+ * one kind the areas in theirs, then by name. Tables and references between them come in the order that their foreign
+ * keys ask for. Every other name (`settle.sql`, `reads.sql`, `api.sql`) holds functions, whose bodies PostgreSQL
+ * resolves when they run.
+ */
+
+/** From the ground up: a function calls its own area and those before it. tests/sql/layers.test.ts holds it. */
+export const areas = [
+  "base",
+  "money",
+  "tenants",
+  "delivery",
+  "warehousing",
+  "payment",
+  "storefront",
+  "carriers",
+  "webhooks",
+  "system",
+] as const;
+
+/**
+ * What an area offers to those below it by name, because the order of the steps and of the refusals is theirs: a delivery
+ * that leaves takes its goods along in the same locks. Everything else that follows from a delivery is heard by a trigger.
+ */
+export const ports: Record<string, string> = {
+  "storefront.require_order_picked": "a store's parcel leaves when its goods are picked",
+  "storefront.orders_settle": "an order's money is settled when its deliveries have ended",
+  "warehousing.stock_reserve": "goods of a delivery are set aside when it is confirmed",
+  "warehousing.stock_release": "and offered again when it is cancelled",
+  "warehousing.stock_exit": "goods are booked out by the pickup",
+  "warehousing.picking_event_emit": "a picking order ends with the delivery it serves",
+  "warehousing.waybill_remove_delivery": "a parcel that goes nowhere leaves its waybill",
+  "warehousing.transfer_arrives": "a parcel that arrives continues on its next leg",
+  "warehousing.transfer_ends": "a transfer without an open leg is over",
+  "warehousing.parcel_arrives": "a parcel brought to a warehouse is expected there",
+  "warehousing.receipt_expect": "what comes back is expected where it goes",
+  "warehousing.receipts_withdraw": "what was expected does not come any more",
+};
+
+/** The schema in which a file keeps its functions; the folder is finer than the schema where one schema has one wall. */
+export function schemaOf(path: string): string[] {
+  const [area, feature] = path.split("/");
+  if (area === "base") return ["app", "private", "integration", "public"];
+  if (area === "tenants") return ["tenancy", "public"];
+  // What holds or moves money is behind the ledger's own wall.
+  if (area === "payment" || ["charges", "cod", "cash-desks", "carrier-cash"].includes(feature)) return ["money"];
+  if (area === "system" && feature === "settings") return ["tenancy"];
+  if (area === "carriers" || area === "webhooks" || area === "system") return ["integration"];
+  return [area];
+}
+
+/** What every other file stands on, in this order. */
+const ground = ["schemas", "context", "failures", "audit", "guards", "values"].map((name) =>
+  `base/${name}.sql`
+);
+
+const kinds = ["tables", "references", "functions", "views", "policies", "data"] as const;
+type Kind = typeof kinds[number];
+
+/** What needs all tables and all functions; after everything else. */
+const last = ["sizes.sql", "cron.sql"];
+
+/** The paths of `files` (relative to `sql/`, `/` between folders) in the order in which they apply. `read` gives a file's text. */
+export function inOrder(files: string[], read: (path: string) => string): string[] {
+  const rest = files.filter((path) => !ground.includes(path) && !last.includes(path));
+  const byKind = kinds.map((kind) => rest.filter((path) => kindOf(path) === kind).sort(byArea));
+  const [tables, ...others] = byKind;
+  return [...ground, ...byReferences(tables, read), ...others.flat(), ...last];
+}
+
+function kindOf(path: string): Kind {
+  const name = path.slice(path.lastIndexOf("/") + 1, -".sql".length);
+  return kinds.find((kind) => kind === name) ?? "functions";
+}
+
+function byArea(one: string, other: string): number {
+  return rankOf(one) - rankOf(other) || (one < other ? -1 : 1);
+}
+
+function rankOf(path: string): number {
+  const rank = areas.findIndex((area) => path.startsWith(`${area}/`));
+  if (rank < 0) throw new Error(`sql/${path} lies in no area: name its area in sql/order.ts or move it.`);
+  return rank;
+}
+
+/** Files of tables, each after those whose tables its foreign keys name. Fails on a circle: one key then belongs in `references.sql`. */
+function byReferences(files: string[], read: (path: string) => string): string[] {
+  const texts = new Map(files.map((path) => [path, read(path)]));
+  const home = new Map<string, string>();
+  for (const [path, text] of texts) {
+    for (const [, table] of text.matchAll(/^create (?:unlogged )?table (?:if not exists )?([a-z_.]+)/gm)) home.set(table, path);
+  }
+  const ordered: string[] = [];
+  const place = (path: string, asking: string[]) => {
+    if (ordered.includes(path)) return;
+    if (asking.includes(path)) {
+      throw new Error(`The tables of ${[...asking, path].join(" -> ")} refer to each other: move one key to references.sql.`);
+    }
+    for (const [, table] of texts.get(path)!.matchAll(/\breferences ([a-z_]+\.[a-z_]+)/g)) {
+      const needed = home.get(table);
+      if (needed && needed !== path) place(needed, [...asking, path]);
+    }
+    ordered.push(path);
+  };
+  for (const path of files) place(path, []);
+  return ordered;
+}

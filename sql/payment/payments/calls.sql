@@ -1,0 +1,120 @@
+-- Calls to a gateway, each in steps: what is due is claimed here, the functions ask the gateway, and what it said is
+-- written down. A step that never comes back is taken over by the next one who asks.
+
+-- Digits after the point that a payment's gateway counts minor units by: as its account says, or the tenant's decimals of
+-- the currency. The request is in the payment's tenant.
+create or replace function money.minor_digits(p money.payments) returns integer
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return coalesce(
+    (select (g.settings ->> 'amount_exponent')::integer from money.payment_gateways g
+      where g.tenant_id = p.tenant_id and g.gateway_code = p.gateway_code),
+    money.decimals_of(p.currency));
+end $$;
+
+-- What the functions must know of a payment to talk to its gateway about it. The request is in the payment's tenant.
+create or replace function money.payment_known(p money.payments) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('id', p.id, 'tenant_id', p.tenant_id, 'gateway_code', p.gateway_code, 'gateway_order_id', p.gateway_order_id,
+      'gateway_reference', p.gateway_reference, 'amount', p.amount::text, 'currency', p.currency, 'numeric_code', c.numeric_code,
+      'exponent', money.minor_digits(p), 'description', p.reference, 'back_ref', p.back_ref,
+      'expires_at', p.expires_at, 'settings', coalesce(g.settings, '{}'), 'secrets', coalesce(g.secrets, '{}'))
+    from tenancy.currencies c
+    left join money.payment_gateways g on g.tenant_id = p.tenant_id and g.gateway_code = p.gateway_code
+    where c.code = p.currency);
+end $$;
+
+-- Claims the opening of a payment at its gateway: {open: what the functions must know}, {redirect_url,
+-- gateway_order_id, expires_at} when it is open already, {wait: true} while somebody else is opening it, null when
+-- it waits for nothing. A second try gets a new number: the gateway may know the first.
+create or replace function money.payment_open(p_payment uuid) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  p money.payments;
+begin
+  select * into p from money.payments x where x.id = p_payment and x.gateway_order_id is not null for no key update;
+  if p.id is null or p.status <> 'pending' then
+    return null;
+  elsif p.redirect_url is not null then
+    return jsonb_build_object('redirect_url', p.redirect_url, 'gateway_order_id', p.gateway_order_id, 'expires_at', p.expires_at);
+  elsif p.opened_at > clock_timestamp() - interval '15 seconds' then
+    return jsonb_build_object('wait', true);
+  end if;
+  update money.payments x set opened_at = clock_timestamp(),
+    gateway_order_id = case when x.opened_at is null then x.gateway_order_id else nextval('money.gateway_order_ids')::text end
+  where x.id = p.id returning * into p;
+  perform set_config('app.tenant_id', p.tenant_id::text, true);
+  return jsonb_build_object('open', money.payment_known(p));
+end $$;
+
+-- Where the customer pays; null: the gateway could not be asked, and may be asked again at once.
+-- False when the number was exchanged meanwhile.
+create or replace function money.payment_opened(p_payment uuid, p_number text, p_redirect text, p_reference text) returns boolean
+language plpgsql security definer set search_path = '' as $$
+begin
+  update money.payments x set redirect_url = p_redirect, gateway_reference = p_reference,
+    opened_at = case when p_redirect is null then x.opened_at - interval '1 minute' else x.opened_at end
+  where x.id = p_payment and x.gateway_order_id = p_number and x.status = 'pending';
+  return found;
+end $$;
+
+-- Claims asking the gateway how a payment stands, by its id or its number there: {ask: what the functions must know},
+-- {wait: true} when it was asked within `pause`, null when no such payment was opened or it is made. One that is no longer
+-- waited for is asked about as well: its page stays open, and money paid there is somebody's.
+create or replace function money.payment_check(p_payment uuid, p_code text, p_number text, pause interval) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  p money.payments;
+begin
+  select * into p from money.payments x
+  where x.gateway_order_id is not null and x.redirect_url is not null and x.status <> 'SUCCESS'
+    and (x.id = p_payment or (x.gateway_code = p_code and x.gateway_order_id = p_number)) for no key update;
+  if p.id is null then
+    return null;
+  elsif p.last_checked_at > clock_timestamp() - pause then
+    return jsonb_build_object('wait', true);
+  end if;
+  update money.payments x set last_checked_at = clock_timestamp() where x.id = p.id;
+  perform set_config('app.tenant_id', p.tenant_id::text, true);
+  return jsonb_build_object('ask', money.payment_known(p));
+end $$;
+
+-- True when the gateway may still say that a payment was made: while it waits, and after a failed try, since the page
+-- it was opened on takes another one as long as what it pays for is open.
+create or replace function money.payment_may_come(p money.payments) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return p.payment_method = 'gateway' and p.redirect_url is not null and (p.status = 'pending' or p.status = 'FAILED' and (
+    p.order_id is null or exists (
+      select from storefront.storefront_orders o
+      where o.tenant_id = p.tenant_id and o.id = p.order_id and o.status in ('pending', 'awaiting_approval') and o.payment_status <> 'paid')));
+end $$;
+grant execute on function money.payment_may_come(money.payments) to barid_caller;
+
+-- Queues a look at each payment that may still be made and is younger than a day. Answers how many. Run by cron.
+create or replace function money.payments_reconcile() returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_count bigint;
+begin
+  insert into app.jobs (tenant_id, kind, payload, entity_key, attempts_max)
+  select p.tenant_id, 'payment.reconcile', jsonb_build_object('payment_id', p.id), p.id::text, 1
+  from money.payments p
+  where p.payment_method = 'gateway' and p.status in ('pending', 'FAILED') and money.payment_may_come(p)
+    and p.created_at > now() - interval '24 hours 15 minutes' and p.created_at < now() - interval '1 minute'
+    and (p.last_checked_at is null or p.last_checked_at < now() - interval '4 minutes')
+    and not exists (select from app.jobs j where j.entity_key = p.id::text and j.status in ('queued', 'running'))
+  order by p.last_checked_at nulls first limit 1000;
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+
+grant execute on function money.payment_open(uuid), money.payment_opened(uuid, text, text, text),
+  money.payment_check(uuid, text, text, interval) to barid_api;
+
+-- Nobody calls these but other functions and triggers.
+revoke execute on function money.minor_digits(money.payments), money.payment_check(uuid,text,text,interval),
+  money.payment_known(money.payments), money.payment_open(uuid), money.payment_opened(uuid,text,text,text),
+  money.payments_reconcile() from barid_caller;

@@ -1,0 +1,11 @@
+select app.tenant_table('storefront.carts', own => '{customer_id}', writes => 'insert, update', writers => 'true');
+select app.tenant_table('storefront.cart_items', writers => 'true');
+select app.tenant_table('storefront.customer_addresses', own => '{user_id}', writers => 'true');
+select app.touched('storefront.carts');
+select app.touched('storefront.cart_items');
+
+-- What is in a cart is seen, and changed, by whoever sees the cart; the parts of an order likewise.
+drop policy tenant on storefront.cart_items;
+create policy tenant on storefront.cart_items for all to barid_caller
+  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
+    select from storefront.carts c where c.tenant_id = cart_items.tenant_id and c.id = cart_items.cart_id)));

@@ -1,0 +1,96 @@
+-- An order of which the warehouse found less than was ordered: the shop sends what there is.
+
+-- Accepts what was picked of an order for what was ordered: what is missing is free again, the order costs as much less, cash at the
+-- door too, and what was paid too much goes back to the customer's wallet. A delivery that nothing is left for is called off.
+-- {order_id} -> {order, refund or null}
+-- Fails: order_not_found, order_not_short, order_nothing_picked (cancel it), shipment_cash_changes (a carrier is booked to collect what the
+-- order cost before: carriers take no other amount for a booked shipment, so it is called off first and booked again), what
+-- delivery_cancel and order_refund fail with.
+create or replace function storefront.order_accept_short(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  o storefront.storefront_orders := storefront.lock_order_and_deliveries((input ->> 'order_id')::uuid);
+  v_missing jsonb := storefront.order_missing(o.id);
+  v_less numeric;
+  v_left jsonb;
+  v_refund jsonb;
+begin
+  if o.status not in ('approved', 'confirmed', 'shipped') or v_missing = '[]' then
+    perform app.fail('order_not_short', jsonb_build_object('status', o.status));
+  end if;
+  select sum(i.unit_price * m.quantity) into v_less
+  from jsonb_to_recordset(v_missing) as m (order_item_id uuid, quantity integer)
+  join storefront.storefront_order_items i on i.tenant_id = o.tenant_id and i.id = m.order_item_id;
+  v_left := storefront.order_accept(o.id, v_missing, v_less);
+  select * into o from storefront.storefront_orders x where x.tenant_id = o.tenant_id and x.id = o.id;
+  -- A parcel with nothing in it does not travel.
+  perform delivery.delivery_cancel(jsonb_build_object('id', e.delivery_id, 'reason', 'out_of_stock'))
+  from (select p.delivery_id from storefront.storefront_order_parts p
+    join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id and d.status in ('pending', 'assigned', 'accepted')
+    where p.tenant_id = o.tenant_id and p.order_id = o.id and not exists (
+      select from storefront.storefront_order_part_items g where g.tenant_id = p.tenant_id and g.part_id = p.id and g.quantity > g.short)
+    order by p.delivery_id) e;
+  if o.payment_status = 'paid' and o.payment_method <> 'cash_on_delivery' and storefront.order_refundable(o) > o.total_price then
+    v_refund := storefront.order_refund_book(o.id, storefront.order_refundable(o) - o.total_price, 'short');
+  end if;
+  perform warehousing.stock_release('order', o.id, v_left);
+  select * into o from storefront.storefront_orders x where x.tenant_id = o.tenant_id and x.id = o.id;
+  return jsonb_build_object('order', storefront.order_admin_to_json(o), 'refund', v_refund);
+end $$;
+
+-- The rows of order_accept_short(): the order and its parts without what is missing, and the cash that deliveries which have not left
+-- collect, divided anew; the fee is on the first that has something to bring. -> see storefront.order_cut()
+-- Fails: order_nothing_picked, shipment_cash_changes {delivery_id, carrier_code, amount, currency}.
+create or replace function storefront.order_accept(p_order uuid, missing jsonb, less numeric) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  o storefront.storefront_orders;
+  v_left jsonb;
+  v_booked record;
+begin
+  v_left := storefront.order_cut(missing);
+  if not exists (
+      select from storefront.storefront_order_parts p
+      join storefront.storefront_order_part_items g on g.tenant_id = p.tenant_id and g.part_id = p.id
+      where p.tenant_id = v_tenant and p.order_id = p_order and g.quantity > g.short) then
+    perform app.fail('order_nothing_picked');
+  end if;
+  update storefront.storefront_orders x set subtotal = x.subtotal - less, total_price = x.total_price - less
+  where x.tenant_id = v_tenant and x.id = p_order and app.has_permission('manage:tenant')
+  returning * into strict o;
+  if o.payment_method = 'cash_on_delivery' then
+    update money.payments p set amount = o.total_price
+    where p.tenant_id = v_tenant and p.order_id = o.id and p.type = 'ORDER' and p.status = 'pending';
+    with value as (
+      select p.position, p.delivery_id, p.left_at, sum(i.unit_price * (g.quantity - g.short)) as value
+      from storefront.storefront_order_parts p
+      join storefront.storefront_order_part_items g on g.tenant_id = p.tenant_id and g.part_id = p.id and g.quantity > g.short
+      join storefront.storefront_order_items i on i.tenant_id = g.tenant_id and i.id = g.order_item_id
+      join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id and d.status <> 'cancelled'
+      where p.tenant_id = v_tenant and p.order_id = o.id group by p.position, p.delivery_id, p.left_at
+    ), share as (
+      select v.delivery_id, v.left_at, row_number() over (order by v.position) as place, s.goods
+      from value v, (select storefront.shares(o.total_price - o.shipping_cost, array_agg(w.value order by w.position), money.decimals_of(o.currency)) as goods
+        from value w) s
+    )
+    update delivery.deliveries d set cod_amount = coalesce(s.goods[s.place], 0) + case when s.place = 1 then o.shipping_cost else 0 end,
+      delivery_fee = case when s.place = 1 then o.shipping_cost else 0 end
+    from share s where d.tenant_id = v_tenant and d.id = s.delivery_id and s.left_at is null;
+    select d.id, s.carrier_code, s.cash_due, d.currency into v_booked
+    from storefront.storefront_order_parts p
+    join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id and d.status <> 'cancelled'
+    join integration.carrier_shipments s on s.tenant_id = d.tenant_id and s.delivery_id = d.id and s.status <> 'cancelled' and s.cash_due > 0
+    cross join lateral money.cash_due(d, 'dropoff') n
+    where p.tenant_id = v_tenant and p.order_id = o.id and p.left_at is null and (n.cod + n.delivery_fee <> s.cash_due or not exists (
+      select from storefront.storefront_order_part_items g where g.tenant_id = p.tenant_id and g.part_id = p.id and g.quantity > g.short))
+    order by p.position limit 1;
+    if found then
+      perform app.fail('shipment_cash_changes', jsonb_build_object('delivery_id', v_booked.id, 'carrier_code', v_booked.carrier_code,
+        'amount', v_booked.cash_due, 'currency', v_booked.currency));
+    end if;
+  end if;
+  perform storefront.order_event_emit(o, 'shortened', jsonb_build_object('amount', less));
+  return v_left;
+end $$;
+grant execute on function storefront.order_accept(uuid, jsonb, numeric) to barid_caller;

@@ -1,0 +1,110 @@
+-- What the caller's new order is paid with: his wallet now, cash at the door, or a gateway that is waited for.
+-- The order is locked and has no payment. Fails: insufficient_wallet_balance, order_not_found.
+create or replace function storefront.order_charge(p_order uuid, p_gateway text default null, p_back_ref text default null) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  o storefront.storefront_orders;
+  p money.payments;
+begin
+  select * into o from storefront.storefront_orders x
+  where x.tenant_id = app.tenant_id() and x.id = p_order and x.user_id = app.user_id() and x.payment_status <> 'paid';
+  if o.id is null then
+    perform app.fail('order_not_found');
+  end if;
+  insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, order_id, gateway_code,
+    gateway_order_id, back_ref, expires_at, reference, actor_id, processed_at)
+  values (o.tenant_id, 'ORDER', 'ORDER', case when o.payment_method = 'wallet' then 'SUCCESS' else 'pending' end,
+    case o.payment_method when 'cash_on_delivery' then 'cash' else o.payment_method end, o.total_price, o.currency,
+    case when o.payment_method = 'wallet' then money.account_of('wallet', 'customer', o.user_id, o.currency) end, o.id,
+    p_gateway, case when p_gateway is not null then nextval('money.gateway_order_ids')::text end, p_back_ref,
+    case when p_gateway is not null then o.created_at + interval '24 hours' end, o.order_number, app.user_id(),
+    case when o.payment_method = 'wallet' then now() end)
+  returning * into p;
+  if p.status = 'SUCCESS' then
+    perform money.book_payment(p, 'order_payment', p.account_id, money.account_of('wallet', 'tenant', null, o.currency), o.order_number);
+    update storefront.storefront_orders x set payment_status = 'paid' where x.tenant_id = o.tenant_id and x.id = o.id;
+  end if;
+end $$;
+
+-- What was paid for an order and not yet given back.
+create or replace function storefront.order_refundable(o storefront.storefront_orders) returns numeric
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select coalesce(sum(case p.type when 'ORDER' then p.amount when 'REFUND' then -p.amount end), 0)
+    from money.payments p where p.tenant_id = o.tenant_id and p.order_id = o.id and p.status = 'SUCCESS');
+end $$;
+
+-- Gives money of an order back to its customer's wallet; p_amount null: all that is left. The order is locked by the
+-- caller, an administrator. -> {processed, amount, method, payment_id}
+-- Fails: order_not_found, nothing_to_refund, refund_too_high, insufficient_wallet_balance (the shop's wallet is short).
+create or replace function storefront.order_refund_book(p_order uuid, p_amount numeric default null, p_note text default null) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  o storefront.storefront_orders;
+  v_left numeric;
+begin
+  select * into o from storefront.storefront_orders x
+  where x.tenant_id = app.tenant_id() and x.id = p_order and app.has_permission('manage:tenant');
+  if o.id is null then
+    perform app.fail('order_not_found');
+  end if;
+  v_left := storefront.order_refundable(o);
+  if v_left <= 0 then
+    perform app.fail('nothing_to_refund');
+  elsif p_amount > v_left then
+    perform app.fail('refund_too_high', jsonb_build_object('field', 'amount', 'amount', v_left, 'currency', o.currency));
+  end if;
+  return storefront.order_give_back(o, coalesce(p_amount, v_left), p_note);
+end $$;
+
+-- Books what goes back to an order's customer. The order is locked. -> see order_refund()
+-- Fails: insufficient_wallet_balance.
+create or replace function storefront.order_give_back(o storefront.storefront_orders, p_amount numeric, p_note text) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  p money.payments;
+begin
+  insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, order_id, reference,
+    snapshot, actor_id, processed_at)
+  values (o.tenant_id, 'ORDER', 'REFUND', 'SUCCESS', 'wallet', p_amount, o.currency,
+    money.account_of('wallet', 'customer', o.user_id, o.currency), o.id, o.order_number,
+    case when p_note is not null then jsonb_build_object('note', p_note) end, app.user_id(), now())
+  returning * into p;
+  perform money.book_payment(p, 'order_refund', money.account_of('wallet', 'tenant', null, o.currency), p.account_id, o.order_number);
+  perform storefront.order_event_emit(o, 'refunded', jsonb_build_object('amount', p.amount, 'payment_id', p.id));
+  return jsonb_build_object('processed', true, 'amount', p.amount, 'method', p.payment_method, 'payment_id', p.id);
+end $$;
+
+-- No longer waits for what an order was to be paid with.
+create or replace function storefront.order_payment_drop(p_order uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  update money.payments p set status = 'CANCELLED', processed_at = now()
+  where p.tenant_id = app.tenant_id() and p.order_id = p_order and p.type = 'ORDER' and p.status = 'pending';
+end $$;
+
+grant execute on function storefront.order_charge(uuid, text, text) to barid_caller;
+
+grant execute on function storefront.order_refundable(storefront.storefront_orders) to barid_caller;
+
+grant execute on function storefront.order_refund_book(uuid, numeric, text) to barid_caller;
+
+grant execute on function storefront.order_payment_drop(uuid) to barid_caller;
+
+-- True when money came for an order that fitted none of its payments, and nobody has settled it yet. A definer: customers do not see
+-- what gateways reported.
+create or replace function storefront.order_has_unmatched_payment(o storefront.storefront_orders) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (
+    select from money.payments p
+    join money.payment_webhook_events e on e.tenant_id = p.tenant_id and e.payment_id = p.id
+    where p.tenant_id = o.tenant_id and p.order_id = o.id and e.outcome = 'unmatched' and e.resolution is null
+      and e.facts ->> 'kind' = 'paid');
+end $$;
+
+grant execute on function storefront.order_has_unmatched_payment(storefront.storefront_orders) to barid_caller;
+
+-- Nobody calls these but other functions and triggers.
+revoke execute on function storefront.order_give_back(storefront.storefront_orders,numeric,text) from barid_caller;

@@ -1,0 +1,199 @@
+-- An order as its customer and its shop read it.
+
+-- A payment of an order as responses show it; cash is called as the order calls it.
+create or replace function storefront.payment_to_json(p money.payments) returns jsonb
+language plpgsql immutable set search_path = '' as $$
+begin
+  return jsonb_build_object('id', p.id, 'type', p.type, 'status', p.status,
+    'payment_method', case p.payment_method when 'cash' then 'cash_on_delivery' else p.payment_method end, 'amount', p.amount,
+    'gateway_transaction_id', p.gateway_transaction_id, 'created_at', p.created_at, 'processed_at', p.processed_at);
+end $$;
+
+-- The customer's view: camelCase, with payments in snake_case as documented.
+create or replace function storefront.order_customer_to_json(o storefront.storefront_orders) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('id', o.id, 'order_number', o.order_number, 'status', storefront.customer_status(o),
+    'paymentStatus', o.payment_status, 'paymentMethod', o.payment_method, 'subtotal', o.subtotal, 'taxAmount', o.tax_amount,
+    'deliveryFee', o.shipping_cost, 'discountAmount', o.discount_amount, 'totalPrice', o.total_price, 'currency', o.currency,
+    'totalItems', o.total_items, 'fulfilment', o.fulfilment, 'customerNotes', o.customer_notes, 'shippingAddress', o.shipping_address,
+    'createdAt', o.created_at, 'updatedAt', o.updated_at, 'refund_due', storefront.order_has_unmatched_payment(o),
+    'items', (
+      select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'variantId', i.variant_id, 'productId', i.product_id,
+        'productName', i.product_name, 'sku', i.sku, 'attributes', i.attributes, 'images', i.images, 'quantity', i.quantity,
+        'unitPrice', i.unit_price, 'total', i.total) order by i.position), '[]')
+      from storefront.storefront_order_items i where i.tenant_id = o.tenant_id and i.order_id = o.id),
+    'market', jsonb_build_object('id', o.market_id, 'name', storefront.store_of_order(o.id),
+      'settings', jsonb_build_object('currency', o.currency, 'deliveryFee', o.shipping_cost)),
+    'payments', (
+      select coalesce(jsonb_agg(storefront.payment_to_json(p) order by p.created_at, p.id), '[]')
+      from money.payments p where p.tenant_id = o.tenant_id and p.order_id = o.id));
+end $$;
+
+-- {order_id} -> {order, check: a payment the gateway may be asked about, or null}. Fails: order_not_found.
+create or replace function storefront.order_payment_status(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  o storefront.storefront_orders;
+begin
+  select * into o from storefront.storefront_orders x
+  where x.tenant_id = v_tenant and x.user_id = app.user_id() and x.id = (input ->> 'order_id')::uuid;
+  if o.id is null then
+    perform app.fail('order_not_found');
+  end if;
+  return jsonb_build_object('order', storefront.order_customer_to_json(o), 'check', (
+    select p.id from money.payments p
+    where p.tenant_id = v_tenant and p.order_id = o.id and p.type = 'ORDER' and money.payment_may_come(p)
+      and (p.last_checked_at is null or p.last_checked_at < now() - interval '10 seconds')
+    order by p.status = 'pending' desc, p.last_checked_at nulls first limit 1));
+end $$;
+
+-- The delivery that brings an order, as a detail shows it; null without one.
+create or replace function storefront.order_assignment(o storefront.storefront_orders) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('delivery_id', d.id, 'delivery_code', d.delivery_code, 'tracking_number', d.barcode, 'status', d.status,
+      'driver_assigned', a.driver_id is not null,
+      'driver', case when a.driver_id is not null then jsonb_build_object('id', a.driver_id, 'full_name', p.full_name) end)
+    from delivery.deliveries d
+    left join delivery.assignments a on a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('pending', 'assigned', 'accepted', 'completed')
+    left join tenancy.profiles p on p.id = a.driver_id
+    where d.tenant_id = o.tenant_id and d.id = o.delivery_id
+    order by a.created_at desc limit 1);
+end $$;
+
+-- The deliveries of an order, one for each warehouse it leaves: [{delivery_id, warehouse_id, tracking_number, status, items: [{id,
+-- product_name, sku, quantity}]}], the first first; the quantity is what travels.
+create or replace function storefront.order_deliveries_to_json(o storefront.storefront_orders) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('delivery_id', d.id, 'warehouse_id', p.warehouse_id, 'tracking_number', d.barcode,
+      'status', d.status, 'items', (
+        select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'product_name', i.product_name, 'sku', i.sku, 'quantity', g.quantity - g.short)
+          order by g.position), '[]')
+        from storefront.storefront_order_part_items g
+        join storefront.storefront_order_items i on i.tenant_id = g.tenant_id and i.id = g.order_item_id
+        where g.tenant_id = p.tenant_id and g.part_id = p.id and g.quantity > g.short)) order by p.position), '[]')
+    from storefront.storefront_order_parts p
+    join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id
+    where p.tenant_id = o.tenant_id and p.order_id = o.id);
+end $$;
+
+-- What the warehouse did not find of an order: [{item {id, product_name, sku}, ordered, picked, accepted}]; accepted: the shop sends it
+-- without, and nothing waits for it any more.
+create or replace function storefront.order_short(o storefront.storefront_orders) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('item', jsonb_build_object('id', i.id, 'product_name', i.product_name, 'sku', i.sku),
+      'ordered', i.quantity, 'picked', i.quantity - s.accepted - s.waiting, 'accepted', s.waiting = 0) order by i.position, i.id), '[]')
+    from (
+      select x.item, sum(x.accepted) as accepted, sum(x.waiting) as waiting from (
+        select m.order_item_id as item, 0 as accepted, m.quantity as waiting
+        from jsonb_to_recordset(storefront.order_missing(o.id)) as m (order_item_id uuid, quantity integer)
+        union all
+        select g.order_item_id, g.short, 0 from storefront.storefront_order_parts p
+        join storefront.storefront_order_part_items g on g.tenant_id = p.tenant_id and g.part_id = p.id and g.short > 0
+        where p.tenant_id = o.tenant_id and p.order_id = o.id) x
+      group by 1) s
+    join storefront.storefront_order_items i on i.tenant_id = o.tenant_id and i.id = s.item);
+end $$;
+
+-- What was agreed when an order was placed, for administrators: who bought what.
+create or replace function storefront.order_snapshot_to_json(o storefront.storefront_orders) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object(
+    'customer', (
+      select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'email', p.email, 'phone', p.phone)
+      from tenancy.profiles p where p.id = o.user_id),
+    'items', (
+      select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'product_id', i.product_id, 'product_name', i.product_name,
+        'images', i.images, 'quantity', i.quantity, 'unit_price', i.unit_price, 'total', i.total,
+        'variant', jsonb_build_object('id', i.variant_id, 'sku', i.sku, 'attributes', i.attributes),
+        'warehouse_item', case when w.id is not null then jsonb_build_object('id', w.id, 'name', w.name, 'sku', w.sku) end)
+        order by i.position), '[]')
+      from storefront.storefront_order_items i
+      left join warehousing.inventory_items w on w.tenant_id = i.tenant_id and w.id = i.inventory_item_id
+      where i.tenant_id = o.tenant_id and i.order_id = o.id));
+end $$;
+
+-- How an order stands, for administrators: its row, its payments, its history, its deliveries and what was short.
+create or replace function storefront.order_state_to_json(o storefront.storefront_orders) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return to_jsonb(o) - '{tenant_id,status_group,status_note,back_ref,cart_id,payment_method_type_id,city,delivery_id,changed}'::text[]
+    || jsonb_build_object(
+    'payments', (
+      select coalesce(jsonb_agg(storefront.payment_to_json(p) || jsonb_build_object('gateway_code', p.gateway_code)
+        order by p.created_at, p.id), '[]')
+      from money.payments p where p.tenant_id = o.tenant_id and p.order_id = o.id),
+    'status_history', (
+      select coalesce(jsonb_agg(jsonb_build_object('status', h.status, 'timestamp', h.created_at, 'note', h.note,
+        'updated_by', h.updated_by) order by h.id), '[]')
+      from storefront.storefront_order_history h where h.tenant_id = o.tenant_id and h.order_id = o.id),
+    'delivery_assignment', storefront.order_assignment(o), 'deliveries', storefront.order_deliveries_to_json(o), 'short', storefront.order_short(o));
+end $$;
+
+-- The administrators' view of one order: snake_case.
+create or replace function storefront.order_admin_to_json(o storefront.storefront_orders) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return storefront.order_snapshot_to_json(o) || storefront.order_state_to_json(o);
+end $$;
+
+-- {order_id} -> the order. Fails: order_not_found.
+create or replace function storefront.order_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  o storefront.storefront_orders;
+begin
+  select * into o from storefront.storefront_orders x where x.tenant_id = app.tenant_id() and x.id = (input ->> 'order_id')::uuid;
+  if o.id is null then
+    perform app.fail('order_not_found');
+  end if;
+  return storefront.order_admin_to_json(o);
+end $$;
+
+-- Totals of the whole market, whatever a list shows: {totalOrders, pendingOrders, outForDelivery, deliveredToday}.
+create or replace function storefront.order_stats() returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object(
+      'totalOrders', (select coalesce(sum((g.value ->> 'entries')::bigint), 0) from jsonb_each(t.groups) g),
+      'pendingOrders', coalesce((t.groups #>> '{pending,entries}')::bigint, 0),
+      'outForDelivery', coalesce((t.groups #>> '{shipped,entries}')::bigint, 0),
+      'deliveredToday', (
+        select count(*) from storefront.storefront_orders o
+        where o.tenant_id = (select app.tenant_id())
+          and o.delivered_at >= (select app.day_start(app.day_of(now()::text)))))
+    from (select app.tally_by('storefront_orders', 'status_group') as groups) t);
+end $$;
+
+-- Ids of orders whose number or id contains a text. A definer because ILIKE is not leakproof: under row-level security
+-- PostgreSQL may not use the trigram index for it. It looks at the caller's own tenant only, and answers ids that the
+-- caller still has to read through the policies.
+create or replace function storefront.orders_matching(part text) returns setof uuid
+language plpgsql stable security definer rows 20 set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_part text := app.ascii_digits(part);
+  -- The code that all numbers of a market begin with is in the index once for each: what follows is looked up there.
+  v_rare text := case when v_part ~ '^[0-9]*-[0-9]{3,}$' and exists (
+      select from storefront.markets m where m.tenant_id = v_tenant and right(m.code::text, position('-' in v_part) - 1) = split_part(v_part, '-', 1))
+    then split_part(v_part, '-', 2) else v_part end;
+begin
+  -- Executed as text, so that each search is planned for its own pattern. A number and an id have no space, so what
+  -- matches both written together matches one of them, unless the text has one. What is asked in full is asked of an
+  -- expression, which the index does not know.
+  return query execute $query$
+    select o.id from storefront.storefront_orders o
+    where o.tenant_id = $1 and (o.order_number || ' ' || o.id::text) operator(pg_catalog.~~*) $2
+      and (o.order_number || ' ' || o.id::text || '') operator(pg_catalog.~~*) $3 and $4 !~ ' '
+  $query$ using v_tenant, app.contains_pattern(v_rare), app.contains_pattern(v_part), part;
+end $$;
+grant execute on function storefront.orders_matching(text) to barid_caller;

@@ -1,0 +1,91 @@
+-- Which warehouses an order leaves from.
+
+-- What stands behind the goods of an order: whether warehouses have them, how big they are, where they leave from.
+-- lines: [{inventory_item_id, quantity}]; those without an item are not kept in stock and leave with the first of the rest.
+-- Of the warehouses that have most of what is still missing the nearest to the customer is taken, those in use before others, then
+-- the default one, then the oldest: so one that has all of it, and only where none has, as few as there can be.
+-- -> {short: an item there is too little of, units, warehouse_id, latitude, longitude: of the first, sources: [{warehouse_id, latitude,
+-- longitude, units, lines: [{line: from 1, quantity}]}]}; units is null as long as a line has no item.
+-- A definer: customers see no stock. Nothing is reserved.
+create or replace function storefront.order_supply(lines jsonb, address jsonb default null) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_default uuid := (app.settings('general', 'warehouse') ->> 'default_warehouse_id')::uuid;
+  v_missing jsonb;
+  v_sources jsonb := '[]';
+  v_asked uuid[] := '{}';
+  v_found record;
+begin
+  select coalesce(jsonb_object_agg(n.item, n.quantity), '{}') into v_missing
+  from (select l.inventory_item_id as item, sum(l.quantity) as quantity
+    from jsonb_to_recordset(lines) as l (inventory_item_id uuid, quantity bigint) where l.inventory_item_id is not null group by 1) n;
+  loop
+    select w.id as warehouse_id, a.latitude, a.longitude, coalesce(h.takes, '{}') as takes into v_found
+    from warehousing.warehouses w
+    join delivery.addresses a on a.tenant_id = w.tenant_id and a.id = w.address_id
+    left join (
+      select s.warehouse_id, sum(least(s.quantity, m.quantity)) as units, jsonb_object_agg(m.item, least(s.quantity, m.quantity)) as takes
+      from (select e.key::uuid as item, e.value::bigint as quantity from jsonb_each_text(v_missing) e) m
+      cross join lateral (
+        select x.warehouse_id, sum(x.quantity)::bigint as quantity from warehousing.stock x
+        where x.tenant_id = v_tenant and x.item_id = m.item and x.status = 'available' and x.quantity > 0 and x.written_off_at is null
+        group by 1) s
+      group by 1) h on h.warehouse_id = w.id
+    where w.tenant_id = v_tenant and w.deleted_at is null and w.id <> all (v_asked)
+      and (h.units > 0 or (v_missing = '{}' and w.status in ('active', 'full')))
+    order by h.units desc nulls last, w.status in ('active', 'full') desc,
+      app.distance_km(a.latitude, a.longitude, (address ->> 'latitude')::double precision, (address ->> 'longitude')::double precision) nulls last,
+      w.id = v_default desc nulls last, w.created_at, w.id
+    limit 1;
+    exit when not found;
+    v_asked := v_asked || v_found.warehouse_id;
+    v_sources := v_sources || jsonb_build_array(to_jsonb(v_found));
+    select coalesce(jsonb_object_agg(m.key, m.left_over), '{}') into v_missing
+    from (select e.key, e.value::bigint - coalesce((v_found.takes ->> e.key)::bigint, 0) as left_over from jsonb_each_text(v_missing) e) m
+    where m.left_over > 0;
+    exit when v_missing = '{}';
+  end loop;
+  if v_sources = '[]' then
+    v_sources := '[{"takes": {}}]';
+  end if;
+  -- What a warehouse has of an item and what the lines want of it, laid end to end: each line takes the stretch it covers.
+  with line as (
+    select l.line, l.inventory_item_id as item, l.quantity, sum(l.quantity) over (partition by l.inventory_item_id order by l.line) as until
+    from rows from (jsonb_to_recordset(lines) as (inventory_item_id uuid, quantity bigint)) with ordinality l (inventory_item_id, quantity, line)
+  ), taken as (
+    select s.place, t.key::uuid as item, t.value::bigint as quantity, sum(t.value::bigint) over (partition by t.key order by s.place) as until
+    from jsonb_array_elements(v_sources) with ordinality s (source, place)
+    cross join lateral jsonb_each_text(s.source -> 'takes') t
+  ), share as (
+    select t.place, l.line, l.item, least(l.until, t.until) - greatest(l.until - l.quantity, t.until - t.quantity) as quantity
+    from line l join taken t on t.item = l.item and t.until - t.quantity < l.until and l.until - l.quantity < t.until
+    union all
+    select 1, l.line, null, l.quantity from line l where l.item is null
+  ), sized as (
+    select s.place, jsonb_agg(jsonb_build_object('line', s.line, 'quantity', s.quantity) order by s.line) as lines,
+      case when bool_and(i.id is not null) then sum(i.unit_size * s.quantity) end as units
+    from share s left join warehousing.inventory_items i on i.tenant_id = v_tenant and i.id = s.item
+    group by 1
+  )
+  select jsonb_agg(s.source - 'takes' || jsonb_build_object('units', z.units, 'lines', z.lines) order by s.place) into v_sources
+  from jsonb_array_elements(v_sources) with ordinality s (source, place) join sized z on z.place = s.place;
+  v_sources := coalesce(v_sources, '[]');
+  return coalesce((v_sources -> 0) - 'lines', '{}') || jsonb_build_object('short', (select min(e.key) from jsonb_each(v_missing) e), 'sources', v_sources, 'units', (
+    select case when bool_and(s.source ->> 'units' is not null) then sum((s.source ->> 'units')::numeric) end
+    from jsonb_array_elements(v_sources) s (source)));
+end $$;
+grant execute on function storefront.order_supply(jsonb, jsonb) to barid_caller;
+
+-- An amount in parts that are to each other as the weights are, each in the smallest unit of the currency and together exactly the amount.
+create or replace function storefront.shares(amount numeric, weights numeric[], decimals integer) returns numeric[]
+language plpgsql immutable set search_path = '' as $$
+declare
+  v_total numeric := (select sum(w) from unnest(weights) w);
+begin
+  return array(
+    select round(amount * s.until / v_total, decimals) - round(amount * (s.until - s.weight) / v_total, decimals)
+    from (select w.weight, sum(w.weight) over (order by w.place) as until, w.place from unnest(weights) with ordinality w (weight, place)) s
+    where v_total > 0
+    order by s.place);
+end $$;

@@ -1,0 +1,82 @@
+drop view if exists storefront.orders_list cascade;
+
+drop view if exists storefront.my_orders_list cascade;
+
+-- What administrators see of an order in a list.
+create view storefront.orders_list with (security_invoker = true) as
+select o.id, o.order_number, o.market_id, o.user_id, o.status, o.status_group, o.fulfilment, o.payment_method, o.payment_status, o.city,
+  o.shipping_cost, o.discount_amount, o.total_price, o.total_items, o.currency, o.created_at, o.updated_at
+from storefront.storefront_orders o
+where o.tenant_id = (select app.tenant_id());
+
+-- The caller's own orders.
+create view storefront.my_orders_list with (security_invoker = true) as
+select o.id, o.order_number, o.status_group, storefront.customer_status(o) as status, o.payment_method, o.payment_status, o.shipping_cost,
+  o.discount_amount, o.total_price, o.total_items, o.currency, o.created_at, o.updated_at, o.market_id, storefront.store_of_order(o.id) as store_name
+from storefront.storefront_orders o
+where o.tenant_id = (select app.tenant_id()) and o.user_id = (select app.user_id());
+
+grant select on storefront.orders_list, storefront.my_orders_list to barid_caller;
+
+drop view if exists storefront.order_goods cascade;
+
+drop view if exists storefront.order_part_goods cascade;
+
+-- The goods of orders that were approved, by the warehouse they leave. Of `quantity`, what was set aside, each unit is in one state:
+--   reserved   set aside, not yet picked          picked     fetched, waits for its driver
+--   out        on the way, there or back          delivered  with the customer
+--   back       came back and was received         lost       came back in name: the receipt did not find it
+--   short      not found, and sent without        released   set aside in vain: the order ended before it left
+-- A line of a picking order belongs to the order's lines of that item in their order.
+create view storefront.order_part_goods with (security_invoker = true) as
+select l.tenant_id, l.order_id, l.part_id, l.position, l.order_item_id, l.inventory_item_id, l.warehouse_id, l.quantity,
+  case when l.stage = 'here' then l.kept - l.fetched else 0 end as reserved,
+  case when l.stage = 'here' then l.fetched else 0 end as picked,
+  case when l.stage = 'out' then l.kept else 0 end as out,
+  case when l.stage = 'delivered' then l.kept else 0 end as delivered,
+  case when l.stage = 'back' then l.received else 0 end as back,
+  l.quantity - l.kept as short,
+  case when l.stage = 'released' then l.kept else 0 end as released,
+  case when l.stage = 'back' then l.kept - l.received else 0 end as lost
+from (
+  select g.tenant_id, p.order_id, g.part_id, g.position, g.order_item_id, i.inventory_item_id, p.warehouse_id, g.quantity,
+    g.quantity - g.short as kept,
+    least(g.quantity - g.short, greatest(0, k.picked - (sum(g.quantity - g.short) over earlier - (g.quantity - g.short)))) as fetched,
+    least(g.quantity - g.short, coalesce(c.received_quantity, 0)) as received,
+    case
+      when p.left_at is null and o.status in ('approved', 'confirmed', 'shipped') then 'here'
+      when p.left_at is null then 'released'
+      when r.status = 'received' then 'back'
+      when coalesce(d.status, o.status) in ('delivered', 'completed') then 'delivered'
+      else 'out' end as stage
+  from storefront.storefront_order_part_items g
+  join storefront.storefront_order_parts p on p.tenant_id = g.tenant_id and p.id = g.part_id
+  join storefront.storefront_orders o on o.tenant_id = p.tenant_id and o.id = p.order_id
+  join storefront.storefront_order_items i on i.tenant_id = g.tenant_id and i.id = g.order_item_id
+  left join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id
+  left join warehousing.receiving_orders r on r.tenant_id = p.tenant_id and r.id = p.receiving_order_id
+  left join warehousing.receiving_order_items c on c.tenant_id = p.tenant_id and c.receiving_order_id = p.receiving_order_id and c.position = g.position
+  cross join lateral (
+    select coalesce(sum(x.picked_quantity), 0)::bigint as picked from warehousing.picking_order_items x
+    where x.tenant_id = p.tenant_id and x.picking_order_id = p.picking_order_id and x.item_id = i.inventory_item_id) k
+  window earlier as (partition by g.tenant_id, p.order_id, g.part_id, i.inventory_item_id order by g.position)
+) l;
+
+-- The goods of every order, line by line, whatever became of it:
+-- to_reserve + reserved + picked + out + delivered + back + short + released + lost = ordered.
+-- to_reserve: the order waits for its approval. A line that was never set aside and is not waited for is released.
+-- Grouped, not looked up line by line: a company's orders are then gone through once.
+create view storefront.order_goods with (security_invoker = true) as
+select i.tenant_id, i.order_id, i.id as order_item_id, i.position, i.inventory_item_id, i.quantity as ordered,
+  case when o.status in ('pending', 'awaiting_approval') then i.quantity else 0 end as to_reserve,
+  coalesce(sum(g.reserved), 0) as reserved, coalesce(sum(g.picked), 0) as picked, coalesce(sum(g.out), 0) as out,
+  coalesce(sum(g.delivered), 0) as delivered, coalesce(sum(g.back), 0) as back, coalesce(sum(g.short), 0) as short,
+  case when count(g.part_id) = 0 and o.status not in ('pending', 'awaiting_approval') then i.quantity
+    else coalesce(sum(g.released), 0) end as released,
+  coalesce(sum(g.lost), 0) as lost
+from storefront.storefront_order_items i
+join storefront.storefront_orders o on o.tenant_id = i.tenant_id and o.id = i.order_id
+left join storefront.order_part_goods g on g.tenant_id = i.tenant_id and g.order_id = i.order_id and g.order_item_id = i.id
+group by i.tenant_id, i.order_id, i.id, i.position, i.inventory_item_id, i.quantity, o.status;
+
+grant select on storefront.order_part_goods, storefront.order_goods to barid_caller;

@@ -1,0 +1,21 @@
+select app.touched('tenancy.profiles');
+
+-- A person is known to himself, to those who share his tenant, and to the system's administrators.
+alter table tenancy.profiles enable row level security;
+alter table tenancy.profiles force row level security;
+
+drop policy if exists member on tenancy.profiles;
+create policy member on tenancy.profiles for all to barid_caller
+  using (id = (select app.user_id()) or (select app.has_permission('manage:system')) or exists (
+    select from tenancy.tenant_users u where u.user_id = profiles.id and u.tenant_id = (select app.tenant_id())))
+  with check (id = (select app.user_id()) or (select app.has_permission('manage:tenant')));
+
+-- Who made an account and whether it is proven no request writes.
+revoke insert, update on tenancy.profiles from barid_caller;
+
+grant select, update (full_name, phone, avatar_url) on tenancy.profiles to barid_caller;
+
+alter table tenancy.system_users enable row level security;
+alter table tenancy.system_users force row level security;
+drop policy if exists nobody on tenancy.system_users;
+create policy nobody on tenancy.system_users for all to barid_caller using (false);

@@ -1,0 +1,49 @@
+-- The tenant that knows the first password of an account being made, or null when its owner registers. Who makes one for
+-- a tenant chooses its id before: it stands in the removal that tenancy.user_begin queues, in the run of the wizard, or
+-- in an invitation, where the tenant knows the password only if it sent one.
+create or replace function tenancy.account_creator(user_id uuid) returns uuid
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return coalesce(
+    (select r.new_tenant_id from tenancy.wizard_runs r
+      where r.admin_user_id = account_creator.user_id and not r.admin_existed order by r.created_at desc limit 1),
+    (select j.tenant_id from app.jobs j
+      where j.kind = 'tenants.remove_auth_user' and j.entity_key = account_creator.user_id::text and j.status in ('queued', 'running')
+      order by j.id desc limit 1),
+    (select i.tenant_id from tenancy.invitations i
+      where i.account_id = account_creator.user_id and i.sealed_password is not null order by i.created_at desc limit 1));
+end $$;
+
+-- Whoever Supabase Auth knows has a profile: this copies what Auth was told when the user is made, and
+-- follows a changed e-mail. A user whom Auth deletes softly leaves every tenant; his rows stay for what
+-- refers to them.
+create or replace function tenancy.follow_auth_user() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_told jsonb := coalesce(new.raw_user_meta_data, '{}');
+  v_name text := left(coalesce(v_told ->> 'full_name', v_told ->> 'name', ''), 200);
+begin
+  if tg_op = 'INSERT' then
+    insert into tenancy.profiles (id, email, full_name, first_name, last_name, phone, avatar_url, made_by_tenant)
+    values (new.id, new.email, v_name, left(v_told ->> 'first_name', 100),
+      left(v_told ->> 'last_name', 100), left(v_told ->> 'phone', 40), left(v_told ->> 'avatar_url', 2000),
+      tenancy.account_creator(new.id))
+    on conflict (id) do nothing;
+  elsif to_jsonb(new) ->> 'deleted_at' is not null then
+    update tenancy.tenant_users set is_active = false where user_id = new.id and is_active;
+    update tenancy.profiles set email = null, phone = null, avatar_url = null where id = new.id;
+  else
+    update tenancy.profiles p set email = new.email, full_name = coalesce(nullif(p.full_name, ''), v_name)
+    where p.id = new.id;
+  end if;
+  return null;
+end $$;
+
+-- "or replace", because on a hosted project migrations may make triggers on auth.users but drop none.
+create or replace trigger barid_profile after insert on auth.users
+  for each row execute function tenancy.follow_auth_user();
+create or replace trigger barid_profile_email after update of email on auth.users
+  for each row when (old.email is distinct from new.email) execute function tenancy.follow_auth_user();
+
+-- Nobody calls these but other functions and triggers.
+revoke execute on function tenancy.follow_auth_user(), tenancy.account_creator(uuid) from barid_caller;

@@ -1,0 +1,32 @@
+-- Tenants, people and what they may do.
+
+create table if not exists tenancy.currencies (
+  code char(3) primary key check (code ~ '^[A-Z]{3}$'),
+  numeric_code char(3) not null unique check (numeric_code ~ '^[0-9]{3}$'),
+  -- Minor digits of ISO 4217; what a tenant rounds to is its own setting general.currency.decimals.
+  exponent smallint not null check (exponent between 0 and 3),
+  name jsonb not null
+);
+
+create table if not exists tenancy.tenants (
+  id uuid primary key default gen_random_uuid(),
+  name jsonb not null,
+  slug text not null,
+  status text not null default 'pending' check (status in ('pending', 'active', 'suspended', 'archived')),
+  contact_info jsonb not null default '{}' check (jsonb_typeof(contact_info) = 'object'),
+  metadata jsonb not null default '{}' check (jsonb_typeof(metadata) = 'object'),
+  logo_url text,
+  -- NONE, or what the subscription last became; UNLIMITED needs no effective_until. Whether the tenant may
+  -- be used now is never stored: app.is_effective() works it out.
+  subscription_status text not null default 'NONE',
+  effective_until timestamptz,
+  created_by uuid references tenancy.profiles (id) on delete set null,
+  updated_by uuid references tenancy.profiles (id) on delete set null,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint tenant_slug_taken unique (slug),
+  constraint invalid_tenant_slug check (slug ~ '^[a-z0-9]+(?:-[a-z0-9]+)*$' and length(slug) <= 63),
+  constraint tenant_name_required check (jsonb_typeof(name) = 'object' and name <> '{}')
+);
+create index if not exists tenants_created_by on tenancy.tenants (created_by);
+create index if not exists tenants_updated_by on tenancy.tenants (updated_by);

@@ -1,0 +1,117 @@
+-- API keys: what a company's programs call with. The function makes the key and sends its hash, and the key itself
+-- sealed, in `made`; the answer carries it sealed back to where it is opened, to be shown once.
+
+-- A key as clients see it. Fails: api_key_not_found.
+create or replace function tenancy.api_key_of(id uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_key jsonb := (select to_jsonb(k) - 'created_by_id' from tenancy.api_keys_list k where k.id = api_key_of.id);
+begin
+  if v_key is null then
+    perform app.fail('api_key_not_found');
+  end if;
+  return v_key;
+end $$;
+
+-- Those of these scopes that the caller may not use. -> text[]
+create or replace function tenancy.scopes_not_held(scopes text[]) returns text[]
+language plpgsql stable set search_path = '' as $$
+begin
+  return array(select s from unnest(scopes) s where not app.has_permission(s));
+end $$;
+
+-- Makes a key that may do what its scopes, names of permissions, allow: nothing that its maker may not, and for a year at most.
+-- {name, scopes, expires_at, made: {id, hash (hex), hint, key (sealed)}} -> {api_key, key (sealed)}
+-- Fails: api_key_scope_not_held {scopes}, api_key_expiry_past, api_key_expiry_too_far.
+create or replace function tenancy.api_key_create(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := (input #>> '{made,id}')::uuid;
+  v_scopes text[] := array(select distinct s.value from jsonb_array_elements_text(input -> 'scopes') s order by s.value);
+  v_beyond text[] := tenancy.scopes_not_held(v_scopes);
+  v_expires timestamptz := app.instant(input ->> 'expires_at');
+begin
+  if cardinality(v_beyond) > 0 then
+    perform app.fail('api_key_scope_not_held', jsonb_build_object('field', 'scopes', 'scopes', v_beyond));
+  elsif v_expires <= now() then
+    perform app.fail('api_key_expiry_past', '{"field": "expires_at"}');
+  elsif v_expires > now() + interval '1 year' then
+    perform app.fail('api_key_expiry_too_far', '{"field": "expires_at"}');
+  end if;
+  insert into tenancy.api_keys (id, tenant_id, name, key_hash, hint, scopes, created_by, expires_at)
+  values (v_id, app.tenant_id(), input ->> 'name', decode(input #>> '{made,hash}', 'hex'), input #>> '{made,hint}', v_scopes,
+    app.user_id(), v_expires);
+  return jsonb_build_object('api_key', tenancy.api_key_of(v_id), 'key', input #>> '{made,key}');
+end $$;
+
+-- Makes the caller answer for a key in its maker's place, so that it works on when they go. {id} -> {api_key}
+-- Fails: api_key_not_found, api_key_ended, api_key_scope_not_held {scopes}.
+create or replace function tenancy.api_key_take_over(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := (input ->> 'id')::uuid;
+  v_key record;
+  v_beyond text[];
+begin
+  select k.scopes, k.revoked_at is not null or k.expires_at <= now() as has_ended into v_key
+  from tenancy.api_keys k where k.id = v_id for no key update;
+  if not found then
+    perform app.fail('api_key_not_found');
+  elsif v_key.has_ended then
+    perform app.fail('api_key_ended');
+  end if;
+  v_beyond := tenancy.scopes_not_held(v_key.scopes);
+  if cardinality(v_beyond) > 0 then
+    perform app.fail('api_key_scope_not_held', jsonb_build_object('field', 'api_key_id', 'scopes', v_beyond));
+  end if;
+  update tenancy.api_keys k set created_by = app.user_id() where k.id = v_id;
+  return jsonb_build_object('api_key', tenancy.api_key_of(v_id));
+end $$;
+
+-- The keys of a person that do nothing any more, for the answer that shuts them out. -> [{id, name, hint}]
+create or replace function tenancy.api_keys_stopped(maker uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('id', k.id, 'name', k.name, 'hint', k.hint) order by k.created_at, k.id), '[]')
+    from tenancy.api_keys k
+    where k.created_by = maker and k.revoked_at is null and k.expires_at > now()
+      and cardinality(private.api_key_scopes(k.tenant_id, maker, k.scopes)) = 0);
+end $$;
+
+-- Warns companies of their keys that end within 14 days, once each. Run by cron. -> how many.
+create or replace function tenancy.api_keys_warn() returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_key record;
+  v_count bigint := 0;
+begin
+  for v_key in
+    update tenancy.api_keys k set warned_at = now()
+    where k.warned_at is null and k.revoked_at is null and k.tenant_id is not null
+      and k.expires_at > now() and k.expires_at <= now() + interval '14 days'
+    returning k.*
+  loop
+    perform set_config('app.tenant_id', v_key.tenant_id::text, true);
+    perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'api_key.expiring', 'source_module', 'tenants',
+      'entity_type', 'api_key', 'entity_id', v_key.id, 'event_data', jsonb_build_object('api_key_id', v_key.id,
+        'name', v_key.name, 'hint', v_key.hint, 'expires_at', v_key.expires_at, 'created_by', v_key.created_by))));
+    v_count := v_count + 1;
+  end loop;
+  perform set_config('app.tenant_id', '', true);
+  return v_count;
+end $$;
+
+-- Ends a key, for good and with the next call; one that ended before keeps its time. {id} -> {api_key}.
+-- Fails: api_key_not_found.
+create or replace function tenancy.api_key_revoke(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := (input ->> 'id')::uuid;
+begin
+  update tenancy.api_keys k set revoked_at = now() where k.id = v_id and k.revoked_at is null;
+  return jsonb_build_object('api_key', tenancy.api_key_of(v_id));
+end $$;
+
+-- Nobody calls these but other functions and triggers.
+revoke execute on function tenancy.api_keys_warn() from barid_caller;

@@ -1,0 +1,12 @@
+-- Keys are made and seen by a tenant's administrators. What a key is, not even they read again.
+select app.tenant_table('tenancy.api_keys', own => '{}', writes => 'insert', hidden => 'key_hash,last_used_at,warned_at',
+  writers => $$app.has_permission('manage:tenant')$$);
+
+drop policy if exists administrators on tenancy.api_keys;
+create policy administrators on tenancy.api_keys as restrictive for all to barid_caller
+  using ((select app.has_permission('manage:tenant')));
+
+revoke select on tenancy.api_keys from barid_caller;
+
+grant select (id, tenant_id, name, hint, scopes, created_by, expires_at, revoked_at, last_used_at, created_at), update (revoked_at, created_by)
+  on tenancy.api_keys to barid_caller;

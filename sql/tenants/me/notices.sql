@@ -1,0 +1,26 @@
+-- Notices to the system's administrators, who belong to no tenant. A definer, since a request sees neither
+-- them nor their notices; for those who administer a tenant.
+create or replace function tenancy.notify_system_admins(type text, payload jsonb) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  if not app.has_permission('manage:tenant') then
+    perform app.fail('forbidden');
+  end if;
+  insert into tenancy.notifications (user_id, type, payload)
+  select s.user_id, notify_system_admins.type,
+    notify_system_admins.payload || jsonb_build_object('tenant_id', app.tenant_id())
+  from tenancy.system_users s;
+end $$;
+
+grant execute on function tenancy.notify_system_admins(text, jsonb) to barid_caller;
+
+-- Notifies the administrators of the market's tenant.
+create or replace function tenancy.notify_tenant_admins(type text, payload jsonb) returns void
+language plpgsql set search_path = '' as $$
+begin
+  insert into tenancy.notifications (tenant_id, user_id, type, payload)
+  select u.tenant_id, u.user_id, notify_tenant_admins.type, notify_tenant_admins.payload
+  from tenancy.tenant_users u
+  join tenancy.tenant_user_roles r on r.tenant_id = u.tenant_id and r.user_id = u.user_id and r.role_key = 'tenant_admin'
+  where u.tenant_id = app.tenant_id() and u.is_active;
+end $$;

@@ -1,0 +1,19 @@
+-- What the system's administrators keep about tenants: modules, subscriptions, and wizards under way.
+
+create table if not exists tenancy.modules (
+  id uuid primary key,
+  key text not null unique check (key ~ '^[a-z_]+$'),
+  name jsonb not null,
+  position smallint not null
+);
+
+-- A tenant has a module unless a row here says that it has not, so that a new one reaches everybody.
+create table if not exists tenancy.tenant_modules (
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  module_id uuid not null references tenancy.modules (id) on delete cascade,
+  is_enabled boolean not null,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  primary key (tenant_id, module_id)
+);
+create index if not exists tenant_modules_module on tenancy.tenant_modules (module_id);

@@ -1,0 +1,159 @@
+-- Settings of a tenant: module -> group -> {settings}.
+
+-- Groups as clients read them. {groups?: [[module, group], ...]}; without: all that were ever saved, and
+-- transfer_manifest, which is always shown with what holds (defaults included) and the default service.
+create or replace function tenancy.settings_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    with wanted as (
+      select g ->> 0 as module, g ->> 1 as group_key from jsonb_array_elements(input -> 'groups') g
+      union
+      select s.module, s.group_key from tenancy.tenant_settings s where s.tenant_id = app.tenant_id() and not input ? 'groups'
+      union
+      select 'delivery', 'transfer_manifest' where not input ? 'groups'
+    ), shown as (
+      select w.module, w.group_key, case
+        when w.module = 'delivery' and w.group_key = 'transfer_manifest' then tenancy.manifest_settings() || coalesce((
+          select jsonb_build_object('default_delivery_service',
+            jsonb_build_object('id', s.id, 'name', app.localized(s.name), 'code', s.code))
+          from delivery.delivery_services s
+          where s.id = (tenancy.manifest_settings() ->> 'default_delivery_service_id')::uuid and s.deleted_at is null), '{}')
+        else app.settings(w.module, w.group_key) end as settings
+      from wanted w
+    )
+    select coalesce(jsonb_object_agg(m.module, m.groups), '{}')
+    from (
+      select s.module, jsonb_object_agg(s.group_key, jsonb_build_object('settings', s.settings)) as groups
+      from shown s group by s.module
+    ) m);
+end $$;
+
+-- Merges patches into their groups; null removes a key. {patches: [{module, group, settings}]}
+-- -> the groups as settings_get shows them. Patches of different keys of one group, sent at the same
+-- moment, both hold: the second waits and merges into what the first made of it.
+-- Fails: invalid_reference, manifest_workflow_required, delivery_service_not_available, currency_in_use.
+create or replace function tenancy.settings_save(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_currency text := (app.currency()).code;
+  v_before jsonb := tenancy.manifest_settings();
+  v_groups jsonb;
+begin
+  perform private.version_alone();
+  insert into tenancy.tenant_settings as s (tenant_id, module, group_key, settings, updated_by)
+  select app.tenant_id(), p ->> 'module', p ->> 'group', app.merge_patch('{}', p -> 'settings'), app.user_id()
+  from jsonb_array_elements(input -> 'patches') p
+  order by p ->> 'module', p ->> 'group'
+  on conflict (tenant_id, module, group_key) do update set updated_by = excluded.updated_by,
+    settings = app.merge_patch(s.settings, (
+      select q -> 'settings' from jsonb_array_elements(input -> 'patches') q
+      where q ->> 'module' = excluded.module and q ->> 'group' = excluded.group_key));
+
+  select jsonb_agg(jsonb_build_array(p ->> 'module', p ->> 'group')) into v_groups
+  from jsonb_array_elements(input -> 'patches') p;
+  perform tenancy.require_references(input -> 'patches');
+  if v_groups @> '[["delivery", "transfer_manifest"]]' then
+    perform tenancy.require_workflow();
+    perform tenancy.require_default_service(v_before);
+  end if;
+  if (app.currency()).code <> v_currency then
+    perform tenancy.change_currency((app.currency()).code);
+  end if;
+  return tenancy.settings_get(jsonb_build_object('groups', v_groups));
+end $$;
+
+-- Drivers need one way to make a manifest. Judged on what holds, so a default counts.
+-- Fails: manifest_workflow_required.
+create or replace function tenancy.require_workflow() returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_settings jsonb := tenancy.manifest_settings();
+begin
+  if not ((v_settings ->> 'allow_driver_create_manifest_from_form')::boolean
+      or (v_settings ->> 'allow_driver_scan_institution_qr')::boolean
+      or (v_settings ->> 'allow_driver_scan_item_barcode')::boolean) then
+    perform app.fail('manifest_workflow_required', '{"field": "delivery.transfer_manifest.settings"}');
+  end if;
+end $$;
+
+-- The default service of manifests must be one they can use: switched on, and among those made available when
+-- any are named. Judged when one of the two settings changes: what became of a service since then is in the way
+-- of nobody who changes something else. Called after check_references, which holds the service.
+-- Fails: delivery_service_not_available.
+create or replace function tenancy.require_default_service(before jsonb) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_now jsonb := tenancy.manifest_settings();
+  v_default text := v_now ->> 'default_delivery_service_id';
+  v_available jsonb := v_now -> 'available_delivery_service_ids';
+  v_new boolean := v_default is distinct from before ->> 'default_delivery_service_id';
+begin
+  if (v_new and exists (select from delivery.delivery_services s where s.id = v_default::uuid and not s.active))
+    or ((v_new or v_available <> before -> 'available_delivery_service_ids')
+      and v_available <> '[]' and not v_available ? v_default) then
+    perform app.fail('delivery_service_not_available', jsonb_build_object('field', 'delivery.transfer_manifest.settings.'
+      || case when v_new then 'default_delivery_service_id' else 'available_delivery_service_ids' end));
+  end if;
+end $$;
+
+-- What patches name must exist in the tenant. Services are held until the end, so that none is deleted
+-- while a setting begins to name it. [{module, group, settings}]. Fails: invalid_reference.
+create or replace function tenancy.require_references(patches jsonb) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_missing text;
+begin
+  with named as (
+    select n.module || '.' || n.group_key || '.settings.' || n.path as field, n.thing, i.id
+    from (values
+      ('delivery', 'transfer_manifest', 'default_delivery_service_id', 'service'),
+      ('delivery', 'transfer_manifest', 'available_delivery_service_ids', 'service'),
+      ('delivery', 'assignment_change_settings', 'default_driver_id', 'driver'),
+      ('general', 'delivery', 'return_requests.default_delivery_service_id', 'service'),
+      ('general', 'warehouse', 'default_warehouse_id', 'warehouse'),
+      ('general', 'currency', 'currency_code', 'currency'),
+      ('general', 'timezone', 'name', 'timezone')) n (module, group_key, path, thing)
+    join jsonb_array_elements(patches) p on p ->> 'module' = n.module and p ->> 'group' = n.group_key
+    cross join lateral (select p -> 'settings' #> string_to_array(n.path, '.') as value) v
+    cross join lateral jsonb_array_elements_text(
+      case jsonb_typeof(v.value) when 'array' then v.value when 'string' then jsonb_build_array(v.value) else '[]' end) i (id)
+  ), held as (
+    select s.id from delivery.delivery_services s
+    where s.deleted_at is null and s.id in (select app.as_uuid(n.id) from named n where n.thing = 'service')
+    order by s.id for share
+  )
+  select n.field into v_missing
+  from named n
+  where not case n.thing
+    when 'service' then app.as_uuid(n.id) in (select h.id from held h)
+    when 'driver' then exists (select from delivery.drivers d where d.user_id = app.as_uuid(n.id) and d.status = 'active')
+    when 'warehouse' then exists (select from warehousing.warehouses w where w.id = app.as_uuid(n.id) and w.deleted_at is null)
+    when 'currency' then exists (select from tenancy.currencies c where c.code = n.id) and not exists (
+      select from tenancy.system_settings y
+      where y.key = 'currencies.enabled' and jsonb_typeof(y.value) = 'array' and not y.value ? n.id)
+    else exists (select from pg_catalog.pg_timezone_names z where z.name = n.id) end
+  order by n.field limit 1;
+  if v_missing is not null then
+    perform app.fail('invalid_reference', jsonb_build_object('field', v_missing));
+  end if;
+end $$;
+
+-- A tenant changes its currency while no money has moved in another and none is due in it: cash of a delivery under way
+-- could not be remitted any more, and an order's price would become another. Drivers, institutions and customers get their
+-- wallets in the new one. Fails: currency_in_use.
+create or replace function tenancy.change_currency(code text) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if exists (select from money.accounts a
+      where a.tenant_id = app.tenant_id() and a.currency <> code and a.version > 0)
+    or exists (select from delivery.deliveries d
+      where d.tenant_id = app.tenant_id() and d.currency <> code and d.status not in ('delivered', 'returned', 'cancelled'))
+    or exists (select from storefront.storefront_orders o
+      where o.tenant_id = app.tenant_id() and o.currency <> code and o.status not in ('delivered', 'completed', 'cancelled')) then
+    perform app.fail('currency_in_use', '{"field": "general.currency.settings.currency_code"}');
+  end if;
+  perform money.account_of('wallet', u.tenant_user_type, u.user_id, code)
+  from tenancy.tenant_users u
+  where u.tenant_id = app.tenant_id() and u.tenant_user_type in ('driver', 'institution', 'customer');
+end $$;

@@ -1,0 +1,58 @@
+drop view if exists warehousing.inventory_items_list cascade;
+
+drop view if exists warehousing.inventory_list cascade;
+
+drop view if exists warehousing.inventory_transfers_list cascade;
+
+drop view if exists warehousing.write_offs_list cascade;
+
+-- What the tenant keeps; the parts of a single parcel are no items of its catalogue.
+create view warehousing.inventory_items_list with (security_invoker = true) as
+select i.id, i.name, i.sku, i.barcode, i.brand, i.model, i.unit_size, i.is_serialized, i.is_active, i.created_at, i.updated_at
+from warehousing.inventory_items i
+where i.parcel_delivery_id is null;
+
+-- What lies where; rows that hold nothing any more are only for their movements.
+create view warehousing.inventory_list with (security_invoker = true) as
+select s.id, s.warehouse_id, s.bin_id, s.item_id, s.status, s.lot_number, s.serial_number, s.quantity,
+  s.reserved_for_type, s.reserved_for_id,
+  jsonb_build_object('id', i.id, 'name', i.name, 'sku', i.sku) as item,
+  jsonb_build_object('id', b.id, 'code', b.code, 'name', b.name) as bin,
+  jsonb_build_object('id', w.id, 'name', w.name, 'code', w.code) as warehouse, s.created_at, s.updated_at
+from warehousing.stock s
+left join warehousing.inventory_items i on i.tenant_id = s.tenant_id and i.id = s.item_id
+left join warehousing.bins b on b.tenant_id = s.tenant_id and b.id = s.bin_id
+left join warehousing.warehouses w on w.tenant_id = s.tenant_id and w.id = s.warehouse_id
+where s.quantity > 0 and coalesce(s.warehouse_id = any ((select app.own_warehouses())::uuid[]), true);
+
+create view warehousing.inventory_transfers_list with (security_invoker = true) as
+select t.id, t.tenant_id, t.reference_number, t.source_warehouse_id, t.destination_warehouse_id, t.status,
+  (select coalesce(jsonb_agg(jsonb_build_object('item_id', x.item_id, 'quantity', x.quantity, 'source_bin_id', x.source_bin_id,
+      'destination_bin_id', x.destination_bin_id, 'lot_number', x.lot_number, 'serial_number', x.serial_number) order by x.position), '[]')
+    from warehousing.inventory_transfer_items x where x.tenant_id = t.tenant_id and x.transfer_id = t.id) as items,
+  t.notes, t.performed_by, t.created_at,
+  jsonb_build_object('id', s.id, 'name', s.name, 'code', s.code) as source_warehouse,
+  jsonb_build_object('id', d.id, 'name', d.name, 'code', d.code) as destination_warehouse,
+  case when t.performed_by is not null then jsonb_build_object('id', t.performed_by, 'full_name', coalesce(p.full_name, '')) end as performer
+from warehousing.inventory_transfers t
+left join warehousing.warehouses s on s.tenant_id = t.tenant_id and s.id = t.source_warehouse_id
+left join warehousing.warehouses d on d.tenant_id = t.tenant_id and d.id = t.destination_warehouse_id
+left join tenancy.profiles p on p.id = t.performed_by
+where coalesce((select app.own_warehouses()) && array[t.source_warehouse_id, t.destination_warehouse_id], true);
+
+-- Write-offs without their lines: each is shown by the first of its movements. The last columns are for filters.
+create view warehousing.write_offs_list with (security_invoker = true) as
+select t.reference_id as id, jsonb_build_object('id', w.id, 'name', w.name, 'code', w.code) as warehouse, t.reason,
+  case when t.performed_by is not null then jsonb_build_object('id', t.performed_by, 'full_name', coalesce(p.full_name, '')) end as written_off_by,
+  t.created_at,
+  (select count(*) from warehousing.inventory_transactions l where l.tenant_id = t.tenant_id and l.reference_id = t.reference_id) as lines,
+  (select sum(l.quantity)::bigint from warehousing.inventory_transactions l where l.tenant_id = t.tenant_id and l.reference_id = t.reference_id) as units,
+  t.warehouse_id, t.performed_by as written_off_by_id
+from warehousing.inventory_transactions t
+left join warehousing.warehouses w on w.tenant_id = t.tenant_id and w.id = t.warehouse_id
+left join tenancy.profiles p on p.id = t.performed_by
+where t.transaction_type = 'write_off' and coalesce(t.warehouse_id = any ((select app.own_warehouses())::uuid[]), true)
+  and not exists (select from warehousing.inventory_transactions e
+    where e.tenant_id = t.tenant_id and e.reference_id = t.reference_id and e.id < t.id);
+
+grant select on warehousing.inventory_items_list, warehousing.inventory_list, warehousing.inventory_transfers_list, warehousing.write_offs_list to barid_caller;

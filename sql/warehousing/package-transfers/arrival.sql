@@ -1,0 +1,66 @@
+-- Parcels that were brought to another warehouse. Definers, since a driver who brings one sees no warehouse and no stock;
+-- each reads the caller's tenant alone, and the parcels are held.
+
+-- Parcels are in a warehouse now: they wait to go on from here, or end here when here is where they were sent and
+-- nothing is to be collected. What transfers had noted of them is done with.
+create or replace function warehousing.parcels_advance(parcels uuid[], warehouse uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_here delivery.addresses;
+  v_snapshot jsonb;
+begin
+  select a.* into v_here from warehousing.warehouses h
+  join delivery.addresses a on a.tenant_id = h.tenant_id and a.id = h.address_id
+  where h.tenant_id = v_tenant and h.id = warehouse;
+  select to_jsonb(a) into v_snapshot from delivery.addresses_list a where a.id = v_here.id;
+  perform delivery.parcel_at(p.id, warehouse) from unnest(parcels) p (id);
+  update delivery.deliveries d set status = case when e.ends then 'delivered' else 'pending' end, status_reason = null, status_notes = null,
+    delivered_at = case when e.ends then clock_timestamp() end,
+    pickup_warehouse_id = case when e.ends then d.pickup_warehouse_id else warehouse end,
+    pickup_address_id = case when e.ends then d.pickup_address_id else v_here.id end,
+    pickup_snapshot = case when e.ends then d.pickup_snapshot else v_snapshot end,
+    pickup_zone_id = case when e.ends then d.pickup_zone_id else v_here.zone_id end,
+    -- Who goes on from here does not end here.
+    dropoff_warehouse_id = case when e.ends then warehouse else nullif(delivery.ends_in(d), warehouse) end,
+    transfer_kind = null, ordered_to_warehouse_id = null
+  from (
+    select x.id, x.dropoff_warehouse_id is not distinct from warehouse and x.dropoff_address_id = v_here.id
+      and c.cod + c.delivery_fee = 0 as ends
+    from delivery.deliveries x cross join lateral money.cash_due(x, 'dropoff') c
+    where x.tenant_id = v_tenant
+      and ((x.id = any (parcels) and x.delivery_flow <> 'pnd_parent') or (x.parent_id = any (parcels) and x.delivery_flow = 'pnd_outbound'))
+  ) e
+  where d.tenant_id = v_tenant and d.id = e.id and d.status = 'in_transit';
+end $$;
+
+-- True when the warehouse a delivery is brought to is where its order ends, and nothing is to be collected there.
+create or replace function warehousing.transfer_ends(d delivery.deliveries) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_due record := money.cash_due(d, 'dropoff');
+begin
+  return v_due.cod + v_due.delivery_fee = 0 and exists (
+    select from warehousing.warehouses w
+    where w.tenant_id = app.tenant_id() and w.id = d.dropoff_warehouse_id and w.address_id = d.dropoff_address_id);
+end $$;
+
+-- A driver has brought a delivery to the other warehouse, and it goes on from there. What lay on a shelf is received
+-- there; what goes from door to door lies in no stock.
+create or replace function warehousing.transfer_arrives(p_delivery uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  d delivery.deliveries;
+begin
+  select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
+  if d.status = 'picked_up' then
+    update delivery.deliveries x set status = 'in_transit' where x.tenant_id = d.tenant_id and x.id = d.id;
+  end if;
+  perform warehousing.receipts_withdraw(d.id);
+  perform warehousing.parcels_advance(array[d.id], d.dropoff_warehouse_id);
+  if delivery.leaves_warehouse(d) then
+    perform warehousing.parcel_arrives(d.id, d.dropoff_warehouse_id);
+  end if;
+end $$;
+
+grant execute on function warehousing.parcels_advance(uuid[], uuid), warehousing.transfer_ends(delivery.deliveries), warehousing.transfer_arrives(uuid) to barid_caller;

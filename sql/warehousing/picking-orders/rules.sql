@@ -1,0 +1,146 @@
+-- The rules of picking orders, kept by the database whatever a core forgets, and what cores share.
+
+create or replace function warehousing.picking_order_guard() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  if new.status <> old.status and not (old.status || '>' || new.status) = any (array[
+    'pending>in_progress', 'pending>completed', 'pending>cancelled',
+    'in_progress>completed', 'in_progress>cancelled', 'completed>handed_off'])
+    -- What waits for its driver can still be called off with its delivery, and what waits to be sent with its order.
+    and not (old.status = 'completed' and new.status = 'cancelled' and (old.delivery_id is not null or old.order_id is not null)) then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
+  end if;
+  return new;
+end $$;
+
+drop trigger if exists guard on warehousing.picking_orders;
+create trigger guard before update of status on warehousing.picking_orders
+  for each row execute function warehousing.picking_order_guard();
+grant execute on function warehousing.picking_order_guard() to barid_caller;
+
+-- Picking orders whose reference contains `part`. A definer because ILIKE is not leakproof: under row-level
+-- security PostgreSQL may not use the trigram index for it. It looks at the caller's own tenant only, and
+-- answers ids that the caller still has to read through the policies.
+create or replace function warehousing.picking_orders_with(part text) returns setof uuid
+language plpgsql stable security definer rows 50 set search_path = '' as $$
+declare
+  v_part text := app.ascii_digits(part);
+  -- What every reference begins with is in the index once for each: only what follows is looked up there.
+  v_rare text := regexp_replace(v_part, '^p?k?o?-?0*', '', 'i');
+begin
+  -- Executed as text, so that each search is planned for its own pattern. What is asked in full is asked of an
+  -- expression, which the index does not know.
+  return query execute $query$
+    select o.id from warehousing.picking_orders o
+    where o.tenant_id = $1 and o.reference_number operator(pg_catalog.~~*) $2 and (o.reference_number || '') operator(pg_catalog.~~*) $3
+  $query$ using app.tenant_id(), app.contains_pattern(v_rare), app.contains_pattern(v_part);
+end $$;
+
+grant execute on function warehousing.picking_orders_with(text) to barid_caller;
+
+-- How many picking orders are in each status, of a warehouse or of all that the caller sees: {pending, in_progress, completed,
+-- handed_off, cancelled, total}. wanted: {} or {warehouse_id}
+create or replace function warehousing.picking_stats(wanted jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_own uuid[] := app.own_warehouses();
+begin
+  return (
+    select jsonb_object_agg(s.status, n.entries) || jsonb_build_object('total', sum(n.entries))
+    from unnest(array['pending', 'in_progress', 'completed', 'handed_off', 'cancelled']) s (status)
+    left join (
+      select c.status, sum((c.counted ->> 'entries')::bigint) as entries
+      from unnest(coalesce(v_own, array[null::uuid])) w (id)
+      cross join lateral jsonb_each(app.tally_by('picking_orders', 'status',
+        wanted || case when w.id is null then '{}' else jsonb_build_object('warehouse_id', w.id) end)) c (status, counted)
+      where w.id is null or lower(coalesce(wanted ->> 'warehouse_id', w.id::text)) = w.id::text
+      group by c.status
+    ) t on t.status = s.status
+    cross join lateral (
+      -- Kept totals are of whole warehouses; what is given to somebody who does not work there is counted.
+      select coalesce(t.entries, 0) + case when v_own is null then 0 else (
+        select count(*) from warehousing.picking_orders o
+        where o.tenant_id = app.tenant_id() and o.assigned_to = app.user_id() and o.warehouse_id <> all (v_own) and o.status = s.status
+          and lower(coalesce(wanted ->> 'warehouse_id', o.warehouse_id::text)) = o.warehouse_id::text) end as entries) n);
+end $$;
+
+-- Refuses lines that cannot be picked: an item or a bin that is none, an item that never lay in the bin, more than
+-- lies there unreserved and available (lines of one place count together), more picked than asked for, or what is in a parcel and the
+-- order not its delivery's.
+-- p_order: what this order has reserved itself counts as free.
+-- Fails: inventory_item_not_found, bin_not_found, item_of_parcel, item_not_in_bin, insufficient_stock, picked_too_much.
+create or replace function warehousing.require_picking_state(warehouse_id uuid, lines jsonb, p_order uuid default null) returns void
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_tenant uuid := app.tenant_id();
+  v_bad record;
+begin
+  perform warehousing.require_places(require_picking_state.warehouse_id, lines, 'item_details');
+  if not exists (select from warehousing.picking_orders o where o.tenant_id = v_tenant and o.id = p_order and o.delivery_id is not null) then
+    perform warehousing.require_goods(lines, 'item_details');
+  end if;
+  select l.line - 1 as place, l.item_id, l.picked_quantity > l.quantity as too_much, s.holds into v_bad
+  from (
+    select r.*, sum(r.quantity) over (partition by r.item_id, r.bin_id) as wanted
+    from rows from (jsonb_to_recordset(lines) as (item_id uuid, bin_id uuid, quantity bigint, picked_quantity bigint)) with ordinality
+      r (item_id, bin_id, quantity, picked_quantity, line)) l
+  cross join lateral (
+    -- Three looks by what is asked for each, since the place has a row for every order that anything was ever set aside for.
+    -- `limit 1` and not `exists`, which may be answered by reading the table to its end once for all lines.
+    select coalesce((select true from warehousing.stock k
+        where k.tenant_id = v_tenant and k.bin_id = l.bin_id and k.item_id = l.item_id and k.written_off_at is null limit 1),
+      (select true from warehousing.stock k
+        where k.tenant_id = v_tenant and k.bin_id = l.bin_id and k.item_id = l.item_id and k.written_off_at is not null limit 1), false) as holds,
+      coalesce((select sum(k.quantity) from warehousing.stock k
+        where k.tenant_id = v_tenant and k.bin_id = l.bin_id and k.item_id = l.item_id and k.status = 'available' and k.written_off_at is null), 0)
+      + coalesce((select sum(k.quantity) from warehousing.stock k
+        where k.tenant_id = v_tenant and k.reserved_for_id = p_order and k.bin_id = l.bin_id and k.item_id = l.item_id), 0) as free) s
+  where l.picked_quantity > l.quantity or not s.holds or s.free < l.wanted
+  order by l.line limit 1;
+  if not found then
+    return;
+  end if;
+  if v_bad.too_much then
+    perform app.fail('picked_too_much', jsonb_build_object('field', format('item_details.%s.picked_quantity', v_bad.place)));
+  end if;
+  perform app.fail(case when v_bad.holds then 'insufficient_stock' else 'item_not_in_bin' end,
+    jsonb_build_object('field', format('item_details.%s.quantity', v_bad.place), 'item_id', v_bad.item_id));
+end $$;
+
+-- What is noted of the progress, as it is kept: its times are moments, whatever clock they were told by.
+create or replace function warehousing.picking_progress(progress jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_field text;
+begin
+  progress := coalesce(nullif(progress, 'null'), '{}');
+  foreach v_field in array '{start_time,end_time}'::text[] loop
+    if progress ? v_field then
+      progress := progress || jsonb_build_object(v_field, app.instant(progress ->> v_field));
+    end if;
+  end loop;
+  return progress;
+end $$;
+
+-- Refuses whom nobody can give work to. Fails: assignee_not_found.
+create or replace function warehousing.require_assignee(assignee uuid) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if assignee is not null and not exists (
+      select from tenancy.tenant_users u where u.tenant_id = app.tenant_id() and u.user_id = assignee and u.is_active) then
+    perform app.fail('assignee_not_found', '{"field": "assigned_to"}');
+  end if;
+end $$;
+
+-- Writes the lines of an order over those it has.
+create or replace function warehousing.picking_set_lines(p_order warehousing.picking_orders, lines jsonb) returns void
+language plpgsql set search_path = '' as $$
+begin
+  delete from warehousing.picking_order_items i where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id;
+  insert into warehousing.picking_order_items (tenant_id, picking_order_id, position, warehouse_id, item_id, bin_id, quantity, picked_quantity, status)
+  select p_order.tenant_id, p_order.id, l.line, p_order.warehouse_id, l.item_id, l.bin_id, l.quantity, coalesce(l.picked_quantity, 0),
+    coalesce(l.status, 'pending')
+  from rows from (jsonb_to_recordset(lines) as (item_id uuid, bin_id uuid, quantity bigint, picked_quantity bigint, status text))
+    with ordinality l (item_id, bin_id, quantity, picked_quantity, status, line);
+end $$;

@@ -1,0 +1,95 @@
+-- Parcels on their way into a warehouse. Definers, since it is a driver's act that makes a receipt expected, and he
+-- sees nothing of a warehouse; each reads the caller's tenant alone, and the family of the delivery is locked.
+
+-- Makes what is in a parcel known to warehouses: an inventory item for each thing that nobody sells.
+create or replace function warehousing.parcel_items_known(parcel uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  with made as (
+    insert into warehousing.inventory_items (tenant_id, name, sku, barcode, parcel_delivery_id)
+    select i.tenant_id, i.name, 'PARCEL-' || d.delivery_code || '-' || i.position, d.barcode, d.id
+    from delivery.delivery_items i
+    join delivery.deliveries d on d.tenant_id = i.tenant_id and d.id = i.delivery_id
+    where i.tenant_id = app.tenant_id() and i.delivery_id = parcel and i.item_id is null
+    returning id, tenant_id, sku
+  )
+  update delivery.delivery_items i set item_id = m.id
+  from made m, delivery.deliveries d
+  where i.tenant_id = m.tenant_id and i.delivery_id = parcel and d.tenant_id = i.tenant_id and d.id = parcel
+    and m.sku = 'PARCEL-' || d.delivery_code || '-' || i.position;
+end $$;
+
+-- A pending receipt of a delivery's parcel at a warehouse, with a line for each thing in it; the one there is already,
+-- if there is one. A parcel that was never written down in parts is one thing; what a store sold is the goods.
+create or replace function warehousing.receipt_open(d delivery.deliveries, warehouse uuid, source text, exception uuid default null) returns uuid
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_id uuid;
+  v_parcel delivery.deliveries := delivery.parcel_terms(d);
+begin
+  select r.id into v_id from warehousing.receiving_orders r
+  where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.status = 'pending';
+  if found then
+    update warehousing.receiving_orders r set exception_id = exception, source = receipt_open.source
+    where r.tenant_id = d.tenant_id and r.id = v_id and exception is not null and r.source <> 'inbound';
+    return v_id;
+  end if;
+  if not exists (select from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = v_parcel.id) then
+    perform delivery.delivery_items_write(array[v_parcel]);
+  end if;
+  perform warehousing.parcel_items_known(v_parcel.id);
+  insert into warehousing.receiving_orders (tenant_id, reference_number, warehouse_id, source, delivery_id, exception_id, created_by)
+  values (d.tenant_id, 'RCV-' || app.padded(app.take_numbers('receiving_order'), 6), warehouse, source, d.id, exception, app.user_id())
+  returning id into v_id;
+  insert into warehousing.receiving_order_items (tenant_id, receiving_order_id, position, warehouse_id, item_id, quantity)
+  select d.tenant_id, v_id, i.position, warehouse, i.item_id, i.quantity
+  from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = v_parcel.id;
+  update storefront.storefront_order_parts p set receiving_order_id = v_id
+  where p.tenant_id = d.tenant_id and p.delivery_id = d.id and receipt_open.source <> 'inbound';
+  return v_id;
+end $$;
+
+-- A delivery that comes back: to where it left from, unless another warehouse is named. -> the receiving order
+create or replace function warehousing.receipt_expect(p_delivery uuid, p_warehouse uuid, p_failed boolean) returns uuid
+language plpgsql security definer set search_path = '' as $$
+declare
+  d delivery.deliveries;
+  v_exception uuid;
+begin
+  select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
+  select e.id into v_exception from delivery.delivery_exceptions e
+  where e.tenant_id = d.tenant_id and e.delivery_id in (d.id, d.parent_id) and e.status = 'open' order by e.created_at desc, e.id limit 1;
+  return warehousing.receipt_open(d, coalesce(p_warehouse, d.pickup_warehouse_id),
+    case when p_failed or v_exception is not null then 'failed_delivery_return' else 'delivery_return_handoff' end, v_exception);
+end $$;
+
+-- Nothing is to be received of a delivery any more.
+create or replace function warehousing.receipts_withdraw(p_delivery uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  update warehousing.receiving_orders r set status = 'cancelled'
+  where r.tenant_id = app.tenant_id() and r.delivery_id = p_delivery and r.status = 'pending' and r.source <> 'inbound';
+end $$;
+
+-- A delivery that came to a warehouse: received at once where staff need not count it and a default receiving bin
+-- is there (setting general.warehouse.handoff_required), otherwise expected.
+create or replace function warehousing.parcel_arrives(p_delivery uuid, p_warehouse uuid) returns uuid
+language plpgsql security definer set search_path = '' as $$
+declare
+  d delivery.deliveries;
+  v_order uuid;
+begin
+  select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
+  v_order := warehousing.receipt_open(d, p_warehouse, 'inbound');
+  if not app.boolean_or(app.settings('general', 'warehouse') -> 'handoff_required', false)
+      and warehousing.default_receiving_bin(p_warehouse) is not null then
+    perform warehousing.receipt_take(v_order, null, null);
+  end if;
+  return v_order;
+end $$;
+
+grant execute on function warehousing.receipt_expect(uuid, uuid, boolean), warehousing.receipts_withdraw(uuid), warehousing.parcel_arrives(uuid, uuid) to barid_caller;
+
+-- Nobody calls these but other functions and triggers.
+revoke execute on function warehousing.parcel_items_known(uuid),
+  warehousing.receipt_open(delivery.deliveries,uuid,text,uuid) from barid_caller;

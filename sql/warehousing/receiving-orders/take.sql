@@ -1,0 +1,246 @@
+-- Taking a receipt: stock, and what it means for the delivery that brought it.
+
+-- What was sent of a receipt's lines, each entry with the line it is about: an entry names a line by its item, else by its
+-- place. An entry about nothing has no line, and two lines of one item share an entry.
+create or replace function warehousing.receipt_entries(r warehousing.receiving_orders, details jsonb)
+returns table (place bigint, line uuid, item_id uuid, bin_id uuid, received_quantity bigint, condition text, damaged_quantity bigint)
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return query
+  select n.position - 1, o.id, n.item_id, n.bin_id, n.received_quantity, n.condition, n.damaged_quantity
+  from rows from (jsonb_to_recordset(details) as (item_id uuid, bin_id uuid, received_quantity bigint, condition text, damaged_quantity bigint))
+    with ordinality n (item_id, bin_id, received_quantity, condition, damaged_quantity, position)
+  left join warehousing.receiving_order_items o on o.tenant_id = r.tenant_id and o.receiving_order_id = r.id
+    and case when n.item_id is null then n.position = o.position else n.item_id = o.item_id end;
+end $$;
+
+-- Writes into the lines of a receipt what came, where to and in which condition.
+-- details: [{item_id?, bin_id?, received_quantity?, condition?, damaged_quantity?}] or null (see receipt_entries). The first bin named
+-- serves for lines without one, then the default receiving bin of the warehouse. Of what is damaged without a number, all is.
+-- Fails: inventory_item_not_found, item_named_twice (a line has room for one entry), bin_not_found, bin_inactive,
+-- received_too_much, damaged_too_much, bin_id_required_for_received_items.
+create or replace function warehousing.receipt_fill(r warehousing.receiving_orders, details jsonb) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_details jsonb := coalesce(nullif(details, 'null'), '[]');
+  v_bin uuid := coalesce((v_details #>> '{0,bin_id}')::uuid, warehousing.default_receiving_bin(r.warehouse_id));
+  v_wrong record;
+begin
+  select e.place, e.line is null as unknown, e.twice, e.item_id into v_wrong
+  from (
+    select n.*, row_number() over (partition by n.line order by n.place) > 1 and n.line is not null as twice,
+      n.bin_id is not null and not exists (select from warehousing.bins b
+        where b.tenant_id = r.tenant_id and b.warehouse_id = r.warehouse_id and b.id = n.bin_id) as nowhere
+    from warehousing.receipt_entries(r, v_details) n) e
+  where e.line is null or e.twice or e.nowhere
+  order by e.place limit 1;
+  if found then
+    if v_wrong.unknown then
+      perform app.fail('inventory_item_not_found', jsonb_build_object('field', format('item_details.%s.item_id', v_wrong.place)));
+    elsif v_wrong.twice then
+      perform app.fail('item_named_twice', jsonb_build_object('field',
+        format('item_details.%s', v_wrong.place) || case when v_wrong.item_id is null then '' else '.item_id' end));
+    end if;
+    perform app.fail('bin_not_found', jsonb_build_object('field', format('item_details.%s.bin_id', v_wrong.place)));
+  end if;
+  update warehousing.receiving_order_items i set
+    received_quantity = coalesce(n.received_quantity, i.quantity),
+    bin_id = coalesce(n.bin_id, v_bin),
+    condition = coalesce(n.condition, case when n.damaged_quantity > 0 then 'damaged' end, 'good'),
+    damaged_quantity = least(coalesce(n.received_quantity, i.quantity),
+      coalesce(n.damaged_quantity, case n.condition when 'damaged' then coalesce(n.received_quantity, i.quantity) end, 0))
+  from warehousing.receiving_order_items o
+  left join warehousing.receipt_entries(r, v_details) n on n.line = o.id
+  where o.tenant_id = r.tenant_id and o.receiving_order_id = r.id and i.id = o.id;
+  select e.place into v_wrong
+  from warehousing.receipt_entries(r, v_details) e
+  join warehousing.receiving_order_items i on i.tenant_id = r.tenant_id and i.id = e.line
+  where e.damaged_quantity > i.received_quantity order by e.place limit 1;
+  if found then
+    perform app.fail('damaged_too_much', jsonb_build_object('field', format('item_details.%s.damaged_quantity', v_wrong.place)));
+  end if;
+  -- A line that nobody wrote of is wrong because of the bin that serves for all.
+  select i.*, coalesce(n.place, 0) as place, case when n.bin_id is null then 0 else n.place end as bin_place into v_wrong
+  from warehousing.receiving_order_items i
+  left join warehousing.receipt_entries(r, v_details) n on n.line = i.id
+  left join warehousing.bins b on b.tenant_id = i.tenant_id and b.id = i.bin_id
+  where i.tenant_id = r.tenant_id and i.receiving_order_id = r.id
+    and (i.received_quantity > i.quantity or (i.received_quantity > 0 and b.is_active is not true))
+  order by i.position limit 1;
+  if found then
+    if v_wrong.received_quantity > v_wrong.quantity then
+      perform app.fail('received_too_much', jsonb_build_object('field', format('item_details.%s.received_quantity', v_wrong.place),
+        'expected', v_wrong.quantity));
+    elsif v_wrong.bin_id is null then
+      perform app.fail('bin_id_required_for_received_items', jsonb_build_object('field', format('item_details.%s.bin_id', v_wrong.place)));
+    end if;
+    perform app.fail('bin_inactive', jsonb_build_object('field', format('item_details.%s.bin_id', v_wrong.bin_place)));
+  end if;
+end $$;
+
+-- What a receipt puts into stock: what came sound, and what came damaged. Goods of a store come back as the lots and pieces that left for
+-- their order; which of several is damaged or missing nobody says, so it is the last.
+create or replace function warehousing.receipt_pieces(r warehousing.receiving_orders)
+returns table (item_id uuid, bin_id uuid, status text, lot_number text, serial_number text, quantity bigint)
+language plpgsql stable security definer set search_path = '' as $$
+#variable_conflict use_column
+begin
+  return query
+  with come as (
+    select i.position, i.item_id, i.bin_id, c.status, c.quantity,
+      sum(c.quantity) over (partition by i.item_id order by i.position, c.status) as until
+    from warehousing.receiving_order_items i
+    cross join lateral (values ('available', i.received_quantity - i.damaged_quantity), ('damaged', i.damaged_quantity)) c (status, quantity)
+    where i.tenant_id = r.tenant_id and i.receiving_order_id = r.id and c.quantity > 0
+  ), gone as (
+    select t.item_id, t.lot_number, t.serial_number, t.quantity, sum(t.quantity) over (partition by t.item_id order by t.id) as until
+    from storefront.storefront_order_parts p
+    join warehousing.inventory_transactions t on t.tenant_id = p.tenant_id and t.reference_id = p.order_id and t.reference_type = 'order'
+      and t.transaction_type = 'pick' and t.warehouse_id = p.warehouse_id
+    where p.tenant_id = r.tenant_id and p.receiving_order_id = r.id
+  )
+  select c.item_id, c.bin_id, c.status, g.lot_number, g.serial_number,
+    coalesce(least(c.until, g.until) - greatest(c.until - c.quantity, g.until - g.quantity), c.quantity)::bigint
+  from come c
+  left join gone g on g.item_id = c.item_id and g.until - g.quantity < c.until and c.until - c.quantity < g.until
+  order by c.position, c.status, g.until;
+end $$;
+
+-- Receives a pending receipt: a movement of stock for each thing in the parcel, and the delivery's next step:
+--   inbound            the parcel lies in the warehouse; the next leg waits for a driver
+--   back from the road its driver is free; what left a warehouse waits to leave it again, its exception stays open
+-- The order is locked. Fails: what receipt_fill fails with.
+create or replace function warehousing.receipt_take(p_order uuid, details jsonb, notes text) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  r warehousing.receiving_orders;
+  d delivery.deliveries;
+begin
+  select * into strict r from warehousing.receiving_orders o where o.tenant_id = app.tenant_id() and o.id = p_order for no key update;
+  perform warehousing.receipt_fill(r, details);
+  update warehousing.receiving_orders o set status = 'received', custody = 'in_warehouse', received_at = clock_timestamp(),
+    received_by = app.user_id(), notes = coalesce(receipt_take.notes, o.notes)
+  where o.tenant_id = r.tenant_id and o.id = r.id;
+  select * into d from delivery.deliveries x where x.tenant_id = r.tenant_id and x.id = r.delivery_id;
+  if found then
+    perform warehousing.parcel_received(d, r);
+  end if;
+  perform warehousing.stock_receive((
+    select jsonb_agg(jsonb_build_object('item_id', p.item_id, 'warehouse_id', r.warehouse_id, 'bin_id', p.bin_id, 'quantity', p.quantity,
+      'status', p.status, 'lot_number', p.lot_number, 'serial_number', p.serial_number))
+    from warehousing.receipt_pieces(r) p),
+    'receive', 'receiving_order', r.id);
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'receiving_order.received', 'source_module', 'warehousing',
+    'entity_type', 'receiving_order', 'entity_id', r.id, 'event_data', jsonb_build_object('receiving_order_id', r.id,
+      'reference_number', r.reference_number, 'warehouse_id', r.warehouse_id, 'delivery_id', r.delivery_id, 'source', r.source,
+      'actor_id', app.user_id()))));
+end $$;
+
+-- What a receipt does to the delivery that brought the parcel.
+create or replace function warehousing.parcel_received(d delivery.deliveries, r warehousing.receiving_orders) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  if r.source = 'inbound' then
+    perform delivery.parcel_at(delivery.parcel_of(d), r.warehouse_id);
+    update delivery.deliveries n set status = 'pending', pickup_warehouse_id = coalesce(n.pickup_warehouse_id, r.warehouse_id)
+    where n.tenant_id = d.tenant_id and n.parent_id = d.parent_id and n.sequence_plan = d.sequence_plan + 1 and n.status = 'draft';
+    return;
+  end if;
+  if d.status in ('picked_up', 'in_transit', 'failed') then
+    update delivery.deliveries x set status = 'returned' where x.tenant_id = d.tenant_id and x.id = d.id;
+  end if;
+  -- The goods of a store are unpacked: no parcel lies there.
+  if d.order_id is null then
+    perform delivery.parcel_at(delivery.parcel_of(d), r.warehouse_id);
+  end if;
+  if delivery.leaves_warehouse(d) then
+    -- It sets out from where it is now.
+    update delivery.deliveries x set status = 'pending', pickup_warehouse_id = w.id, pickup_address_id = a.id,
+      pickup_snapshot = case when x.pickup_warehouse_id = w.id then x.pickup_snapshot else to_jsonb(a) end,
+      pickup_zone_id = case when x.pickup_warehouse_id = w.id then x.pickup_zone_id else a.zone_id end
+    from warehousing.warehouses w
+    join delivery.addresses_list a on a.id = w.address_id
+    where x.tenant_id = d.tenant_id and x.id = d.id and x.status = 'returned' and w.tenant_id = d.tenant_id and w.id = r.warehouse_id;
+  end if;
+  update delivery.assignments a set status = 'returned', ended_at = clock_timestamp()
+  where a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('pending', 'assigned', 'accepted');
+end $$;
+
+grant execute on function warehousing.receipt_take(uuid, jsonb, text) to barid_caller;
+
+-- Receives or calls off. {id, status: received|cancelled, item_details?, notes?} -> {order}; the same again answers
+-- the same. Calling off the receipt of a return sends its driver on; a parcel that was already handed over can only
+-- be received.
+-- Fails: receiving_order_not_found, forbidden (no staff of that warehouse), invalid_status_transition, what
+-- receipt_take fails with.
+create or replace function warehousing.receiving_order_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := (input ->> 'id')::uuid;
+  v_target text := input ->> 'status';
+  r warehousing.receiving_orders;
+begin
+  select * into r from warehousing.receiving_orders o where o.id = v_id;
+  if not found then
+    perform app.fail('receiving_order_not_found');
+  end if;
+  if r.delivery_id is not null then
+    perform delivery.lock_deliveries(array[r.delivery_id]);
+  end if;
+  select * into r from warehousing.receiving_orders o where o.id = v_id for no key update;
+  perform warehousing.require_works_in(r.warehouse_id);
+  if r.status <> v_target then
+    if r.status <> 'pending' then
+      perform app.fail('invalid_status_transition', jsonb_build_object('from', r.status, 'to', v_target));
+    end if;
+    if v_target = 'received' then
+      perform warehousing.receipt_take(r.id, input -> 'item_details', input ->> 'notes');
+    else
+      perform warehousing.receiving_order_cancel(r, input ->> 'notes');
+    end if;
+  end if;
+  return jsonb_build_object('order', warehousing.receiving_order_to_json(v_id));
+end $$;
+
+-- pending -> cancelled; a return that is called off goes on with its driver. Fails: invalid_status_transition.
+create or replace function warehousing.receiving_order_cancel(r warehousing.receiving_orders, notes text) returns void
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries;
+begin
+  select * into d from delivery.deliveries x where x.tenant_id = r.tenant_id and x.id = r.delivery_id;
+  if d.id is not null and (d.status = 'delivered' or (d.status = 'returned' and not (delivery.leaves_warehouse(d) and exists (
+      select from delivery.assignments a where a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('assigned', 'accepted'))))) then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', r.status, 'to', 'cancelled'));
+  end if;
+  update warehousing.receiving_orders o set status = 'cancelled', notes = coalesce(receiving_order_cancel.notes, o.notes)
+  where o.tenant_id = r.tenant_id and o.id = r.id;
+  if d.status = 'returned' then
+    update delivery.deliveries x set status = 'in_transit' where x.tenant_id = d.tenant_id and x.id = d.id;
+  end if;
+end $$;
+
+-- Fails: receiving_order_not_found.
+create or replace function warehousing.receiving_order_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_order jsonb := warehousing.receiving_order_to_json((input ->> 'id')::uuid);
+begin
+  if v_order is null then
+    perform app.fail('receiving_order_not_found');
+  end if;
+  return jsonb_build_object('order', v_order);
+end $$;
+
+-- A receiving order as lists show it, or null.
+create or replace function warehousing.receiving_order_to_json(order_id uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select to_jsonb(r) from warehousing.receiving_orders_list r where r.id = receiving_order_to_json.order_id);
+end $$;
+
+-- Nobody calls these but other functions and triggers.
+revoke execute on function warehousing.parcel_received(delivery.deliveries,warehousing.receiving_orders),
+  warehousing.receipt_entries(warehousing.receiving_orders,jsonb), warehousing.receipt_fill(warehousing.receiving_orders,jsonb),
+  warehousing.receipt_pieces(warehousing.receiving_orders) from barid_caller;

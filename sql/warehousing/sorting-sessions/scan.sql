@@ -1,0 +1,178 @@
+-- Parcels into cages, and what may change about a cage meanwhile.
+
+-- Where in a session a parcel belongs, most exact first: its zone (by id or name), its partner area (what its address
+-- names, the carrier that takes it, a tag of its zone), its city; of one kind the cage that was made first.
+create or replace function warehousing.sorting_matches(p_session uuid, d delivery.deliveries) returns uuid[]
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(array_agg(a.id order by array_position('{zone,partner_area,city}'::text[], a.destination_type), a.created_at, a.id), '{}')
+    from warehousing.sorting_assignments a
+    where a.tenant_id = d.tenant_id and a.session_id = p_session and a.destination_key = any (case a.destination_type
+      when 'city' then array[warehousing.place_key(d.dropoff_snapshot ->> 'city')]
+      when 'zone' then array[d.dropoff_zone_id::text, (select warehousing.place_key(z.name) from delivery.zones z
+        where z.tenant_id = d.tenant_id and z.id = d.dropoff_zone_id)]
+      else array[warehousing.place_key(d.dropoff_snapshot #>> '{contact_info,partner_area}'), warehousing.place_key(d.carrier_code)]
+        || array(select warehousing.place_key(t.name) from delivery.zone_tag_map m
+          join delivery.zone_tags t on t.tenant_id = m.tenant_id and t.id = m.tag_id
+          where m.tenant_id = d.tenant_id and m.zone_id = d.dropoff_zone_id) end));
+end $$;
+
+-- What a scan answers.
+create or replace function warehousing.sorting_scan_answer(p_scan uuid, already boolean) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('scan_id', c.id, 'already_sorted', already, 'scanned_at', c.created_at,
+      'put_to', a.cage_location || jsonb_build_object('assignment_id', a.id, 'destination_type', a.destination_type,
+        'destination_value', a.destination_value),
+      'assignment', to_jsonb(a) - 'tenant_id',
+      'delivery', jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status,
+        'delivery_flow', d.delivery_flow, 'label_outdated', d.label_outdated))
+    from warehousing.sorting_scans c
+    join warehousing.sorting_assignments_list a on a.tenant_id = c.tenant_id and a.id = c.assignment_id
+    join delivery.deliveries d on d.tenant_id = c.tenant_id and d.id = c.delivery_id
+    where c.id = p_scan);
+end $$;
+
+-- Of the cages that match, the first with room among those as exact as the first of them, all held so that it stays so;
+-- that first one when they are full.
+create or replace function warehousing.sorting_cage_with_room(s warehousing.sorting_sessions, matches uuid[]) returns uuid
+language plpgsql set search_path = '' as $$
+declare
+  v_alike uuid[] := array(
+    select a.id from warehousing.sorting_assignments a
+    where a.tenant_id = s.tenant_id and a.id = any (matches) and a.destination_type = (
+      select f.destination_type from warehousing.sorting_assignments f where f.tenant_id = s.tenant_id and f.id = matches[1])
+    order by array_position(matches, a.id));
+begin
+  if cardinality(v_alike) > 1 then
+    perform from warehousing.bins b
+    where b.tenant_id = s.tenant_id and b.id in (
+      select a.cage_location_id from warehousing.sorting_assignments a where a.tenant_id = s.tenant_id and a.id = any (v_alike))
+    order by b.id for no key update;
+  end if;
+  return coalesce((
+    select a.id from warehousing.sorting_assignments a
+    join warehousing.bins b on b.tenant_id = a.tenant_id and b.id = a.cage_location_id
+    where a.tenant_id = s.tenant_id and a.id = any (v_alike) and b.filled_capacity < b.capacity
+    order by array_position(v_alike, a.id) limit 1), matches[1]);
+end $$;
+
+-- Puts a parcel into the cage of its destination; one that goes back into that of its return. Scanned again, it stays where it is and the answer is the same.
+-- {id, delivery_barcode, assignment_id?} -> {put_to, assignment, delivery, scan_id, scanned_at, already_sorted}
+-- assignment_id chooses among the cages that match; else it is the first with room of the most exact kind.
+-- Fails: sorting_session_not_found, forbidden, sorting_session_not_active, delivery_not_found, sorting_assignment_not_found,
+-- package_not_sortable (its way is over), package_not_here (no warehouse holds it), package_elsewhere, no_matching_destination, cage_full.
+create or replace function warehousing.sorting_scan(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  s warehousing.sorting_sessions := warehousing.lock_sorting_session((input ->> 'id')::uuid);
+  v_chosen uuid := (input ->> 'assignment_id')::uuid;
+  v_matches uuid[];
+  v_scan uuid;
+  v_place uuid;
+  d delivery.deliveries;
+begin
+  select * into d from delivery.deliveries x where x.id = warehousing.parcel_named(input ->> 'delivery_barcode');
+  if not found then
+    perform app.fail('delivery_not_found', '{"field": "delivery_barcode"}');
+  end if;
+  d := warehousing.parcel_under_way(d);
+  if v_chosen is not null and not exists (select from warehousing.sorting_assignments a
+      where a.tenant_id = s.tenant_id and a.session_id = s.id and a.id = v_chosen) then
+    perform app.fail('sorting_assignment_not_found', '{"field": "assignment_id"}');
+  end if;
+  select c.id into v_scan from warehousing.sorting_scans c where c.tenant_id = s.tenant_id and c.session_id = s.id and c.delivery_id = d.id;
+  if found then
+    return warehousing.sorting_scan_answer(v_scan, true);
+  end if;
+  if d.status in ('delivered', 'returned', 'cancelled') then
+    perform app.fail('package_not_sortable', jsonb_build_object('status', d.status));
+  end if;
+  v_place := warehousing.parcel_place(d);
+  if v_place is null then
+    perform app.fail('package_not_here', '{"field": "delivery_barcode"}');
+  elsif v_place <> s.warehouse_id then
+    perform app.fail('package_elsewhere', jsonb_build_object('current_warehouse_id', v_place));
+  end if;
+  v_matches := warehousing.sorting_matches(s.id, d);
+  if v_matches = '{}' or (v_chosen is not null and v_chosen <> all (v_matches)) then
+    perform app.fail('no_matching_destination');
+  end if;
+  if v_chosen is null then
+    v_chosen := warehousing.sorting_cage_with_room(s, v_matches);
+  end if;
+  -- The same parcel at the same moment: the second waits here and then finds the first.
+  insert into warehousing.sorting_scans (tenant_id, session_id, assignment_id, delivery_id, scanned_by)
+  values (s.tenant_id, s.id, v_chosen, d.id, app.user_id())
+  on conflict on constraint already_sorted do nothing returning id into v_scan;
+  if v_scan is null then
+    select c.id into v_scan from warehousing.sorting_scans c where c.tenant_id = s.tenant_id and c.session_id = s.id and c.delivery_id = d.id;
+    return warehousing.sorting_scan_answer(v_scan, true);
+  end if;
+  update warehousing.bins b set filled_capacity = b.filled_capacity + 1
+  from warehousing.sorting_assignments a
+  where a.tenant_id = s.tenant_id and a.id = v_chosen and b.tenant_id = a.tenant_id and b.id = a.cage_location_id
+    and b.filled_capacity < b.capacity;
+  if not found then
+    perform app.fail('cage_full', jsonb_build_object('assignment_id', v_chosen));
+  end if;
+  return warehousing.sorting_scan_answer(v_scan, false);
+end $$;
+
+-- An assignment of a session, its cage locked. Fails: sorting_assignment_not_found.
+create or replace function warehousing.lock_sorting_assignment(s warehousing.sorting_sessions, assignment_id uuid, out cage warehousing.bins)
+language plpgsql set search_path = '' as $$
+declare
+  v_cage uuid;
+begin
+  select a.cage_location_id into v_cage from warehousing.sorting_assignments a
+  where a.tenant_id = s.tenant_id and a.session_id = s.id and a.id = lock_sorting_assignment.assignment_id;
+  if not found then
+    perform app.fail('sorting_assignment_not_found');
+  end if;
+  select * into cage from warehousing.bins b where b.tenant_id = s.tenant_id and b.id = v_cage for no key update;
+end $$;
+
+-- {id, assignment_id, staff_id?, capacity?} -> {assignment}
+-- Fails: sorting_session_not_found, forbidden, sorting_session_not_active, sorting_assignment_not_found,
+-- staff_not_found, staff_not_in_warehouse, capacity_below_filled.
+create or replace function warehousing.sorting_assignment_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  s warehousing.sorting_sessions := warehousing.lock_sorting_session((input ->> 'id')::uuid, true);
+  v_id uuid := (input ->> 'assignment_id')::uuid;
+  v_cage warehousing.bins := warehousing.lock_sorting_assignment(s, v_id);
+  v_capacity integer := (input ->> 'capacity')::integer;
+  v_staff uuid;
+begin
+  if input ->> 'staff_id' is not null then
+    v_staff := warehousing.sorting_staff(s, (input ->> 'staff_id')::uuid, 'staff_id');
+    update warehousing.sorting_assignments a set staff_id = v_staff where a.tenant_id = s.tenant_id and a.id = v_id;
+  end if;
+  if v_capacity < v_cage.filled_capacity then
+    perform app.fail('capacity_below_filled', jsonb_build_object('field', 'capacity', 'filled_capacity', v_cage.filled_capacity));
+  end if;
+  update warehousing.bins b set capacity = v_capacity where b.tenant_id = s.tenant_id and b.id = v_cage.id and v_capacity is not null;
+  return jsonb_build_object('assignment', (
+    select to_jsonb(a) - 'tenant_id' from warehousing.sorting_assignments_list a where a.id = v_id));
+end $$;
+
+-- Takes a destination away as long as nothing was put into its cage. {id, assignment_id} -> {}
+-- Fails: sorting_session_not_found, forbidden, sorting_session_not_active, sorting_assignment_not_found, cage_not_empty.
+create or replace function warehousing.sorting_assignment_remove(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  s warehousing.sorting_sessions := warehousing.lock_sorting_session((input ->> 'id')::uuid, true);
+  v_id uuid := (input ->> 'assignment_id')::uuid;
+  v_cage warehousing.bins := warehousing.lock_sorting_assignment(s, v_id);
+begin
+  if v_cage.filled_capacity > 0 or exists (select from warehousing.sorting_scans n
+      where n.tenant_id = s.tenant_id and n.session_id = s.id and n.assignment_id = v_id) then
+    perform app.fail('cage_not_empty');
+  end if;
+  delete from warehousing.sorting_assignments a where a.tenant_id = s.tenant_id and a.id = v_id;
+  update warehousing.bins b set is_active = false where b.tenant_id = s.tenant_id and b.id = v_cage.id;
+  return '{}';
+end $$;

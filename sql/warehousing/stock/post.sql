@@ -1,0 +1,205 @@
+-- The only writer of stock and its movements. Definers, since nobody else may touch those tables, and
+-- because a driver who picks a parcel up moves stock that he does not see. Each reads the caller's tenant
+-- alone; who may ask is the business of the core that calls it.
+
+-- A movement, with the rows of both its places once they are known; and what a row gains or loses by all of them.
+do $$
+begin
+  if to_regtype('private.stock_movement') is null then
+    create type private.stock_movement as (
+      line integer, type text, item_id uuid, warehouse_id uuid, quantity bigint, field text,
+      comes boolean, from_bin uuid, from_status text, from_for uuid, from_lot text, from_serial text, from_stock uuid,
+      goes boolean, to_bin uuid, to_status text, to_type text, to_for uuid, to_lot text, to_serial text, to_stock uuid,
+      reference_type text, reference_id uuid, reason text, note text);
+  end if;
+  if to_regtype('private.stock_change') is null then
+    create type private.stock_change as (stock_id uuid, delta bigint, written_off boolean);
+  end if;
+end $$;
+
+-- Movements, read out of their JSON once, however often they are asked afterwards.
+create or replace function warehousing.stock_movements(movements jsonb) returns private.stock_movement[]
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (
+    select array_agg((m.line, m.type, m.item_id, m.warehouse_id, m.quantity, coalesce(m.field, 'quantity'),
+      m."from" is not null, f.bin_id, coalesce(f.status, 'available'), f.reserved_for_id, f.lot_number, f.serial_number, null,
+      m."to" is not null, t.bin_id, coalesce(t.status, 'available'), t.reserved_for_type, t.reserved_for_id, t.lot_number, t.serial_number, null,
+      m.reference_type, m.reference_id, m.reason, m.note)::private.stock_movement order by m.line)
+    from rows from (jsonb_to_recordset(movements) as (type text, item_id uuid, warehouse_id uuid, quantity bigint, field text,
+      "from" jsonb, "to" jsonb, reference_type text, reference_id uuid, reason text, note text)) with ordinality
+      m (type, item_id, warehouse_id, quantity, field, "from", "to", reference_type, reference_id, reason, note, line)
+    cross join lateral jsonb_to_record(coalesce(m."from", '{}')) as f (bin_id uuid, status text, reserved_for_id uuid,
+      lot_number text, serial_number text)
+    cross join lateral jsonb_to_record(coalesce(m."to", '{}')) as t (bin_id uuid, status text, reserved_for_type text, reserved_for_id uuid,
+      lot_number text, serial_number text));
+end $$;
+
+-- Refuses movements that name no warehouse, no bin of it (in use, where something goes), no item, or a quantity that is none; and a serial
+-- number that is missing where the item has them or counts more than one piece.
+create or replace function warehousing.require_stock_movement(movements private.stock_movement[]) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_bad record;
+begin
+  select l.*, i.id as known_item, f.id as known_from, t.id as known_to, t.is_active as bin_in_use, w.id as known_warehouse into v_bad
+  from unnest(movements) l
+  left join warehousing.warehouses w on w.tenant_id = v_tenant and w.id = l.warehouse_id and w.deleted_at is null
+  left join warehousing.inventory_items i on i.tenant_id = v_tenant and i.id = l.item_id
+  left join warehousing.bins f on f.tenant_id = v_tenant and f.warehouse_id = l.warehouse_id and f.id = l.from_bin
+  left join warehousing.bins t on t.tenant_id = v_tenant and t.warehouse_id = l.warehouse_id and t.id = l.to_bin
+  where i.id is null or w.id is null or (l.comes and f.id is null) or (l.goes and t.is_active is not true) or l.quantity is null or l.quantity <= 0
+    or (l.goes and l.to_serial is not null and l.quantity <> 1) or (l.goes and i.is_serialized and l.to_serial is null)
+  order by l.line limit 1;
+  if not found then
+    return;
+  end if;
+  if v_bad.known_warehouse is null then
+    perform app.fail('warehouse_not_found', jsonb_build_object('field', 'warehouse_id'));
+  elsif v_bad.known_item is null then
+    perform app.fail('inventory_item_not_found', jsonb_build_object('field', 'item_id', 'item_id', v_bad.item_id));
+  elsif (v_bad.comes and v_bad.known_from is null) or (v_bad.goes and v_bad.known_to is null) then
+    perform app.fail('bin_not_found', jsonb_build_object('field', 'bin_id'));
+  elsif v_bad.goes and not v_bad.bin_in_use then
+    perform app.fail('bin_inactive', jsonb_build_object('field', 'bin_id'));
+  elsif v_bad.quantity is null or v_bad.quantity <= 0 then
+    perform app.fail('validation_failed', jsonb_build_object('field', v_bad.field));
+  elsif v_bad.to_serial is null then
+    perform app.fail('serial_number_required', jsonb_build_object('field', 'serial_number', 'item_id', v_bad.item_id));
+  else
+    perform app.fail('serial_quantity_must_be_one', jsonb_build_object('field', v_bad.field, 'item_id', v_bad.item_id));
+  end if;
+end $$;
+
+-- The same movements with the rows of their places; null where nothing ever lay.
+create or replace function warehousing.stock_places(movements private.stock_movement[]) returns private.stock_movement[]
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  -- In the words of the index stock_place: what is set aside for nobody is the tenant's.
+  return (
+    select array_agg((l.line, l.type, l.item_id, l.warehouse_id, l.quantity, l.field,
+      l.comes, l.from_bin, l.from_status, l.from_for, l.from_lot, l.from_serial, coalesce(l.from_stock, f.id),
+      l.goes, l.to_bin, l.to_status, l.to_type, l.to_for, l.to_lot, l.to_serial, coalesce(l.to_stock, t.id),
+      l.reference_type, l.reference_id, l.reason, l.note)::private.stock_movement order by l.line)
+    from unnest(movements) l
+    left join warehousing.stock f on l.from_stock is null and f.tenant_id = v_tenant and f.bin_id = l.from_bin and f.item_id = l.item_id
+      and f.status = l.from_status and coalesce(f.lot_number, '') = coalesce(l.from_lot, '')
+      and coalesce(f.serial_number, '') = coalesce(l.from_serial, '') and coalesce(f.reserved_for_id, f.tenant_id) = coalesce(l.from_for, v_tenant)
+      and f.written_off_at is null
+    left join warehousing.stock t on l.to_stock is null and t.tenant_id = v_tenant and t.bin_id = l.to_bin and t.item_id = l.item_id
+      and t.status = l.to_status and coalesce(t.lot_number, '') = coalesce(l.to_lot, '')
+      and coalesce(t.serial_number, '') = coalesce(l.to_serial, '') and coalesce(t.reserved_for_id, t.tenant_id) = coalesce(l.to_for, v_tenant)
+      and t.written_off_at is null);
+end $$;
+
+-- stock_places(), and opens what something goes to where nothing ever lay.
+create or replace function warehousing.stock_open(movements private.stock_movement[]) returns private.stock_movement[]
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  movements := warehousing.stock_places(movements);
+  if exists (select from unnest(movements) l where l.goes and l.to_stock is null) then
+    -- In one order for everybody: two who open the same places would wait for each other in a circle.
+    insert into warehousing.stock (tenant_id, warehouse_id, bin_id, item_id, status, lot_number, serial_number, reserved_for_type, reserved_for_id)
+    select distinct v_tenant, l.warehouse_id, l.to_bin, l.item_id, l.to_status, l.to_lot, l.to_serial, l.to_type, l.to_for
+    from unnest(movements) l where l.goes and l.to_stock is null
+    order by l.to_bin, l.item_id, l.to_status, l.to_lot, l.to_serial, l.to_for
+    on conflict do nothing;
+    movements := warehousing.stock_places(movements);
+  end if;
+  return movements;
+end $$;
+
+-- Moves whole units from one place to another, all or nothing, and notes each movement:
+--   [{type, item_id, warehouse_id, quantity, from?, to?, reference_type?, reference_id?, reason?, note?, field?}, ...]
+--   from, to: {bin_id, status? ('available'), lot_number?, serial_number?, reserved_for_type?, reserved_for_id?}
+-- Without `from` the units come in, without `to` they go out; both are in the one warehouse. `field` is what a
+-- refusal names. Several movements of one place count together: what matters is what is left at the end.
+-- A place that a movement of type write_off leaves empty is closed for good.
+-- Locks the rows of all places in the order of their ids.
+-- Fails: insufficient_stock, serial_number_taken, serial_number_required, serial_quantity_must_be_one,
+-- warehouse_not_found, inventory_item_not_found, bin_not_found, bin_inactive.
+create or replace function warehousing.stock_post(movements jsonb) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform warehousing.stock_move(warehousing.stock_movements(movements));
+end $$;
+
+-- stock_post() of movements that were read already, in the order of their lines.
+create or replace function warehousing.stock_move(movements private.stock_movement[]) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_actor uuid := app.user_id();
+  v_changes private.stock_change[];
+  v_serials boolean := exists (select from unnest(movements) l where l.to_serial is not null);
+  v_short record;
+begin
+  if coalesce(cardinality(movements), 0) = 0 then
+    return;
+  end if;
+  -- Whoever closes a warehouse or a bin, or gives an item serial numbers, waits for what is still coming in,
+  -- and what comes later is judged by the change.
+  perform from warehousing.warehouses w where w.tenant_id = v_tenant
+    and w.id = any (array(select l.warehouse_id from unnest(movements) l where l.goes)) order by w.id for key share;
+  perform from warehousing.bins b where b.tenant_id = v_tenant
+    and b.id = any (array(select l.to_bin from unnest(movements) l where l.goes)) order by b.id for key share;
+  perform from warehousing.inventory_items i where i.tenant_id = v_tenant
+    and i.id = any (array(select l.item_id from unnest(movements) l where l.goes)) order by i.id for key share;
+  perform warehousing.require_stock_movement(movements);
+
+  movements := warehousing.stock_open(movements);
+  select l.field, l.item_id into v_short from unnest(movements) l where l.comes and l.from_stock is null order by l.line limit 1;
+  if found then
+    perform app.fail('insufficient_stock', jsonb_build_object('field', v_short.field, 'item_id', v_short.item_id));
+  end if;
+  select array_agg((n.id, n.delta, n.written_off)::private.stock_change) into v_changes from (
+    select g.id, sum(g.delta)::bigint as delta, bool_or(g.written_off) as written_off from (
+      select l.from_stock as id, -l.quantity as delta, l.type = 'write_off' as written_off from unnest(movements) l where l.comes
+      union all
+      select l.to_stock, l.quantity, false from unnest(movements) l where l.goes) g
+    group by g.id) n;
+  perform from warehousing.stock s
+  where s.tenant_id = v_tenant and s.id = any (array(select c.stock_id from unnest(v_changes) c)) order by s.id for no key update;
+
+  select l.field, l.item_id, b.twice into v_short
+  from (
+    select s.id, s.quantity + c.delta > 1 as twice
+    from unnest(v_changes) c join warehousing.stock s on s.tenant_id = v_tenant and s.id = c.stock_id
+    where s.written_off_at is not null or s.quantity + c.delta < 0 or (s.serial_number is not null and s.quantity + c.delta > 1)
+    offset 0) b
+  join unnest(movements) l on b.id in (l.from_stock, l.to_stock)
+  order by l.line limit 1;
+  if found then
+    perform app.fail(case when v_short.twice then 'serial_number_taken' else 'insufficient_stock' end,
+      jsonb_build_object('field', v_short.field, 'item_id', v_short.item_id));
+  end if;
+
+  insert into warehousing.inventory_transactions (tenant_id, transaction_type, item_id, warehouse_id, quantity, from_stock_id, to_stock_id,
+    from_bin_id, to_bin_id, from_status, to_status, lot_number, serial_number, reference_type, reference_id, reason, note, performed_by)
+  select v_tenant, l.type, l.item_id, l.warehouse_id, l.quantity, l.from_stock, l.to_stock,
+    l.from_bin, l.to_bin, case when l.comes then l.from_status end, case when l.goes then l.to_status end,
+    coalesce(l.to_lot, l.from_lot), coalesce(l.to_serial, l.from_serial), l.reference_type, l.reference_id, l.reason, l.note, v_actor
+  from unnest(movements) l
+  order by l.line;
+
+  -- What is left first: a serial number may not be in two places, not even for a moment.
+  for sign in 0..1 loop
+    exit when sign = 1 and not v_serials;
+    update warehousing.stock s set quantity = s.quantity + c.delta,
+      written_off_at = case when s.quantity + c.delta = 0 and c.written_off then clock_timestamp() end
+    from unnest(v_changes) c
+    where s.tenant_id = v_tenant and s.id = c.stock_id and c.delta <> 0 and (not v_serials or (sign = 0) = (c.delta < 0));
+  end loop;
+end $$;
+
+grant execute on function warehousing.stock_post(jsonb) to barid_caller;
+
+-- Nobody calls these but other functions and triggers.
+revoke execute on function warehousing.require_stock_movement(private.stock_movement[]), warehousing.stock_move(private.stock_movement[]),
+  warehousing.stock_movements(jsonb), warehousing.stock_open(private.stock_movement[]),
+  warehousing.stock_places(private.stock_movement[]) from barid_caller;

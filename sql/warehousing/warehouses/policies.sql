@@ -1,0 +1,20 @@
+select app.tenant_table('warehousing.warehouses', writes => 'insert, update');
+
+-- A warehouse's stock is moved by warehousing.stock_post() alone.
+select app.tenant_table('warehousing.bins', own => '{}', writes => 'insert, update');
+
+select app.tenant_table('warehousing.warehouse_users', own => '{user_id}', writes => 'insert, delete');
+select app.tenant_table('warehousing.carrier_warehouses', own => '{}');
+select app.tenant_table('warehousing.warehouse_staff', own => '{user_id}', writes => 'insert, update');
+select app.touched('warehousing.warehouses');
+select app.touched('warehousing.bins');
+select app.touched('warehousing.warehouse_staff');
+
+-- A warehouse that is for some people only does not exist for the others; drivers come to any.
+drop policy tenant on warehousing.warehouses;
+create policy tenant on warehousing.warehouses for all to barid_caller
+  using (tenant_id = (select app.tenant_id())
+    and ((select app.sees_tenant()) or access_mode = 'all_users' or (select app.has_role('driver'))
+      or (access_mode = 'select_users') = exists (
+        select from warehousing.warehouse_users u
+        where u.tenant_id = warehouses.tenant_id and u.warehouse_id = warehouses.id and u.user_id = (select app.user_id()))));

@@ -1,0 +1,122 @@
+-- Attempts by hand, in three steps around the call: claim, send, write down. The claim is one conditional update,
+-- so of any number of callers one sends. An Idempotency-Key (`key`) remembers the answer of the last step.
+
+-- What the sender needs of a claimed delivery: {id, claim_token, body, url, subscription_id, secrets}.
+create or replace function integration.claimed(e integration.webhook_events) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select jsonb_build_object('id', e.id, 'claim_token', e.claim_token, 'body', e.body, 'url', s.url, 'subscription_id', s.id,
+      'secrets', integration.secrets_of(s))
+    from integration.webhook_subscriptions s where s.id = e.subscription_id);
+end $$;
+
+-- Claims a failed delivery for one attempt. {event_id, key?} -> {claimed} or {answer} of an earlier call.
+-- A claim older than five minutes, whose process is gone, may be taken over.
+-- Fails: webhook_event_not_found, webhook_event_not_failed, idempotency_conflict.
+create or replace function integration.retry_begin(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := (input ->> 'event_id')::uuid;
+  v_answer jsonb := integration.key_claim(input);
+  e integration.webhook_events;
+begin
+  if v_answer is not null then
+    return jsonb_build_object('answer', v_answer);
+  end if;
+  update integration.webhook_events w set status = 'retrying', next_attempt_at = null, claim_token = gen_random_uuid(), claimed_at = now()
+  where w.id = v_id and ((w.status = 'failed' and w.claim_token is null)
+    or (w.status = 'retrying' and w.claimed_at < now() - interval '5 minutes'))
+  returning w.* into e;
+  if not found then
+    perform app.fail(case when exists (select from integration.webhook_events w where w.id = v_id)
+      then 'webhook_event_not_failed' else 'webhook_event_not_found' end);
+  end if;
+  return jsonb_build_object('claimed', integration.claimed(e));
+end $$;
+
+-- Makes a test event of a subscription and claims it. {id, key?} -> {claimed} or {answer} of an earlier call.
+-- Fails: webhook_subscription_not_found, idempotency_conflict.
+create or replace function integration.test_begin(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := gen_random_uuid();
+  v_answer jsonb := integration.key_claim(input);
+  e integration.webhook_events;
+begin
+  if v_answer is not null then
+    return jsonb_build_object('answer', v_answer);
+  end if;
+  perform integration.subscription_of((input ->> 'id')::uuid);
+  begin
+    insert into integration.webhook_events (id, tenant_id, subscription_id, event_type, entity_key, body, status, next_attempt_at,
+      claim_token, claimed_at)
+    values (v_id, app.tenant_id(), (input ->> 'id')::uuid, 'webhook.test', 'test/' || v_id,
+      integration.webhook_body(v_id, 'webhook.test', now(), app.tenant_id(), '{"test": true}'), 'retrying', null, gen_random_uuid(), now())
+    returning * into e;
+  exception when foreign_key_violation then
+    -- Removed since it was looked for.
+    perform app.fail('webhook_subscription_not_found');
+  end;
+  return jsonb_build_object('claimed', integration.claimed(e));
+end $$;
+
+-- Writes the attempt down. {result, key?} -> {event_id, status, retry_count}. See integration.result_save().
+create or replace function integration.attempt_finish(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_saved jsonb := integration.result_save(input -> 'result' || '{"is_manual": true}');
+  v_answer jsonb;
+begin
+  if v_saved is null then
+    perform app.fail('webhook_event_not_found');
+  end if;
+  v_answer := jsonb_build_object('event_id', v_saved ->> 'id', 'status', v_saved ->> 'status',
+    'retry_count', (v_saved ->> 'retry_count')::integer);
+  if input ? 'key' then
+    v_answer := private.idempotency_store(app.request_setting('operation'), input ->> 'key', v_answer);
+  end if;
+  return v_answer;
+end $$;
+
+-- Gives back a claim that could not be used: nothing was sent. {id, claim_token, error_message, key?}
+create or replace function integration.attempt_abandon(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  update integration.webhook_events e set status = 'failed', claim_token = null, claimed_at = null,
+    error_message = input ->> 'error_message'
+  where e.id = (input ->> 'id')::uuid and e.claim_token = (input ->> 'claim_token')::uuid;
+  if input ? 'key' then
+    perform private.idempotency_forget(app.request_setting('operation'), input ->> 'key');
+  end if;
+  return '{}';
+end $$;
+
+-- A delivery with all of the data that was sent. {event_id} -> {event}. Fails: webhook_event_not_found.
+create or replace function integration.webhook_event_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_event jsonb;
+begin
+  select to_jsonb(e) into v_event from integration.webhook_events_whole e where e.id = (input ->> 'event_id')::uuid;
+  if v_event is null then
+    perform app.fail('webhook_event_not_found');
+  end if;
+  return jsonb_build_object('event', v_event);
+end $$;
+
+-- The attempts of a delivery, the newest first; the last hundred. {event_id} -> {attempts}
+-- Fails: webhook_event_not_found.
+create or replace function integration.attempts_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  if not exists (select from integration.webhook_events e where e.id = (input ->> 'event_id')::uuid) then
+    perform app.fail('webhook_event_not_found');
+  end if;
+  return jsonb_build_object('attempts', (
+    select coalesce(jsonb_agg(jsonb_build_object('is_manual', a.is_manual, 'http_status_code', a.http_status_code,
+      'latency_ms', a.latency_ms, 'response_body', a.response_body, 'error_message', a.error_message, 'created_at', a.created_at)
+      order by a.id desc), '[]')
+    from (select * from integration.webhook_attempts w where w.event_id = (input ->> 'event_id')::uuid
+      order by w.id desc limit 100) a));
+end $$;

@@ -1,0 +1,131 @@
+-- From events to deliveries. The outbox is the table of events itself: whoever publishes pays for one look
+-- whether anybody listens; the rest happens after the commit, in the functions or by the clock.
+
+-- Asks for the sender when the caller's tenant has a subscriber; who else writes events is found by the clock.
+create or replace function integration.events_wake() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if coalesce(current_setting('app.events_queued', true), '') <> 'on' and exists (
+      select from integration.webhook_subscriptions s where s.is_active
+        and s.tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid) then
+    perform set_config('app.events_queued', 'on', true);
+  end if;
+  return null;
+end $$;
+
+-- Whoever begins to listen hears what happens from now on.
+create or replace function integration.subscription_listens() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if new.is_active and (tg_op = 'INSERT' or not old.is_active) then
+    new.from_position := coalesce(pg_sequence_last_value(pg_get_serial_sequence('integration.system_events', 'position')::regclass), 0);
+    new.failing_since := null;
+    new.disabled_at := null;
+    new.disabled_reason := null;
+  end if;
+  return new;
+end $$;
+
+-- What is sent: {id, type, timestamp, tenant_id, data}, as the text that is signed.
+create or replace function integration.webhook_body(id uuid, event_type text, at timestamptz, tenant_id uuid, data jsonb) returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  return json_build_object('id', id, 'type', event_type,
+    'timestamp', to_char(at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'tenant_id', tenant_id, 'data', data)::text;
+end $$;
+
+-- Makes a delivery of each of these events for each active subscription that wants it and has none yet.
+-- Answers how many. In the order of the events.
+create or replace function integration.deliveries_add(event_ids uuid[]) returns integer
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_count integer;
+begin
+  insert into integration.webhook_events (id, tenant_id, subscription_id, system_event_id, event_type, entity_key, body)
+  select n.id, n.tenant_id, n.subscription_id, n.event_id, n.event_type, n.entity_key,
+    integration.webhook_body(n.id, n.event_type, n.created_at, n.tenant_id, n.event_data)
+  from (
+    select gen_random_uuid() as id, e.tenant_id, s.id as subscription_id, e.id as event_id, e.event_type,
+      e.entity_type || '/' || e.entity_id as entity_key, e.event_data, e.created_at, e.position
+    from integration.system_events e
+    join integration.webhook_subscriptions s on s.tenant_id = e.tenant_id and s.is_active
+    join tenancy.modules m on m.id = s.module_id
+    where e.id = any (event_ids) and m.key = integration.module_of(e.event_type, e.source_module)
+      and integration.wants(s.event_types, e.event_type)
+    order by e.position offset 0
+  ) n
+  on conflict (subscription_id, system_event_id) do nothing;
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+
+-- Hands events to their subscriptions and marks them dispatched, which is the sender's mark; the status is the consumer's. Up to
+-- `batch` of a tenant; one worker at a time for a tenant, or a later event could overtake an earlier one.
+-- Only tenants with an active subscription are looked at. Answers {events, deliveries}.
+create or replace function integration.webhooks_fan_out(batch integer default 500) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_tenant record;
+  v_ids uuid[];
+  v_events integer := 0;
+  v_deliveries integer := 0;
+begin
+  for v_tenant in
+    select s.tenant_id, min(s.from_position) as from_position
+    from integration.webhook_subscriptions s where s.is_active group by s.tenant_id
+    having exists (select from integration.system_events e
+      where e.tenant_id = s.tenant_id and not e.is_dispatched and e.position > min(s.from_position))
+    order by s.tenant_id
+  loop
+    continue when not pg_try_advisory_xact_lock(hashtextextended('webhooks/' || v_tenant.tenant_id, 0));
+    select array_agg(p.id order by p.position) into v_ids from (
+      select e.id, e.position from integration.system_events e
+      where e.tenant_id = v_tenant.tenant_id and not e.is_dispatched and e.position > v_tenant.from_position
+      order by e.position limit batch for update) p;
+    continue when v_ids is null;
+    v_deliveries := v_deliveries + integration.deliveries_add(v_ids);
+    update integration.system_events e set is_dispatched = true where e.id = any (v_ids);
+    v_events := v_events + cardinality(v_ids);
+  end loop;
+  return jsonb_build_object('events', v_events, 'deliveries', v_deliveries);
+end $$;
+
+-- The work of integration.events_replay(), which has checked its caller; checked again here.
+create or replace function integration.events_requeue(event_ids uuid[], dry_run boolean) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_created integer;
+  v_requeued integer;
+begin
+  if not integration.may_publish() then
+    perform app.fail('forbidden');
+  end if;
+  if dry_run then
+    select count(*) filter (where w.id is null), count(w.id) filter (where w.next_attempt_at is null and w.claim_token is null)
+    into v_created, v_requeued
+    from integration.system_events e
+    join integration.webhook_subscriptions s on s.tenant_id = e.tenant_id and s.is_active
+    join tenancy.modules m on m.id = s.module_id and m.key = integration.module_of(e.event_type, e.source_module)
+    left join integration.webhook_events w on w.subscription_id = s.id and w.system_event_id = e.id
+    where e.id = any (event_ids) and integration.wants(s.event_types, e.event_type);
+  else
+    update integration.webhook_events w set status = 'pending', attempts = 0, next_attempt_at = now()
+    from integration.webhook_subscriptions s
+    where s.id = w.subscription_id and s.is_active and w.system_event_id = any (event_ids)
+      and w.next_attempt_at is null and w.claim_token is null;
+    get diagnostics v_requeued = row_count;
+    v_created := integration.deliveries_add(event_ids);
+    if v_created + v_requeued > 0 then
+      perform set_config('app.events_queued', 'on', true);
+    end if;
+  end if;
+  return jsonb_build_object('created', v_created, 'requeued', v_requeued);
+end $$;
+
+grant execute on function integration.events_requeue(uuid[], boolean) to barid_caller;
+grant execute on function integration.webhooks_fan_out(integer) to barid_api;
+
+-- Nobody calls these but other functions and triggers.
+revoke execute on function integration.deliveries_add(uuid[]), integration.events_wake(), integration.subscription_listens(),
+  integration.webhooks_fan_out(integer) from barid_caller;

@@ -1,0 +1,30 @@
+-- Who is told of events, and how it went; external carriers, what was booked with them and what they reported.
+-- Secrets stand here sealed (AES-GCM, see shared/outbound/secrets.ts); their key is known to the functions alone.
+
+create table if not exists integration.webhook_subscriptions (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
+  module_id uuid not null references tenancy.modules (id) on delete restrict,
+  url text not null check (length(url) between 1 and 2000),
+  -- delivery.delivered, delivery.* or *
+  event_types text[] not null check (cardinality(event_types) between 1 and 100),
+  is_active boolean not null default true,
+  secret text not null,
+  -- Signs as well until it ends: 24 hours after a rotation.
+  previous_secret text,
+  previous_secret_until timestamptz,
+  -- Events up to here happened before anybody listened.
+  from_position bigint not null default 0,
+  -- Since when nothing but failures; null while it works.
+  failing_since timestamptz,
+  disabled_at timestamptz,
+  disabled_reason text check (disabled_reason in ('gone', 'failing')),
+  created_by uuid references tenancy.profiles (id) on delete set null,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  unique (tenant_id, id),
+  constraint webhook_subscription_exists unique (tenant_id, module_id)
+);
+create index if not exists webhook_subscriptions_module on integration.webhook_subscriptions (module_id);
+create index if not exists webhook_subscriptions_created_by on integration.webhook_subscriptions (created_by);
+create index if not exists webhook_subscriptions_active on integration.webhook_subscriptions (tenant_id) where is_active;

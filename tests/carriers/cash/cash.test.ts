@@ -1,0 +1,365 @@
+/** Cash that a carrier collects: what it is told, and what its report books, once. */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { breachesOf } from "../../prove/invariants.ts";
+import { bookedCash, enable, external, owedBy, report } from "../../support/carriers.ts";
+import { sql } from "../../support/db.ts";
+import {
+  bookOf,
+  checkAll,
+  type Ground,
+  move,
+  newDelivery,
+  newGround,
+  path,
+  stagedInWarehouse,
+  statusOf,
+} from "../../support/deliveries.ts";
+import { balanceOf, fundWallet } from "../../support/money.ts";
+import { newShop, placeOrder, standing, walletOf } from "../../support/orders.ts";
+import { newTenant, type Tenant } from "../../support/people.ts";
+
+let tenant: Tenant;
+let ground: Ground;
+let secret: string;
+let wallet: string;
+beforeAll(async () => {
+  tenant = await newTenant();
+  ground = await newGround(tenant);
+  secret = (await enable(tenant)).secret;
+  await enable(tenant, "easypost", { initial_token: "EZTK" });
+  wallet = await fundWallet(tenant, "customer", tenant.customer.id, 100_000);
+});
+afterAll(async () => {
+  await checkAll(tenant);
+  expect(await breachesOf(sql, tenant.id)).toEqual([]);
+});
+
+const book = (id: string, carrier_code = "simulated", language = "en") =>
+  tenant.ops.post(`/carriers/shipments/${id}`, { carrier_code }, { query: { language } });
+const tell = (parcel: { tracking_number: string }, status: string, more = {}) =>
+  report(tenant, secret, { tracking_number: parcel.tracking_number, status, ...more });
+const rowsOf = (id: string) =>
+  sql`select carrier_code, amount, cod_amount, delivery_fee_amount, currency, status
+    from money.carrier_collections where delivery_id = ${id}`;
+const paymentsOf = (id: string) =>
+  sql`select type, status, payment_method, amount from money.payments where delivery_id = ${id} order by type`;
+const driversRowsOf = (id: string) =>
+  sql`select from money.cod_collections where delivery_id = ${id} and collection_stage = 'dropoff'`;
+
+describe("booking", () => {
+  test("with a carrier that collects no cash is refused before anything is sent", async () => {
+    const { id } = await newDelivery(ground, {
+      carrier_type: "external",
+      carrier_code: "easypost",
+    });
+    const refused = await book(id, "easypost");
+    expect(refused).toFailWith(409, "carrier_collects_no_cash");
+    expect(refused.body).toMatchObject({ amount: 2_000, currency: "IQD" });
+    expect((await book(id, "easypost", "ar")).body.message).toContain("2000 IQD");
+    expect(await sql`select from integration.carrier_shipments where delivery_id = ${id}`)
+      .toHaveLength(0);
+    // Nothing of the refusal is remembered under a key.
+    const headers = { "idempotency-key": randomUUID() };
+    for (let time = 0; time < 2; time++) {
+      expect(
+        await tenant.ops.post(`/carriers/shipments/${id}`, { carrier_code: "easypost" }, {
+          headers,
+        }),
+      ).toFailWith(409, "carrier_collects_no_cash");
+    }
+  });
+
+  test.each([
+    ["the receiver's fee and the COD", { cod_amount: 7_000 }, 9_000],
+    ["the receiver's fee alone", { cod_amount: 0 }, 2_000],
+    ["the COD where the sender's wallet paid the fee", {
+      cod_amount: 7_000,
+      payer_type: "sender",
+      payment_method: "wallet",
+    }, 7_000],
+    ["nothing where nothing is due", {
+      cod_amount: 0,
+      payer_type: "sender",
+      payment_method: "wallet",
+    }, 0],
+  ])("tells it to collect %s", async (_what, terms, due) => {
+    expect((await bookedCash(ground, terms)).cash_due).toBe(due);
+  });
+
+  test("is refused while the sender has to pay in cash: a carrier takes nothing from him", async () => {
+    const { id } = await newDelivery(ground, {
+      ...external,
+      payer_type: "sender",
+      cod_amount: 7_000,
+    });
+    const refused = await book(id);
+    expect(refused).toFailWith(409, "sender_cash_not_collected");
+    expect(refused.body).toMatchObject({ amount: 2_000, currency: "IQD" });
+    expect(await sql`select from integration.carrier_shipments where delivery_id = ${id}`)
+      .toHaveLength(0);
+  });
+
+  test("of a parcel that goes through a warehouse is by leg; the sender's fee is the driver's, the COD the carrier's", async () => {
+    const { parent, b } = await stagedInWarehouse(ground, {
+      payer_type: "sender",
+      cod_amount: 7_000,
+      ...external,
+    });
+    expect(await tenant.ops.patch(`${path}/${b}/carrier`, external)).toSucceed(200);
+    const booked = await book(b);
+    expect(booked).toSucceed(200);
+    expect(booked.body.shipment.cash_due).toBe(7_000);
+    expect((await tell(booked.body.shipment, "delivered")).body.outcome).toBe("applied");
+    expect(await statusOf(parent.id)).toBe("delivered");
+    expect(await rowsOf(parent.id)).toMatchObject([{ amount: 7_000, cod_amount: 7_000 }]);
+    expect(await paymentsOf(parent.id)).toMatchObject([
+      { type: "COD_COLLECTION", amount: 7_000 },
+      { type: "DELIVERY_FEE", amount: 2_000 },
+    ]);
+    const whole = await newDelivery(ground, {
+      staged: true,
+      warehouse_id: ground.warehouse,
+      ...external,
+    });
+    expect(await book(whole.id)).toFailWith(409, "delivery_goes_in_legs");
+  });
+
+  test("keeps the delivery with the carrier until it is called off", async () => {
+    const { id } = await bookedCash(ground);
+    const give = (to: object) => tenant.ops.patch(`${path}/${id}/carrier`, to);
+    expect(await give({ carrier_type: "internal" })).toFailWith(409, "shipment_with_other_carrier");
+    expect(await give({ carrier_type: "external", carrier_code: "easypost" })).toFailWith(
+      409,
+      "shipment_with_other_carrier",
+    );
+    expect(await give(external)).toSucceed(200);
+    expect(await tenant.ops.post(`/carriers/shipments/${id}/cancel`)).toSucceed(200);
+    expect(await give({ carrier_type: "internal" })).toSucceed(200);
+  });
+});
+
+describe("a report of delivery", () => {
+  test("books the cash as a driver's, but on the carrier's account", async () => {
+    const parcel = await bookedCash(ground);
+    const [owner, owed, clearing, held] = [
+      await balanceOf(wallet),
+      await owedBy(tenant),
+      await bookOf(tenant, "cod_clearing"),
+      await bookOf(tenant, "driver_cash", tenant.driver.id),
+    ];
+    expect((await tell(parcel, "picked_up")).body.outcome).toBe("applied");
+    expect(await rowsOf(parcel.id)).toEqual([]);
+    expect((await tell(parcel, "delivered")).body.outcome).toBe("applied");
+    expect(await rowsOf(parcel.id)).toEqual([{
+      carrier_code: "simulated",
+      amount: 9_000,
+      cod_amount: 7_000,
+      delivery_fee_amount: 2_000,
+      currency: "IQD",
+      status: "owed",
+    }]);
+    expect(await paymentsOf(parcel.id)).toEqual([
+      { type: "COD_COLLECTION", status: "SUCCESS", payment_method: "cash", amount: 7_000 },
+      { type: "DELIVERY_FEE", status: "SUCCESS", payment_method: "cash", amount: 2_000 },
+    ]);
+    expect(await balanceOf(wallet) - owner).toBe(7_000);
+    expect(await owedBy(tenant) - owed).toBe(9_000);
+    expect(await bookOf(tenant, "cod_clearing") - clearing).toBe(-7_000);
+    expect(await bookOf(tenant, "driver_cash", tenant.driver.id) - held).toBe(0);
+    // The documented list is of drivers' cash.
+    const list = await tenant.dispatcher.get("/delivery/cod-collections", {
+      query: { delivery_id: parcel.id },
+    });
+    expect(list.body.cod.collections).toEqual([]);
+    const { history } = (await tenant.ops.get(`${path}/${parcel.id}`)).body.delivery;
+    expect(history.at(-1)).toMatchObject({ to_status: "delivered", actor: null });
+  });
+
+  test("of a parcel without cash due books none", async () => {
+    const parcel = await bookedCash(ground, {
+      cod_amount: 0,
+      payer_type: "sender",
+      payment_method: "wallet",
+    });
+    const owed = await owedBy(tenant);
+    expect((await tell(parcel, "delivered")).body.outcome).toBe("applied");
+    expect(await rowsOf(parcel.id)).toEqual([]);
+    expect(await owedBy(tenant)).toBe(owed);
+  });
+
+  test("fifty times at once, the same and others beside it, books once", async () => {
+    const parcel = await bookedCash(ground);
+    const [owner, owed] = [await balanceOf(wallet), await owedBy(tenant)];
+    const event_id = randomUUID();
+    const answers = await Promise.all([
+      ...Array.from({ length: 50 }, () => tell(parcel, "delivered", { event_id })),
+      ...Array.from({ length: 10 }, () => tell(parcel, "delivered")),
+      ...Array.from({ length: 5 }, () => tell(parcel, "in_transit")),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    expect(
+      answers.slice(0, 60).filter(({ body }) => body.outcome === "applied" && !body.duplicate),
+    ).toHaveLength(1);
+    expect(await rowsOf(parcel.id)).toHaveLength(1);
+    expect(await paymentsOf(parcel.id)).toHaveLength(2);
+    expect(await balanceOf(wallet) - owner).toBe(7_000);
+    expect(await owedBy(tenant) - owed).toBe(9_000);
+    expect(await statusOf(parcel.id)).toBe("delivered");
+  });
+
+  test("is the end: what is reported after it moves neither the parcel nor its money", async () => {
+    const parcel = await bookedCash(ground);
+    const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+    await tell(parcel, "delivered", { occurred_at: ago(30) });
+    const [owner, owed] = [await balanceOf(wallet), await owedBy(tenant)];
+    for (const status of ["returned", "failed", "cancelled", "in_transit", "picked_up"]) {
+      expect((await tell(parcel, status, { occurred_at: ago(10) })).body.outcome).toBe(
+        "impossible",
+      );
+      expect((await tell(parcel, status, { occurred_at: ago(40) })).body.outcome).toBe("too_late");
+    }
+    expect((await tell(parcel, "delivered", { occurred_at: ago(5) })).body.outcome).toBe(
+      "unchanged",
+    );
+    expect(await statusOf(parcel.id)).toBe("delivered");
+    expect(await rowsOf(parcel.id)).toHaveLength(1);
+    expect([await balanceOf(wallet), await owedBy(tenant)]).toEqual([owner, owed]);
+  });
+
+  test("of an order that was cancelled books nothing, and the tenant is told, once", async () => {
+    const parcel = await bookedCash(ground);
+    expect(await move(tenant.ops, parcel.id, "cancel", { reason: "no" })).toSucceed(200);
+    const [owner, owed] = [await balanceOf(wallet), await owedBy(tenant)];
+    const event_id = randomUUID();
+    for (let time = 0; time < 3; time++) {
+      expect((await tell(parcel, "delivered", { event_id })).body.outcome).toBe("impossible");
+    }
+    expect((await tell(parcel, "returned")).body.outcome).toBe("impossible");
+    expect(await rowsOf(parcel.id)).toEqual([]);
+    expect([await balanceOf(wallet), await owedBy(tenant)]).toEqual([owner, owed]);
+    expect(
+      await sql`select event_data from integration.system_events
+        where entity_id = ${parcel.id} and event_type = 'carrier_cash.unbooked'`,
+    ).toMatchObject([{
+      event_data: {
+        carrier_code: "simulated",
+        amount: 9_000,
+        currency: "IQD",
+        status: "cancelled",
+      },
+    }]);
+  });
+
+  test("without a time that had to wait for another's turn is not too late", async () => {
+    const parcel = await bookedCash(ground);
+    const { tracking_number } = parcel;
+    const outcome = await sql.begin(async (tx) => {
+      // Its transaction begins, and another report goes first.
+      await tx`select 1`;
+      expect((await tell(parcel, "in_transit")).body.outcome).toBe("applied");
+      const told = tx.json({ event_id: randomUUID(), tracking_number, status: "delivered" });
+      const [row] =
+        await tx`select integration.carrier_report('simulated', ${tenant.id}, ${told}) as told`;
+      return row.told.outcome;
+    });
+    expect(outcome).toBe("applied");
+    expect(await rowsOf(parcel.id)).toHaveLength(1);
+  });
+
+  test("after a failed attempt books the cash then, and not before", async () => {
+    const parcel = await bookedCash(ground);
+    await tell(parcel, "in_transit");
+    await tell(parcel, "failed");
+    expect(await rowsOf(parcel.id)).toEqual([]);
+    expect((await tell(parcel, "delivered")).body.outcome).toBe("applied");
+    expect(await rowsOf(parcel.id)).toHaveLength(1);
+  });
+
+  test("that cannot be booked changes nothing at all", async () => {
+    const parcel = await bookedCash(ground);
+    const event_id = randomUUID();
+    // A harmed row: nobody is left to whom the COD belongs.
+    await sql`update delivery.deliveries set customer_id = null where id = ${parcel.id}`;
+    const { tracking_number } = parcel;
+    const told = sql.json({ event_id, tracking_number, status: "delivered" });
+    await expect(sql`select integration.carrier_report('simulated', ${tenant.id}, ${told})`).rejects
+      .toThrow("customer_required_for_cod");
+    expect(await statusOf(parcel.id)).toBe("pending");
+    expect(await rowsOf(parcel.id)).toEqual([]);
+    await sql`update delivery.deliveries set customer_id = ${tenant.customer.id} where id = ${parcel.id}`;
+    // The carrier tells it again, and nothing was remembered.
+    expect((await tell(parcel, "delivered", { event_id })).body).toMatchObject({
+      outcome: "applied",
+      duplicate: false,
+    });
+    expect(await rowsOf(parcel.id)).toHaveLength(1);
+  });
+
+  test("pays the shop's order that is paid at the door", async () => {
+    const shop = await newShop();
+    const { secret } = await enable(shop.tenant);
+    const { id: order } = await placeOrder(shop);
+    expect(await shop.tenant.admin.put(`/storefront/orders/${order}/approve`)).toSucceed(200);
+    const [delivery] =
+      await sql`select id, cod_amount from delivery.deliveries where order_id = ${order}`;
+    const { ops } = shop.tenant;
+    expect(await ops.patch(`${path}/${delivery.id}/carrier`, external)).toSucceed(200);
+    const booked = await ops.post(`/carriers/shipments/${delivery.id}`, {
+      carrier_code: "simulated",
+    });
+    expect(booked.body.shipment.cash_due).toBe(delivery.cod_amount);
+    const { tracking_number } = booked.body.shipment;
+    const told = await report(shop.tenant, secret, { tracking_number, status: "delivered" });
+    expect(told.body.outcome).toBe("applied");
+    expect(await standing(order)).toMatchObject({
+      status: "delivered",
+      payment_status: "paid",
+      paid: 1,
+    });
+    expect(await walletOf(shop.tenant, null)).toBe(delivery.cod_amount);
+    expect(await owedBy(shop.tenant)).toBe(delivery.cod_amount);
+    await checkAll(shop.tenant);
+  });
+});
+
+describe("a delivery completed by hand, when the report was lost", () => {
+  test("books the same, and the late report nothing more", async () => {
+    const parcel = await bookedCash(ground);
+    await tell(parcel, "in_transit");
+    const owed = await owedBy(tenant);
+    const wrong = { cash_collected: { cod: 1, delivery_fee: 2_000 } };
+    expect(await move(tenant.ops, parcel.id, "complete", wrong)).toFailWith(
+      400,
+      "cash_amount_mismatch",
+    );
+    expect(await move(tenant.ops, parcel.id, "complete")).toSucceed(200);
+    expect(await rowsOf(parcel.id)).toMatchObject([{ amount: 9_000, status: "owed" }]);
+    expect(await driversRowsOf(parcel.id)).toEqual([]);
+    expect((await tell(parcel, "delivered")).body.outcome).toBe("unchanged");
+    expect(await owedBy(tenant) - owed).toBe(9_000);
+  });
+
+  test("is refused as before where no carrier was told to collect", async () => {
+    const { id } = await newDelivery(ground, external);
+    expect(await move(tenant.ops, id, "depart")).toSucceed(200);
+    expect(await move(tenant.ops, id, "complete")).toFailWith(409, "delivery_has_no_driver");
+    expect(await rowsOf(id)).toEqual([]);
+  });
+
+  test("at the moment of the report is booked once", async () => {
+    for (let round = 0; round < 5; round++) {
+      const parcel = await bookedCash(ground);
+      await tell(parcel, "in_transit");
+      const owed = await owedBy(tenant);
+      const [by] = await Promise.all([
+        move(tenant.ops, parcel.id, "complete"),
+        tell(parcel, "delivered"),
+        tell(parcel, "delivered"),
+      ]);
+      if (by.status !== 200) expect(by).toFailWith(409, "invalid_status_transition");
+      expect(await rowsOf(parcel.id)).toHaveLength(1);
+      expect(await owedBy(tenant) - owed).toBe(9_000);
+    }
+  });
+});

@@ -1,0 +1,311 @@
+/** Booking with a carrier, and what the carrier reports: proved by its signature, once, in legal moves only. */
+import { createHmac, randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, test } from "vitest";
+import { nobody } from "../../support/api.ts";
+import { enable, newExternal, report, statusOf } from "../../support/carriers.ts";
+import { sql } from "../../support/db.ts";
+import { newTenant, type Tenant } from "../../support/people.ts";
+
+let tenant: Tenant;
+let other: Tenant;
+let secret: string;
+beforeAll(async () => {
+  [tenant, other] = await Promise.all([newTenant(), newTenant()]);
+  secret = (await enable(tenant)).secret;
+});
+const book = (
+  delivery: { id: string },
+  who = tenant.ops,
+  carrier_code = "simulated",
+  headers = {},
+) => who.post(`/carriers/shipments/${delivery.id}`, { carrier_code }, { headers });
+
+async function booked() {
+  const delivery = await newExternal(tenant);
+  const { body } = await book(delivery);
+  return { ...delivery, tracking_number: body.shipment.tracking_number as string };
+}
+
+describe("booking", () => {
+  test("keeps the tracking number and tells it; a second time answers the same", async () => {
+    const delivery = await newExternal(tenant);
+    const first = await book(delivery);
+    expect(first).toSucceed(200);
+    expect(first.body.shipment).toEqual({
+      id: expect.any(String),
+      delivery_id: delivery.id,
+      carrier_code: "simulated",
+      status: "booked",
+      tracking_number: `SIM-${delivery.code}`,
+      label_url: null,
+      cash_due: 0,
+      booked_at: expect.any(String),
+      cancelled_at: null,
+    });
+    expect((await book(delivery)).body.shipment).toEqual(first.body.shipment);
+    const events = await sql`select event_data from integration.system_events
+      where tenant_id = ${tenant.id} and entity_id = ${delivery.id} and event_type = 'shipment.booked'`;
+    expect(events).toHaveLength(1);
+    expect(events[0].event_data.tracking_number).toBe(`SIM-${delivery.code}`);
+    const [row] = await sql`select carrier_code from delivery.deliveries where id = ${delivery.id}`;
+    expect(row.carrier_code).toBe("simulated");
+  });
+
+  test("of many at once books once", async () => {
+    const delivery = await newExternal(tenant);
+    const answers = await Promise.all(Array.from({ length: 15 }, () => book(delivery)));
+    for (const answer of answers) {
+      if (answer.status === 200) expect(answer.body.shipment.status).toBe("booked");
+      else expect(answer).toFailWith(409, "shipment_in_progress");
+    }
+    expect(await sql`select from integration.carrier_shipments where delivery_id = ${delivery.id}`)
+      .toHaveLength(1);
+    expect(
+      await sql`select from integration.system_events where entity_id = ${delivery.id} and event_type = 'shipment.booked'`,
+    ).toHaveLength(1);
+  });
+
+  test("that the carrier refuses leaves nothing; one that does not answer can be tried again", async () => {
+    const strict = await newTenant();
+    await enable(strict, "simulated", { login_id: "refuse" });
+    const delivery = await newExternal(strict);
+    const refused = await book(delivery, strict.ops);
+    expect(refused).toFailWith(409, "carrier_refused");
+    expect(refused.body.reason).toBe("told to refuse");
+    expect(await sql`select from integration.carrier_shipments where delivery_id = ${delivery.id}`)
+      .toHaveLength(0);
+    await strict.admin.patch("/carriers/tenant/simulated", { credentials: { login_id: "silent" } });
+    expect(await book(delivery, strict.ops)).toFailWith(502, "carrier_unavailable");
+    const [kept] =
+      await sql`select id, status from integration.carrier_shipments where delivery_id = ${delivery.id}`;
+    expect(kept.status).toBe("booking");
+    await strict.admin.patch("/carriers/tenant/simulated", { credentials: { login_id: "fine" } });
+    const answer = await book(delivery, strict.ops);
+    expect(answer).toSucceed(200);
+    // The same reference, so that the carrier finds what the lost call did.
+    expect(answer.body.shipment.id).toBe(kept.id);
+  });
+
+  test("is for pending external deliveries and enabled carriers of the tenant", async () => {
+    expect(await book(await newExternal(tenant, { carrier_type: "internal" }))).toFailWith(
+      409,
+      "delivery_not_external",
+    );
+    expect(await book(await newExternal(tenant, { status: "in_transit" }))).toFailWith(
+      409,
+      "delivery_not_bookable",
+    );
+    expect(await book(await newExternal(tenant, { carrier_code: "easypost" }))).toFailWith(
+      409,
+      "delivery_not_bookable",
+    );
+    const delivery = await newExternal(tenant);
+    expect(await book(delivery, tenant.ops, "easypost")).toFailWith(409, "carrier_not_enabled");
+    expect(await book(delivery, tenant.ops, "internal")).toFailWith(409, "delivery_not_external");
+    expect(await book(delivery, tenant.ops, "nobody")).toFailWith(404, "carrier_not_found");
+    expect(await book({ id: randomUUID() })).toFailWith(404, "delivery_not_found");
+    expect(await book(delivery, other.ops)).toFailWith(404, "delivery_not_found");
+    expect(await book({ id: "x" })).toFailWith(400, "invalid_uuid");
+    for (const who of [tenant.staff, tenant.driver, tenant.customer]) {
+      expect(await book(delivery, who)).toFailWith(403, "forbidden");
+    }
+    expect(await book(delivery, nobody)).toFailWith(401, "unauthorized");
+    expect(await sql`select from integration.carrier_shipments where delivery_id = ${delivery.id}`)
+      .toHaveLength(0);
+  });
+
+  test("can be called off until the carrier has set out", async () => {
+    const cancel = (id: string) => tenant.ops.post(`/carriers/shipments/${id}/cancel`);
+    const delivery = await booked();
+    const answer = await cancel(delivery.id);
+    expect(answer).toSucceed(200);
+    expect(answer.body.shipment).toMatchObject({
+      status: "cancelled",
+      cancelled_at: expect.any(String),
+    });
+    expect(await cancel(delivery.id)).toFailWith(404, "shipment_not_found");
+    expect((await book(delivery)).body.shipment).toMatchObject({ status: "booked" });
+    const gone = await booked();
+    await report(tenant, secret, { tracking_number: gone.tracking_number, status: "in_transit" });
+    expect(await cancel(gone.id)).toFailWith(409, "delivery_not_bookable");
+    expect(await cancel(randomUUID())).toFailWith(404, "delivery_not_found");
+    expect(await tenant.staff.post(`/carriers/shipments/${gone.id}/cancel`)).toFailWith(
+      403,
+      "forbidden",
+    );
+  });
+
+  test("with a key answers as before, and other input under it is a conflict", async () => {
+    const headers = { "idempotency-key": randomUUID() };
+    const delivery = await newExternal(tenant);
+    const first = await book(delivery, tenant.ops, "simulated", headers);
+    const second = await book(delivery, tenant.ops, "simulated", headers);
+    expect(second.body).toEqual(first.body);
+    expect(second.headers.get("idempotency-replayed")).toBe("true");
+    expect(await book(await newExternal(tenant), tenant.ops, "simulated", headers)).toFailWith(
+      409,
+      "idempotency_conflict",
+    );
+  });
+});
+
+describe("a report", () => {
+  test("moves the delivery, by the legal moves, with history and events", async () => {
+    const delivery = await booked();
+    const tell = (status: string) =>
+      report(tenant, secret, { tracking_number: delivery.tracking_number, status });
+    const picked = await tell("picked_up");
+    expect(picked).toSucceed(200);
+    expect(picked.body).toMatchObject({ outcome: "applied", duplicate: false });
+    expect((await tell("picked_up")).body.outcome).toBe("unchanged");
+    expect((await tell("delivered")).body.outcome).toBe("applied");
+    expect(await statusOf(delivery)).toBe("delivered");
+    const history =
+      await sql`select to_status from delivery.delivery_status_history where delivery_id = ${delivery.id} order by id`;
+    expect(history.map(({ to_status }) => to_status)).toEqual([
+      "pending",
+      "accepted",
+      "picked_up",
+      "delivered",
+    ]);
+    const [row] =
+      await sql`select picked_up_at, delivered_at from delivery.deliveries where id = ${delivery.id}`;
+    expect(row.picked_up_at).not.toBeNull();
+    expect(row.delivered_at).not.toBeNull();
+    const events =
+      await sql`select event_type from integration.system_events where entity_id = ${delivery.id} and event_type = 'delivery.delivered'`;
+    expect(events).toHaveLength(1);
+    expect((await tell("in_transit")).body.outcome).toBe("impossible");
+    expect(await statusOf(delivery)).toBe("delivered");
+  });
+
+  test("counts once, however often and at whatever moments it comes", async () => {
+    const delivery = await booked();
+    const raw = JSON.stringify({
+      event_id: randomUUID(),
+      tracking_number: delivery.tracking_number,
+      status: "in_transit",
+    });
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => report(tenant, secret, {}, { raw })),
+    );
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    expect(answers.filter(({ body }) => !body.duplicate)).toHaveLength(1);
+    const history =
+      await sql`select from delivery.delivery_status_history where delivery_id = ${delivery.id} and to_status = 'in_transit'`;
+    expect(history).toHaveLength(1);
+  });
+
+  test("that comes too late changes nothing", async () => {
+    const delivery = await booked();
+    const tell = (status: string, minutesAgo: number) =>
+      report(tenant, secret, {
+        tracking_number: delivery.tracking_number,
+        status,
+        occurred_at: new Date(Date.now() - minutesAgo * 60_000).toISOString(),
+      });
+    await tell("in_transit", 30);
+    expect((await tell("failed", 10)).body.outcome).toBe("applied");
+    expect((await tell("in_transit", 20)).body.outcome).toBe("too_late");
+    expect(await statusOf(delivery)).toBe("failed");
+    const [row] =
+      await sql`select status_reason from delivery.deliveries where id = ${delivery.id}`;
+    expect(row.status_reason).toBe("carrier_failed");
+  });
+
+  test("of something unknown is taken, logged and ignored", async () => {
+    const unknown = await report(tenant, secret, {
+      tracking_number: "SIM-nothing",
+      status: "delivered",
+    });
+    expect(unknown).toSucceed(200);
+    expect(unknown.body.outcome).toBe("unknown_shipment");
+    const delivery = await booked();
+    const odd = await report(tenant, secret, {
+      tracking_number: delivery.tracking_number,
+      status: "teleported",
+    });
+    expect(odd.body.outcome).toBe("unknown_status");
+    expect(await statusOf(delivery)).toBe("pending");
+    const [logged] =
+      await sql`select carrier_status, outcome from integration.carrier_events where delivery_id = ${delivery.id}`;
+    expect(logged).toEqual({ carrier_status: "teleported", outcome: "unknown_status" });
+  });
+
+  describe("is refused and changes nothing", () => {
+    const body = async () => {
+      const delivery = await booked();
+      return {
+        delivery,
+        raw: JSON.stringify({
+          event_id: randomUUID(),
+          tracking_number: delivery.tracking_number,
+          status: "delivered",
+        }),
+      };
+    };
+    const signed = (raw: string, key = secret) =>
+      createHmac("sha256", key).update(raw).digest("hex");
+    test.each<[string, (raw: string) => string | null]>([
+      ["without a signature", () => null],
+      ["with an empty one", () => ""],
+      ["with a forged one", () => "0".repeat(64)],
+      ["with another secret's", (raw) => signed(raw, "none")],
+      [
+        "with that of a body that differs by one byte",
+        (raw) => signed(raw.replace("delivered", "deliverec")),
+      ],
+      ["with half of the right one", (raw) => signed(raw).slice(0, 32)],
+    ])("%s", async (_, forge) => {
+      const { delivery, raw } = await body();
+      expect(await report(tenant, secret, {}, { raw, signature: forge(raw) })).toFailWith(
+        401,
+        "invalid_signature",
+      );
+      expect(await statusOf(delivery)).toBe("pending");
+      expect(await sql`select from integration.carrier_events where delivery_id = ${delivery.id}`)
+        .toHaveLength(0);
+    });
+
+    test("signed for another tenant or carrier, or for one that is not enabled", async () => {
+      const { delivery, raw } = await body();
+      const theirs = (await enable(other)).secret;
+      expect(await report(tenant, theirs, {}, { raw })).toFailWith(401, "invalid_signature");
+      // Genuine there, but the shipment is not theirs.
+      expect((await report(other, theirs, {}, { raw })).body.outcome).toBe("unknown_shipment");
+      expect(await report(tenant, secret, {}, { raw, carrier: "easypost" })).toFailWith(
+        401,
+        "invalid_signature",
+      );
+      expect(await report(tenant, secret, {}, { raw, carrier: "nobody" })).toFailWith(
+        401,
+        "invalid_signature",
+      );
+      expect(await report({ id: randomUUID() }, secret, {}, { raw })).toFailWith(
+        401,
+        "invalid_signature",
+      );
+      expect(await report({ id: "x" }, secret, {}, { raw })).toFailWith(400, "invalid_uuid");
+      await other.admin.patch("/carriers/tenant/simulated", { is_enabled: false });
+      expect(await report(other, theirs, {}, { raw })).toFailWith(401, "invalid_signature");
+      expect(await statusOf(delivery)).toBe("pending");
+    });
+
+    test("genuine but not in the carrier's form, or too large", async () => {
+      for (
+        const raw of [
+          "",
+          "{",
+          "[]",
+          "5",
+          '{"event_id":""}',
+          '{"event_id":"a","tracking_number":"\\u0000","status":"x"}',
+        ]
+      ) {
+        expect((await report(tenant, secret, {}, { raw: raw || " " })).status).toBe(400);
+      }
+      const raw = JSON.stringify({ event_id: "x".repeat(70_000) });
+      expect(await report(tenant, secret, {}, { raw })).toFailWith(413, "payload_too_large");
+    });
+  });
+});

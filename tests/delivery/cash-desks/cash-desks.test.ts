@@ -1,0 +1,368 @@
+/** Cash of the desks goes to the bank or to a colleague: once, exactly, and never more than is there. */
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, test } from "vitest";
+import { carried, newSide, payCarried } from "../../support/carriers.ts";
+import { desks, heldBy, key, sound, transfer, withCash } from "../../support/cash-desks.ts";
+import { newCash, remit, selected } from "../../support/cod.ts";
+import { sql } from "../../support/db.ts";
+import { newPerson, newSystemAdmin, newTenant, type Tenant } from "../../support/people.ts";
+import { expectGuarded, expectRefused, expectReplayed } from "../../support/promises.ts";
+
+const path = `${desks}/transfers`;
+
+let a: Tenant;
+let b: Tenant;
+beforeAll(async () => {
+  [a, b] = await Promise.all([newTenant(), newTenant()]);
+});
+
+describe("a transfer", () => {
+  test("brings cash of the caller's desk to the bank, by one journal, and is told", async () => {
+    const tenant = await withCash(5000);
+    const answer = await transfer(tenant.dispatcher, {
+      amount: 3000,
+      reference: "Slip 17",
+      notes: "Rafidain",
+    });
+    expect(answer).toSucceed(201);
+    const person = { id: tenant.dispatcher.id, full_name: expect.any(String) };
+    expect(answer.body.data).toEqual({
+      id: expect.any(String),
+      kind: "bank_deposit",
+      from_owner_type: "staff",
+      from_user: person,
+      to_user: null,
+      refund_id: null,
+      amount: 3000,
+      currency: "IQD",
+      reference: "Slip 17",
+      notes: "Rafidain",
+      entered_by: person,
+      created_at: expect.any(String),
+      reversed_at: null,
+      reversed_by: null,
+      reversal_reason: null,
+    });
+    const { id } = answer.body.data;
+    expect(await heldBy(tenant, tenant.dispatcher)).toBe(2000);
+    expect(
+      await sql`select a.kind, a.owner_type, e.amount from money.ledger_transactions t
+        join money.ledger_entries e on e.transaction_id = t.id join money.accounts a on a.id = e.account_id
+        where t.kind = 'cash_transfer' and t.reference_id = ${id} order by e.amount`,
+    ).toEqual([
+      { kind: "cash_on_hand", owner_type: "staff", amount: -3000 },
+      { kind: "external", owner_type: "tenant", amount: 3000 },
+    ]);
+    expect(
+      await sql`select event_type, event_data from integration.system_events where entity_id = ${id}`,
+    ).toEqual([{
+      event_type: "cash_transfer.created",
+      event_data: {
+        cash_transfer_id: id,
+        kind: "bank_deposit",
+        from_owner_type: "staff",
+        from_user_id: tenant.dispatcher.id,
+        to_user_id: null,
+        currency: "IQD",
+        amount: 3000,
+        reference: "Slip 17",
+        actor_id: tenant.dispatcher.id,
+      },
+    }]);
+    expect(
+      await sql`select actor_id from app.audit_log where tenant_id = ${tenant.id} and entity_id = ${id}`,
+    ).toEqual([{ actor_id: tenant.dispatcher.id }]);
+    await sound(tenant);
+  });
+
+  test("hands cash to a colleague, who has it then and can give it on", async () => {
+    const tenant = await withCash(900);
+    const answer = await transfer(tenant.dispatcher, {
+      kind: "handover",
+      to_user_id: tenant.warehouse.id,
+      amount: 400,
+    });
+    expect(answer).toSucceed(201);
+    expect(answer.body.data.to_user.id).toBe(tenant.warehouse.id);
+    expect(await heldBy(tenant, tenant.dispatcher)).toBe(500);
+    expect(await heldBy(tenant, tenant.warehouse)).toBe(400);
+    const whole = { from_user_id: tenant.warehouse.id, amount: 400 };
+    expect(await transfer(tenant.admin, whole)).toSucceed(201);
+    expect(await heldBy(tenant, tenant.warehouse)).toBe(0);
+    await sound(tenant);
+  });
+
+  test("is told to whose desk it came, and when it is taken back, in his language", async () => {
+    const tenant = await withCash(900);
+    const told = async () => {
+      const { body } = await tenant.warehouse.in("ar").get("/tenants/me/notifications?unread=true");
+      return body.notifications.map(({ type, message }: Record<string, string>) => [type, message]);
+    };
+    const given = { kind: "handover", to_user_id: tenant.warehouse.id, amount: 400 };
+    const { id } = (await transfer(tenant.dispatcher, given)).body.data;
+    const handed = ["cash_handed_over", "سُلِّم إليك نقد بمبلغ 400 IQD."];
+    expect(await told()).toEqual([handed]);
+    await tenant.dispatcher.post(`${path}/${id}/reverse`, { reason: "Another's" }, key());
+    const reversed = ["cash_handover_reversed", "تم التراجع عن تسليم 400 IQD إليك."];
+    expect(await told()).toEqual([reversed, handed]);
+    // Whoever takes it himself, and the bank, need no telling.
+    await transfer(tenant.admin, {
+      ...given,
+      from_user_id: tenant.dispatcher.id,
+      to_user_id: tenant.admin.id,
+    });
+    await transfer(tenant.dispatcher, { amount: 100 });
+    expect((await tenant.admin.get("/tenants/me/notifications")).body.notifications).toEqual([]);
+  });
+
+  test("never gives more than the desk holds, and a refusal leaves nothing", async () => {
+    const tenant = await withCash(1000);
+    const refused = await transfer(tenant.dispatcher, { amount: 1001 });
+    expect(refused).toFailWith(409, "insufficient_desk_cash");
+    expect(refused.body).toMatchObject({ held: 1000, currency: "IQD" });
+    const kurdish = await transfer(tenant.dispatcher.in("ku"), { amount: 1001 });
+    expect(kurdish.body.message).toContain("1000");
+    expect(kurdish.body.message).toMatch(/سندوقەکەدا .*\.$/);
+    expect(await sql`select from money.cash_transfers where tenant_id = ${tenant.id}`)
+      .toHaveLength(0);
+    expect(await transfer(tenant.dispatcher, { amount: 1000 })).toSucceed(201);
+    expect((await transfer(tenant.dispatcher, { amount: 1 })).body.held).toBe(0);
+    await sound(tenant);
+  });
+
+  test("of another's desk is an administrator's to make", async () => {
+    const tenant = await withCash(700);
+    const from = { from_user_id: tenant.dispatcher.id, amount: 100 };
+    const other = await newPerson(tenant.id, "staff", "dispatcher");
+    expect(await transfer(other, from)).toFailWith(403, "forbidden");
+    expect(await transfer(other, { from_owner_type: "tenant", amount: 1 })).toFailWith(
+      403,
+      "forbidden",
+    );
+    expect(await transfer(other, { amount: 1 })).toFailWith(404, "cash_desk_not_found");
+    expect(await transfer(tenant.dispatcher, from)).toSucceed(201);
+    const byAdmin = await transfer(tenant.admin, from);
+    expect(byAdmin.body.data).toMatchObject({
+      from_user: { id: tenant.dispatcher.id },
+      entered_by: { id: tenant.admin.id },
+    });
+    const system = await newSystemAdmin();
+    const there = () => ({ ...key(), query: { tenant_id: tenant.id } });
+    expect(await transfer(system, from, there())).toSucceed(201);
+    // He has no desk of his own in a tenant that he is no member of.
+    expect(await transfer(system, { amount: 1 }, there())).toFailWith(404, "cash_desk_not_found");
+    expect(await heldBy(tenant, tenant.dispatcher)).toBe(400);
+    await sound(tenant);
+  });
+
+  test("takes what drivers remitted to themselves and what carriers paid into the till", async () => {
+    const side = await newSide();
+    const { tenant } = side;
+    const { id } = await newCash(tenant, { cod: 0, fee: 600 });
+    expect(await tenant.driver.post(remit, selected(id))).toSucceed(200);
+    const from = { from_user_id: tenant.driver.id, amount: 600 };
+    expect(await transfer(tenant.admin, from)).toFailWith(404, "cash_desk_not_found");
+    const brought = await transfer(tenant.admin, {
+      ...from,
+      kind: "handover",
+      from_owner_type: "driver",
+      to_user_id: tenant.dispatcher.id,
+    });
+    expect(brought).toSucceed(201);
+    expect(await heldBy(tenant, tenant.driver)).toBe(0);
+    expect(await heldBy(tenant, tenant.dispatcher)).toBe(600);
+    await carried(side, 800);
+    expect(await payCarried(tenant.admin, 2_800)).toSucceed(201);
+    const till = { from_owner_type: "tenant", amount: 2_800 };
+    expect(await transfer(tenant.dispatcher, till)).toFailWith(403, "forbidden");
+    const emptied = await transfer(tenant.admin, till);
+    expect(emptied).toSucceed(201);
+    expect(emptied.body.data).toMatchObject({ from_owner_type: "tenant", from_user: null });
+    expect(await heldBy(tenant, null)).toBe(0);
+    await sound(tenant);
+  });
+
+  test("is in one currency, with its decimals", async () => {
+    const tenant = await withCash(100);
+    expect(await transfer(tenant.dispatcher, { amount: 1.5 })).toFailWith(400, "too_many_decimals");
+    for (const currency of ["USD", "XXX"]) {
+      expect(await transfer(tenant.dispatcher, { amount: 1, currency })).toFailWith(
+        404,
+        "cash_desk_not_found",
+      );
+    }
+    expect(await transfer(tenant.dispatcher, { amount: 1, currency: "IQD" })).toSucceed(201);
+    await sql.begin(async (tx) => {
+      await tx`select set_config('app.tenant_id', ${tenant.id}, true)`;
+      await tx`select money.post_journal('test', 'test', gen_random_uuid(), null, array[
+        money.account_of('external', 'tenant', null, 'KWD'),
+        money.account_of('cash_on_hand', 'staff', ${tenant.dispatcher.id}, 'KWD')], array[-10, 10])`;
+    });
+    const kwd = (amount: number) => transfer(tenant.dispatcher, { amount, currency: "KWD" });
+    expect(await kwd(0.001)).toSucceed(201);
+    const left = await kwd(10);
+    expect(left).toFailWith(409, "insufficient_desk_cash");
+    expect(left.body).toMatchObject({ held: 9.999, currency: "KWD" });
+  });
+
+  test("is handed to active staff only, and not to oneself", async () => {
+    const tenant = await withCash(50);
+    const inactive = await newPerson(tenant.id, "staff", "dispatcher");
+    await sql`update tenancy.tenant_users set is_active = false where user_id = ${inactive.id}`;
+    const wrong = [tenant.dispatcher, tenant.driver, tenant.customer, inactive, b.dispatcher];
+    for (const to_user_id of [...wrong.map(({ id }) => id), randomUUID()]) {
+      const answer = await transfer(tenant.dispatcher, { kind: "handover", to_user_id, amount: 1 });
+      expect(answer).toFailWith(400, "invalid_receiver");
+      expect(answer.body.field).toBe("to_user_id");
+    }
+    for (const from_user_id of [b.dispatcher.id, randomUUID(), tenant.customer.id]) {
+      expect(await transfer(tenant.admin, { from_user_id, amount: 1 })).toFailWith(
+        404,
+        "cash_desk_not_found",
+      );
+    }
+    expect(await heldBy(tenant, tenant.dispatcher)).toBe(50);
+  });
+
+  test("is judged before it is looked at, and is for the office", async () => {
+    const body = { kind: "bank_deposit", amount: 1 };
+    await expectGuarded({ method: "POST", path, body }, {
+      denied: [a.ops, a.warehouse, a.staff, a.driver, a.institution, a.customer],
+    });
+    expect(await b.admin.post(path, body, { query: { tenant_id: a.id }, ...key() })).toFailWith(
+      403,
+      "forbidden",
+    );
+    expect(await a.admin.post(path, body, {})).toFailWith(400, "idempotency_key_required");
+    const to_user_id = a.admin.id;
+    await expectRefused(a.dispatcher, { method: "POST", path, options: key() }, [
+      [{ ...body, kind: "gift" }, "kind"],
+      [{ amount: 1 }, "kind"],
+      [{ ...body, amount: 0 }, "amount"],
+      [{ ...body, amount: -1 }, "amount"],
+      [{ ...body, amount: "1" }, "amount"],
+      [{ ...body, amount: 1.0001 }, "amount"],
+      [{ kind: "bank_deposit" }, "amount"],
+      [{ ...body, currency: "dinar" }, "currency"],
+      [{ ...body, from_owner_type: "carrier" }, "from_owner_type"],
+      [{ ...body, from_user_id: "x" }, "from_user_id", "invalid_uuid"],
+      [{ ...body, from_owner_type: "tenant", from_user_id: a.admin.id }, "from_user_id"],
+      [{ ...body, to_user_id }, "to_user_id"],
+      [{ ...body, kind: "handover" }, "to_user_id", "receiver_required"],
+      [{ ...body, reference: " " }, "reference"],
+    ]);
+  });
+});
+
+describe("sent again, and at once", () => {
+  test("one key is one transfer, also when the engine has forgotten it; changed, it is a conflict", async () => {
+    const tenant = await withCash(1000);
+    const body = { kind: "bank_deposit", amount: 100 };
+    await expectReplayed(tenant.dispatcher, path, body, { ...body, amount: 101 });
+    expect(await heldBy(tenant, tenant.dispatcher)).toBe(900);
+    const once = key();
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => transfer(tenant.dispatcher, body, once)),
+    );
+    for (const answer of answers) {
+      expect(answer).toSucceed(201);
+      expect(answer.body).toEqual(answers[0].body);
+    }
+    await sql`delete from app.idempotency_keys where key = ${once.headers["idempotency-key"]}`;
+    const late = await transfer(tenant.dispatcher, { ...body, notes: null }, once);
+    expect(late.body).toEqual(answers[0].body);
+    await sql`delete from app.idempotency_keys where key = ${once.headers["idempotency-key"]}`;
+    expect(await transfer(tenant.dispatcher, { ...body, amount: 7 }, once)).toFailWith(
+      409,
+      "idempotency_conflict",
+    );
+    expect(await heldBy(tenant, tenant.dispatcher)).toBe(800);
+    await sound(tenant);
+  });
+
+  test("forty who want a tenth each of one desk's cash: ten get it, the others hear what is there", async () => {
+    const tenant = await withCash(1000);
+    const ways = [{}, { kind: "handover", to_user_id: tenant.admin.id }];
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, n) =>
+        transfer(n % 4 < 2 ? tenant.dispatcher : tenant.admin, {
+          ...ways[n % 2],
+          from_user_id: tenant.dispatcher.id,
+          amount: 100,
+        })),
+    );
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(10);
+    for (const answer of answers.filter(({ status }) => status !== 201)) {
+      expect(answer).toFailWith(409, "insufficient_desk_cash");
+      // Asked under the lock, not found out at the commit.
+      expect(answer.body.held).toBe(0);
+    }
+    expect(await heldBy(tenant, tenant.dispatcher)).toBe(0);
+    await sound(tenant);
+  });
+
+  test("whoever waited for a desk looks at it when it is his turn", async () => {
+    const tenant = await withCash(300);
+    const waiting = await sql.begin(async (tx) => {
+      await tx`select from money.accounts where tenant_id = ${tenant.id} and kind = 'cash_on_hand' for update`;
+      const asked = Array.from({ length: 3 }, () => transfer(tenant.dispatcher, { amount: 300 }));
+      for (let tries = 0; tries < 100; tries++) {
+        const [{ count }] = await sql`select count(*) from pg_stat_activity
+          where wait_event_type = 'Lock' and query like '%private.call%'`;
+        if (Number(count) >= 3) break;
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      return { asked };
+    });
+    const answers = await Promise.all(waiting.asked);
+    const refused = answers.filter(({ status }) => status !== 201);
+    expect(refused).toHaveLength(2);
+    // Not found out at the commit, which could not say it.
+    for (const { body } of refused) expect(body).toMatchObject({ held: 0, currency: "IQD" });
+    await sound(tenant);
+  });
+
+  test("two who hand cash to each other all the time, while a driver brings more, never wait in a circle", async () => {
+    const tenant = await withCash(500);
+    await transfer(tenant.dispatcher, {
+      kind: "handover",
+      to_user_id: tenant.admin.id,
+      amount: 250,
+    });
+    const pairs = [[tenant.dispatcher, tenant.admin], [tenant.admin, tenant.dispatcher]];
+    const [moved] = await Promise.all([
+      Promise.all(Array.from({ length: 40 }, (_, n) => {
+        const [giver, taker] = pairs[n % 2];
+        return transfer(giver, { kind: "handover", to_user_id: taker.id, amount: 10 });
+      })),
+      withCash(100, tenant),
+      withCash(100, tenant),
+    ]);
+    for (const answer of moved) expect(answer).toSucceed(201);
+    expect(await heldBy(tenant, tenant.dispatcher) + await heldBy(tenant, tenant.admin)).toBe(700);
+    await sound(tenant);
+  });
+
+  test("the database refuses a transfer without its journal, or below nothing, whoever writes it", async () => {
+    const tenant = await withCash(100);
+    const write = (booked: number) =>
+      sql.begin(async (tx) => {
+        await tx`select set_config('app.tenant_id', ${tenant.id}, true)`;
+        const [{ id }] =
+          await tx`insert into money.cash_transfers (tenant_id, kind, from_owner_type, from_user_id, amount,
+            currency, actor_id) values (${tenant.id}, 'bank_deposit', 'staff', ${tenant.dispatcher.id}, 101, 'IQD',
+            ${tenant.dispatcher.id}) returning id`;
+        if (booked) {
+          await tx`select money.post_journal('cash_transfer', 'cash_transfer', ${id}, null, array[
+            money.account_of('external', 'tenant', null, 'IQD'),
+            money.account_of('cash_on_hand', 'staff', ${tenant.dispatcher.id}, 'IQD')], array[${booked}::numeric, ${-booked}])`;
+        }
+      });
+    for (const other of [0, 100]) {
+      await expect(write(other)).rejects.toMatchObject({ constraint_name: "cash_transfer_booked" });
+    }
+    await expect(write(101)).rejects.toMatchObject({ constraint_name: "insufficient_desk_cash" });
+    expect(await heldBy(tenant, tenant.dispatcher)).toBe(100);
+    await sound(tenant);
+  });
+});

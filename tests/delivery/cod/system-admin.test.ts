@@ -1,0 +1,106 @@
+/** Cash of a tenant in the hands of an administrator of the system, who is no member of it. */
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Person } from "../../support/api.ts";
+import { carried, newSide } from "../../support/carriers.ts";
+import {
+  accountOf,
+  cashDifferences,
+  cashRow,
+  newCash,
+  remit,
+  selected,
+  settle,
+} from "../../support/cod.ts";
+import { sql } from "../../support/db.ts";
+import { balanceOf, checkBooks, fundWallet } from "../../support/money.ts";
+import { newSystemAdmin, newTenant, type Tenant } from "../../support/people.ts";
+
+let system: Person;
+let tenant: Tenant;
+beforeAll(async () => {
+  system = await newSystemAdmin();
+});
+beforeEach(async () => {
+  tenant = await newTenant();
+});
+const expectBooksInOrder = async () => {
+  expect(await cashDifferences(tenant)).toEqual([]);
+  expect(await checkBooks(tenant)).toEqual([]);
+};
+
+const inTenant = () => ({ query: { tenant_id: tenant.id } });
+const post = (path: string, body: object = {}) => system.post(path, body, inTenant());
+const actorOf = async (payment: string) =>
+  (await sql`select actor_id, receiver_id from money.cod_settlements where payment_id = ${payment}`)[
+    0
+  ];
+
+describe("remitting", () => {
+  test("names who took the cash, since he has no desk in the tenant", async () => {
+    const cash = await newCash(tenant);
+    expect(await post(remit, selected(cash.id))).toFailWith(400, "receiver_required");
+    expect(await post(remit, { ...selected(cash.id), remitted_to_user_id: system.id }))
+      .toFailWith(400, "invalid_receiver");
+    const receiver_id = tenant.dispatcher.id;
+    const answer = await post(remit, { ...selected(cash.id), remitted_to_user_id: receiver_id });
+    expect(answer).toSucceed(200);
+    expect(await actorOf(answer.body.data.settlement_payment_id))
+      .toEqual({ actor_id: system.id, receiver_id });
+    expect((await cashRow(cash.id)).remitted_to_user_id).toBe(receiver_id);
+    expect(await accountOf(tenant, "cash_on_hand", receiver_id)).toBe(1250);
+    await expectBooksInOrder();
+  });
+
+  test("is for the members of a tenant as before", async () => {
+    const cash = await newCash(tenant);
+    expect(await tenant.admin.post(remit, selected(cash.id))).toSucceed(200);
+  });
+});
+
+test("settling by wallet needs nobody who receives", async () => {
+  const cash = await newCash(tenant);
+  const wallet = await fundWallet(tenant, "driver", tenant.driver.id, 2000);
+  const answer = await post(settle, selected(cash.id));
+  expect(answer).toSucceed(200);
+  expect(await actorOf(answer.body.data.settlement_payment_id))
+    .toEqual({ actor_id: system.id, receiver_id: null });
+  expect(await balanceOf(wallet)).toBe(750);
+  await expectBooksInOrder();
+});
+
+test("the first receipt of an old row is printed", async () => {
+  const { id } = await newCash(tenant, { cod: 500, fee: 50 });
+  await sql`update money.cod_collections set status = 'remitted', remitted_at = '2025-05-05T10:00:00Z' where id = ${id}`;
+  const answer = await post(`/delivery/cod-collections/${id}/receipt`);
+  expect([200, 202]).toContain(answer.status);
+  expect(await actorOf(answer.body.settlement_payment_id))
+    .toEqual({ actor_id: system.id, receiver_id: null });
+});
+
+test("a shortage that he counted is missing from the tenant's own till", async () => {
+  await newCash(tenant);
+  const declared = await post("/delivery/cod-collections/handover", {
+    driver_id: tenant.driver.id,
+    amount: 1250,
+    counted_amount: 1200,
+  });
+  expect(declared).toSucceed(201);
+  const { id } = declared.body.data;
+  expect(
+    await post(`/delivery/cod-collections/handovers/${id}/resolve`, { resolution: "written_off" }),
+  ).toSucceed(200);
+  expect(await accountOf(tenant, "cash_on_hand", null)).toBe(-50);
+  await expectBooksInOrder();
+});
+
+test("a carrier's payment is entered", async () => {
+  const side = await newSide();
+  const [parcel] = await carried(side, 7_000);
+  const answer = await system.post("/carriers/tenant/simulated/remittances", {
+    amount: 9_000,
+    currency: "IQD",
+    reference: "R-1",
+    carrier_collection_ids: [parcel.collection],
+  }, { query: { tenant_id: side.tenant.id } });
+  expect(answer).toSucceed(201);
+});

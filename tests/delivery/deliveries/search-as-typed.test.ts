@@ -1,0 +1,145 @@
+/** What is searched for is found however it is typed: Arabic and Kurdish keyboards, telephone numbers with and without code; by zone and promise. */
+import fc from "fast-check";
+import { beforeAll, expect, test } from "vitest";
+import { sql } from "../../support/db.ts";
+import { type Ground, newDelivery, newGround, path } from "../../support/deliveries.ts";
+import { newTenant, type Tenant } from "../../support/people.ts";
+
+let tenant: Tenant;
+let ground: Ground;
+let abroad: { id: string; delivery_code: number };
+let local: { id: string };
+
+beforeAll(async () => {
+  tenant = await newTenant();
+  ground = await newGround(tenant);
+  abroad = await newDelivery(ground, {
+    recipient: { name: "محل ٤٢", phone: "+9647701234567" },
+  }) as typeof abroad;
+  local = await newDelivery(ground, {
+    recipient: { name: "Shop 42", phone: "٠٧٧٠١٢٣٤٥٦٨" },
+  }) as typeof local;
+});
+
+async function found(search: string): Promise<string[]> {
+  const answer = await tenant.dispatcher.get(path, { query: { search } });
+  expect(answer).toSucceed(200);
+  return answer.body.deliveries.map(({ id }: { id: string }) => id);
+}
+
+test("a telephone number is kept in the digits that telephones dial", async () => {
+  const [row] = await sql`select recipient from delivery.deliveries where id = ${local.id}`;
+  expect(row.recipient.phone).toBe("07701234568");
+});
+
+test.each([
+  "07701234567",
+  "0770 123 4567",
+  "٠٧٧٠١٢٣٤٥٦٧",
+  "۰۷۷۰۱۲۳۴۵۶۷",
+  "+9647701234567",
+  "009647701234567",
+])("%s is the number +9647701234567", async (search) => {
+  expect(await found(search)).toEqual([abroad.id]);
+});
+
+test("the number with the country's code finds the one without", async () => {
+  expect(await found("+964 770 123 4568")).toEqual([local.id]);
+});
+
+test("a number that only ends alike is another", async () => {
+  expect(await found("+9647711234567")).toEqual([]);
+  expect(await found("234567")).toEqual([abroad.id]);
+  const { barcode } = await newDelivery(ground, { barcode: "ZK7701234567" }) as typeof abroad & {
+    barcode: string;
+  };
+  expect(barcode).toBe("ZK7701234567");
+  expect(await found("zk7701234567")).toHaveLength(1);
+  expect(await found("zk7711234567")).toEqual([]);
+});
+
+test("people are found by their number with and without the country's code; goods have no telephone", async () => {
+  await sql`update tenancy.profiles set phone = '07709876543' where id = ${tenant.institution.id}`;
+  const people = await tenant.ops.get("/delivery/institutions", {
+    query: { search: "+964 770 987 6543" },
+  });
+  expect(people.body.data.map(({ id }: { id: string }) => id)).toEqual([tenant.institution.id]);
+  for (const barcode of ["0012345678901", "0092345678901"]) {
+    const made = await tenant.ops.post("/warehousing/inventory-items", {
+      name: barcode,
+      sku: barcode,
+      barcode,
+    });
+    expect(made).toSucceed(201);
+  }
+  const goods = await tenant.ops.get("/warehousing/inventory-items", {
+    query: { search: "0012345678901" },
+  });
+  expect(goods.body.inventory_items.map(({ sku }: { sku: string }) => sku)).toEqual([
+    "0012345678901",
+  ]);
+});
+
+test("what the index is asked for is in whatever matches", async () => {
+  const text = fc.string({
+    unit: fc.constantFrom(..."0123456789 a%_\\-٤"),
+    minLength: 1,
+    maxLength: 16,
+  });
+  await fc.assert(
+    fc.asyncProperty(text, text, text, async (before, search, after) => {
+      const [row] = await sql`select v.whole ilike any (app.contact_patterns(${search})) as matches,
+          v.whole ilike any (app.index_patterns(app.contact_patterns(${search}))) as asked
+        from (select ${before + search + after}::text as whole) v`;
+      expect(row).toEqual({ matches: true, asked: true });
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("delivery codes are found in any digits, texts as they are written", async () => {
+  const code = String(abroad.delivery_code).padStart(10, "0");
+  const arabic = code.replace(/\d/g, (digit) => "٠١٢٣٤٥٦٧٨٩"[Number(digit)]);
+  expect(await found(code)).toEqual([abroad.id]);
+  expect(await found(arabic)).toEqual([abroad.id]);
+  expect(await found("محل ٤٢")).toEqual([abroad.id]);
+  expect(await found("٤٢")).toEqual(expect.arrayContaining([abroad.id, local.id]));
+});
+
+test("a dispatcher finds what waits for a zone, and what was promised for a day", async () => {
+  const drawn = await tenant.ops.post("/delivery/zones", {
+    name: "An island",
+    polygon: { type: "Polygon", coordinates: [[[10, 10], [11, 10], [11, 11], [10, 11], [10, 10]]] },
+  });
+  expect(drawn).toSucceed(201);
+  const zone = drawn.body.data.id;
+  const { body } = await tenant.ops.post("/delivery/addresses", {
+    full_address: "شارع ٦٢",
+    latitude: 10.5,
+    longitude: 10.5,
+  });
+  const there = await newDelivery(ground, {
+    dropoff_address_id: body.data.id,
+    promised_at: "2027-02-03T10:00:00Z",
+  });
+  const listed = async (query: Record<string, string | object>) =>
+    (await tenant.dispatcher.get(path, { query })).body.deliveries.map((each: { id: string }) =>
+      each.id
+    );
+  expect(await listed({ dropoff_zone_id: zone, status: "pending" })).toEqual([there.id]);
+  expect(await listed({ column_filters: { dropoff_zone_id: zone } })).toEqual([there.id]);
+  expect(await listed({ pickup_zone_id: zone })).toEqual([]);
+  const day = (from: string, to: string) => ({ column_filters: { promised_at: { from, to } } });
+  expect(await listed(day("2027-02-03", "2027-02-03"))).toEqual([there.id]);
+  expect(await listed(day("2027-02-04", "2027-02-05"))).toEqual([]);
+});
+
+test("other lists, too: people by telephone", async () => {
+  const [{ phone }] = await sql`select phone from tenancy.profiles where id = ${tenant.driver.id}`;
+  for (const typed of [phone, `0${phone.slice(4)}`]) {
+    const { body } = await tenant.admin.get(`/tenants/${tenant.id}/users`, {
+      query: { search: typed },
+    });
+    expect(body.users.map(({ id }: { id: string }) => id)).toContain(tenant.driver.id);
+  }
+});

@@ -1,0 +1,332 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { nobody, type Person } from "../../support/api.ts";
+import { sql } from "../../support/db.ts";
+import {
+  assign,
+  checkAll,
+  deliveryIn,
+  type Ground,
+  handedTo,
+  move,
+  moves,
+  newDelivery,
+  newGround,
+  order,
+  path,
+  stagedInWarehouse,
+  statusOf,
+} from "../../support/deliveries.ts";
+import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
+
+let tenant: Tenant;
+let ground: Ground;
+
+beforeAll(async () => {
+  tenant = await newTenant();
+  ground = await newGround(tenant);
+});
+afterAll(() => checkAll(tenant));
+
+const steps: Record<string, [allowed: string[], to: string, body?: Record<string, unknown>]> = {
+  submit: [["draft"], "pending"],
+  pickup: [["assigned", "accepted"], "picked_up"],
+  depart: [["picked_up"], "in_transit"],
+  complete: [["picked_up", "in_transit"], "delivered"],
+  fail: [["picked_up", "in_transit"], "failed", { reason: "absent" }],
+  retry: [["failed"], "in_transit", { override_reason: "he called" }],
+  return: [["picked_up", "in_transit", "failed"], "returned"],
+  cancel: [["draft", "pending", "assigned", "accepted"], "cancelled", { reason: "no" }],
+};
+const statuses = [
+  "draft",
+  "pending",
+  "assigned",
+  "accepted",
+  "picked_up",
+  "in_transit",
+  "delivered",
+  "failed",
+  "returned",
+  "cancelled",
+];
+
+describe.each(statuses)("from %s", (status) => {
+  test.each(Object.entries(steps))(
+    "%s is one legal move or refused",
+    async (step, [allowed, to, body]) => {
+      const { id } = await deliveryIn(ground, status);
+      expect(await statusOf(id)).toBe(status);
+      const answer = await move(tenant.ops, id, step, body);
+      if (allowed.includes(status)) {
+        expect(answer).toSucceed(200);
+        expect(await statusOf(id)).toBe(to);
+      } else {
+        expect(answer).toFailWith(409, "invalid_status_transition");
+        expect(answer.body).toMatchObject({ from: status, to });
+        expect(await statusOf(id)).toBe(status);
+      }
+    },
+  );
+});
+
+test("the database refuses what no core may do", async () => {
+  const { id } = await deliveryIn(ground, "delivered");
+  await expect(sql`update delivery.deliveries set status = 'pending' where id = ${id}`).rejects
+    .toMatchObject({ message: "invalid_status_transition" });
+});
+
+test("the database knows these moves of a delivery, and no other", async () => {
+  const known: Record<string, string[]> = {
+    draft: ["pending", "cancelled"],
+    pending: ["assigned", "accepted", "in_transit", "cancelled", "returned"],
+    assigned: ["pending", "accepted", "picked_up", "returned", "cancelled"],
+    accepted: ["pending", "picked_up", "returned", "cancelled"],
+    picked_up: ["in_transit", "delivered", "failed", "returned"],
+    in_transit: ["pending", "delivered", "failed", "returned"],
+    failed: ["in_transit", "pending", "returned", "cancelled"],
+    returned: [],
+    delivered: [],
+    cancelled: [],
+  };
+  const all = Object.keys(known);
+  const rows = await sql<{ was: string; becomes: string }[]>`
+    select f.was, t.becomes from unnest(${all}::text[]) f (was) cross join unnest(${all}::text[]) t (becomes)
+    where delivery.move_is_legal('standard', f.was, t.becomes)`;
+  for (const was of all) {
+    expect(rows.filter((row) => row.was === was).map(({ becomes }) => becomes).sort(), was)
+      .toEqual([...known[was]].sort());
+  }
+});
+
+describe("who may", () => {
+  test("move a delivery: its driver and operations, nobody else", async () => {
+    const { id } = await deliveryIn(ground, "picked_up");
+    const wrong: [Person, number, string][] = [
+      [tenant.driver2, 404, "delivery_not_found"],
+      [tenant.customer, 403, "forbidden"],
+      [tenant.institution, 403, "forbidden"],
+      [tenant.staff, 403, "forbidden"],
+      [tenant.warehouse, 403, "forbidden"],
+      [nobody, 401, "unauthorized"],
+    ];
+    for (const step of ["pickup", "depart", "complete", "fail", "retry", "return"]) {
+      for (const [person, status, code] of wrong) {
+        expect(await move(person, id, step, { reason: "x" })).toFailWith(status, code);
+      }
+    }
+    expect(await statusOf(id)).toBe("picked_up");
+  });
+
+  test("not the driver who had it before", async () => {
+    const { id } = await deliveryIn(ground, "failed");
+    await sql`update delivery.delivery_services set allowed_delivery_attempts = 9 where id = ${ground.service}`;
+    await moves(tenant.ops, id, ["retry", { reassign: true }]);
+    expect((await tenant.driver.get(`${path}/${id}`)).status).toBe(200);
+    await assign(tenant, id, tenant.driver2);
+    for (const step of ["pickup", "depart", "complete", "fail"]) {
+      expect(await move(tenant.driver, id, step, { reason: "x" })).toFailWith(403, "forbidden");
+    }
+    await moves(tenant.driver2, id, "pickup", "complete");
+  });
+
+  test("not before the driver has said yes", async () => {
+    const { id } = await newDelivery(ground);
+    await assign(tenant, id, tenant.driver, "pending");
+    expect(await move(tenant.driver, id, "pickup")).toFailWith(409, "assignment_not_accepted");
+  });
+
+  test("order: customers and institutions for themselves, drivers and warehouses nobody", async () => {
+    const own = await tenant.customer.post(path, order(ground, { customer_id: undefined }));
+    expect(own).toSucceed(201);
+    const [row] =
+      await sql`select customer_id, created_by from delivery.deliveries where id = ${own.body.id}`;
+    expect(row).toEqual({ customer_id: tenant.customer.id, created_by: tenant.customer.id });
+    const its = await tenant.institution.post(path, order(ground, { customer_id: undefined }));
+    expect(its).toSucceed(201);
+    expect(await tenant.institution.post(path, order(ground))).toFailWith(403, "forbidden");
+    for (const person of [tenant.driver, tenant.warehouse, tenant.staff]) {
+      expect(await person.post(path, order(ground))).toFailWith(403, "forbidden");
+    }
+    expect(await nobody.post(path, order(ground))).toFailWith(401, "unauthorized");
+    expect(await move(tenant.institution, own.body.id, "cancel", { reason: "x" }))
+      .toFailWith(404, "delivery_not_found");
+    await moves(tenant.customer, own.body.id, ["cancel", { reason: "mine" }]);
+    await assign(tenant, its.body.id);
+    expect(await move(tenant.institution, its.body.id, "cancel", { reason: "late" }))
+      .toFailWith(409, "invalid_status_transition");
+  });
+
+  test("read: people their own, in the list as by id", async () => {
+    const { id } = await deliveryIn(ground, "accepted");
+    for (
+      const [person, sees] of [
+        [tenant.ops, true],
+        [tenant.staff, true],
+        [tenant.driver, true],
+        [tenant.customer, true],
+        [tenant.driver2, false],
+        [tenant.institution, false],
+      ] as const
+    ) {
+      expect((await person.get(`${path}/${id}`)).status).toBe(sees ? 200 : 404);
+      const { deliveries } = (await person.get(path, { query: { limit: 100 } })).body;
+      expect(deliveries.some((row: { id: string }) => row.id === id)).toBe(sees);
+    }
+  });
+});
+
+describe("attempts", () => {
+  test("beyond what the service allows need an override of operations", async () => {
+    await sql`update delivery.delivery_services set allowed_delivery_attempts = 2 where id = ${ground.service}`;
+    const { id } = await deliveryIn(ground, "in_transit");
+    await moves(tenant.driver, id, "fail", "retry", "fail");
+    const refused = await move(tenant.driver, id, "retry");
+    expect(refused).toFailWith(409, "delivery_attempts_exhausted");
+    expect(refused.body).toMatchObject({ attempts_used: 2, allowed_delivery_attempts: 2 });
+    expect(await move(tenant.driver, id, "retry", { override_reason: "please" }))
+      .toFailWith(403, "forbidden");
+    expect(await move(tenant.ops, id, "retry")).toFailWith(409, "delivery_attempts_exhausted");
+    const { delivery } = await moves(tenant.ops, id, ["retry", { override_reason: "he called" }]);
+    expect(delivery).toMatchObject({
+      status: "in_transit",
+      attempts_used: 2,
+      status_reason: "he called",
+    });
+    await moves(tenant.driver, id, "complete");
+  });
+
+  test("of an outbound leg are its parcel's, and another driver gets it through the warehouse", async () => {
+    const { parent, b } = await stagedInWarehouse(ground);
+    const handoff = await handedTo(ground, b);
+    expect(await tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
+    await moves(tenant.driver, b, "fail");
+    const [row] =
+      await sql`select status, status_reason, attempts_used from delivery.deliveries where id = ${parent.id}`;
+    expect(row).toEqual({ status: "failed", status_reason: "absent", attempts_used: 1 });
+    expect(await move(tenant.ops, b, "retry", { reassign: true })).toFailWith(
+      409,
+      "return_through_warehouse",
+    );
+    await moves(tenant.driver, b, "retry", "complete");
+  });
+});
+
+describe("proofs", () => {
+  test("that the tenant or the service asks for must be there", async () => {
+    await saveSettings(tenant.id, "delivery.proof_settings", {
+      pickup: { photo_required: true },
+      delivery: { signature_required: true },
+    });
+    const { id } = await newDelivery(ground);
+    await assign(tenant, id);
+    expect((await tenant.driver.get(`${path}/${id}`)).body.delivery.proof_requirements).toEqual({
+      pickup: { photo_required: true, signature_required: false },
+      delivery: { photo_required: false, signature_required: true },
+    });
+    const refused = await move(tenant.driver, id, "pickup");
+    expect(refused).toFailWith(400, "delivery_proof_required");
+    expect(refused.body).toMatchObject({ field: "proof.photo_urls", stage: "pickup" });
+    expect(await statusOf(id)).toBe("accepted");
+    const upload = await tenant.driver.post(`${path}/${id}/proof-uploads`, {
+      stage: "pickup",
+      kind: "photo",
+      content_type: "image/jpeg",
+    });
+    expect(upload).toSucceed(201);
+    const put = await fetch(upload.body.data.upload_url, {
+      method: "PUT",
+      headers: { "content-type": "image/jpeg" },
+      body: new Uint8Array([255, 216, 255, 224]),
+    });
+    expect(put.status).toBe(200);
+    const photo = upload.body.data.path;
+    expect(photo.startsWith(`${tenant.id}/deliveries/${id}/pickup-photo-`)).toBe(true);
+    await moves(tenant.driver, id, ["pickup", { proof: { photo_urls: [photo] } }]);
+    expect(await move(tenant.driver, id, "complete", { proof: { photo_urls: [photo] } }))
+      .toFailWith(400, "delivery_proof_required");
+    expect(
+      await move(tenant.driver, id, "complete", {
+        proof: { signature_url: photo.replace(tenant.id, ground.service) },
+      }),
+    ).toFailWith(400, "invalid_proof_url");
+    await moves(tenant.driver, id, ["complete", {
+      proof: { signature_url: "https://example.com/s.png", signed_by: "Ali" },
+    }]);
+    const unlinked = await tenant.ops.get(`${path}/${id}`);
+    expect(unlinked.body.delivery.proofs[0].link).toBeUndefined();
+    const again = { headers: { "if-none-match": unlinked.headers.get("etag")! } };
+    expect((await tenant.ops.get(`${path}/${id}`, again)).status).toBe(304);
+    const { proofs } =
+      (await tenant.ops.get(`${path}/${id}`, { query: { include: "proof_links" } })).body.delivery;
+    expect(proofs).toMatchObject([
+      { stage: "pickup", kind: "photo", url: photo },
+      { stage: "delivery", kind: "signature", signed_by: "Ali", link: "https://example.com/s.png" },
+    ]);
+    expect((await fetch(proofs[0].link)).status).toBe(200);
+    await saveSettings(tenant.id, "delivery.proof_settings", { pickup: {}, delivery: {} });
+  });
+});
+
+describe("drafts", () => {
+  test("change whatever is sent, are priced anew, and stay what they were otherwise", async () => {
+    const draft = await newDelivery(ground, {
+      status: "draft",
+      package: { items: [{ name: "Hat" }] },
+    });
+    const changed = await tenant.ops.patch(`${path}/${draft.id}`, {
+      unit_size: 5,
+      notes: "Ring twice",
+      package: { items: [{ name: "Coat" }, { name: "Scarf", quantity: 3 }] },
+      delivery_location: { latitude: 33.3, longitude: 44.4, full_address: "Karrada 52" },
+    });
+    expect(changed).toSucceed(200);
+    expect(changed.body.delivery).toMatchObject({ price: 5000, unit_size: 5, status: "draft" });
+    const { delivery } = (await tenant.ops.get(`${path}/${draft.id}`)).body;
+    expect(delivery).toMatchObject({
+      notes: "Ring twice",
+      recipient: { name: "Recipient" },
+      dropoff_address: { full_address: "Karrada 52" },
+      pickup_address_id: ground.from,
+      items: [{ name: "Coat", quantity: 1 }, { name: "Scarf", quantity: 3 }],
+    });
+    const [{ owner_user_id }] = await sql`select owner_user_id from delivery.addresses
+      where id = ${delivery.dropoff_address_id}`;
+    expect(owner_user_id).toBe(tenant.customer.id);
+    await moves(tenant.ops, draft.id, "submit");
+    expect(await tenant.ops.put(`${path}/${draft.id}`, { unit_size: 9 }))
+      .toFailWith(409, "delivery_already_ordered");
+  });
+
+  test("of staged deliveries get their legs when they are submitted", async () => {
+    const draft = await newDelivery(ground, {
+      staged: true,
+      warehouse_id: ground.warehouse,
+      status: "draft",
+    });
+    expect(draft.legs).toEqual([]);
+    const { delivery } = (await move(tenant.ops, draft.id, "submit")).body;
+    expect(delivery.legs).toMatchObject([
+      { leg: "A", sequence_plan: 1, status: "pending" },
+      { leg: "B", sequence_plan: 2, status: "draft" },
+    ]);
+    expect(await move(tenant.ops, delivery.legs[1].id, "submit"))
+      .toFailWith(409, "invalid_status_transition");
+  });
+});
+
+describe("carriers", () => {
+  test("take over what waits, and give it back", async () => {
+    const { id } = await newDelivery(ground);
+    const change = (body: unknown) => tenant.ops.patch(`${path}/${id}/carrier`, body);
+    expect(await change({ carrier_type: "external" })).toFailWith(400, "carrier_code_required");
+    const out = await change({ carrier_type: "external", carrier_code: "aramex" });
+    expect(out).toSucceed();
+    expect(out.body.delivery).toMatchObject({ carrier_type: "external", carrier_code: "aramex" });
+    expect((await change({ carrier_type: "internal" })).body.delivery.carrier_code).toBeNull();
+    const moving = await deliveryIn(ground, "picked_up");
+    expect(await tenant.ops.patch(`${path}/${moving.id}/carrier`, { carrier_type: "internal" }))
+      .toFailWith(409, "invalid_status_transition");
+    expect(await tenant.customer.patch(`${path}/${id}/carrier`, { carrier_type: "internal" }))
+      .toFailWith(403, "forbidden");
+  });
+});

@@ -1,0 +1,84 @@
+/** Whose figures a delivery counts in, when more than one had it or another company carried it. */
+import { beforeAll, describe, expect, test } from "vitest";
+import type { Person } from "../../support/api.ts";
+import { newDriver } from "../../support/assignments.ts";
+import { sql } from "../../support/db.ts";
+import { type Ground, moves, newDelivery, newGround } from "../../support/deliveries.ts";
+import { newTenant, type Tenant } from "../../support/people.ts";
+
+let tenant: Tenant;
+let ground: Ground;
+let driver: Person;
+
+beforeAll(async () => {
+  tenant = await newTenant();
+  ground = await newGround(tenant);
+  driver = await newDriver(tenant);
+});
+
+const give = async (delivery_id: string) => {
+  const answer = await tenant.ops.post("/delivery/assignments", {
+    delivery_id,
+    driver_id: driver.id,
+  });
+  expect(answer).toSucceed(201);
+  return answer.body.id as string;
+};
+const take = (assignment: string) =>
+  tenant.ops.post(`/delivery/assignments/${assignment}/unassign`);
+const accept = (assignment: string) =>
+  driver.put(`/delivery/assignments/${assignment}`, { status: "accepted" });
+
+/** Who is counted for a delivery: after a refresh, and the same after everything is counted anew. */
+async function creditedWith(delivery: string): Promise<unknown> {
+  const read = async () =>
+    (await sql`select driver_id, successful from delivery.performance_deliveries
+      where delivery_id = ${delivery}`)[0] ?? null;
+  await sql`select delivery.performance_refresh(${tenant.id})`;
+  const refreshed = await read();
+  await sql`select delivery.performance_recompute(${tenant.id})`;
+  expect(await read()).toEqual(refreshed);
+  return refreshed;
+}
+
+describe("a delivery that a driver had and another company carried", () => {
+  test.each([["delivered", "complete"], ["failed", "fail"], ["returned", "return"]])(
+    "is nobody's when it is %s",
+    async (status, step) => {
+      const { id } = await newDelivery(ground, { payer_type: "sender", payment_method: "gateway" });
+      await take(await give(id));
+      expect(
+        await tenant.ops.patch(`/delivery/deliveries/${id}/carrier`, {
+          carrier_type: "external",
+          carrier_code: "aramex",
+        }),
+      ).toSucceed(200);
+      await moves(tenant.ops, id, "depart", step);
+      const [row] = await sql`select status from delivery.deliveries where id = ${id}`;
+      expect(row.status).toBe(status);
+      expect(await creditedWith(id)).toBeNull();
+    },
+  );
+});
+
+describe("a delivery that a driver carried", () => {
+  test.each(
+    [["delivered", "complete", true], ["failed", "fail", false], [
+      "returned",
+      "return",
+      false,
+    ]] as const,
+  )("is his when it is %s", async (_status, step, successful) => {
+    const { id } = await newDelivery(ground);
+    await accept(await give(id));
+    await moves(driver, id, "pickup", step);
+    expect(await creditedWith(id)).toEqual({ driver_id: driver.id, successful });
+  });
+
+  test("is nobody's when it was taken from him before he had it and went back without him", async () => {
+    const { id } = await newDelivery(ground);
+    await take(await give(id));
+    await sql`update delivery.deliveries set status = 'returned' where id = ${id}`;
+    expect(await creditedWith(id)).toBeNull();
+  });
+});

@@ -1,0 +1,363 @@
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, test } from "vitest";
+import { sql } from "../../support/db.ts";
+import { newPerson, newTenant, type Tenant } from "../../support/people.ts";
+import {
+  expectGuarded,
+  expectNoSuch,
+  expectPaged,
+  expectRefused,
+  expectReplayed,
+} from "../../support/promises.ts";
+import { newZone, square } from "../../support/zones.ts";
+
+const path = "/delivery/drivers";
+const vehiclesPath = "/delivery/vehicles";
+
+let tenant: Tenant;
+let other: Tenant;
+let zone: string;
+let foreign: { zone: string; vehicle: string };
+
+async function newVehicle(of: Tenant = tenant, unit_capacity = 50): Promise<string> {
+  const answer = await of.ops.post(vehiclesPath, { name: "Van", unit_capacity });
+  expect(answer).toSucceed(201);
+  return answer.body.data.id;
+}
+
+/** One more driver who is equipped with this. */
+async function newDriver(more: Record<string, unknown> = {}, of: Tenant = tenant): Promise<string> {
+  const { id } = await newPerson(of.id, "driver", "driver");
+  expect(await of.ops.post(path, { user_id: id, ...more })).toSucceed(201);
+  return id;
+}
+
+async function stored(id: string) {
+  const [row] = await sql`select d.*, (select coalesce(array_agg(z.zone_id), '{}')
+    from delivery.driver_zones z where z.driver_id = d.user_id) as zones,
+    (select s.settings ->> 'default_driver_id' from tenancy.tenant_settings s
+      where s.tenant_id = d.tenant_id and s.group_key = 'assignment_change_settings') as default_driver
+    from delivery.drivers d where d.user_id = ${id}`;
+  return row;
+}
+
+const storedVehicle = async (id: string) =>
+  (await sql`select * from delivery.vehicles where id = ${id}`)[0];
+
+beforeAll(async () => {
+  tenant = await newTenant();
+  other = await newTenant();
+  zone = await newZone(tenant, square(44.3, 33.3, 0.5));
+  foreign = {
+    zone: await newZone(other, square(44.3, 33.3, 0.5)),
+    vehicle: await newVehicle(other),
+  };
+});
+
+describe("equipping a driver", () => {
+  test("answers who he is, what he drives and where", async () => {
+    const vehicle_id = await newVehicle();
+    const person = await newPerson(tenant.id, "driver", "driver");
+    const answer = await tenant.dispatcher.post(path, {
+      user_id: person.id,
+      vehicle_id,
+      zone_ids: [zone, zone],
+    });
+    expect(answer).toSucceed(201);
+    expect(answer.body).toEqual({
+      success: true,
+      message: "Created.",
+      data: {
+        id: person.id,
+        user: {
+          id: person.id,
+          full_name: expect.stringContaining("driver"),
+          phone: expect.stringContaining("+964"),
+          email: expect.stringContaining("@barid.test"),
+        },
+        vehicle: { id: vehicle_id, name: "Van", image_url: null },
+        all_zones: false,
+        zone_ids: [zone],
+        status: "active",
+        capacity_used: 0,
+        is_online: false,
+        is_default: false,
+        created_at: expect.any(String),
+        updated_at: expect.any(String),
+      },
+    });
+    // Adding him as a user has made him a driver already; a second time gives what is sent.
+    const again = await tenant.ops.post(path, { user_id: person.id, all_zones: true });
+    expect(again.body.data).toMatchObject({ all_zones: true, zone_ids: [zone] });
+    const wallets = await sql`select from money.accounts where owner_user_id = ${person.id}`;
+    expect(wallets).toHaveLength(1);
+  });
+
+  test("changes take what is sent; null takes the vehicle away", async () => {
+    const id = await newDriver({ vehicle_id: await newVehicle(), zone_ids: [zone] });
+    const set = async (change: object) => {
+      const answer = await tenant.ops.patch(`${path}/${id}`, change);
+      expect(answer).toSucceed(200);
+      return answer.body.data;
+    };
+    expect(await set({ vehicle_id: null })).toMatchObject({ vehicle: null, zone_ids: [zone] });
+    expect(await set({ zone_ids: [] })).toMatchObject({ zone_ids: [] });
+    expect(await set({ status: "inactive", all_zones: true })).toMatchObject({
+      status: "inactive",
+      all_zones: true,
+    });
+  });
+
+  test("default makes him the tenant's, one at a time", async () => {
+    const [first, second] = [await newDriver({ default: true }), await newDriver()];
+    expect((await stored(first)).default_driver).toBe(first);
+    await tenant.ops.patch(`${path}/${second}`, { default: false });
+    expect((await stored(second)).default_driver).toBe(first);
+    const answer = await tenant.ops.patch(`${path}/${second}`, { default: true });
+    expect(answer.body.data.is_default).toBe(true);
+    expect((await stored(second)).default_driver).toBe(second);
+    await tenant.ops.patch(`${path}/${second}`, { default: false });
+    expect((await stored(second)).default_driver).toBeNull();
+    const idle = { status: "inactive", default: true };
+    expect(await tenant.ops.patch(`${path}/${second}`, idle)).toFailWith(409, "driver_inactive");
+    expect((await stored(second)).status).toBe("active");
+  });
+
+  test("is refused for wrong input, wrong people and other tenants' ids, and leaves him alone", async () => {
+    const id = await newDriver({ zone_ids: [zone] });
+    const before = await stored(id);
+    const call = { method: "PATCH", path: `${path}/${id}`, body: { all_zones: true } } as const;
+    await expectRefused(tenant.ops, call, [
+      [{ vehicle_id: "x" }, "vehicle_id", "invalid_uuid"],
+      [{ zone_ids: "all" }, "zone_ids"],
+      [{ zone_ids: ["x"] }, "zone_ids.0", "invalid_uuid"],
+      [{ status: "asleep" }, "status"],
+      [{ all_zones: "yes" }, "all_zones"],
+      [{ default: "yes" }, "default"],
+    ]);
+    const lost = await tenant.ops.patch(call.path, { all_zones: true, zone_ids: [foreign.zone] });
+    expect(lost).toFailWith(404, "zone_not_found");
+    expect(lost.body.field).toBe("zone_ids");
+    for (const vehicle_id of [foreign.vehicle, randomUUID()]) {
+      expect(await tenant.ops.patch(call.path, { vehicle_id })).toFailWith(
+        404,
+        "vehicle_not_found",
+      );
+    }
+    const { staff, warehouse, driver, institution, customer } = tenant;
+    const denied = [staff, warehouse, driver, institution, customer];
+    await expectGuarded(call, { denied });
+    await expectNoSuch(
+      tenant.ops,
+      { ...call, path: `${path}/{id}` },
+      "driver_id",
+      "driver_not_found",
+      await newDriver({}, other),
+    );
+    expect(await stored(id)).toEqual(before);
+
+    await expectGuarded({ method: "POST", path, body: { user_id: driver.id } }, { denied });
+    await expectRefused(tenant.ops, { method: "POST", path }, [
+      [{}, "user_id", "validation_failed"],
+      [{ user_id: "x" }, "user_id", "invalid_uuid"],
+    ]);
+    for (const { id: user_id } of [customer, institution, tenant.ops]) {
+      const answer = await tenant.ops.post(path, { user_id });
+      expect(answer).toFailWith(409, "user_not_driver");
+      expect(answer.body.field).toBe("user_id");
+    }
+    for (const user_id of [randomUUID(), other.driver2.id]) {
+      expect(await tenant.ops.post(path, { user_id })).toFailWith(404, "user_not_found");
+    }
+    expect(await stored(other.driver2.id)).toBeUndefined();
+    await expectReplayed(tenant.ops, path, { user_id: id }, { user_id: id, all_zones: true });
+    const arabic = await tenant.ops.in("ar").post(path, { user_id: customer.id });
+    expect(arabic.body.message).toBe("هذا المستخدم ليس سائقًا.");
+  });
+});
+
+describe("a vehicle", () => {
+  test("is added, changed and taken out of use", async () => {
+    const body = { name: " Truck ", unit_capacity: 120.5, image_url: "https://example.com/t.png" };
+    const answer = await tenant.ops.post(vehiclesPath, body);
+    expect(answer).toSucceed(201);
+    expect(answer.body).toEqual({
+      success: true,
+      message: "Created.",
+      data: {
+        ...body,
+        name: "Truck",
+        id: expect.any(String),
+        is_active: true,
+        created_at: expect.any(String),
+        updated_at: expect.any(String),
+      },
+    });
+    const one = `${vehiclesPath}/${answer.body.data.id}`;
+    const changed = await tenant.ops.patch(one, { image_url: null, is_active: false });
+    expect(changed).toSucceed(200);
+    expect(changed.body.data).toMatchObject({
+      name: "Truck",
+      unit_capacity: 120.5,
+      image_url: null,
+      is_active: false,
+    });
+    const id = await newDriver();
+    expect(await tenant.ops.patch(`${path}/${id}`, { vehicle_id: answer.body.data.id })).toFailWith(
+      409,
+      "vehicle_inactive",
+    );
+    await expectReplayed(tenant.ops, vehiclesPath, { name: "A", unit_capacity: 1 }, {
+      name: "B",
+      unit_capacity: 1,
+    });
+  });
+
+  test("has one driver at most, however many ask at once", async () => {
+    const vehicle_id = await newVehicle();
+    const drivers = await Promise.all(Array.from({ length: 6 }, () => newDriver()));
+    const answers = await Promise.all(
+      drivers.map((id) => tenant.ops.patch(`${path}/${id}`, { vehicle_id })),
+    );
+    expect(answers.filter((answer) => answer.status === 200)).toHaveLength(1);
+    for (const answer of answers.filter((each) => each.status !== 200)) {
+      expect(answer).toFailWith(409, "driver_vehicle_taken");
+    }
+    const [row] = await sql`select count(*)::int as n from delivery.drivers
+      where vehicle_id = ${vehicle_id}`;
+    expect(row.n).toBe(1);
+  });
+
+  test("with a driver stays in use, and holds what he carries", async () => {
+    const [vehicle, smaller] = [await newVehicle(), await newVehicle(tenant, 10)];
+    const id = await newDriver({ vehicle_id: vehicle });
+    await sql`update delivery.drivers set capacity_used = 20 where user_id = ${id}`;
+    const change = (body: object) => tenant.ops.patch(`${vehiclesPath}/${vehicle}`, body);
+    expect(await change({ is_active: false })).toFailWith(409, "vehicle_in_use");
+    expect(await change({ unit_capacity: 19.999 })).toFailWith(
+      409,
+      "insufficient_vehicle_capacity",
+    );
+    expect(await change({ unit_capacity: 20 })).toSucceed(200);
+    expect(await tenant.ops.patch(`${path}/${id}`, { vehicle_id: smaller })).toFailWith(
+      409,
+      "insufficient_vehicle_capacity",
+    );
+    expect((await stored(id)).vehicle_id).toBe(vehicle);
+  });
+
+  test("is never given to a driver while it goes out of use", async () => {
+    for (let round = 0; round < 6; round++) {
+      const [vehicle_id, id] = [await newVehicle(), await newDriver()];
+      const [given, retired] = await Promise.all([
+        tenant.ops.patch(`${path}/${id}`, { vehicle_id }),
+        tenant.ops.patch(`${vehiclesPath}/${vehicle_id}`, { is_active: false }),
+      ]);
+      expect([given.status, retired.status].sort()).toEqual([200, 409]);
+      const { vehicle_id: has } = await stored(id);
+      expect((await storedVehicle(vehicle_id)).is_active).toBe(has !== null);
+    }
+  });
+
+  test("is refused for wrong input, wrong people and other tenants' ids", async () => {
+    const id = await newVehicle();
+    const before = await storedVehicle(id);
+    const call = { method: "PATCH", path: `${vehiclesPath}/${id}`, body: { name: "X" } } as const;
+    const wrong = [
+      [{ name: "", unit_capacity: 1 }, "name"],
+      [{ name: "X", unit_capacity: -1 }, "unit_capacity"],
+      [{ name: "X", unit_capacity: "1" }, "unit_capacity"],
+      [{ name: "X", unit_capacity: 1, image_url: "x" }, "image_url"],
+      [{ name: "a\u0000", unit_capacity: 1 }, "input"],
+    ] as const;
+    await expectRefused(tenant.ops, call, wrong);
+    await expectRefused(tenant.ops, { method: "POST", path: vehiclesPath }, [
+      [{}, "name"],
+      [{ name: "X" }, "unit_capacity"],
+      ...wrong,
+    ]);
+    const { staff, warehouse, driver, institution, customer } = tenant;
+    const denied = [staff, warehouse, driver, institution, customer];
+    await expectGuarded(call, { denied });
+    await expectGuarded({ ...call, method: "POST", path: vehiclesPath }, { denied });
+    await expectNoSuch(
+      tenant.ops,
+      { ...call, path: `${vehiclesPath}/{id}` },
+      "vehicle_id",
+      "vehicle_not_found",
+      foreign.vehicle,
+    );
+    expect(await storedVehicle(id)).toEqual(before);
+  });
+});
+
+describe("the lists", () => {
+  let listed: Tenant;
+  let van: string;
+  let near: string;
+  const drivers: string[] = [];
+  beforeAll(async () => {
+    listed = await newTenant();
+    van = await newVehicle(listed, 5);
+    near = await newZone(listed, square(1, 1, 1));
+    drivers.push(
+      await newDriver({ vehicle_id: van, zone_ids: [near] }, listed),
+      await newDriver({ all_zones: true, default: true }, listed),
+      await newDriver({ status: "inactive" }, listed),
+    );
+    await sql`update tenancy.profiles set full_name = 'Ali_1', phone = '+9647709999999'
+      where id = ${drivers[0]}`;
+    await sql`update delivery.drivers set is_online = true where user_id = ${drivers[1]}`;
+    for (const capacity of [7, 9]) await newVehicle(listed, capacity);
+  });
+  const found = async (query: Record<string, string>, at = path): Promise<string[]> => {
+    const answer = await listed.staff.get(at, { query });
+    expect(answer).toSucceed(200);
+    return answer.body.data.map((row: { id: string }) => row.id).sort();
+  };
+  const some = (...at: number[]) => at.map((index) => drivers[index]).sort();
+
+  test("of drivers can be narrowed, searched, sorted and paged", async () => {
+    expect(await found({})).toEqual(some(0, 1, 2));
+    expect(await found({ status: "inactive" })).toEqual(some(2));
+    expect(await found({ is_online: "true" })).toEqual(some(1));
+    expect(await found({ all_zones: "false" })).toEqual(some(0, 2));
+    expect(await found({ vehicle_id: van })).toEqual(some(0));
+    expect(await found({ vehicle_id: foreign.vehicle })).toEqual([]);
+    expect(await found({ zone_id: near })).toEqual(some(0, 1));
+    expect(await found({ search: "ali_" })).toEqual(some(0));
+    expect(await found({ search: "0999999" })).toEqual(some(0));
+    await expectPaged(listed.staff, path, "full_name");
+    const wrong = await listed.staff.get(path, { query: { status: "asleep" } });
+    expect(wrong).toFailWith(400, "validation_failed");
+    const { data } = (await listed.staff.get(path, { query: { search: "Ali_1" } })).body;
+    expect(Object.keys(data[0]).sort()).toEqual([
+      "all_zones",
+      "capacity_used",
+      "created_at",
+      "id",
+      "is_default",
+      "is_online",
+      "status",
+      "updated_at",
+      "user",
+      "vehicle",
+      "zone_ids",
+    ]);
+  });
+
+  test("of vehicles as well", async () => {
+    await expectPaged(listed.driver, vehiclesPath, "unit_capacity");
+    expect(await found({ is_active: "false" }, vehiclesPath)).toEqual([]);
+    expect(await found({ search: "VAN" }, vehiclesPath)).toHaveLength(3);
+  });
+
+  test("are for staff; a driver finds himself, customers and institutions nobody", async () => {
+    expect(await listed.ops.post(path, { user_id: listed.driver.id })).toSucceed(201);
+    const own = await listed.driver.get(path);
+    expect(own.body.data.map((row: { id: string }) => row.id)).toEqual([listed.driver.id]);
+    const denied = [listed.customer, listed.institution];
+    await expectGuarded({ method: "GET", path }, { denied });
+    await expectGuarded({ method: "GET", path: vehiclesPath }, { denied });
+  });
+});

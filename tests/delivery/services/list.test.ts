@@ -1,0 +1,375 @@
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, test } from "vitest";
+import type { Person } from "../../support/api.ts";
+import { sql } from "../../support/db.ts";
+import { newTenant, type Tenant } from "../../support/people.ts";
+import { expectGuarded } from "../../support/promises.ts";
+import { addService, newType } from "../../support/services.ts";
+
+const path = "/delivery/services";
+
+type Query = Record<string, string | number | boolean | object | undefined>;
+
+let tenant: Tenant;
+let other: Tenant;
+let parcel: string;
+let freight: string;
+/** Ids by name; added in this order. */
+const made: Record<string, string> = {};
+
+beforeAll(async () => {
+  tenant = await newTenant();
+  other = await newTenant();
+  parcel = await newType(tenant, "parcel");
+  freight = await newType(tenant, "freight");
+  const { customer, institution, institution2 } = tenant;
+  const wanted: Record<string, Record<string, unknown>> = {
+    Alpha: {
+      default_price: 100,
+      priority: 3,
+      unit_min: 1,
+      unit_max: 10,
+      estimated_delivery_time_min: 10,
+      estimated_delivery_time_max: 20,
+      description: "By bicycle",
+    },
+    Beta: {
+      default_price: 500,
+      priority: 1,
+      service_level: "economy",
+      unit_min: 5,
+      unit_max: 80,
+      estimated_delivery_time_min: 100,
+      estimated_delivery_time_max: 200,
+      service_options: { signature_required: true },
+      allow_returns: true,
+    },
+    "Gamma 100%": {
+      default_price: 300,
+      delivery_type_id: freight,
+      service_options: { insurance_available: true },
+      code: "GAMMA_1",
+      allowed_delivery_attempts: 4,
+    },
+    Delta: { default_price: 300, active: false, delivery_type_id: freight },
+    Chosen: { access_mode: "select_users", user_ids: [customer.id, institution.id] },
+    Barred: { access_mode: "exclude_users", user_ids: [customer.id, institution2.id] },
+  };
+  for (const [name, more] of Object.entries(wanted)) {
+    made[name] = await addService(tenant, parcel, {
+      name: { en: name, ar: `خدمة ${name}` },
+      ...more,
+    });
+  }
+  await addService(other, await newType(other, "parcel"), { name: "Foreign" });
+  await sql`update delivery.delivery_services set created_at = '2024-05-01T10:00:00Z' where id = ${made.Alpha}`;
+});
+
+const everyone = ["Barred", "Chosen", "Delta", "Gamma 100%", "Beta", "Alpha"];
+
+async function ask(query: Query = {}, person: Person = tenant.staff) {
+  const answer = await person.get(path, { query });
+  expect(answer).toSucceed(200);
+  return answer.body;
+}
+const names = async (query: Query = {}, person: Person = tenant.staff): Promise<string[]> =>
+  (await ask(query, person)).deliveryServices.map((row: { name: string }) => row.name);
+const filtered = (column_filters: object) => names({ column_filters });
+
+describe("the list of services", () => {
+  test("answers rows, stats and page, newest first, ten a page", async () => {
+    const body = await ask({ search: "gamma" });
+    expect(body).toEqual({
+      success: true,
+      message: "Retrieved.",
+      deliveryServices: [{
+        id: made["Gamma 100%"],
+        code: "GAMMA_1",
+        name: "Gamma 100%",
+        name_translations: { en: "Gamma 100%", ar: "خدمة Gamma 100%" },
+        description: null,
+        image_url: null,
+        priority: null,
+        service_level: "express",
+        default_price: 300,
+        price_per_km: 0,
+        free_km: 0,
+        estimated_delivery_time_min: null,
+        estimated_delivery_time_max: null,
+        allowed_delivery_attempts: 4,
+        unit_min: 1,
+        unit_max: 50,
+        service_options: { tracking: false, signature_required: false, insurance_available: true },
+        delivery_type: { id: freight, code: "freight", name: "Parcel" },
+        active: true,
+        allow_returns: false,
+        access_mode: "all_users",
+        user_ids: [],
+        user_count: 0,
+        zone_access_mode: "all_zones",
+        zone_selector_type: "zone",
+        created_at: expect.any(String),
+        updated_at: expect.any(String),
+      }],
+      stats: expect.any(Object),
+      page: 1,
+      limit: 10,
+      total: 1,
+    });
+    expect(await names()).toEqual(everyone);
+  });
+
+  test("pages with exact totals; limits are clamped", async () => {
+    const seen: string[] = [];
+    for (let page = 1; page <= 3; page++) {
+      const body = await ask({ page, limit: 2 });
+      expect(body).toMatchObject({ page, limit: 2, total: 6 });
+      seen.push(...body.deliveryServices.map((row: { name: string }) => row.name));
+    }
+    expect(seen).toEqual(everyone);
+    expect(await ask({ page: 4, limit: 2 })).toMatchObject({ deliveryServices: [], total: 6 });
+    expect(await ask({ limit: 101 })).toMatchObject({ limit: 100 });
+    expect(await ask({ limit: 0, page: -1 })).toMatchObject({ limit: 10, page: 1 });
+    const many = await newTenant();
+    const type = await newType(many);
+    for (let i = 0; i < 12; i++) await addService(many, type);
+    const body = await ask({}, many.ops);
+    expect(body.deliveryServices).toHaveLength(10);
+    expect(body.total).toBe(12);
+    expect(body.stats.recentlyAdded).toHaveLength(5);
+  });
+
+  test.each(
+    [
+      ["service_level", "economy", ["Beta"]],
+      ["active", "false", ["Delta"]],
+      ["allow_returns", "true", ["Beta"]],
+      ["delivery_type_code", "freight", ["Delta", "Gamma 100%"]],
+      ["delivery_type_code", "FREIGHT", []],
+      ["search", "gamma_1", ["Gamma 100%"]],
+      ["search", "0%", ["Gamma 100%"]],
+      ["search", "ALPH", ["Alpha"]],
+      ["search", "%", ["Gamma 100%"]],
+      ["search", "bicycle", []],
+      ["delivery_type_code", "' or true --", []],
+    ] as const,
+  )("%s=%s narrows it", async (name, value, expected) => {
+    expect(await names({ [name]: value })).toEqual(expected);
+  });
+
+  test("delivery_type is an id", async () => {
+    expect(await names({ delivery_type: freight })).toEqual(["Delta", "Gamma 100%"]);
+    expect(await names({ delivery_type: freight, active: true })).toEqual(["Gamma 100%"]);
+    expect(await names({ delivery_type: randomUUID() })).toEqual([]);
+  });
+
+  test("search reads the name in every language, a column filter in that of the request", async () => {
+    const { staff } = tenant;
+    expect(await names({ search: "خدمة Alpha" }, staff.in("ar"))).toEqual(["خدمة Alpha"]);
+    expect(await names({ search: "خدمة Alpha" })).toEqual(["Alpha"]);
+    expect(await names({ search: "خدمة" })).toEqual(everyone);
+    expect(await names({ search: "gamma_1" }, staff.in("ku"))).toEqual(["Gamma 100%"]);
+    expect(await names({ search: "خدمة", active: false })).toEqual(["Delta"]);
+    // What holds the names is none of them.
+    expect(await names({ search: "en" })).not.toContain("Alpha");
+    expect(await names({ column_filters: { name: "خدمة" } })).toEqual([]);
+    expect(await names({ column_filters: { name: "خدمة Alpha" } }, staff.in("ar")))
+      .toEqual(["خدمة Alpha"]);
+  });
+
+  test("column_filters: text, exact, boolean, numbers and dates, all joined", async () => {
+    expect(await filtered({ name: "eta" })).toEqual(["Beta"]);
+    expect(await filtered({ name: "_" })).toEqual([]);
+    expect(await filtered({ code: "gamma_" })).toEqual(["Gamma 100%"]);
+    expect(await filtered({ description: "BICYCLE" })).toEqual(["Alpha"]);
+    expect(await filtered({ service_level: "economy" })).toEqual(["Beta"]);
+    expect(await filtered({ delivery_type_code: "freight" })).toEqual(["Delta", "Gamma 100%"]);
+    expect(await filtered({ active: false })).toEqual(["Delta"]);
+    expect(await filtered({ allow_returns: "true" })).toEqual(["Beta"]);
+    expect(await filtered({ default_price: 300 })).toEqual(["Delta", "Gamma 100%"]);
+    expect(await filtered({ default_price: { min: 301 } })).toEqual(["Beta"]);
+    expect(await filtered({ default_price: { min: "100", max: 299 } })).toEqual(["Alpha"]);
+    expect(await filtered({ unit_min: 5 })).toEqual(["Beta"]);
+    expect(await filtered({ unit_max: { max: 10 } })).toEqual(["Alpha"]);
+    expect(await filtered({ estimated_delivery_time_min: { min: 50 } })).toEqual(["Beta"]);
+    expect(await filtered({ estimated_delivery_time_max: 20 })).toEqual(["Alpha"]);
+    expect(await filtered({ signature_required: true })).toEqual(["Beta"]);
+    expect(await filtered({ insurance_available: "true" })).toEqual(["Gamma 100%"]);
+    expect(await filtered({ insurance_available: false })).not.toContain("Gamma 100%");
+    expect(await filtered({ insurance_available: false })).toHaveLength(5);
+    expect(await filtered({ created_at: { from: "2024-05-01", to: "2024-05-01" } })).toEqual([
+      "Alpha",
+    ]);
+    expect(await filtered({ created_at: { from: "2024-05-02" } })).not.toContain("Alpha");
+    expect(await filtered({ default_price: 300, active: true, nonsense: [1] })).toEqual([
+      "Gamma 100%",
+    ]);
+    // Joined with the direct parameters, not instead of them.
+    expect(await names({ active: true, column_filters: { active: false } })).toEqual([]);
+  });
+
+  test.each(
+    [
+      ["{", "column_filters"],
+      ["[]", "column_filters"],
+      ['{"active":"maybe"}', "column_filters.active"],
+      ['{"default_price":{"min":"x"}}', "column_filters.default_price"],
+      ['{"created_at":{"from":"soon"}}', "column_filters.created_at"],
+      ['{"service_level":"slow"}', "column_filters.service_level"],
+    ],
+  )("column_filters %s is refused", async (column_filters, field) => {
+    const answer = await tenant.staff.get(path, { query: { column_filters } });
+    expect(answer).toFailWith(400, "invalid_column_filters");
+    expect(answer.body.field).toBe(field);
+  });
+
+  test.each(
+    [
+      ["service_level", "slow", "validation_failed"],
+      ["active", "maybe", "validation_failed"],
+      ["allow_returns", "1", "validation_failed"],
+      ["delivery_type", "x", "invalid_uuid"],
+      ["customer_id", "x", "invalid_uuid"],
+      ["context", "b2b", "validation_failed"],
+      ["include_stats", "no", "validation_failed"],
+      ["price_order", "up", "validation_failed"],
+      ["sort_by", "tenant_id", "validation_failed"],
+      ["sort_order", "up", "validation_failed"],
+      ["search", "x".repeat(201), "validation_failed"],
+    ],
+  )("%s=%s is refused", async (name, value, code) => {
+    const answer = await tenant.staff.get(path, { query: { [name]: value } });
+    expect(answer).toFailWith(400, code);
+    expect(answer.body.field).toBe(name);
+  });
+
+  test.each([
+    "name",
+    "code",
+    "default_price",
+    "unit_min",
+    "unit_max",
+    "service_level",
+    "estimated_delivery_time_min",
+    "estimated_delivery_time_max",
+    "priority",
+    "created_at",
+    "updated_at",
+  ])("sorts by %s both ways, what has none last", async (column) => {
+    const values = async (sort_order?: string) =>
+      (await ask({ sort_by: column, sort_order })).deliveryServices
+        .map((row: Record<string, unknown>) => row[column]);
+    const upwards = await values("asc");
+    const known = upwards.filter((value: unknown) => value !== null);
+    expect(upwards.slice(0, known.length)).toEqual(known);
+    const sorted = [...known].sort((a, b) => typeof a === "number" ? a - b : a < b ? -1 : 1);
+    expect(known).toEqual(sorted);
+    const downwards = await values();
+    expect(downwards.slice(0, known.length)).toEqual([...sorted].reverse());
+    expect(await values("desc")).toEqual(downwards);
+  });
+
+  test("price_order sorts by price unless sort_by is there", async () => {
+    const prices = async (query: Query) =>
+      (await ask(query)).deliveryServices.map((row: { default_price: number }) =>
+        row.default_price
+      );
+    expect(await prices({ price_order: "asc" })).toEqual([0, 0, 100, 300, 300, 500]);
+    expect(await prices({ price_order: "desc" })).toEqual([500, 300, 300, 100, 0, 0]);
+    expect(await names({ price_order: "asc", sort_by: "name", sort_order: "asc" })).toEqual(
+      [...everyone].sort(),
+    );
+  });
+});
+
+describe("who finds which services", () => {
+  const without = (...gone: string[]) => everyone.filter((name) => !gone.includes(name));
+
+  test("staff and drivers all; customers and institutions those they may use", async () => {
+    expect(await names({}, tenant.driver)).toEqual(everyone);
+    expect(await names({}, tenant.customer)).toEqual(without("Barred"));
+    expect(await names({}, tenant.institution)).toEqual(everyone);
+    expect(await names({}, tenant.institution2)).toEqual(without("Barred", "Chosen"));
+    expect((await ask({}, tenant.customer)).total).toBe(5);
+    // Who else may use it is not told.
+    const chosen = (await ask({ search: "Chosen" }, tenant.customer)).deliveryServices[0];
+    expect(chosen.user_ids).toEqual([tenant.customer.id]);
+  });
+
+  test("customer_id asks for somebody; a customer gets his own whatever he sends", async () => {
+    expect(await names({ customer_id: tenant.customer.id })).toEqual(without("Barred"));
+    expect(await names({ customer_id: tenant.institution2.id })).toEqual(
+      without("Barred", "Chosen"),
+    );
+    expect(await names({ customer_id: tenant.institution.id })).toEqual(everyone);
+    expect(await names({ customer_id: tenant.institution2.id }, tenant.customer)).toEqual(
+      without("Barred"),
+    );
+    expect(await names({ customer_id: other.customer.id })).toEqual(without("Chosen"));
+  });
+
+  test("stats count what the caller may see, by no other filter", async () => {
+    const { stats } = await ask({ search: "alpha", active: true, limit: 1, page: 9 });
+    expect(stats).toEqual({
+      totalServices: 6,
+      activeServices: 5,
+      deliveryTypesCount: 2,
+      recentlyAdded: everyone.slice(0, 5).map((name) => ({
+        id: made[name],
+        code: expect.any(String),
+        name,
+        created_at: expect.any(String),
+      })),
+    });
+    expect((await ask({}, tenant.customer)).stats).toMatchObject({
+      totalServices: 5,
+      activeServices: 4,
+    });
+    expect((await ask({ customer_id: tenant.institution2.id })).stats.totalServices).toBe(4);
+    expect((await ask({ include_stats: true })).stats.totalServices).toBe(6);
+  });
+
+  test("include_stats=false answers null", async () => {
+    const body = await ask({ include_stats: false });
+    expect(body.stats).toBeNull();
+    expect(body.total).toBe(6);
+  });
+
+  test("nobody finds another tenant's, nor without a token", async () => {
+    expect(await names({}, other.ops)).toEqual(["Foreign"]);
+    expect((await ask({}, other.ops)).stats.totalServices).toBe(1);
+    expect(await tenant.ops.get(path, { query: { tenant_id: other.id } })).toFailWith(
+      403,
+      "forbidden",
+    );
+    await expectGuarded({ method: "GET", path }, { denied: [] });
+  });
+});
+
+describe("row-level security alone", () => {
+  test("hides restricted services and their people, and lets only staff write", async () => {
+    const as = (person: Person, sees: boolean, statement: string) =>
+      sql.begin(async (tx) => {
+        await tx`select set_config('app.tenant_id', ${tenant.id}, true),
+          set_config('app.user_id', ${person.id}, true), set_config('app.grants', '{role:customer}', true),
+          set_config('app.sees_tenant', ${sees ? "on" : "off"}, true)`;
+        await tx`set local role barid_caller`;
+        return (await tx.unsafe(statement)).count;
+      });
+    const { customer, ops } = tenant;
+    expect(await as(customer, false, "select from delivery.delivery_services")).toBe(5);
+    expect(await as(ops, true, "select from delivery.delivery_services")).toBe(6);
+    expect(await as(customer, false, "select from delivery.delivery_service_users")).toBe(2);
+    expect(await as(customer, false, "delete from delivery.delivery_service_users")).toBe(0);
+    await expect(as(customer, false, "update delivery.delivery_services set default_price = 0"))
+      .rejects.toThrow(/row-level security/);
+    await expect(as(
+      customer,
+      false,
+      `insert into delivery.delivery_types (tenant_id, code, name) values ('${tenant.id}', 'x', '{}')`,
+    )).rejects.toThrow(/row-level security/);
+    await expect(as(ops, true, "delete from delivery.delivery_services")).rejects.toThrow(
+      /permission denied/,
+    );
+  });
+});

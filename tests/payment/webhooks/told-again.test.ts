@@ -1,0 +1,166 @@
+/** What a gateway tells may name our order, count as its account says, and be right only when it is told again. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { sql } from "../../support/db.ts";
+import "../../support/expect.ts";
+import { checkAll, type Placed, placeOrder, type Shop, standing } from "../../support/orders.ts";
+import { atGateway, due, eventFor, newCardShop, numberOf, tell } from "../../support/payments.ts";
+
+let shop: Shop;
+beforeAll(async () => {
+  shop = await newCardShop();
+});
+
+const openEvents = async ({ tenant }: Shop) =>
+  (await tenant.admin.get("/payment/webhook-events", { query: { open: true } })).body.data;
+const setUp = (mine: Shop, code: string, settings: object) =>
+  mine.tenant.admin.put(`/payment/gateways/${code}`, { settings });
+const look = ({ id }: Placed, { tenant }: Shop) =>
+  tenant.customer.get(`/storefront/orders/${id}/payment-status`);
+/** As if the order was placed a day ago and nobody had asked for it lately. */
+async function aDayLater({ id }: Placed): Promise<void> {
+  await sql.begin(async (tx) => {
+    await tx`set local session_replication_role = replica`;
+    await tx`update storefront.storefront_orders set created_at = now() - interval '25 hours'
+      where id = ${id}`;
+    await tx`update money.payments set last_checked_at = now() - interval '1 hour'
+      where order_id = ${id}`;
+  });
+  await sql`select storefront.orders_expire()`;
+}
+
+describe("our order by its own id in the notes", () => {
+  const naming = (placed: Placed, mine: Shop, order = placed.id) =>
+    eventFor(mine, `order_${numberOf(placed)}`, due, { entity: { notes: { order_id: order } } });
+
+  test("is found, though the gateway calls it otherwise; told again it is known", async () => {
+    const placed = await placeOrder(shop, "razorpay");
+    const event = naming(placed, shop, placed.id.toUpperCase());
+    await tell(event);
+    await tell({ ...event, created_at: 5 });
+    expect(await standing(placed.id)).toMatchObject({ payment_status: "paid", paid: 1 });
+    expect(await openEvents(shop)).toEqual([]);
+    await checkAll(shop.tenant);
+  });
+
+  test("of its second try, when the first one failed", async () => {
+    const placed = await placeOrder(shop, "razorpay");
+    await tell({
+      ...eventFor(shop, numberOf(placed), due, { event: "payment.failed", status: "failed" }),
+    });
+    await tell(naming(placed, shop));
+    expect(await standing(placed.id)).toMatchObject({ payment_status: "paid", paid: 1 });
+  });
+
+  test("of another company, or opened at another gateway, is none of ours", async () => {
+    const other = await newCardShop(10);
+    const placed = await placeOrder(shop, "razorpay");
+    const elsewhere = await placeOrder(other, "gatewayone");
+    await tell(naming(placed, other));
+    await tell(naming(elsewhere, other));
+    expect(await standing(placed.id)).toMatchObject({ payment_status: "pending", paid: 0 });
+    expect(await standing(elsewhere.id)).toMatchObject({ payment_status: "pending", paid: 0 });
+    expect((await openEvents(other)).map(({ reason }: { reason: string }) => reason))
+      .toEqual(["payment_unknown", "payment_unknown"]);
+  });
+});
+
+test("an account's own digits of minor units hold when it is asked, paid and given back", async () => {
+  const mine = await newCardShop(10);
+  await setUp(mine, "razorpay", { amount_exponent: 3 });
+  const placed = await placeOrder(mine, "razorpay");
+  expect(await (await fetch(placed.instructions.redirect_url)).text()).toContain("6000000 IQD");
+  await tell(eventFor(mine, numberOf(placed), due * 1_000));
+  const refund = { id: "rfnd_1", payment_id: `pay_${numberOf(placed)}`, currency: "IQD" };
+  await tell({
+    entity: "event",
+    account_id: mine.account,
+    event: "refund.processed",
+    payload: { refund: { entity: { ...refund, amount: due * 1_000 } } },
+  });
+  expect(await standing(placed.id)).toMatchObject({ payment_status: "paid", paid: 1, refunds: 1 });
+  await checkAll(mine.tenant);
+});
+
+test("without one, minor units have the tenant's digits: whole dinars are asked for", async () => {
+  const placed = await placeOrder(shop, "razorpay");
+  const page = await (await fetch(placed.instructions.redirect_url)).text();
+  expect(page).toContain("6000 IQD");
+});
+
+describe("money that fitted nothing", () => {
+  test("is judged again when it is told again: what was in its way was set right", async () => {
+    const mine = await newCardShop(10);
+    await setUp(mine, "razorpay", { amount_exponent: 2 });
+    const placed = await placeOrder(mine, "razorpay");
+    const event = eventFor(mine, numberOf(placed), due);
+    await tell(event);
+    await tell(event);
+    expect(await openEvents(mine)).toMatchObject([{ reason: "amount_differs" }]);
+    await setUp(mine, "razorpay", { amount_exponent: 0 });
+    await tell(event);
+    expect(await openEvents(mine)).toEqual([]);
+    expect(await standing(placed.id)).toMatchObject({ payment_status: "paid", paid: 1 });
+    await tell(event);
+    await checkAll(mine.tenant);
+  });
+
+  test("keeps its order open, until the terminal is right and the gateway is asked", async () => {
+    const mine = await newCardShop(10);
+    await setUp(mine, "gatewayone", { terminal: "WRONG" });
+    const placed = await placeOrder(mine, "gatewayone");
+    await atGateway(placed.instructions.redirect_url, "pay");
+    expect(await openEvents(mine)).toMatchObject([{ reason: "terminal_differs" }]);
+    await aDayLater(placed);
+    expect(await standing(placed.id)).toMatchObject({ status: "pending" });
+    await setUp(mine, "gatewayone", { terminal: "LOCAL001" });
+    expect((await look(placed, mine)).body.order).toMatchObject({ paymentStatus: "paid" });
+    expect(await openEvents(mine)).toEqual([]);
+    await checkAll(mine.tenant);
+  });
+
+  test("is not judged again once somebody settled it, and its order ends like others", async () => {
+    const mine = await newCardShop(10);
+    const placed = await placeOrder(mine, "razorpay");
+    await setUp(mine, "razorpay", { amount_exponent: 2 });
+    const event = eventFor(mine, numberOf(placed), due);
+    await tell(event);
+    const [{ id }] = await openEvents(mine);
+    await mine.tenant.admin.post(`/payment/webhook-events/${id}/resolve`, {
+      resolution: "refunded_at_gateway",
+    });
+    await setUp(mine, "razorpay", { amount_exponent: 0 });
+    await tell(event);
+    expect(await standing(placed.id)).toMatchObject({ payment_status: "pending", paid: 0 });
+    await aDayLater(placed);
+    expect(await standing(placed.id)).toMatchObject({ status: "cancelled" });
+  });
+});
+
+describe("after a declined card", () => {
+  const declined = async (mine: Shop) => {
+    const placed = await placeOrder(mine, "gatewayone");
+    await atGateway(placed.instructions.redirect_url, "decline");
+    expect(await standing(placed.id)).toMatchObject({ payment_status: "failed" });
+    await atGateway(placed.instructions.redirect_url, "pay", "yes");
+    await sql`update money.payments set last_checked_at = now() - interval '1 hour',
+      created_at = now() - interval '2 hours' where order_id = ${placed.id}`;
+    return placed;
+  };
+
+  test("another card on the same page is seen when the customer looks", async () => {
+    const placed = await declined(shop);
+    expect((await look(placed, shop)).body.order).toMatchObject({ paymentStatus: "paid" });
+    await checkAll(shop.tenant);
+  });
+
+  test("and by the clock, as long as the order is open", async () => {
+    const [open, ended] = [await declined(shop), await declined(shop)];
+    await shop.tenant.admin.put(`/storefront/orders/${ended.id}/cancel`, { reason: "other" });
+    await sql`select money.payments_reconcile()`;
+    const queued = await sql`select p.order_id from app.jobs j
+      join money.payments p on p.id::text = j.payload ->> 'payment_id'
+      where j.kind = 'payment.reconcile' and j.tenant_id = ${shop.tenant.id}`;
+    expect(queued.map(({ order_id }) => order_id)).toContain(open.id);
+    expect(queued.map(({ order_id }) => order_id)).not.toContain(ended.id);
+  });
+});

@@ -1,0 +1,322 @@
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, test } from "vitest";
+import { normalizeDomain } from "../../../functions/storefront/custom-domain/domain-name.ts";
+import { type Answer, type Body, nobody } from "../../support/api.ts";
+import { sql, stack } from "../../support/db.ts";
+import { newTenant, type Tenant } from "../../support/people.ts";
+import { expectGuarded, expectRefused, expectReplayed } from "../../support/promises.ts";
+import { putRecords } from "../../support/resolver.ts";
+import { eventsOf, newStore } from "../../support/storefront.ts";
+
+const path = "/storefront/custom-domain";
+const target = "stores.barid.example";
+
+/** A tenant with a live store and a domain nobody else has. */
+async function shop(more: Record<string, unknown> = {}) {
+  const tenant = await newTenant();
+  const store = await newStore(tenant, more);
+  return { tenant, store, domain: `shop.d${randomUUID().slice(0, 8)}.com` };
+}
+const connect = (tenant: Tenant, custom_domain: unknown): Promise<Answer> =>
+  tenant.admin.post(`${path}/connect`, { custom_domain });
+const verify = (tenant: Tenant) => tenant.admin.post(`${path}/verify`);
+const stored = async (tenant: Tenant) =>
+  await sql`select * from storefront.custom_domains where tenant_id = ${tenant.id} order by created_at`;
+const ownership = (answer: Answer): string =>
+  answer.body.data.custom_domain.dns_records.find((one: Body) => one.type === "TXT").value;
+const put = (records: Parameters<typeof putRecords>[1]) => putRecords(stack.resolverUrl, records);
+
+describe("connecting", () => {
+  test("answers the pending domain with the records its owner has to make", async () => {
+    const { tenant, store, domain } = await shop();
+    const answer = await connect(tenant, `  HTTPS://${domain.toUpperCase()}/ `);
+    expect(answer).toSucceed(201);
+    expect(answer.body.message).toBe("market_custom_domain_connected_successfully");
+    expect(answer.body.data.custom_domain).toMatchObject({
+      market_id: store.id,
+      tenant_id: tenant.id,
+      custom_domain: domain,
+      status: "pending_dns",
+      dns_verified_at: null,
+      disconnected_at: null,
+      dns_records: [
+        { type: "CNAME", name: "shop", name_full: domain, value: target, purpose: "routing" },
+        {
+          type: "TXT",
+          name: "_market-verify.shop",
+          name_full: `_market-verify.${domain}`,
+          value: expect.stringMatching(/^market-verify=[0-9a-f]{32}$/),
+          purpose: "ownership",
+        },
+      ],
+    });
+    const shown = await tenant.admin.in("ar").get(path);
+    expect(shown.body.message).toBe("market_custom_domain_retrieved_successfully");
+    expect(shown.body.data).toEqual(answer.body.data);
+    expect(await eventsOf(tenant)).toEqual(["custom_domain.connected"]);
+  });
+
+  test("a zone's own name gets an A record", async () => {
+    const zones = [`d${randomUUID().slice(0, 8)}.com`, `d${randomUUID().slice(0, 8)}.com.iq`];
+    for (const zone of zones) {
+      const { tenant } = await shop();
+      const [routing, proof] = (await connect(tenant, zone)).body.data.custom_domain.dns_records;
+      expect(routing).toEqual({
+        type: "A",
+        name: "@",
+        name_full: zone,
+        value: "192.0.2.1",
+        purpose: "routing",
+      });
+      expect(proof).toMatchObject({ name: "_market-verify", name_full: `_market-verify.${zone}` });
+    }
+  });
+
+  test.each([
+    ["Shop.Example.COM", "shop.example.com"],
+    ["http://shop.example.com", "shop.example.com"],
+    ["shop.example.com.", "shop.example.com"],
+    ["متجر.com", "xn--pgbep1f.com"],
+    ["bücher.example.com", "xn--bcher-kva.example.com"],
+  ])("%s is kept as %s", (text, domain) => {
+    expect(normalizeDomain(text)).toBe(domain);
+  });
+
+  test("what is no public host of one's own is refused", async () => {
+    const { tenant } = await shop();
+    const wrong = [
+      "",
+      "shop",
+      "localhost",
+      "a.localhost",
+      "printer.local",
+      "db.internal",
+      "127.0.0.1",
+      "0x7f.1",
+      "[::1]",
+      "2130706433",
+      "shop.example.com/path",
+      "shop.example.com:8080",
+      "user@shop.example.com",
+      "ftp://shop.example.com",
+      "*.example.com",
+      "-a.example.com",
+      "a_b.example.com",
+      "a..com",
+      `${"a".repeat(64)}.com`,
+      `${"a.".repeat(127)}com`,
+      "shop.example.123",
+      target,
+      `www.${target}`,
+      "barid.example",
+      "a\u0000.com",
+    ];
+    await expectRefused(tenant.admin, { method: "POST", path: `${path}/connect` }, [
+      ...wrong.map((custom_domain) =>
+        [{ custom_domain }, "custom_domain", "invalid_custom_domain"] as const
+      ),
+      [{}, "custom_domain"],
+      [{ custom_domain: 7 }, "custom_domain"],
+      [{ custom_domain: "x".repeat(1001) }, "custom_domain"],
+    ]);
+    expect(await stored(tenant)).toEqual([]);
+  });
+
+  test("one domain a market, also at once", async () => {
+    const mine = await shop();
+    const mineToo = await Promise.all(
+      Array.from({ length: 5 }, (_, i) => connect(mine.tenant, `s${i}.${mine.domain}`)),
+    );
+    expect(mineToo.filter(({ status }) => status === 201)).toHaveLength(1);
+    for (const answer of mineToo.filter(({ status }) => status !== 201)) {
+      expect(answer).toFailWith(409, "custom_domain_already_connected");
+    }
+  });
+
+  test("needs a market and an administrator; a key makes a repeat harmless", async () => {
+    const bare = await newTenant();
+    expect(await connect(bare, "shop.example.com")).toFailWith(404, "market_not_found");
+    expect(await bare.admin.get(path)).toFailWith(404, "market_not_found");
+    const { tenant, domain } = await shop();
+    const denied = [tenant.ops, tenant.staff, tenant.driver, tenant.institution, tenant.customer];
+    const body = { custom_domain: domain };
+    await expectGuarded({ method: "POST", path: `${path}/connect`, body }, { denied });
+    await expectGuarded({ method: "GET", path }, { denied });
+    await expectGuarded({ method: "POST", path: `${path}/verify` }, { denied });
+    await expectGuarded({ method: "DELETE", path }, { denied });
+    expect((await tenant.admin.get(path)).body.data).toEqual({ custom_domain: null });
+    await expectReplayed(tenant.admin, `${path}/connect`, body, { custom_domain: `b.${domain}` });
+    const kurdish = await tenant.admin.in("ku").post(`${path}/connect`, body);
+    expect(kurdish.body.message)
+      .toBe("دۆمەینێک پێشتر بەستراوەتەوە؛ سەرەتا جیای بکەرەوە.");
+  });
+});
+
+describe("verifying", () => {
+  test("says of each missing record why it is not good yet", async () => {
+    const { tenant, domain } = await shop();
+    await connect(tenant, domain);
+    const nothing = await verify(tenant);
+    expect(nothing).toSucceed(200);
+    expect(nothing.body.message).toBe("market_custom_domain_verified_successfully");
+    expect(nothing.body.data).toMatchObject({
+      verified: false,
+      custom_domain: { custom_domain: domain, status: "pending_dns", dns_verified_at: null },
+      checks: [
+        { type: "CNAME", name: domain, expected: target, found: [], ok: false },
+        { type: "TXT", name: `_market-verify.${domain}`, found: [], ok: false },
+      ],
+    });
+    expect(nothing.body.data.checks[0].reason).toBe(`The CNAME record ${domain} was not found.`);
+    await put({
+      [`CNAME ${domain}`]: ["elsewhere.test."],
+      [`TXT _market-verify.${domain}`]: "broken",
+    });
+    const { checks } = (await tenant.admin.in("ar").post(`${path}/verify`)).body.data;
+    expect(checks[0]).toMatchObject({ found: ["elsewhere.test"], ok: false });
+    expect(checks[0].reason).toContain("قيمة أخرى");
+    expect(checks[1].reason).toContain("تعذر البحث");
+    expect((await stored(tenant))[0]).toMatchObject({ status: "pending_dns" });
+  });
+
+  test("with both records in place the domain is active, and stays so", async () => {
+    const { tenant, store, domain } = await shop();
+    const token = ownership(await connect(tenant, domain));
+    const routing = { [`CNAME ${domain}`]: [`${target.toUpperCase()}.`] };
+    await put(routing);
+    expect((await verify(tenant)).body.data.verified).toBe(false);
+    // Long texts come in pieces, beside texts of others.
+    const pieces = `"${token.slice(0, 20)}" "${token.slice(20)}"`;
+    await put({ [`TXT _market-verify.${domain}`]: ['"v=spf1 -all"', pieces] });
+    const answers = await Promise.all(Array.from({ length: 4 }, () => verify(tenant)));
+    for (const answer of answers) {
+      expect(answer.body.data).toMatchObject({
+        verified: true,
+        custom_domain: { status: "active", dns_verified_at: expect.any(String) },
+      });
+    }
+    expect(await eventsOf(tenant)).toEqual(["custom_domain.connected", "custom_domain.verified"]);
+    await put({ [`CNAME ${domain}`]: [], [`TXT _market-verify.${domain}`]: [] });
+    expect((await verify(tenant)).body.data).toMatchObject({ verified: true, checks: [] });
+    const found = await nobody.get("/storefront/public/markets", { query: { domain } });
+    expect(found.body.market.id).toBe(store.id);
+    const { body } = await tenant.admin.get("/storefront/market");
+    expect(body.data.readiness.domain_connected).toBe(true);
+  });
+
+  test("a token that only begins like ours proves nothing", async () => {
+    const { tenant, domain } = await shop();
+    const token = ownership(await connect(tenant, domain));
+    await put({
+      [`CNAME ${domain}`]: [target],
+      [`TXT _market-verify.${domain}`]: [`"${token}0"`, `"${token.toUpperCase()}"`],
+    });
+    expect((await verify(tenant)).body.data.verified).toBe(false);
+  });
+
+  test("without a domain there is nothing to verify or disconnect", async () => {
+    const { tenant } = await shop();
+    expect(await verify(tenant)).toFailWith(404, "custom_domain_not_found");
+    expect(await tenant.admin.delete(path)).toFailWith(404, "custom_domain_not_found");
+    expect(await verify(await newTenant())).toFailWith(404, "market_not_found");
+  });
+});
+
+describe("disconnecting", () => {
+  test("archives the domain, which another market may connect then", async () => {
+    const { tenant, domain } = await shop();
+    const { id } = (await connect(tenant, domain)).body.data.custom_domain;
+    const answer = await tenant.admin.delete(path);
+    expect(answer).toSucceed(200);
+    expect(answer.body).toEqual({
+      success: true,
+      message: "market_custom_domain_disconnected_successfully",
+      data: {
+        custom_domain: {
+          id,
+          custom_domain: domain,
+          status: "archived",
+          disconnected_at: expect.any(String),
+        },
+      },
+    });
+    expect((await tenant.admin.get(path)).body.data).toEqual({ custom_domain: null });
+    expect(await connect((await shop()).tenant, domain)).toSucceed(201);
+    const back =
+      sql`update storefront.custom_domains set status = 'active', disconnected_at = null where id = ${id}`;
+    await expect(back).rejects.toThrow("invalid_status_transition");
+  });
+
+  test("of many at once one does it", async () => {
+    const { tenant, domain } = await shop();
+    await connect(tenant, domain);
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, () => tenant.admin.delete(path)),
+    );
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 404)).toHaveLength(5);
+  });
+});
+
+describe("the look-up that nobody asks for", () => {
+  let waiting: Awaited<ReturnType<typeof shop>>;
+  let tired: Awaited<ReturnType<typeof shop>>;
+  const runJobs = () =>
+    nobody.post("/storefront/internal/jobs", {}, { headers: { apikey: stack.secretKey } });
+  const jobsOf = async (tenant: Tenant) =>
+    await sql`select status from app.jobs
+      where tenant_id = ${tenant.id} and kind = 'storefront.verify_domain' order by id`;
+
+  beforeAll(async () => {
+    [waiting, tired] = await Promise.all([shop(), shop()]);
+    await connect(tired.tenant, tired.domain);
+    await sql`update storefront.custom_domains set pending_since = now() - interval '8 days'
+      where tenant_id = ${tired.tenant.id}`;
+  });
+
+  test("makes a domain active whose records came, and gives up after a week", async () => {
+    const { tenant, domain } = waiting;
+    const token = ownership(await connect(tenant, domain));
+    await sql`select storefront.domains_recheck()`;
+    await sql`select storefront.domains_recheck()`;
+    expect(await jobsOf(tenant)).toHaveLength(1);
+    expect(await jobsOf(tired.tenant)).toEqual([]);
+    expect(await runJobs()).toSucceed(200);
+    expect((await stored(tenant))[0]).toMatchObject({ status: "pending_dns" });
+    expect((await stored(tenant))[0].dns_checked_at).not.toBeNull();
+    await put({
+      [`CNAME ${domain}`]: [target],
+      [`TXT _market-verify.${domain}`]: [`"${token}"`],
+    });
+    await sql`select storefront.domains_recheck()`;
+    expect(await runJobs()).toSucceed(200);
+    expect((await stored(tenant))[0]).toMatchObject({ status: "active" });
+    expect((await jobsOf(tenant)).map(({ status }) => status)).toEqual(["done", "done"]);
+    const [event] = await sql`select tenant_id from integration.system_events
+      where event_type = 'custom_domain.verified' and tenant_id = ${tenant.id}`;
+    expect(event.tenant_id).toBe(tenant.id);
+    await sql`select storefront.domains_recheck()`;
+    expect(await jobsOf(tenant)).toHaveLength(2);
+  });
+
+  test("archives what nobody proved for a week", async () => {
+    const { tenant, domain } = await shop();
+    await connect(tenant, domain);
+    await sql`update storefront.custom_domains set pending_since = now() - interval '8 days'
+      where tenant_id = ${tenant.id}`;
+    await sql`select storefront.domains_recheck()`;
+    const [row] = await stored(tenant);
+    expect(row).toMatchObject({ status: "archived" });
+    expect(row.disconnected_at).not.toBeNull();
+  });
+
+  test("leaves a domain alone that was disconnected meanwhile", async () => {
+    const { tenant, domain } = await shop();
+    await connect(tenant, domain);
+    await sql`select storefront.domains_recheck()`;
+    await tenant.admin.delete(path);
+    expect(await runJobs()).toSucceed(200);
+    expect((await stored(tenant))[0]).toMatchObject({ status: "archived" });
+    expect((await jobsOf(tenant)).map(({ status }) => status)).toEqual(["done"]);
+  });
+});

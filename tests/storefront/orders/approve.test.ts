@@ -1,0 +1,83 @@
+/** What approving an order locks, and where its delivery leaves from. */
+import { expect, test } from "vitest";
+import { sql } from "../../support/db.ts";
+import "../../support/expect.ts";
+import { checkAll, newShop, placeOrder, type Shop, standing } from "../../support/orders.ts";
+import { newBin, newWarehouse, stockIn, unitsOf } from "../../support/warehouses.ts";
+
+const approve = ({ tenant }: Shop, id: string) =>
+  tenant.admin.put(`/storefront/orders/${id}/approve`);
+
+/** Stock of the shop's product in one more warehouse, received after what there is. */
+async function moreIn(shop: Shop, quantity: number): Promise<string> {
+  const warehouse = await newWarehouse(shop.tenant);
+  const bin = await newBin(shop.tenant, warehouse);
+  await stockIn(shop.tenant, {
+    item_id: shop.shelf.item,
+    warehouse_id: warehouse,
+    bin_id: bin,
+    quantity,
+  });
+  return warehouse;
+}
+
+/** The warehouse whose address a delivery is picked up at, and those that hold its goods. */
+async function leavesFrom(order: string) {
+  const [row] = await sql`select
+      (select w.id from delivery.deliveries d
+        join warehousing.warehouses w on w.address_id = d.pickup_address_id where d.order_id = ${order}) as pickup,
+      (select d.pickup_snapshot ->> 'id' = d.pickup_address_id::text from delivery.deliveries d
+        where d.order_id = ${order}) as described,
+      (select array_agg(distinct s.warehouse_id::text) from warehousing.stock s
+        where s.reserved_for_id = ${order} and s.quantity > 0) as goods`;
+  return row;
+}
+
+test("a delivery leaves from where the goods were found, not from where most of them lie", async () => {
+  const shop = await newShop({ stock: 1 });
+  const elsewhere = await moreIn(shop, 5);
+  const oldest = (await placeOrder(shop)).id;
+  expect(await approve(shop, oldest)).toSucceed(200);
+  expect(await leavesFrom(oldest))
+    .toEqual({ pickup: shop.shelf.warehouse, described: true, goods: [shop.shelf.warehouse] });
+  const next = (await placeOrder(shop)).id;
+  expect(await approve(shop, next)).toSucceed(200);
+  expect(await leavesFrom(next)).toEqual({
+    pickup: elsewhere,
+    described: true,
+    goods: [elsewhere],
+  });
+  const addresses = await sql`select count(*)::int as count from delivery.addresses
+    where tenant_id = ${shop.tenant.id} and owner_user_id = ${shop.tenant.customer.id}`;
+  expect(addresses[0].count).toBe(2);
+  await checkAll(shop.tenant);
+});
+
+test("goods of a warehouse that is out of use leave from there", async () => {
+  const shop = await newShop({ stock: 2 });
+  const { id } = await placeOrder(shop);
+  await sql`update warehousing.warehouses set status = 'maintenance' where tenant_id = ${shop.tenant.id}`;
+  expect(await approve(shop, id)).toSucceed(200);
+  expect((await leavesFrom(id)).pickup).toBe(shop.shelf.warehouse);
+});
+
+test("what there is too little of is refused at once, whoever holds the stock, and nothing is made", async () => {
+  const shop = await newShop({ stock: 2 });
+  const { id } = await placeOrder(shop, "cash", 2);
+  const first = (await placeOrder(shop)).id;
+  expect(await approve(shop, first)).toSucceed(200);
+  const rows = () =>
+    sql`select (select count(*) from delivery.addresses where tenant_id = ${shop.tenant.id}) as addresses,
+      (select json_object_agg(counter, value order by counter) from app.counters where tenant_id = ${shop.tenant.id}) as numbers`;
+  const before = await rows();
+  // As long as the lock is held, whoever waits for it gets no answer.
+  await sql.begin(async (tx) => {
+    await tx`select id from warehousing.stock where item_id = ${shop.shelf.item} for update`;
+    const answer = await approve(shop, id);
+    expect(answer).toFailWith(409, "insufficient_stock");
+    expect(answer.body).toMatchObject({ field: "order_id", item_id: shop.shelf.item });
+  });
+  expect(await rows()).toEqual(before);
+  expect(await standing(id)).toMatchObject({ status: "pending", reserved: 0 });
+  expect(await unitsOf(shop.shelf.item)).toEqual({ available: 1, reserved: 1 });
+});

@@ -1,0 +1,69 @@
+/** The search of the administrators' list reads what matches, however many orders there are. */
+import { beforeAll, expect, test } from "vitest";
+import { sql } from "../../support/db.ts";
+import "../../support/expect.ts";
+import { newPerson, newTenant, type Tenant } from "../../support/people.ts";
+import { newOrder, newProduct, newStore } from "../../support/storefront.ts";
+
+const many = 20_000;
+let tenant: Tenant;
+/** What the numbers of the store's orders begin with. */
+let code: string;
+beforeAll(async () => {
+  tenant = await newTenant();
+  const store = await newStore(tenant);
+  const { id } = await newOrder(tenant, store, await newProduct(tenant, store));
+  [{ code }] = await sql`select code::text from storefront.markets where id = ${store.id}`;
+  await sql.begin(async (tx) => {
+    // Loading, not using: triggers and foreign keys are left out for the time of this transaction.
+    await tx`set local session_replication_role = replica`;
+    await tx`insert into storefront.storefront_orders (tenant_id, order_number, market_id, user_id, cart_id, payment_method,
+        payment_method_type_id, delivery_service_id, currency, subtotal, total_price, total_items, shipping_address)
+      select o.tenant_id, ${code} || '-' || app.padded(n, 6), o.market_id, o.user_id, gen_random_uuid(), o.payment_method,
+        o.payment_method_type_id, o.delivery_service_id, o.currency, 1, 1, 1, '{}'
+      from storefront.storefront_orders o, generate_series(1, ${many}::int) n where o.id = ${id}`;
+    await tx`select private.tally_rebuild('storefront_orders')`;
+  });
+  await sql`analyze storefront.storefront_orders`;
+});
+
+const numbers = async (search: string) => {
+  const { body } = await tenant.admin.get("/storefront/orders", { query: { search, limit: 100 } });
+  return body.orders.map((order: { order_number: string }) => order.order_number).sort();
+};
+
+test("finds what contains the text, in a number or an id, in any case", async () => {
+  for (const search of ["-012345", `${code}-012345`, `${code.slice(-1)}-012345`]) {
+    expect(await numbers(search)).toEqual([`${code}-012345`]);
+  }
+  expect(await numbers(`${code.slice(-1)}-01234`))
+    .toEqual(Array.from({ length: 10 }, (_, digit) => `${code}-01234${digit}`));
+  expect(await numbers(`${Number(code.slice(-1)) + 1}-01234`)).toEqual([]);
+  const [{ id, order_number }] = await sql`select id, order_number from storefront.storefront_orders
+    where tenant_id = ${tenant.id} and order_number = ${`${code}-000777`}`;
+  expect(await numbers(id.slice(3, 30).toUpperCase())).toEqual([order_number]);
+  // The number and the id stand beside each other in the index, and are still two texts.
+  expect(await numbers(`${order_number} ${id.slice(0, 8)}`)).toEqual([]);
+  expect(await numbers("%")).toEqual([]);
+  const stranger = await newTenant();
+  const theirs = await newPerson(stranger.id, "staff", "tenant_admin");
+  expect((await theirs.get("/storefront/orders", { query: { search: id } })).body.orders)
+    .toEqual([]);
+});
+
+test.each(["code-012345", "012345", "-0199"])("%s is looked up in the index", async (asked) => {
+  const search = asked.replace("code", code);
+  const read = await sql.begin(async (tx) => {
+    await tx`select set_config('app.tenant_id', ${tenant.id}, true)`;
+    const [{ found }] =
+      await tx`select count(*)::int as found from storefront.orders_matching(${search})`;
+    const [{ seq_scan, idx_tup_fetch }] =
+      await tx`select seq_scan::int, idx_tup_fetch::int from pg_stat_xact_user_tables
+      where relid = 'storefront.storefront_orders'::regclass`;
+    return { found, seq_scan, idx_tup_fetch };
+  });
+  expect(read.found).toBeGreaterThan(0);
+  expect(read.seq_scan).toBe(0);
+  // Nothing is read beside what is found but rows that share all of its triples of letters.
+  expect(read.idx_tup_fetch).toBeLessThan(read.found + 200);
+});

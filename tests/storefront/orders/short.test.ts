@@ -1,0 +1,238 @@
+/** Orders of which less was found than was ordered: the shop sends what there is, or cancels. */
+import { randomUUID } from "node:crypto";
+import { beforeAll, expect, test } from "vitest";
+import { sql } from "../../support/db.ts";
+import { enable, external } from "../../support/carriers.ts";
+import { assign, move, moves } from "../../support/deliveries.ts";
+import "../../support/expect.ts";
+import {
+  approved,
+  bring,
+  newSplitShop,
+  pick,
+  picksOf,
+  whereabouts,
+} from "../../support/order-goods.ts";
+import { checkAll, placeOrder, type Shop, walletOf } from "../../support/orders.ts";
+import { newPerson } from "../../support/people.ts";
+import { eventsOf, unitsOf } from "../../support/warehouses.ts";
+
+let shop: Shop;
+beforeAll(async () => {
+  shop = await newSplitShop({ first: 500, second: 0, picking: true });
+});
+const accept = (id: string, at = shop, key?: string) =>
+  at.tenant.admin.post(`/storefront/orders/${id}/accept-short`, undefined, {
+    headers: key ? { "idempotency-key": key } : {},
+  });
+const orderAt = async (at: Shop, id: string) =>
+  (await at.tenant.admin.get(`/storefront/orders/${id}`)).body.data.order;
+
+/** Three units ordered and approved, of which so many were found. */
+async function short(method: "cash" | "wallet", found: number) {
+  const customer = await newPerson(shop.tenant.id, "customer", "customer");
+  const { id } = await placeOrder(shop, method, 3, customer);
+  const { deliveries: [{ delivery_id }] } = await approved(shop, id);
+  const [task] = await picksOf(id);
+  expect(await pick(shop, task!.id, found)).toSucceed(200);
+  return { id, customer, delivery: delivery_id as string, task: task!.id as string };
+}
+
+test("stops before the driver leaves, and is sent as it is once the shop says so", async () => {
+  const free = (await unitsOf(shop.shelf.item)).available;
+  const { id, delivery } = await short("cash", 2);
+  await assign(shop.tenant, delivery);
+  expect(await move(shop.tenant.driver, delivery, "pickup")).toFailWith(409, "goods_not_picked");
+  const seen = await orderAt(shop, id);
+  expect(seen).toMatchObject({
+    status: "confirmed",
+    total_price: 18_000,
+    short: [{ item: { sku: shop.product.sku }, ordered: 3, picked: 2, accepted: false }],
+  });
+  expect(await whereabouts(id)).toEqual({ picked: 2, reserved: 1 });
+  const { next_action } = (await shop.tenant.warehouse.get(
+    `/warehousing/package-scan/${seen.deliveries[0].tracking_number}`,
+  )).body.delivery;
+  expect(next_action).toBe("none");
+
+  const answer = await accept(id);
+  expect(answer).toSucceed(200);
+  expect(answer.body.data).toMatchObject({
+    refund: null,
+    order: {
+      subtotal: 10_000,
+      total_price: 13_000,
+      short: [{ ordered: 3, picked: 2, accepted: true }],
+      deliveries: [{ items: [{ quantity: 2 }] }],
+    },
+  });
+  expect((await unitsOf(shop.shelf.item)).available).toBe(free - 2);
+  await moves(shop.tenant.driver, delivery, "pickup", "depart");
+  const done = await moves(shop.tenant.driver, delivery, "complete");
+  expect(done.cash.collected).toMatchObject({ cod: 13_000 });
+  expect(await orderAt(shop, id)).toMatchObject({
+    status: "delivered",
+    fulfilment: "partial",
+    payments: [{ status: "SUCCESS", amount: 13_000 }],
+  });
+  expect(await whereabouts(id)).toEqual({ delivered: 2, short: 1 });
+  expect(await eventsOf(id)).toContain("order.shortened");
+  await checkAll(shop.tenant);
+});
+
+test("what was paid too much goes back at once, and nothing more at the end", async () => {
+  const { id, customer, delivery } = await short("wallet", 1);
+  const answer = await accept(id);
+  expect(answer.body.data).toMatchObject({
+    refund: { processed: true, amount: 10_000 },
+    order: { subtotal: 5_000, total_price: 8_000 },
+  });
+  expect(await walletOf(shop.tenant, customer.id)).toBe(10_000);
+  await bring(shop, delivery, "delivered");
+  expect(await walletOf(shop.tenant, customer.id)).toBe(10_000);
+  await checkAll(shop.tenant);
+});
+
+test("a key replays the answer; a second time there is nothing to accept", async () => {
+  const { id, customer } = await short("wallet", 2);
+  const key = randomUUID();
+  const first = await accept(id, shop, key);
+  const again = await accept(id, shop, key);
+  expect(again.body).toEqual(first.body);
+  expect(again.headers.get("idempotency-replayed")).toBe("true");
+  expect(await accept(id)).toFailWith(409, "order_not_short");
+  expect(await walletOf(shop.tenant, customer.id)).toBe(5_000);
+});
+
+test("not what is still being picked, was found after all, or was not found at all", async () => {
+  const { id } = await placeOrder(shop);
+  expect(await accept(id)).toFailWith(409, "order_not_short");
+  await approved(shop, id);
+  expect(await accept(id)).toFailWith(409, "order_not_short");
+
+  const found = await short("cash", 2);
+  // Noted of a pick that has ended, as long as it is here.
+  expect(await pick(shop, found.task)).toSucceed(200);
+  expect((await orderAt(shop, found.id)).short).toEqual([]);
+  expect(await accept(found.id)).toFailWith(409, "order_not_short");
+  await assign(shop.tenant, found.delivery);
+  await moves(shop.tenant.driver, found.delivery, "pickup");
+
+  const none = await short("wallet", 0);
+  expect(await accept(none.id)).toFailWith(409, "order_nothing_picked");
+  const cancelled = await shop.tenant.admin.put(`/storefront/orders/${none.id}/cancel`, {
+    reason: "out_of_stock",
+  });
+  expect(cancelled.body.data.refund.amount).toBe(18_000);
+  expect(await whereabouts(none.id)).toEqual({ released: 3 });
+  await checkAll(shop.tenant);
+});
+
+test("one of two warehouses finds nothing: its delivery is called off, and the fee moves on", async () => {
+  const split = await newSplitShop({ picking: true });
+  const { id } = await placeOrder(split, "cash", 5);
+  const { deliveries } = await approved(split, id);
+  const [first, second] = await picksOf(id);
+  await pick(split, first!.id, 0);
+  await pick(split, second!.id);
+  const answer = await accept(id, split);
+  expect(answer).toSucceed(200);
+  expect(answer.body.data.order).toMatchObject({ subtotal: 10_000, total_price: 15_000 });
+  const rows = await sql`select status, cod_amount from delivery.deliveries
+    where order_id = ${id} order by delivery_code`;
+  expect(rows[0]!.status).toBe("cancelled");
+  expect(rows[1]).toMatchObject({ status: "pending", cod_amount: 15_000 });
+  await bring(split, deliveries[1].delivery_id, "delivered");
+  expect(await orderAt(split, id)).toMatchObject({
+    status: "delivered",
+    fulfilment: "partial",
+    payments: [{ amount: 15_000, status: "SUCCESS" }],
+  });
+  expect(await whereabouts(id)).toEqual({ delivered: 2, short: 3 });
+  expect(await unitsOf(split.shelf.item)).toEqual({ available: 3 });
+  await checkAll(split.tenant);
+});
+
+test("accepted twice at once, and against its cancelling: once, and in balance", async () => {
+  for (let round = 0; round < 4; round++) {
+    const { id, customer } = await short("wallet", 2);
+    const answers = await Promise.all([accept(id), accept(id)]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+    expect(await walletOf(shop.tenant, customer.id)).toBe(5_000);
+
+    const other = await short("wallet", 2);
+    const [taken, cancelled] = await Promise.all([
+      accept(other.id),
+      shop.tenant.admin.put(`/storefront/orders/${other.id}/cancel`, { reason: "other" }),
+    ]);
+    expect(cancelled.status).toBe(200);
+    expect([200, 409]).toContain(taken.status);
+    expect(await walletOf(shop.tenant, other.customer.id)).toBe(18_000);
+    expect(await whereabouts(other.id))
+      .toEqual(taken.status === 200 ? { short: 1, released: 2 } : { released: 3 });
+  }
+  await checkAll(shop.tenant);
+});
+
+test("accepted against the driver's pickup: he leaves with what there is, or waits", async () => {
+  for (let round = 0; round < 4; round++) {
+    const { id, delivery } = await short("cash", 2);
+    await assign(shop.tenant, delivery);
+    const [taken, pickup] = await Promise.all([
+      accept(id),
+      move(shop.tenant.driver, delivery, "pickup"),
+    ]);
+    expect(taken.status).toBe(200);
+    if (pickup.status !== 200) expect(pickup).toFailWith(409, "goods_not_picked");
+    expect(await whereabouts(id))
+      .toEqual({ short: 1, [pickup.status === 200 ? "out" : "picked"]: 2 });
+  }
+  await checkAll(shop.tenant);
+});
+
+test("a carrier is never left with the old amount: its shipment is called off first, and booked again", async () => {
+  const { ops } = shop.tenant;
+  await enable(shop.tenant);
+  const booking = (delivery: string, step = "", body: object = { carrier_code: "simulated" }) =>
+    ops.post(`/carriers/shipments/${delivery}${step}`, body);
+  const given = async (method: "cash" | "wallet", found: number) => {
+    const made = await short(method, found);
+    expect(await ops.patch(`/delivery/deliveries/${made.delivery}/carrier`, external))
+      .toSucceed(200);
+    return made;
+  };
+  const { id, delivery } = await given("cash", 2);
+  expect((await booking(delivery)).body.shipment.cash_due).toBe(18_000);
+  const key = randomUUID();
+  const refused = await accept(id, shop, key);
+  expect(refused).toFailWith(409, "shipment_cash_changes");
+  expect(refused.body).toMatchObject({
+    delivery_id: delivery,
+    carrier_code: "simulated",
+    amount: 18_000,
+    currency: "IQD",
+  });
+  expect(await orderAt(shop, id)).toMatchObject({
+    total_price: 18_000,
+    short: [{ ordered: 3, picked: 2, accepted: false }],
+  });
+  expect(await booking(delivery, "/cancel")).toSucceed(200);
+  expect(await accept(id, shop, key)).toSucceed(200);
+  expect((await booking(delivery)).body.shipment.cash_due).toBe(13_000);
+
+  // One that collects nothing may stay booked.
+  const paid = await given("wallet", 2);
+  expect((await booking(paid.delivery)).body.shipment.cash_due).toBe(0);
+  expect(await accept(paid.id)).toSucceed(200);
+  // Booked at the same moment, the carrier has the new amount, or nothing was accepted.
+  for (let round = 0; round < 4; round++) {
+    const raced = await given("cash", 1);
+    const [accepted, booked] = await Promise.all([accept(raced.id), booking(raced.delivery)]);
+    expect(booked).toSucceed(200);
+    if (accepted.status !== 200) {
+      expect(accepted).toFailWith(409, "shipment_cash_changes");
+    }
+    expect(booked.body.shipment.cash_due).toBe(accepted.status === 200 ? 8_000 : 18_000);
+  }
+  await checkAll(shop.tenant);
+});

@@ -1,0 +1,140 @@
+/** What people are told reaches them: their own notices, in their language, read or not. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { nobody } from "../../support/api.ts";
+import { sql } from "../../support/db.ts";
+import {
+  type Ground,
+  newDelivery,
+  newGround,
+  path as deliveries,
+} from "../../support/deliveries.ts";
+import { newSystemAdmin, newTenant, type Tenant } from "../../support/people.ts";
+
+const path = "/tenants/me/notifications";
+let tenant: Tenant;
+let other: Tenant;
+let ground: Ground;
+
+beforeAll(async () => {
+  [tenant, other] = await Promise.all([newTenant(), newTenant()]);
+  ground = await newGround(tenant);
+});
+
+async function assigned() {
+  const { id, delivery_code } = await newDelivery(ground);
+  const answer = await tenant.ops.post("/delivery/assignments", {
+    delivery_id: id,
+    driver_id: tenant.driver.id,
+  });
+  expect(answer).toSucceed(201);
+  return { id, delivery_code, assignment: answer.body.id as string };
+}
+
+describe("a driver", () => {
+  test("reads that he was given a delivery, in his language, and notes that he read it", async () => {
+    const { assignment } = await assigned();
+    const answer = await tenant.driver.get(`${path}?unread=true&language=ar`);
+    expect(answer).toSucceed(200);
+    const [newest] = answer.body.notifications;
+    expect(newest).toEqual({
+      id: expect.any(String),
+      tenant_id: tenant.id,
+      type: "assignment_created",
+      message: "أُسندت إليك شحنة.",
+      payload: {
+        assignment_id: assignment,
+        assignment_count: 1,
+        total_units: 2,
+        requires_driver_response: true,
+      },
+      read_at: null,
+      created_at: expect.any(String),
+    });
+    const { unread_count } = answer.body;
+    const read = await tenant.driver.post(`${path}/read`, { notification_ids: [newest.id] });
+    expect(read.body).toMatchObject({ updated_count: 1, unread_count: unread_count - 1 });
+    const again = await tenant.driver.post(`${path}/read`, { notification_ids: [newest.id] });
+    expect(again.body).toMatchObject({ updated_count: 0, unread_count: unread_count - 1 });
+    const after = await tenant.driver.get(`${path}?unread=false`);
+    expect(after.body.notifications[0]).toMatchObject({
+      id: newest.id,
+      read_at: expect.any(String),
+    });
+    const all = await tenant.driver.post(`${path}/read`, {});
+    expect(all.body.unread_count).toBe(0);
+    expect((await tenant.driver.get(`${path}?unread=true`)).body.pagination.total).toBe(0);
+  });
+
+  test("is told that what he accepted was called off, and why", async () => {
+    const { id, delivery_code, assignment } = await assigned();
+    expect(
+      await tenant.driver.put(`/delivery/assignments/${assignment}`, { status: "accepted" }),
+    ).toSucceed(200);
+    expect(await tenant.ops.post(`${deliveries}/${id}/cancel`, { reason: "Ordered twice" }))
+      .toSucceed(200);
+    const { body } = await tenant.driver.get(`${path}?type=delivery_cancelled`);
+    expect(body.notifications).toMatchObject([{
+      message: `Delivery ${delivery_code}, which was yours, was called off: Ordered twice.`,
+      payload: { assignment_id: assignment, delivery_id: id, reason: "Ordered twice" },
+    }]);
+  });
+
+  test("is told that what he failed to deliver goes to somebody else", async () => {
+    const { id, assignment } = await assigned();
+    await tenant.driver.put(`/delivery/assignments/${assignment}`, { status: "accepted" });
+    for (const [step, body] of [["pickup", {}], ["fail", { reason: "absent" }]] as const) {
+      expect(await tenant.driver.post(`${deliveries}/${id}/${step}`, body)).toSucceed(200);
+    }
+    expect(
+      await tenant.ops.post(`${deliveries}/${id}/retry`, {
+        reassign: true,
+        override_reason: "Other way home",
+      }),
+    ).toSucceed(200);
+    const { body } = await tenant.driver.get(`${path}?type=assignment_returned`);
+    expect(body.notifications).toMatchObject([{
+      payload: { assignment_id: assignment, delivery_id: id },
+    }]);
+  });
+});
+
+describe("notices", () => {
+  test("are their reader's alone", async () => {
+    const { assignment } = await assigned();
+    const [{ id }] = await sql`select id from tenancy.notifications
+      where payload ->> 'assignment_id' = ${assignment}`;
+    for (const person of [tenant.admin, tenant.driver2, other.driver]) {
+      const { body } = await person.get(path);
+      expect(JSON.stringify(body)).not.toContain(assignment);
+      expect((await person.post(`${path}/read`, { notification_ids: [id] })).body.updated_count)
+        .toBe(0);
+    }
+    const [row] = await sql`select read_at from tenancy.notifications where id = ${id}`;
+    expect(row.read_at).toBeNull();
+    expect(await nobody.get(path)).toFailWith(401, "unauthorized");
+    expect(await tenant.driver.get(`${path}?type=gossip`)).toFailWith(400, "validation_failed");
+  });
+
+  test("of the platform reach a system administrator, who is in no tenant", async () => {
+    const admin = await newSystemAdmin();
+    await sql`insert into tenancy.notifications (user_id, type, payload)
+      values (${admin.id}, 'market_submitted', '{"store_name": "tea"}')`;
+    const { body } = await admin.get(path);
+    expect(body).toMatchObject({
+      notifications: [{ tenant_id: null, type: "market_submitted" }],
+      unread_count: 1,
+    });
+    expect((await admin.post(`${path}/read`, {})).body).toMatchObject({ updated_count: 1 });
+  });
+
+  test("have a text for every type that is written", async () => {
+    const written = await sql`select distinct (regexp_matches(pg_get_functiondef(p.oid),
+        'tenancy\\.notifications.*?''(assignment\\w*|bulk_assignment\\w*|assignments\\w*|delivery\\w*)''', 'g'))[1] as type
+      from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+      where n.nspname in ('delivery', 'private') and p.prokind = 'f' and p.prosrc like '%insert into tenancy.notifications%'`;
+    expect(written.length).toBeGreaterThan(3);
+    for (const { type } of written) {
+      expect(await tenant.driver.get(`${path}?type=${type}`)).toSucceed(200);
+    }
+  });
+});

@@ -1,0 +1,31 @@
+/** What is due in a currency keeps the tenant in it. */
+import { expect, test } from "vitest";
+import { newDelivery, newGround } from "../../support/deliveries.ts";
+import "../../support/expect.ts";
+import { newShop, placeOrder } from "../../support/orders.ts";
+import { newTenant, type Tenant } from "../../support/people.ts";
+
+const toDollars = (tenant: Tenant) =>
+  tenant.admin.put(`/tenants/${tenant.id}/settings`, {
+    general: { currency: { settings: { currency_code: "USD" } } },
+  });
+
+test("while a delivery is under way, since its cash could not be remitted any more", async () => {
+  const tenant = await newTenant();
+  const { id } = await newDelivery(await newGround(tenant), { cod_amount: 40_000 });
+  const refused = await toDollars(tenant);
+  expect(refused).toFailWith(409, "currency_in_use");
+  expect(refused.body.field).toBe("general.currency.settings.currency_code");
+  const cancelled = await tenant.ops.post(`/delivery/deliveries/${id}/cancel`, { reason: "Test" });
+  expect(cancelled).toSucceed(200);
+  expect(await toDollars(tenant)).toSucceed(200);
+});
+
+test("while an order waits to be approved, since its price would be one in dollars", async () => {
+  const { tenant, ...shop } = await newShop();
+  const { id } = await placeOrder({ tenant, ...shop }, "cash");
+  expect(await toDollars(tenant)).toFailWith(409, "currency_in_use");
+  const cancelled = await tenant.admin.put(`/storefront/orders/${id}/cancel`, { reason: "other" });
+  expect(cancelled).toSucceed(200);
+  expect(await toDollars(tenant)).toSucceed(200);
+});

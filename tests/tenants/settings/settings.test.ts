@@ -1,0 +1,342 @@
+import { beforeAll, expect, test } from "vitest";
+import { type Body, nobody } from "../../support/api.ts";
+import { sql } from "../../support/db.ts";
+import { newService } from "../../support/money.ts";
+import { newSystemAdmin, newTenant, type Tenant } from "../../support/people.ts";
+
+let a: Tenant;
+let b: Tenant;
+beforeAll(async () => {
+  [a, b] = await Promise.all([newTenant(), newTenant()]);
+});
+
+const pathOf = (tenant: { id: string }) => `/tenants/${tenant.id}/settings`;
+const manifest = (settings: Record<string, unknown>) => ({
+  delivery: { transfer_manifest: { settings } },
+});
+const general = (group: string, settings: Record<string, unknown>) => ({
+  general: { [group]: { settings } },
+});
+const read = async (tenant: Tenant, keys?: string): Promise<Body> =>
+  (await tenant.admin.get(pathOf(tenant), { query: { keys } })).body;
+const stored = async (tenant: { id: string }, module: string, group: string) =>
+  (await sql`select settings from tenancy.tenant_settings
+    where tenant_id = ${tenant.id} and module = ${module} and group_key = ${group}`)[0]?.settings;
+
+test("the default service is derived in the language asked for, and goes when the service does", async () => {
+  const id = await newService(a, { code: "EXP", name: { en: "Express", ar: "خدمة" } });
+  const answer = await a.admin.put(pathOf(a), manifest({ default_delivery_service_id: id }));
+  expect(answer).toSucceed(200);
+  expect(answer.body.delivery.transfer_manifest.settings.default_delivery_service)
+    .toEqual({ id, name: "Express", code: "EXP" });
+  const arabic = await a.driver.in("ar").get(pathOf(a));
+  expect(arabic.body.delivery.transfer_manifest.settings.default_delivery_service.name).toBe(
+    "خدمة",
+  );
+  await sql`update delivery.delivery_services set deleted_at = now() where id = ${id}`;
+  expect((await read(a)).delivery.transfer_manifest.settings).not.toHaveProperty(
+    "default_delivery_service",
+  );
+  await a.admin.put(pathOf(a), manifest({ default_delivery_service_id: null }));
+});
+
+test("what was read can be sent back whole", async () => {
+  const id = await newService(a);
+  await a.admin.put(pathOf(a), manifest({ default_delivery_service_id: id }));
+  const { settings } = (await read(a)).delivery.transfer_manifest;
+  expect(settings.default_delivery_service).toBeDefined();
+  expect(await a.admin.put(pathOf(a), manifest(settings))).toSucceed(200);
+  expect(await stored(a, "delivery", "transfer_manifest")).not.toHaveProperty(
+    "default_delivery_service",
+  );
+});
+
+test("settings merge deep into their group, null removes, lists replace, other groups stay", async () => {
+  const tenant = await newTenant();
+  await tenant.admin.put(pathOf(tenant), {
+    ...manifest({
+      proof_settings: { delivery: { signature_required: false } },
+      driver_scan_mode: "manual",
+    }),
+    ...general("driver", { percentage: { percentage_of_delivery_fee: 12.5 } }),
+  });
+  const answer = await tenant.admin.put(
+    pathOf(tenant),
+    manifest({
+      proof_settings: { pickup: { photo_required: false } },
+      driver_scan_mode: null,
+      reasons: [{ value: "lost", label: { en: "Lost", ar: "مفقود" } }],
+    }),
+  );
+  expect(answer).toSucceed(200);
+  expect(Object.keys(answer.body).sort()).toEqual(["delivery", "message", "success"]);
+  expect(answer.body.delivery.transfer_manifest.settings).toMatchObject({
+    enabled: true,
+    driver_scan_mode: "continuous",
+    reasons: [{ value: "lost", label: { en: "Lost", ar: "مفقود" } }],
+    proof_settings: {
+      pickup: { photo_required: false, signature_required: false },
+      delivery: { photo_required: true, signature_required: false },
+    },
+  });
+  expect(await stored(tenant, "delivery", "transfer_manifest")).not.toHaveProperty(
+    "driver_scan_mode",
+  );
+  expect(await stored(tenant, "general", "driver")).toEqual({
+    percentage: { percentage_of_delivery_fee: 12.5 },
+  });
+});
+
+test("changes of different keys of one group, sent at the same moment, all hold", async () => {
+  const tenant = await newTenant();
+  const keys = ["unit_length", "unit_weight", "volumetric_divisor"];
+  await Promise.all([
+    ...keys.map((key, i) =>
+      tenant.admin.put(pathOf(tenant), general("unit_size", { [key]: i + 1 }))
+    ),
+    ...Array.from({ length: 12 }, (_, i) =>
+      tenant.admin.put(pathOf(tenant), {
+        ...general("user_settings", { heartbeat_interval_seconds: i + 1 }),
+        ...manifest({ [i % 2 ? "enabled" : "allow_driver_scan_item_barcode"]: true }),
+      })),
+    // The other way round: groups are locked in one order, whatever the order they are sent in.
+    ...Array.from({ length: 12 }, (_, i) =>
+      tenant.admin.put(pathOf(tenant), {
+        ...manifest({ allow_driver_scan_institution_qr: true }),
+        ...general("user_settings", { offline_threshold_seconds: i + 1 }),
+      })),
+  ]).then((answers) => answers.forEach((answer) => expect(answer).toSucceed(200)));
+  expect(await stored(tenant, "general", "unit_size")).toEqual({
+    missing_unit_size_fallback: "service_min",
+    unit_length: 1,
+    unit_weight: 2,
+    volumetric_divisor: 3,
+  });
+  expect(await stored(tenant, "delivery", "transfer_manifest")).toMatchObject({
+    enabled: true,
+    allow_driver_scan_item_barcode: true,
+    allow_driver_scan_institution_qr: true,
+  });
+  expect(Object.keys(await stored(tenant, "general", "user_settings")).sort())
+    .toEqual(["heartbeat_interval_seconds", "offline_threshold_seconds"]);
+});
+
+test("drivers keep one way to make a manifest, judged on what holds after the change", async () => {
+  const tenant = await newTenant();
+  const put = (settings: Record<string, unknown>) =>
+    tenant.admin.put(pathOf(tenant), manifest(settings));
+  expect(await put({})).toSucceed(200);
+  const refused = await put({ allow_driver_create_manifest_from_form: false });
+  expect(refused).toFailWith(400, "manifest_workflow_required");
+  expect(refused.body.field).toBe("delivery.transfer_manifest.settings");
+  expect(await stored(tenant, "delivery", "transfer_manifest"))
+    .not.toHaveProperty("allow_driver_create_manifest_from_form");
+  expect(
+    await put({
+      allow_driver_create_manifest_from_form: false,
+      allow_driver_scan_item_barcode: true,
+    }),
+  )
+    .toSucceed(200);
+  expect(await put({ allow_driver_scan_item_barcode: null })).toFailWith(
+    400,
+    "manifest_workflow_required",
+  );
+  expect(
+    await put({ allow_driver_scan_item_barcode: null, allow_driver_scan_institution_qr: true }),
+  ).toSucceed();
+  expect(
+    await put({
+      allow_driver_create_manifest_from_form: null,
+      allow_driver_scan_institution_qr: false,
+    }),
+  )
+    .toSucceed();
+});
+
+const wrong: [Record<string, unknown>, string][] = [
+  [{}, "body"],
+  [{ billing: {} }, "billing"],
+  [{ delivery: { teleport: { settings: {} } } }, "delivery.teleport"],
+  [{ delivery: { transfer_manifest: { enabled: true } } }, "delivery.transfer_manifest.settings"],
+  [manifest({ enable: true }), "delivery.transfer_manifest.settings.enable"],
+  [manifest({ enabled: "true" }), "delivery.transfer_manifest.settings.enabled"],
+  [
+    manifest({ driver_scan_mode: "sideways" }),
+    "delivery.transfer_manifest.settings.driver_scan_mode",
+  ],
+  [
+    manifest({ delivery_fee_origin: "moon" }),
+    "delivery.transfer_manifest.settings.delivery_fee_origin",
+  ],
+  [manifest({ receiving_mode: "bulk" }), "delivery.transfer_manifest.settings.receiving_mode"],
+  [manifest({ reasons: [{ label: "x" }] }), "delivery.transfer_manifest.settings.reasons.0.value"],
+  [
+    manifest({ reasons: [{ value: "a", label: "x" }, { value: "a", label: "y" }] }),
+    "delivery.transfer_manifest.settings.reasons",
+  ],
+  [
+    manifest({ proof_settings: { pickup: { photo_required: 1 } } }),
+    "delivery.transfer_manifest.settings.proof_settings.pickup.photo_required",
+  ],
+  [
+    manifest({ proof_settings: { return: {} } }),
+    "delivery.transfer_manifest.settings.proof_settings.return",
+  ],
+  [
+    general("unit_size", { missing_unit_size_fallback: "huge" }),
+    "general.unit_size.settings.missing_unit_size_fallback",
+  ],
+  [general("unit_size", { unit_length: -1 }), "general.unit_size.settings.unit_length"],
+  [general("currency", { currency_code: "dinar" }), "general.currency.settings.currency_code"],
+  [general("currency", { decimals: 4 }), "general.currency.settings.decimals"],
+  [general("language", { default: "fr" }), "general.language.settings.default"],
+  [general("location", { latitude: 91 }), "general.location.settings.latitude"],
+  [
+    general("domestic_country", { name: "x".repeat(501) }),
+    "general.domestic_country.settings.name",
+  ],
+  [general("domestic_country", { code: "IRQ" }), "general.domestic_country.settings.code"],
+];
+test.each(wrong)("%j is refused and names the field", async (body, field) => {
+  const before =
+    await sql`select * from tenancy.tenant_settings where tenant_id = ${b.id} order by 1, 2, 3`;
+  const answer = await b.admin.put(pathOf(b), body);
+  expect(answer).toFailWith(400, "validation_failed");
+  expect(answer.body.field).toBe(field);
+  expect(
+    await sql`select * from tenancy.tenant_settings where tenant_id = ${b.id} order by 1, 2, 3`,
+  ).toEqual(before);
+});
+
+test("a country is its two letters, as barcodes end with them", async () => {
+  expect(await b.admin.put(pathOf(b), general("domestic_country", { code: " jo " }))).toSucceed();
+  expect(await stored(b, "general", "domestic_country")).toEqual({ code: "JO" });
+});
+
+test("what has to be more than a bound is not said to be allowed at it", async () => {
+  const { body } = await b.admin.put(pathOf(b), general("unit_size", { volumetric_divisor: 0 }));
+  expect(body.message).toBe(
+    "general.unit_size.settings.volumetric_divisor must be more than 0.",
+  );
+});
+
+test("a malformed id is refused as one, a NUL as wrong input", async () => {
+  const answer = await b.admin.put(pathOf(b), manifest({ default_delivery_service_id: "x" }));
+  expect(answer).toFailWith(400, "invalid_uuid");
+  expect(answer.body.field).toBe("delivery.transfer_manifest.settings.default_delivery_service_id");
+  expect(await b.admin.put(pathOf(b), general("driver", { mode: "a\u0000" }))).toFailWith(
+    400,
+    "validation_failed",
+  );
+});
+
+test("ids must exist in this tenant, nothing of another tenant can be named", async () => {
+  const theirs = await newService(b);
+  const mine = await newService(a);
+  const gone = await newService(a);
+  await sql`update delivery.delivery_services set deleted_at = now() where id = ${gone}`;
+  await sql`insert into delivery.drivers (tenant_id, user_id) values (${b.id}, ${b.driver.id})`;
+  const cases: [Record<string, unknown>, string][] = [
+    ...[theirs, gone, crypto.randomUUID()].map((id): [Record<string, unknown>, string] => [
+      manifest({ default_delivery_service_id: id }),
+      "delivery.transfer_manifest.settings.default_delivery_service_id",
+    ]),
+    [
+      manifest({ available_delivery_service_ids: [mine, theirs] }),
+      "delivery.transfer_manifest.settings.available_delivery_service_ids",
+    ],
+    [
+      {
+        delivery: { assignment_change_settings: { settings: { default_driver_id: b.driver.id } } },
+      },
+      "delivery.assignment_change_settings.settings.default_driver_id",
+    ],
+    [
+      general("delivery", { return_requests: { default_delivery_service_id: theirs } }),
+      "general.delivery.settings.return_requests.default_delivery_service_id",
+    ],
+    [
+      general("warehouse", { default_warehouse_id: crypto.randomUUID() }),
+      "general.warehouse.settings.default_warehouse_id",
+    ],
+    [general("timezone", { name: "Mars/Olympus" }), "general.timezone.settings.name"],
+    [general("currency", { currency_code: "ZZZ" }), "general.currency.settings.currency_code"],
+  ];
+  for (const [body, field] of cases) {
+    const answer = await a.admin.put(pathOf(a), body);
+    expect(answer).toFailWith(400, "invalid_reference");
+    expect(answer.body.field).toBe(field);
+  }
+  await sql`insert into delivery.drivers (tenant_id, user_id) values (${a.id}, ${a.driver.id})`;
+  expect(
+    await a.admin.put(pathOf(a), {
+      delivery: {
+        assignment_change_settings: { settings: { default_driver_id: a.driver.id } },
+        transfer_manifest: {
+          settings: { default_delivery_service_id: mine, available_delivery_service_ids: [mine] },
+        },
+      },
+      general: { timezone: { settings: { name: "Asia/Baghdad" } } },
+    }),
+  ).toSucceed(200);
+});
+
+test("only administrators of the tenant and of the system save", async () => {
+  for (
+    const person of [a.ops, a.dispatcher, a.warehouse, a.staff, a.driver, a.institution, a.customer]
+  ) {
+    expect(await person.put(pathOf(a), manifest({ enabled: false }))).toFailWith(403, "forbidden");
+  }
+  expect(await b.admin.put(pathOf(a), manifest({ enabled: false }))).toFailWith(403, "forbidden");
+  expect(await b.admin.get(pathOf(a))).toFailWith(403, "forbidden");
+  expect(await b.admin.get(pathOf({ id: crypto.randomUUID() }))).toFailWith(403, "forbidden");
+  expect(await nobody.get(pathOf(a))).toFailWith(401, "unauthorized");
+  expect(await nobody.put(pathOf(a), {})).toFailWith(401, "unauthorized");
+  expect((await stored(a, "delivery", "transfer_manifest")).enabled).toBe(true);
+  const system = await newSystemAdmin();
+  expect(await system.put(pathOf(a), general("language", { default: "en" }))).toSucceed(200);
+  expect(await system.get(pathOf({ id: crypto.randomUUID() }))).toFailWith(404, "tenant_not_found");
+  expect(await a.admin.get("/tenants/x/settings")).toFailWith(400, "invalid_uuid");
+  // A tenant named in the query does not outweigh the one in the path.
+  expect(await b.admin.get(pathOf(a), { query: { tenant_id: b.id } })).toFailWith(403, "forbidden");
+});
+
+test("the currency changes while no money moved in another, and brings wallets along", async () => {
+  const tenant = await newTenant();
+  const toUsd = () =>
+    tenant.admin.put(pathOf(tenant), general("currency", { currency_code: "USD" }));
+  expect(await toUsd()).toSucceed(200);
+  const wallets =
+    await sql`select id, owner_type from money.accounts where tenant_id = ${tenant.id} and currency = 'USD'`;
+  expect(wallets.map((row) => row.owner_type).sort())
+    .toEqual(["customer", "driver", "driver", "institution", "institution"]);
+  const headers = { "idempotency-key": crypto.randomUUID() };
+  const body = { amount: 1.25, direction: "credit", reason: "Cash" };
+  expect(await tenant.admin.post(`/delivery/wallets/${wallets[0].id}/adjust`, body, { headers }))
+    .toSucceed();
+  for (const change of [{ currency_code: "IQD" }, { currency_code: null }]) {
+    const answer = await tenant.admin.put(pathOf(tenant), general("currency", change));
+    expect(answer).toFailWith(409, "currency_in_use");
+    expect(answer.body.field).toBe("general.currency.settings.currency_code");
+  }
+  expect(await stored(tenant, "general", "currency")).toEqual({ currency_code: "USD" });
+  expect(await tenant.admin.put(pathOf(tenant), general("currency", { currency_symbol: "$" })))
+    .toSucceed();
+});
+
+test("a save sent twice under one Idempotency-Key happens once, and messages speak Kurdish", async () => {
+  const headers = { "idempotency-key": crypto.randomUUID() };
+  const put = (language: string) =>
+    a.admin.put(pathOf(a), general("mobile", { show_tenant_list_page: language === "a" }), {
+      headers,
+    });
+  const first = await put("a");
+  const again = await put("a");
+  expect(again.body).toEqual(first.body);
+  expect(again.headers.get("idempotency-replayed")).toBe("true");
+  expect(await put("b")).toFailWith(409, "idempotency_conflict");
+  const refused = await a.admin.in("ku").put(pathOf(a), manifest({ driver_scan_mode: "x" }));
+  expect(refused.body.message).toContain("continuous, manual");
+  expect(refused.body.message).toMatch(/[ەێۆ]/);
+});

@@ -1,0 +1,57 @@
+/**
+ * `npm run bench [-- part ... --rows N]`: ratios in one run; each part's last result is kept in
+ * tests/bench/results.json and results.md. `--rows`, a power of ten, is how far the part `scale` goes;
+ * `--redraw` measures nothing and draws the charts of docs/scale.md from the figures of its last run.
+ */
+import { parseArgs } from "node:util";
+import { Report } from "../bench/report.ts";
+import { keepResult } from "../bench/results.ts";
+
+const bench = "../../../tests/bench";
+const parts: Record<string, (report: Report) => Promise<void>> = {
+  rpc: async (report) => (await import(`${bench}/rpc.ts`)).benchRpc(report),
+  "set-destination": async (report) =>
+    (await import(`${bench}/set-destination.ts`)).benchSetDestination(report),
+  search: async (report) => (await import(`${bench}/search.ts`)).benchSearch(report),
+  assignments: async (report) => (await import(`${bench}/assignments.ts`)).benchAssignments(report),
+  services: async (report) => (await import(`${bench}/services.ts`)).benchServices(report),
+  "stop-order": async (report) => (await import(`${bench}/stop-order.ts`)).benchStopOrder(report),
+  performance: async (report) => (await import(`${bench}/performance.ts`)).benchPerformance(report),
+  stock: async (report) => (await import(`${bench}/stock.ts`)).benchStock(report),
+  scan: async (report) => (await import(`${bench}/scan.ts`)).benchScan(report),
+  orders: async (report) => (await import(`${bench}/orders.ts`)).benchOrders(report),
+  webhooks: async (report) => (await import(`${bench}/webhooks.ts`)).benchWebhooks(report),
+  cod: async (report) => (await import(`${bench}/cod/index.ts`)).benchCod(report),
+  scale: async (report) =>
+    (await import(`${bench}/scale/index.ts`)).benchScale(report, Number(options.rows)),
+  "cold-start": async (report) => (await import(`${bench}/cold-start.ts`)).benchColdStart(report),
+};
+
+const { positionals: asked, values: options } = parseArgs({
+  allowPositionals: true,
+  options: { rows: { type: "string", default: "1e6" }, redraw: { type: "boolean" } },
+});
+const names = Object.keys(parts);
+const unknown = asked.find((name) => !names.includes(name));
+if (unknown) {
+  console.error(`Unknown benchmark "${unknown}". Known: ${names.join(", ")}.`);
+  process.exit(2);
+}
+
+if (options.redraw) {
+  const { draw } = await import(`${bench}/scale/draw.ts`);
+  const { readFigures } = await import(`${bench}/scale/figures.ts`);
+  draw(readFigures());
+  process.exit(0);
+}
+
+let missed = 0;
+for (const name of names) {
+  if (asked.length && !asked.includes(name)) continue;
+  console.log(name);
+  const report = new Report();
+  await parts[name]!(report);
+  keepResult(names, name, report.result());
+  missed += report.missed;
+}
+process.exit(missed ? 1 : 0);

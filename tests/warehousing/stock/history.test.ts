@@ -1,0 +1,67 @@
+/** Rows of stock outlive their quantity. What lay somewhere once may not make today's work slower. */
+import { randomUUID } from "node:crypto";
+import { beforeAll, expect, test } from "vitest";
+import { sql } from "../../support/db.ts";
+import { newTenant, type Tenant } from "../../support/people.ts";
+import { newItem, newShelf } from "../../support/warehouses.ts";
+
+let tenant: Tenant;
+beforeAll(async () => {
+  tenant = await newTenant();
+});
+
+const past = 3_000;
+
+/** Rows of stock that a statement looks up by an index or reads one after the other, itself as the tenant. */
+async function rowsRead(statement: string, parameters: unknown[]): Promise<number> {
+  return await sql.begin(async (tx) => {
+    await tx`select set_config('app.tenant_id', ${tenant.id}, true)`;
+    const read = async () => {
+      const [{ rows }] =
+        await tx`select pg_stat_get_xact_tuples_returned(c) + pg_stat_get_xact_tuples_fetched(c)
+        + coalesce((select sum(pg_stat_get_xact_tuples_returned(i.indexrelid)) from pg_index i where i.indrelid = c), 0) as rows
+        from (select 'warehousing.stock'::regclass::oid as c) t`;
+      return Number(rows);
+    };
+    const before = await read();
+    await tx.unsafe(statement, parameters as string[]);
+    return await read() - before;
+  }) as number;
+}
+
+test("an item that was set aside for three thousand orders is set aside, given back, let go and picked as on the first day", async () => {
+  const { warehouse, bin, item } = await newShelf(tenant, 10);
+  await sql`insert into warehousing.stock (tenant_id, warehouse_id, bin_id, item_id, status, reserved_for_type, reserved_for_id)
+    select ${tenant.id}, ${warehouse}, ${bin}, ${item}, 'reserved', 'order', gen_random_uuid() from generate_series(1, ${past}::int)`;
+  await sql`analyze warehousing.stock`;
+  const id = randomUUID();
+  const line = JSON.stringify([{ item_id: item, quantity: 2, bin_id: bin }]);
+  for (
+    const [statement, parameters] of [
+      ["select warehousing.stock_reserve('order', $1, $2::text::jsonb)", [id, line]],
+      ["select warehousing.stock_release('order', $1, $2::text::jsonb)", [id, line]],
+      ["select warehousing.stock_reserve('order', $1, $2::text::jsonb)", [id, line]],
+      ["select warehousing.stock_exit('order', $1)", [id]],
+      ["select warehousing.require_picking_state($1, $2::text::jsonb)", [warehouse, line]],
+    ] as const
+  ) {
+    expect(await rowsRead(statement, [...parameters]), statement).toBeLessThan(200);
+  }
+});
+
+test("one of three thousand pieces is found by its number", async () => {
+  const { warehouse, bin } = await newShelf(tenant, 1);
+  const item = await newItem(tenant, { is_serialized: true });
+  await sql`insert into warehousing.stock (tenant_id, warehouse_id, bin_id, item_id, serial_number)
+    select ${tenant.id}, ${warehouse}, ${bin}, ${item}, 'S-' || n from generate_series(1, ${past}::int) n`;
+  await sql`analyze warehousing.stock`;
+  const movement = JSON.stringify([{
+    type: "receive",
+    item_id: item,
+    warehouse_id: warehouse,
+    quantity: 1,
+    to: { bin_id: bin, serial_number: "S-77" },
+  }]);
+  expect(await rowsRead("select warehousing.stock_post($1::text::jsonb)", [movement]))
+    .toBeLessThan(200);
+});

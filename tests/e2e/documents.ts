@@ -4,7 +4,9 @@ import { readdirSync, readFileSync } from "node:fs";
 export const pages = [
   "README.md",
   "CONTRIBUTING.md",
-  ...readdirSync("docs").filter((file) => file.endsWith(".md")).map((file) => `docs/${file}`),
+  ...["docs", "docs/decisions"].flatMap((folder) =>
+    readdirSync(folder).filter((file) => file.endsWith(".md")).map((file) => `${folder}/${file}`)
+  ),
 ];
 
 /** The lines of a page's shell blocks, and of its code in running text that begins with a program. */

@@ -17,6 +17,10 @@ export interface PostgresOptions {
   durable?: boolean;
   /** Throws the cluster away first. */
   reset?: boolean;
+  /** Folder of a stopped cluster that a new one is copied from, instead of being made by initdb. */
+  template?: string;
+  /** Address of a database on a server that runs already and is left alone; none is started. */
+  database?: string;
   /** Folder with `bin/postgres` of another installation than the embedded one. */
   installation?: string;
   /** More settings of the server. */
@@ -47,16 +51,16 @@ export interface Postgres {
 
 /**
  * Starts the embedded Postgres on `dataDir`, creating the cluster when there is none. A server left behind by a
- * crashed run on the same folder is stopped first. With DATABASE_URL set that server is used and left alone, unless an
- * installation is named.
+ * crashed run on the same folder is stopped first. With `database` or DATABASE_URL that server is used and left alone.
  */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
-  if (process.env.DATABASE_URL) return foreignServer(process.env.DATABASE_URL, options);
+  const foreign = options.database ?? process.env.DATABASE_URL;
+  if (foreign) return foreignServer(foreign, options);
   const dataDir = reachable(options.dataDir);
   const native = options.installation ?? embeddedPostgres();
   await stopLeftovers(dataDir);
   if (options.reset) removeCluster(dataDir);
-  await createCluster(native, dataDir);
+  await createCluster(native, dataDir, options.template);
   if (options.port !== 0) await requireFreePort(options.port, "--db-port");
   const port = options.port || await freePort();
 
@@ -92,7 +96,7 @@ function removeCluster(dataDir: string): void {
   }
 }
 
-async function createCluster(native: string, dataDir: string): Promise<void> {
+async function createCluster(native: string, dataDir: string, template?: string): Promise<void> {
   try {
     if (
       existsSync(join(dataDir, "PG_VERSION")) && existsSync(join(dataDir, "global", "pg_control"))
@@ -110,14 +114,22 @@ async function createCluster(native: string, dataDir: string): Promise<void> {
   } catch (error) {
     throw explain(error, dataDir);
   }
+  const [program, args] = template
+    ? ["cp", ["-R", "-p", `${template}/.`, dataDir]] as const
+    : [join(native, "bin", "initdb"), [
+      ...["-D", dataDir, "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8"],
+      ...["--no-instructions"],
+    ]] as const;
   const lines: string[] = [];
-  const initdb = spawn(join(native, "bin", "initdb"), [
-    ...["-D", dataDir, "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8"],
-    ...["--no-instructions"],
-  ], { ...postgresUser, cwd: "/", stdio: ["ignore", "ignore", "pipe"], env: serverEnvironment() });
-  createInterface(initdb.stderr).on("line", (line) => lines.push(line));
+  const child = spawn(program, args, {
+    ...postgresUser,
+    cwd: "/",
+    stdio: ["ignore", "ignore", "pipe"],
+    env: serverEnvironment(),
+  });
+  createInterface(child.stderr).on("line", (line) => lines.push(line));
   const code = await new Promise<number | null>((resolve, reject) =>
-    initdb.once("error", reject).once("close", resolve)
+    child.once("error", reject).once("close", resolve)
   );
   if (code !== 0) {
     rmSync(dataDir, { recursive: true, force: true });

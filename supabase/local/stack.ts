@@ -43,6 +43,10 @@ export interface StackOptions {
   env?: Record<string, string>;
   /** Folder with `bin/postgres` of another installation than the embedded one. */
   installation?: string;
+  /** Folder of a stopped cluster that a new database is copied from. */
+  template?: string;
+  /** Address of a database on a server that runs already; none is started then. */
+  database?: string;
   /** More environment for Postgres. */
   databaseEnv?: Record<string, string>;
   /** More settings of Postgres. */
@@ -189,11 +193,10 @@ async function assemble(
 }
 
 async function startDatabase(
-  { dataDir, reset, durable, dbPort, watch, installation, databaseEnv, databaseSettings, log }:
-    & StackOptions
-    & { dataDir: string; log: (line: string) => void },
+  options: StackOptions & { dataDir: string; log: (line: string) => void },
   later: (cleanup: () => Promise<void>) => void,
 ): Promise<Postgres> {
+  const { dataDir, reset, dbPort, watch, databaseEnv, databaseSettings, log } = options;
   const clusterDir = join(dataDir, "postgres");
   try {
     if (reset) rmSync(join(dataDir, "storage"), { recursive: true, force: true });
@@ -204,11 +207,13 @@ async function startDatabase(
   const file = createWriteStream(join(dataDir, "logs", "postgres.log"));
   file.on("error", (error) => log(`logs/postgres.log: ${messageOf(explain(error, dataDir))}`));
   const database: Postgres = await startPostgres({
+    durable: options.durable,
+    reset,
+    installation: options.installation,
+    template: options.template,
+    database: options.database,
     dataDir: clusterDir,
     port: dbPort ?? 54322,
-    durable,
-    reset,
-    installation,
     env: databaseEnv,
     settings: databaseSettings,
     log: (line) => void file.write(`${line}\n`),

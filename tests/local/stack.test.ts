@@ -13,7 +13,8 @@ import { startStack } from "../../supabase/local/stack.ts";
 import { client, temporaryStack, until } from "./support.ts";
 
 let rig: Awaited<ReturnType<typeof temporaryStack>>;
-beforeAll(async () => rig = await temporaryStack({ workers: 2 }));
+// From nothing, as `npm start` does it the first time: other tests copy a database that is ready.
+beforeAll(async () => rig = await temporaryStack({ workers: 2, template: undefined }));
 afterAll(() => rig.close());
 
 test("a function answers through the gateway and to the client", async () => {

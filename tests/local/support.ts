@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { createClient } from "@supabase/supabase-js";
 import ws from "ws";
 import { type Stack, type StackOptions, startStack } from "../../supabase/local/stack.ts";
+import { templateCluster } from "../support/template.ts";
 
 /** A stack on free ports and in its own folder; `close` leaves neither process nor file behind. */
 export async function temporaryStack(options: Omit<StackOptions, "dataDir"> = {}) {
@@ -14,6 +15,7 @@ export async function temporaryStack(options: Omit<StackOptions, "dataDir"> = {}
     port: 0,
     dbPort: 0,
     durable: false,
+    template: process.env.DATABASE_URL ? undefined : await templateCluster(),
     log: (line) => void lines.push(line),
     ...options,
   });

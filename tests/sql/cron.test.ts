@@ -1,9 +1,8 @@
 /** What runs by the clock, run by hand. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { baseline } from "../../sql/build.ts";
 import { textOf } from "../tools/checks/files.ts";
-import { newDatabase, type OwnDatabase } from "../support/database.ts";
+import { newMigratedDatabase, type OwnDatabase } from "../support/database.ts";
 import { sql } from "../support/db.ts";
 
 const [{ hasCron, hasNet }] = await sql`
@@ -13,7 +12,7 @@ const scheduled = [...textOf("sql/cron.sql").matchAll(/cron\.schedule\('(\w+)'/g
 
 let database: OwnDatabase;
 beforeAll(async () => {
-  database = await newDatabase(({ sql }) => sql.unsafe(baseline()));
+  database = await newMigratedDatabase();
 });
 afterAll(() => database.close());
 

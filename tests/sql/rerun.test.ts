@@ -1,13 +1,13 @@
 /** Views, functions, policies, schedules and reference data are applied again by later migrations. */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { baseline, sourceFiles } from "../../sql/build.ts";
-import { newDatabase, type OwnDatabase } from "../support/database.ts";
+import { sourceFiles } from "../../sql/build.ts";
+import { newMigratedDatabase, type OwnDatabase } from "../support/database.ts";
 import { describeSchema } from "../support/schema.ts";
 
 let database: OwnDatabase;
 beforeAll(async () => {
-  database = await newDatabase(({ sql }) => sql.unsafe(baseline()));
+  database = await newMigratedDatabase();
 });
 afterAll(() => database.close());
 

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import postgres from "postgres";
 import { applyPlatform } from "../../supabase/local/migrate.ts";
 import { sql, stack } from "./db.ts";
+import { cloneDatabase, databaseAt } from "./template.ts";
 
 export interface OwnDatabase {
   url: string;
@@ -10,28 +11,40 @@ export interface OwnDatabase {
   close(): Promise<void>;
 }
 
-/** A database with what Supabase provides, and what `build` makes of it. */
+/** A database with what Supabase provides and no migration. */
 export async function newDatabase(
   build: (database: OwnDatabase) => Promise<unknown> = () => Promise.resolve(),
 ): Promise<OwnDatabase> {
-  const name = `barid_${randomUUID().slice(0, 8)}`;
+  const name = newName();
   await sql.unsafe(`create database ${name} template template0`);
-  const url = new URL(stack.dbUrl);
-  url.pathname = `/${name}`;
-  const own = postgres(url.href, { max: 1, onnotice: () => {} });
-  const database = {
-    url: url.href,
+  const database = open(name);
+  // Roles belong to the server: two databases that alter them at once would get in each other's way.
+  await sql.begin(async (lock) => {
+    await lock`select pg_advisory_xact_lock(hashtext('build a database'))`;
+    await applyPlatform(database.sql);
+    await build(database);
+  });
+  return database;
+}
+
+/** A database with all migrations and no data, cloned on the stack's server. */
+export async function newMigratedDatabase(): Promise<OwnDatabase> {
+  const name = newName();
+  await cloneDatabase(sql, stack.dbUrl, name);
+  return open(name);
+}
+
+const newName = () => `barid_${randomUUID().slice(0, 8)}`;
+
+function open(name: string): OwnDatabase {
+  const url = databaseAt(stack.dbUrl, name);
+  const own = postgres(url, { max: 1, onnotice: () => {} });
+  return {
+    url,
     sql: own,
     async close() {
       await own.end();
       await sql.unsafe(`drop database ${name} with (force)`);
     },
   };
-  // Roles belong to the server: two databases that alter them at once would get in each other's way.
-  await sql.begin(async (lock) => {
-    await lock`select pg_advisory_xact_lock(hashtext('build a database'))`;
-    await applyPlatform(own);
-    await build(database);
-  });
-  return database;
 }

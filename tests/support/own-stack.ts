@@ -3,11 +3,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Stack, type StackOptions, startStack } from "../../supabase/local/stack.ts";
+import { templateCluster } from "./template.ts";
 
-/** Starts it on free ports, in a folder that goes when it is stopped; without fsync and cron unless asked for. */
+/** Starts it on free ports, in a folder that goes when it is stopped, from the template; without fsync and cron unless asked for. */
 export async function startOwnStack(options: StackOptions = {}): Promise<Stack> {
   const dataDir = mkdtempSync(join(tmpdir(), "barid-own-"));
   const remove = () => rmSync(dataDir, { recursive: true, force: true });
+  const installation = options.installation ?? process.env.BARID_PROVE_POSTGRES;
   try {
     const stack = await startStack({
       dataDir,
@@ -15,8 +17,9 @@ export async function startOwnStack(options: StackOptions = {}): Promise<Stack> 
       dbPort: 0,
       durable: false,
       schedules: false,
-      installation: process.env.BARID_PROVE_POSTGRES,
+      template: process.env.DATABASE_URL ? undefined : await templateCluster(installation),
       ...options,
+      installation,
     });
     const { stop } = stack;
     stack.stop = async () => {

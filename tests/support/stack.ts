@@ -7,6 +7,7 @@ import { type Stack, startStack } from "../../supabase/local/stack.ts";
 import { watchEvents } from "./event-watch.ts";
 import { startMinter } from "./minter.ts";
 import { startResolver } from "./resolver.ts";
+import { templateCluster } from "./template.ts";
 
 export interface StackAddresses {
   /** The gateway, as clients see it. */
@@ -46,6 +47,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     port: 0,
     dbPort: 0,
     durable: false,
+    template: process.env.DATABASE_URL ? undefined : await templateCluster(),
     env: {
       BARID_STRICT: "1",
       BARID_DNS_OVER_HTTPS_URL: `${resolver.url}/dns-query`,
@@ -62,8 +64,13 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await stopTheClock(stack);
   await watchEvents(stack.sql);
   // Fifty at once on a busy machine wait for each other longer than clients should: here the outcome counts.
-  await stack.sql`alter role barid_api set lock_timeout = '30s'`;
-  await stack.sql`alter role barid_api set statement_timeout = '60s'`;
+  // Of this database alone: migrations that a test applies to another one on this server set the role's own.
+  await stack.sql`alter role barid_api in database ${
+    stack.sql(nameOf(stack.dbUrl))
+  } set lock_timeout = '30s'`;
+  await stack.sql`alter role barid_api in database ${
+    stack.sql(nameOf(stack.dbUrl))
+  } set statement_timeout = '60s'`;
   const minter = await startMinter(stack);
   project.provide("stack", {
     url: stack.url,
@@ -86,6 +93,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
       console.error(`Errors the functions logged:\n${lines.slice(0, 40).join("\n")}`);
     }
   };
+}
+
+/** The database that an address names. */
+function nameOf(url: string): string {
+  return decodeURIComponent(new URL(url).pathname.slice(1));
 }
 
 /** No job runs by itself: a test would otherwise depend on the minute in which it is run. */

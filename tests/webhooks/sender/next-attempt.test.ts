@@ -1,11 +1,10 @@
 /** The sender stays until the next attempt is due, on a clock of the test's own: nothing else wakes it. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { baseline } from "../../../sql/build.ts";
 import type * as Secrets from "../../../shared/outbound/secrets.ts";
 import type { runSender as RunSender } from "../../../functions/webhooks/sender/run-sender.ts";
 import type { Clock } from "../../../functions/webhooks/sender/watch.ts";
-import { newDatabase, type OwnDatabase } from "../../support/database.ts";
+import { newMigratedDatabase, type OwnDatabase } from "../../support/database.ts";
 import { type Receiver, startReceiver } from "../../support/receiver.ts";
 
 let database: OwnDatabase;
@@ -14,7 +13,7 @@ let runSender: typeof RunSender;
 let secrets: typeof Secrets;
 beforeAll(async () => {
   [database, receiver] = await Promise.all([
-    newDatabase(({ sql }) => sql.unsafe(baseline())),
+    newMigratedDatabase(),
     startReceiver(),
   ]);
   const { host, pathname } = new URL(database.url);

@@ -17,7 +17,6 @@ export interface Result {
 }
 
 const json = fileURLToPath(new URL("results.json", import.meta.url));
-const readme = fileURLToPath(new URL("../../README.md", import.meta.url));
 const markdown = fileURLToPath(new URL("results.md", import.meta.url));
 
 /** The last result of each proof, by name. */
@@ -33,28 +32,6 @@ export function readResults(): Record<string, Result> {
 export function writeResults(results: Record<string, Result>): void {
   writeFileSync(json, JSON.stringify(results, null, 2) + "\n");
   writeFileSync(markdown, page(results));
-  const text = readFileSync(readme, "utf8");
-  const [before, after] = [text.split(begin)[0], text.split(end)[1]];
-  writeFileSync(readme, `${before}${begin}\n${summary(results)}${end}${after}`);
-}
-
-/** Where README keeps the short form. */
-const begin = "<!-- proofs: written by npm run prove -->";
-const end = "<!-- end of proofs -->";
-
-/** One line a proof: what it shows, what it reached first of all, and what it missed. */
-function summary(results: Record<string, Result>): string {
-  const lines = ["| proof | shows | reached |", "| --- | --- | --- |"];
-  for (const [name, { shows }] of Object.entries(proofs)) {
-    const result = results[name];
-    const figures = (result?.figures ?? []).filter(({ holds }, index) => index === 0 || !holds)
-      .map(({ what, reached, holds }) => `${what}: ${reached}${holds ? "" : " (**missed**)"}`);
-    const reached = result
-      ? [`${result.size}, ${result.failed} failed`, ...figures].join("; ")
-      : "not run yet";
-    lines.push(`| ${name} | ${shows} | ${reached} |`);
-  }
-  return lines.join("\n") + "\n";
 }
 
 function page(results: Record<string, Result>): string {

@@ -6101,26 +6101,26 @@ declare
   v_was_admin boolean;
   v_left timestamptz;
 begin
-  perform set_config('app.tenant_id', tenant_leave.tenant_id::text, true);
+  perform set_config('app.tenant_id', membership_end.tenant_id::text, true);
   -- One change of a tenant's users at a time: two administrators must not both leave.
-  perform from tenancy.tenants t where t.id = tenant_leave.tenant_id for no key update;
+  perform from tenancy.tenants t where t.id = membership_end.tenant_id for no key update;
   v_was_admin := tenancy.is_active_admin(v_user);
   update tenancy.tenant_users u set is_active = false, left_at = now()
-  where u.tenant_id = tenant_leave.tenant_id and u.user_id = v_user and u.left_at is null
+  where u.tenant_id = membership_end.tenant_id and u.user_id = v_user and u.left_at is null
   returning u.left_at into v_left;
   if not found then
     perform app.fail('forbidden');
   end if;
-  delete from tenancy.tenant_user_roles r where r.tenant_id = tenant_leave.tenant_id and r.user_id = v_user;
-  delete from tenancy.active_tenants a where a.tenant_id = tenant_leave.tenant_id and a.user_id = v_user;
-  update delivery.drivers d set status = 'inactive' where d.tenant_id = tenant_leave.tenant_id and d.user_id = v_user;
+  delete from tenancy.tenant_user_roles r where r.tenant_id = membership_end.tenant_id and r.user_id = v_user;
+  delete from tenancy.active_tenants a where a.tenant_id = membership_end.tenant_id and a.user_id = v_user;
+  update delivery.drivers d set status = 'inactive' where d.tenant_id = membership_end.tenant_id and d.user_id = v_user;
   if v_was_admin then
     perform tenancy.require_another_admin();
   end if;
   perform tenancy.member_event_emit('tenant_user.left', v_user, (
-    select u.tenant_user_type from tenancy.tenant_users u where u.tenant_id = tenant_leave.tenant_id and u.user_id = v_user));
+    select u.tenant_user_type from tenancy.tenant_users u where u.tenant_id = membership_end.tenant_id and u.user_id = v_user));
   perform set_config('app.tenant_id', v_before, true);
-  return jsonb_build_object('tenant_id', tenant_leave.tenant_id, 'left_at', v_left);
+  return jsonb_build_object('tenant_id', membership_end.tenant_id, 'left_at', v_left);
 end $$;
 
 grant execute on function tenancy.invitations_of_caller(), tenancy.invitation_answer(uuid, boolean),
@@ -6458,7 +6458,7 @@ end $$;
 
 -- The default service of manifests must be one they can use: switched on, and among those made available when
 -- any are named. Judged when one of the two settings changes: what became of a service since then is in the way
--- of nobody who changes something else. Called after check_references, which holds the service.
+-- of nobody who changes something else. Called after require_references, which holds the service.
 -- Fails: delivery_service_not_available.
 create or replace function tenancy.require_default_service(before jsonb) returns void
 language plpgsql stable set search_path = '' as $$
@@ -8561,7 +8561,7 @@ begin
 end $$;
 
 -- Takes a branch out of use; a second time changes nothing. {id, institution_user_id} -> {id, is_active}
--- Fails: what branch_require_unused fails with.
+-- Fails: what require_branch_unused fails with.
 create or replace function delivery.branch_deactivate(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -8764,7 +8764,7 @@ end $$;
 -- {carrier_code, amount, currency, reference, notes?, carrier_collection_ids? | delivery_ids?}
 -- -> see carrier_remittance(), and still_owed: what the carrier owes after it in this currency
 -- Fails: forbidden, carrier_not_found, too_many_decimals, settlement_amount_mismatch (the cash is in another currency),
--- remittance_reference_exists, and what carrier_rows_locked and carrier_rows_paid fail with.
+-- remittance_reference_exists, and what lock_carrier_collections and carrier_rows_paid fail with.
 create or replace function money.carrier_remit(input jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -10440,7 +10440,7 @@ end $$;
 
 -- Whose cash a list shows when a driver is asked for: the same, and nobody's for an id that is no driver's.
 -- Fails: invalid_uuid.
-create or replace function money.cod_driver_to_json(asked text) returns uuid
+create or replace function money.cod_driver_filter(asked text) returns uuid
 language plpgsql stable set search_path = '' as $$
 begin
   return case when money.settles_for_office() then app.parse_uuid(asked, 'driver_id') else app.user_id() end;
@@ -10450,7 +10450,7 @@ end $$;
 create or replace function money.require_cod_driver_id(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
-  perform money.cod_driver_to_json(input ->> 'driver_id');
+  perform money.cod_driver_filter(input ->> 'driver_id');
   return '{}';
 end $$;
 
@@ -10535,7 +10535,7 @@ end $$;
 -- receives anything: a receiver that is sent counts for nothing.
 -- {scope, cod_collection_ids?, driver_id?, remitted_to_user_id?, notes?, reference?} -> the answer of
 -- money.cod_settlement_to_json. A repetition of the same key is answered with the settlement it made, for good.
--- Fails: see cod_rows_locked, cod_receiver; settlement_amount_mismatch, insufficient_wallet_balance,
+-- Fails: see lock_cod_collections, cod_receiver; settlement_amount_mismatch, insufficient_wallet_balance,
 -- cash_handover_required, settlement_idempotency_conflict.
 create or replace function money.cod_settle(method text, input jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
@@ -11196,7 +11196,7 @@ begin
   return jsonb_build_object('due', due, 'collected', due);
 end $$;
 
--- Takes a delivery into a driver's hands: what pickup at the door and pickup from a warehouse have in common. -> its cash_said
+-- Takes a delivery into a driver's hands: what pickup at the door and pickup from a warehouse have in common. -> its cash_summary
 -- Fails: forbidden, invalid_status_transition, assignment_not_accepted, invalid_proof_url, delivery_proof_required, goods_not_picked.
 create or replace function delivery.delivery_taken(d delivery.deliveries, input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -13003,7 +13003,7 @@ end $$;
 
 -- Equips a member of type driver. He may be known as a driver already (whoever adds him as a user makes
 -- him one); then this gives him what is sent. {user_id, vehicle_id?, ...} -> the driver
--- Fails: user_not_found, user_not_driver, and what driver_equip fails with.
+-- Fails: user_not_found, user_not_driver, and what driver_provision fails with.
 create or replace function delivery.driver_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -13022,7 +13022,7 @@ begin
   return delivery.driver_to_json(v_user);
 end $$;
 
--- Changes what is sent. {id, vehicle_id?, ...} -> the driver. Fails: what driver_equip fails with.
+-- Changes what is sent. {id, vehicle_id?, ...} -> the driver. Fails: what driver_provision fails with.
 create or replace function delivery.driver_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 begin
@@ -14489,7 +14489,7 @@ end $$;
 -- Makes a draft. {institution_user_id, source_branch_id, creation_source, processing_point_id?, driver_id?,
 -- destination_branch_id?, destination_address_id?, source_address_id?, notes?, items?} -> the manifest in full
 -- Locks branch and processing point against being taken out of use meanwhile, then the tenant's number.
--- Fails: what manifest_require_maker, require_institution, require_driver, require_destinations and
+-- Fails: what require_manifest_creator, require_institution, require_driver, require_destinations and
 -- manifest_items_insert fail with; branch_not_found (also one of another institution), branch_inactive,
 -- processing_point_required, processing_point_not_found, processing_point_inactive, address_not_found.
 create or replace function delivery.manifest_create(input jsonb) returns jsonb
@@ -18168,7 +18168,7 @@ end $$;
 -- Makes an order, in whatever status it has reached. {warehouse_id, order_type, status, item_details: [{item_id, bin_id,
 -- quantity, picked_quantity?, status?}], reference_number?, external_reference?, priority?, picking_progress?, notes?,
 -- assigned_to?, due_date?} -> {order}
--- Fails: warehouse_not_found, assignee_not_found, picking_reference_exists, and what picking_check and picking_move fail with.
+-- Fails: warehouse_not_found, assignee_not_found, picking_reference_exists, and what require_picking_state and picking_move fail with.
 create or replace function warehousing.picking_order_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -18203,7 +18203,7 @@ end $$;
 -- New lines for an order. Which items, where and how many, may change until picking has ended, unless the order
 -- belongs to a delivery or to a storefront order; what was picked is noted until then, and for a storefront order until it leaves: what
 -- was missing may be found. The lines of an ended order as they are change nothing.
--- Fails: picking_items_fixed, picking_belongs_to_order, and what picking_check fails with.
+-- Fails: picking_items_fixed, picking_belongs_to_order, and what require_picking_state fails with.
 create or replace function warehousing.picking_change_lines(p_order warehousing.picking_orders, lines jsonb) returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -22672,7 +22672,7 @@ end $$;
 
 -- Opens the tenant's one market, as a draft with the platform's default categories.
 -- {store_name, directory_category?, tagline?, settings?, logo_url?, theme_settings?, banners?} -> the market
--- Fails: market_already_exists, store_name_taken, and what check_market fails with.
+-- Fails: market_already_exists, store_name_taken, and what require_market_settings fails with.
 create or replace function storefront.market_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -22709,7 +22709,7 @@ end $$;
 -- Changes what is sent: settings and theme_settings key by key (null removes one), the rest as a whole.
 -- An approved market stays open and waits for another look; a rejected or inactive one is a draft again.
 -- store_name and status may be sent back unchanged. -> the market
--- Fails: market_not_found, market_field_fixed, and what check_market fails with.
+-- Fails: market_not_found, market_field_fixed, and what require_market_settings fails with.
 create or replace function storefront.market_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -25927,7 +25927,7 @@ begin
 end $$;
 
 -- The data of an event as lists show it: the first hundred of each list, all else as it is.
-create or replace function integration.data_shown(data jsonb) returns jsonb
+create or replace function integration.event_data_shortened(data jsonb) returns jsonb
 language plpgsql immutable parallel safe set search_path = '' as $$
 begin
   return data || (select coalesce(jsonb_object_agg(k.key, jsonb_path_query_array(data -> k.key, '$[0 to 99]')), '{}')
@@ -27147,7 +27147,7 @@ from integration.system_events e;
 
 create view integration.system_events_list with (security_invoker = true) as
 select e.id, e.tenant_id, e.event_type, e.source_module, e.target_module, e.entity_type, e.entity_id,
-  integration.data_shown(e.event_data) as event_data, integration.shortened(e.event_data) as shortened, e.status,
+  integration.event_data_shortened(e.event_data) as event_data, integration.shortened(e.event_data) as shortened, e.status,
   e.retry_count, e.created_at, e.processed_at, e.error_message
 from integration.system_events e;
 
@@ -27158,7 +27158,7 @@ select e.id, e.subscription_id, e.tenant_id, e.event_type, e.body::jsonb -> 'dat
 from integration.webhook_events e;
 
 create view integration.webhook_events_list with (security_invoker = true) as
-select e.id, e.subscription_id, e.tenant_id, e.event_type, integration.data_shown(e.payload) as payload,
+select e.id, e.subscription_id, e.tenant_id, e.event_type, integration.event_data_shortened(e.payload) as payload,
   integration.shortened(e.payload) as shortened, e.status, e.http_status_code, e.error_message, e.retry_count, e.created_at
 from integration.webhook_events_whole e;
 

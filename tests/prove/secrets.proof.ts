@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { beforeAll, expect, test, vi } from "vitest";
 import { operations } from "../contract/functions.ts";
 import { sampleOf, urlOf } from "../contract/requests.ts";
+import { offerSimulated } from "../support/carriers.ts";
 import { type Answer, nobody, type Person, withToken } from "../support/api.ts";
 import { newCash } from "../support/cod.ts";
 import { sql, stack } from "../support/db.ts";
@@ -91,6 +92,7 @@ test("what is told in confidence stands nowhere", async () => {
   answers.push(
     await ask(nobody.get(`/tenants/${tenant.id}`, { headers: { "x-api-key": key } }), 200),
   );
+  await offerSimulated();
   const carrier = (await ask(
     tenant.admin.patch("/carriers/tenant/simulated", {
       is_enabled: true,

@@ -33,7 +33,7 @@ const between = (field: string): Record<string, Filter> => ({
 /** Whatever a driver asks for, be it no id, they get their own. */
 const driver: Filter = {
   schema: DriverAsked,
-  condition: (value) => `r.driver_id = (select money.cod_driver_to_json(${value} #>> '{}'))`,
+  condition: (value) => `r.driver_id = (select money.cod_driver_filter(${value} #>> '{}'))`,
 };
 
 /** A parcel by its own number or that of one of its legs. */

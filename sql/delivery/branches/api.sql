@@ -159,7 +159,7 @@ begin
 end $$;
 
 -- Takes a branch out of use; a second time changes nothing. {id, institution_user_id} -> {id, is_active}
--- Fails: what branch_require_unused fails with.
+-- Fails: what require_branch_unused fails with.
 create or replace function delivery.branch_deactivate(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare

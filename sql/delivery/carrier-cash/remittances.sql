@@ -71,7 +71,7 @@ end $$;
 -- {carrier_code, amount, currency, reference, notes?, carrier_collection_ids? | delivery_ids?}
 -- -> see carrier_remittance(), and still_owed: what the carrier owes after it in this currency
 -- Fails: forbidden, carrier_not_found, too_many_decimals, settlement_amount_mismatch (the cash is in another currency),
--- remittance_reference_exists, and what carrier_rows_locked and carrier_rows_paid fail with.
+-- remittance_reference_exists, and what lock_carrier_collections and carrier_rows_paid fail with.
 create or replace function money.carrier_remit(input jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare

@@ -27,7 +27,7 @@ end $$;
 
 -- Whose cash a list shows when a driver is asked for: the same, and nobody's for an id that is no driver's.
 -- Fails: invalid_uuid.
-create or replace function money.cod_driver_to_json(asked text) returns uuid
+create or replace function money.cod_driver_filter(asked text) returns uuid
 language plpgsql stable set search_path = '' as $$
 begin
   return case when money.settles_for_office() then app.parse_uuid(asked, 'driver_id') else app.user_id() end;
@@ -37,7 +37,7 @@ end $$;
 create or replace function money.require_cod_driver_id(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
-  perform money.cod_driver_to_json(input ->> 'driver_id');
+  perform money.cod_driver_filter(input ->> 'driver_id');
   return '{}';
 end $$;
 
@@ -122,7 +122,7 @@ end $$;
 -- receives anything: a receiver that is sent counts for nothing.
 -- {scope, cod_collection_ids?, driver_id?, remitted_to_user_id?, notes?, reference?} -> the answer of
 -- money.cod_settlement_to_json. A repetition of the same key is answered with the settlement it made, for good.
--- Fails: see cod_rows_locked, cod_receiver; settlement_amount_mismatch, insufficient_wallet_balance,
+-- Fails: see lock_cod_collections, cod_receiver; settlement_amount_mismatch, insufficient_wallet_balance,
 -- cash_handover_required, settlement_idempotency_conflict.
 create or replace function money.cod_settle(method text, input jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$

@@ -8,7 +8,7 @@ begin
   return jsonb_build_object('due', due, 'collected', due);
 end $$;
 
--- Takes a delivery into a driver's hands: what pickup at the door and pickup from a warehouse have in common. -> its cash_said
+-- Takes a delivery into a driver's hands: what pickup at the door and pickup from a warehouse have in common. -> its cash_summary
 -- Fails: forbidden, invalid_status_transition, assignment_not_accepted, invalid_proof_url, delivery_proof_required, goods_not_picked.
 create or replace function delivery.delivery_taken(d delivery.deliveries, input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$

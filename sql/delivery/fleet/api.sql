@@ -74,7 +74,7 @@ end $$;
 
 -- Equips a member of type driver. He may be known as a driver already (whoever adds him as a user makes
 -- him one); then this gives him what is sent. {user_id, vehicle_id?, ...} -> the driver
--- Fails: user_not_found, user_not_driver, and what driver_equip fails with.
+-- Fails: user_not_found, user_not_driver, and what driver_provision fails with.
 create or replace function delivery.driver_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -93,7 +93,7 @@ begin
   return delivery.driver_to_json(v_user);
 end $$;
 
--- Changes what is sent. {id, vehicle_id?, ...} -> the driver. Fails: what driver_equip fails with.
+-- Changes what is sent. {id, vehicle_id?, ...} -> the driver. Fails: what driver_provision fails with.
 create or replace function delivery.driver_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 begin

@@ -73,7 +73,7 @@ end $$;
 -- Makes a draft. {institution_user_id, source_branch_id, creation_source, processing_point_id?, driver_id?,
 -- destination_branch_id?, destination_address_id?, source_address_id?, notes?, items?} -> the manifest in full
 -- Locks branch and processing point against being taken out of use meanwhile, then the tenant's number.
--- Fails: what manifest_require_maker, require_institution, require_driver, require_destinations and
+-- Fails: what require_manifest_creator, require_institution, require_driver, require_destinations and
 -- manifest_items_insert fail with; branch_not_found (also one of another institution), branch_inactive,
 -- processing_point_required, processing_point_not_found, processing_point_inactive, address_not_found.
 create or replace function delivery.manifest_create(input jsonb) returns jsonb

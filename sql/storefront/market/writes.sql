@@ -2,7 +2,7 @@
 
 -- Opens the tenant's one market, as a draft with the platform's default categories.
 -- {store_name, directory_category?, tagline?, settings?, logo_url?, theme_settings?, banners?} -> the market
--- Fails: market_already_exists, store_name_taken, and what check_market fails with.
+-- Fails: market_already_exists, store_name_taken, and what require_market_settings fails with.
 create or replace function storefront.market_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -39,7 +39,7 @@ end $$;
 -- Changes what is sent: settings and theme_settings key by key (null removes one), the rest as a whole.
 -- An approved market stays open and waits for another look; a rejected or inactive one is a draft again.
 -- store_name and status may be sent back unchanged. -> the market
--- Fails: market_not_found, market_field_fixed, and what check_market fails with.
+-- Fails: market_not_found, market_field_fixed, and what require_market_settings fails with.
 create or replace function storefront.market_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare

@@ -8,7 +8,7 @@ begin
 end $$;
 
 -- The data of an event as lists show it: the first hundred of each list, all else as it is.
-create or replace function integration.data_shown(data jsonb) returns jsonb
+create or replace function integration.event_data_shortened(data jsonb) returns jsonb
 language plpgsql immutable parallel safe set search_path = '' as $$
 begin
   return data || (select coalesce(jsonb_object_agg(k.key, jsonb_path_query_array(data -> k.key, '$[0 to 99]')), '{}')

@@ -14,7 +14,7 @@ from integration.system_events e;
 
 create view integration.system_events_list with (security_invoker = true) as
 select e.id, e.tenant_id, e.event_type, e.source_module, e.target_module, e.entity_type, e.entity_id,
-  integration.data_shown(e.event_data) as event_data, integration.shortened(e.event_data) as shortened, e.status,
+  integration.event_data_shortened(e.event_data) as event_data, integration.shortened(e.event_data) as shortened, e.status,
   e.retry_count, e.created_at, e.processed_at, e.error_message
 from integration.system_events e;
 
@@ -25,7 +25,7 @@ select e.id, e.subscription_id, e.tenant_id, e.event_type, e.body::jsonb -> 'dat
 from integration.webhook_events e;
 
 create view integration.webhook_events_list with (security_invoker = true) as
-select e.id, e.subscription_id, e.tenant_id, e.event_type, integration.data_shown(e.payload) as payload,
+select e.id, e.subscription_id, e.tenant_id, e.event_type, integration.event_data_shortened(e.payload) as payload,
   integration.shortened(e.payload) as shortened, e.status, e.http_status_code, e.error_message, e.retry_count, e.created_at
 from integration.webhook_events_whole e;
 

@@ -114,26 +114,26 @@ declare
   v_was_admin boolean;
   v_left timestamptz;
 begin
-  perform set_config('app.tenant_id', tenant_leave.tenant_id::text, true);
+  perform set_config('app.tenant_id', membership_end.tenant_id::text, true);
   -- One change of a tenant's users at a time: two administrators must not both leave.
-  perform from tenancy.tenants t where t.id = tenant_leave.tenant_id for no key update;
+  perform from tenancy.tenants t where t.id = membership_end.tenant_id for no key update;
   v_was_admin := tenancy.is_active_admin(v_user);
   update tenancy.tenant_users u set is_active = false, left_at = now()
-  where u.tenant_id = tenant_leave.tenant_id and u.user_id = v_user and u.left_at is null
+  where u.tenant_id = membership_end.tenant_id and u.user_id = v_user and u.left_at is null
   returning u.left_at into v_left;
   if not found then
     perform app.fail('forbidden');
   end if;
-  delete from tenancy.tenant_user_roles r where r.tenant_id = tenant_leave.tenant_id and r.user_id = v_user;
-  delete from tenancy.active_tenants a where a.tenant_id = tenant_leave.tenant_id and a.user_id = v_user;
-  update delivery.drivers d set status = 'inactive' where d.tenant_id = tenant_leave.tenant_id and d.user_id = v_user;
+  delete from tenancy.tenant_user_roles r where r.tenant_id = membership_end.tenant_id and r.user_id = v_user;
+  delete from tenancy.active_tenants a where a.tenant_id = membership_end.tenant_id and a.user_id = v_user;
+  update delivery.drivers d set status = 'inactive' where d.tenant_id = membership_end.tenant_id and d.user_id = v_user;
   if v_was_admin then
     perform tenancy.require_another_admin();
   end if;
   perform tenancy.member_event_emit('tenant_user.left', v_user, (
-    select u.tenant_user_type from tenancy.tenant_users u where u.tenant_id = tenant_leave.tenant_id and u.user_id = v_user));
+    select u.tenant_user_type from tenancy.tenant_users u where u.tenant_id = membership_end.tenant_id and u.user_id = v_user));
   perform set_config('app.tenant_id', v_before, true);
-  return jsonb_build_object('tenant_id', tenant_leave.tenant_id, 'left_at', v_left);
+  return jsonb_build_object('tenant_id', membership_end.tenant_id, 'left_at', v_left);
 end $$;
 
 grant execute on function tenancy.invitations_of_caller(), tenancy.invitation_answer(uuid, boolean),

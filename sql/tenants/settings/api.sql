@@ -79,7 +79,7 @@ end $$;
 
 -- The default service of manifests must be one they can use: switched on, and among those made available when
 -- any are named. Judged when one of the two settings changes: what became of a service since then is in the way
--- of nobody who changes something else. Called after check_references, which holds the service.
+-- of nobody who changes something else. Called after require_references, which holds the service.
 -- Fails: delivery_service_not_available.
 create or replace function tenancy.require_default_service(before jsonb) returns void
 language plpgsql stable set search_path = '' as $$

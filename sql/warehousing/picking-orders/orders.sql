@@ -25,7 +25,7 @@ end $$;
 -- Makes an order, in whatever status it has reached. {warehouse_id, order_type, status, item_details: [{item_id, bin_id,
 -- quantity, picked_quantity?, status?}], reference_number?, external_reference?, priority?, picking_progress?, notes?,
 -- assigned_to?, due_date?} -> {order}
--- Fails: warehouse_not_found, assignee_not_found, picking_reference_exists, and what picking_check and picking_move fail with.
+-- Fails: warehouse_not_found, assignee_not_found, picking_reference_exists, and what require_picking_state and picking_move fail with.
 create or replace function warehousing.picking_order_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -60,7 +60,7 @@ end $$;
 -- New lines for an order. Which items, where and how many, may change until picking has ended, unless the order
 -- belongs to a delivery or to a storefront order; what was picked is noted until then, and for a storefront order until it leaves: what
 -- was missing may be found. The lines of an ended order as they are change nothing.
--- Fails: picking_items_fixed, picking_belongs_to_order, and what picking_check fails with.
+-- Fails: picking_items_fixed, picking_belongs_to_order, and what require_picking_state fails with.
 create or replace function warehousing.picking_change_lines(p_order warehousing.picking_orders, lines jsonb) returns void
 language plpgsql set search_path = '' as $$
 declare

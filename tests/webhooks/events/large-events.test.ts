@@ -54,7 +54,7 @@ test("the log shows the first hundred of each list and says how many there are",
 test("a hundred are shown whole", async () => {
   const exactly = data.delivery_ids.slice(0, 100);
   const [row] =
-    await sql`select integration.data_shown(d) as shown, integration.shortened(d) as shortened
+    await sql`select integration.event_data_shortened(d) as shown, integration.shortened(d) as shortened
     from (select ${
       sql.json({
         exactly,

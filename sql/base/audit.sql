@@ -25,7 +25,7 @@ create index if not exists audit_log_key on app.audit_log (tenant_id, actor_key_
   where actor_key_id is not null;
 create index if not exists audit_log_actor on app.audit_log (tenant_id, actor_id, created_at desc nulls last, id desc);
 
--- Trigger arguments: 1 = columns never copied (secrets), comma separated.
+-- Records who changed a row, when, and its values before and after. Argument: columns never copied (secrets), comma separated.
 create or replace function private.audit() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare

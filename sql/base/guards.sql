@@ -60,6 +60,7 @@ begin
   perform app.audited(target, audit, hidden);
 end $$;
 
+-- Refuses to change or remove rows of a log.
 create or replace function private.refuse_change() returns trigger
 language plpgsql set search_path = '' as $$
 begin

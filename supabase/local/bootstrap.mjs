@@ -19,6 +19,7 @@ const commands = {
   format: "tests/tools/format.ts",
   where: "tests/tools/where.ts",
   api: "tests/tools/api.ts",
+  docs: "tests/tools/docs.ts",
   "db:build": "sql/build.ts",
 };
 

@@ -188,7 +188,7 @@ create index if not exists audit_log_key on app.audit_log (tenant_id, actor_key_
   where actor_key_id is not null;
 create index if not exists audit_log_actor on app.audit_log (tenant_id, actor_id, created_at desc nulls last, id desc);
 
--- Trigger arguments: 1 = columns never copied (secrets), comma separated.
+-- Records who changed a row, when, and its values before and after. Argument: columns never copied (secrets), comma separated.
 create or replace function private.audit() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -306,6 +306,7 @@ begin
   perform app.audited(target, audit, hidden);
 end $$;
 
+-- Refuses to change or remove rows of a log.
 create or replace function private.refuse_change() returns trigger
 language plpgsql set search_path = '' as $$
 begin
@@ -7607,6 +7608,8 @@ end $$;
 -- What follows an assignment wherever it is written: the row a driver's app listens to, the hand-over that waits for a
 -- driver who is no longer the one, and the event of one that ended before its delivery was completed.
 
+-- Updates the row that a driver's app listens to, cancels the handoff of a driver who no longer has the delivery, and
+-- emits the event of an assignment that ended early.
 create or replace function delivery.assignments_after_change() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -7709,6 +7712,7 @@ revoke execute on function delivery.assignments_begin(), delivery.assignments_af
 -- The life of an assignment, guarded below every core: history is never rewritten, and a driver's load
 -- (drivers.capacity_used, in units) is always what his live assignments add up to.
 
+-- Allows legal moves of an assignment only, and keeps each driver's load at the sum of their active assignments.
 create or replace function delivery.assignments_changed() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -12125,6 +12129,7 @@ begin
   end;
 end $$;
 
+-- Records the first status of each new delivery and emits delivery.created, once for a parent and its legs.
 create or replace function delivery.deliveries_after_insert() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -12137,6 +12142,8 @@ begin
   return null;
 end $$;
 
+-- Allows legal moves of a delivery only; records each in the history, emits its event and lets parents follow their
+-- legs.
 create or replace function delivery.deliveries_after_update() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -12579,9 +12586,9 @@ end $$;
 
 -- sql/delivery/driver-performance/changes.sql
 
--- Notes whose performance may have changed, in the transaction that changes it.
+-- Queues a new calculation of driver performance, in the transaction that changes it.
 
--- A delivery that came to an end, left it again, or whose figures were corrected.
+-- Queues deliveries that ended, were reopened, or whose figures were corrected.
 create or replace function delivery.performance_deliveries_changed() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -12593,7 +12600,7 @@ begin
   return null;
 end $$;
 
--- A way that was measured. Who has the delivery matters when it ends, which is noted above.
+-- Queues deliveries whose route was measured. The change of a driver counts when the delivery ends, which the trigger above queues.
 create or replace function delivery.performance_assignments_changed() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -14571,6 +14578,7 @@ end $$;
 
 -- The legal moves of manifests and their items, kept by the database whatever a core forgets.
 
+-- Allows legal moves of a manifest only.
 create or replace function delivery.manifest_guard() returns trigger
 language plpgsql set search_path = '' as $$
 begin
@@ -14600,6 +14608,7 @@ begin
   return new;
 end $$;
 
+-- Allows legal moves of an item only; an item leaves its order only when that was cancelled.
 create or replace function delivery.manifest_item_guard() returns trigger
 language plpgsql set search_path = '' as $$
 begin
@@ -17885,7 +17894,7 @@ end $$;
 
 -- Every waybill between two warehouses with a package on it has one transfer that stands for it, with the same packages.
 
--- Made with the first package, in its transaction; later packages join it. A definer: whoever attaches a package has it
+-- Creates the transfer of a waybill with its first package; later packages join it. A definer: whoever attaches a package has it
 -- recorded, and nobody records one otherwise.
 create or replace function warehousing.waybill_projected() returns trigger
 language plpgsql security definer set search_path = '' as $$
@@ -17929,7 +17938,7 @@ begin
   return warehousing.package_transfers_project(array(select w.id from warehousing.waybills w), true);
 end $$;
 
--- A package that is taken off leaves the transfer too, and with the last one the transfer goes: empty waybills have none.
+-- Removes a package from the transfer when it leaves the waybill, and the transfer with its last package.
 create or replace function warehousing.waybill_unprojected() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -18410,6 +18419,7 @@ end $$;
 
 -- The rules of picking orders, kept by the database whatever a core forgets, and what cores share.
 
+-- Allows legal moves of a picking order only.
 create or replace function warehousing.picking_order_guard() returns trigger
 language plpgsql set search_path = '' as $$
 begin
@@ -23429,6 +23439,8 @@ begin
     'delivery_id', o.delivery_id, 'reason', o.cancel_reason, 'actor_id', app.user_id()) || more);
 end $$;
 
+-- Allows legal moves of an order only, and keeps what was bought, by whom and for how much as agreed. A paid order
+-- remains paid.
 create or replace function storefront.order_guard() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -23463,6 +23475,7 @@ begin
   return new;
 end $$;
 
+-- Records the first status of each new order in its history and emits its event.
 create or replace function storefront.orders_after_insert() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -23472,6 +23485,7 @@ begin
   return null;
 end $$;
 
+-- Records each change of status in the history and emits the events of status and payment.
 create or replace function storefront.orders_after_update() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin

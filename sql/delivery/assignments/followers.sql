@@ -1,6 +1,8 @@
 -- What follows an assignment wherever it is written: the row a driver's app listens to, the hand-over that waits for a
 -- driver who is no longer the one, and the event of one that ended before its delivery was completed.
 
+-- Updates the row that a driver's app listens to, cancels the handoff of a driver who no longer has the delivery, and
+-- emits the event of an assignment that ended early.
 create or replace function delivery.assignments_after_change() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare

@@ -41,6 +41,7 @@ begin
   end;
 end $$;
 
+-- Records the first status of each new delivery and emits delivery.created, once for a parent and its legs.
 create or replace function delivery.deliveries_after_insert() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -53,6 +54,8 @@ begin
   return null;
 end $$;
 
+-- Allows legal moves of a delivery only; records each in the history, emits its event and lets parents follow their
+-- legs.
 create or replace function delivery.deliveries_after_update() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare

@@ -1,6 +1,6 @@
--- Notes whose performance may have changed, in the transaction that changes it.
+-- Queues a new calculation of driver performance, in the transaction that changes it.
 
--- A delivery that came to an end, left it again, or whose figures were corrected.
+-- Queues deliveries that ended, were reopened, or whose figures were corrected.
 create or replace function delivery.performance_deliveries_changed() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -12,7 +12,7 @@ begin
   return null;
 end $$;
 
--- A way that was measured. Who has the delivery matters when it ends, which is noted above.
+-- Queues deliveries whose route was measured. The change of a driver counts when the delivery ends, which the trigger above queues.
 create or replace function delivery.performance_assignments_changed() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin

@@ -1,5 +1,6 @@
 -- The legal moves of manifests and their items, kept by the database whatever a core forgets.
 
+-- Allows legal moves of a manifest only.
 create or replace function delivery.manifest_guard() returns trigger
 language plpgsql set search_path = '' as $$
 begin
@@ -29,6 +30,7 @@ begin
   return new;
 end $$;
 
+-- Allows legal moves of an item only; an item leaves its order only when that was cancelled.
 create or replace function delivery.manifest_item_guard() returns trigger
 language plpgsql set search_path = '' as $$
 begin

@@ -26,6 +26,8 @@ begin
     'delivery_id', o.delivery_id, 'reason', o.cancel_reason, 'actor_id', app.user_id()) || more);
 end $$;
 
+-- Allows legal moves of an order only, and keeps what was bought, by whom and for how much as agreed. A paid order
+-- remains paid.
 create or replace function storefront.order_guard() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -60,6 +62,7 @@ begin
   return new;
 end $$;
 
+-- Records the first status of each new order in its history and emits its event.
 create or replace function storefront.orders_after_insert() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -69,6 +72,7 @@ begin
   return null;
 end $$;
 
+-- Records each change of status in the history and emits the events of status and payment.
 create or replace function storefront.orders_after_update() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin

@@ -1,6 +1,6 @@
 -- Every waybill between two warehouses with a package on it has one transfer that stands for it, with the same packages.
 
--- Made with the first package, in its transaction; later packages join it. A definer: whoever attaches a package has it
+-- Creates the transfer of a waybill with its first package; later packages join it. A definer: whoever attaches a package has it
 -- recorded, and nobody records one otherwise.
 create or replace function warehousing.waybill_projected() returns trigger
 language plpgsql security definer set search_path = '' as $$
@@ -44,7 +44,7 @@ begin
   return warehousing.package_transfers_project(array(select w.id from warehousing.waybills w), true);
 end $$;
 
--- A package that is taken off leaves the transfer too, and with the last one the transfer goes: empty waybills have none.
+-- Removes a package from the transfer when it leaves the waybill, and the transfer with its last package.
 create or replace function warehousing.waybill_unprojected() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin

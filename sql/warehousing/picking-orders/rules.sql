@@ -1,5 +1,6 @@
 -- The rules of picking orders, kept by the database whatever a core forgets, and what cores share.
 
+-- Allows legal moves of a picking order only.
 create or replace function warehousing.picking_order_guard() returns trigger
 language plpgsql set search_path = '' as $$
 begin

@@ -1,0 +1,26 @@
+// npm run docs: writes the pages of docs/ that are read from the database: triggers, states and tables.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import postgres from "postgres";
+import { root } from "../../supabase/local/paths.ts";
+import { startPostgres } from "../../supabase/local/postgres.ts";
+import { templateCluster } from "../support/template.ts";
+import { pagesOf } from "./pages/index.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "barid-docs-"));
+const server = await startPostgres({
+  dataDir: join(folder, "postgres"),
+  port: 0,
+  durable: false,
+  template: await templateCluster(),
+});
+try {
+  const sql = postgres(server.url, { max: 1, onnotice: () => {} });
+  const pages = await pagesOf(sql).finally(() => sql.end());
+  for (const [path, text] of Object.entries(pages)) writeFileSync(join(root, path), text);
+  console.log(`${Object.keys(pages).length} pages: ${Object.keys(pages).join(", ")}`);
+} finally {
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+}

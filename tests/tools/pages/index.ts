@@ -1,0 +1,14 @@
+/** The pages of docs/ that are read from the catalogue of the database. */
+import type postgres from "postgres";
+import { schemaPages } from "./schema.ts";
+import { statesPage } from "./states.ts";
+import { triggersPage } from "./triggers.ts";
+
+/** Their texts by path, from a database with the migrations. */
+export async function pagesOf(sql: postgres.Sql): Promise<Record<string, string>> {
+  return {
+    "docs/triggers.md": await triggersPage(sql),
+    "docs/states.md": await statesPage(sql),
+    ...await schemaPages(sql),
+  };
+}

@@ -1,34 +1,27 @@
 /** Prices by road: preview and order agree, and a routing service that fails changes nothing but the length. */
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Stack } from "../../supabase/local/stack.ts";
 import type { Body } from "../support/api.ts";
 import { startOwnStack } from "../support/own-stack.ts";
+import { routingService } from "../support/outside/routing.ts";
+import { type ServedHandlers, serveHandlers } from "../support/outside/serve.ts";
 
-let routing: Server;
+const service = routingService();
+const { asked } = service;
+let routing: ServedHandlers;
 let stack: Stack;
 let headers: Record<string, string>;
-let service: string;
+let road: string;
 let addresses: { id: string; latitude: number; longitude: number }[];
-/** What the routing service is asked, and whether it answers. */
-const asked: string[] = [];
-let works = true;
 
 beforeAll(async () => {
-  routing = createServer((request, response) => {
-    asked.push(request.url!);
-    response.statusCode = works ? 200 : 503;
-    response.end(JSON.stringify({ routes: [{ distance: 123_400, duration: 600 }] }));
-  });
-  await new Promise<void>((resolve) => routing.listen(0, "127.0.0.1", resolve));
-  const { port } = routing.address() as AddressInfo;
+  routing = await serveHandlers(service.handlers);
   stack = await startOwnStack({
     seed: true,
     env: {
       BARID_STRICT: "1",
       BARID_LOG_LEVEL: "error",
-      BARID_ROUTING_URL: `http://127.0.0.1:${port}`,
+      BARID_ROUTING_URL: routing.url,
     },
   });
   const { sql } = stack;
@@ -41,7 +34,7 @@ beforeAll(async () => {
   headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
   const [type] =
     await sql`select id from delivery.delivery_types where tenant_id = ${ops.tenant_id} limit 1`;
-  [{ id: service }] =
+  [{ id: road }] =
     await sql`insert into delivery.delivery_services (tenant_id, code, name, service_level, default_price, price_per_km,
       unit_min, unit_max, delivery_type_id)
     values (${ops.tenant_id}, 'ROAD', '{"en": "By road"}', 'standard', 1000, 10, 1, 100, ${type.id}) returning id`;
@@ -67,14 +60,14 @@ async function post(path: string, body: unknown, as = headers): Promise<Body> {
 
 const preview = (from: number, to: number) =>
   post("delivery/price", {
-    delivery_service_id: service,
+    delivery_service_id: road,
     pickup_location: addresses[from],
     delivery_location: addresses[to],
     unit_size: 1,
   });
 const order = (from: number, to: number) =>
   post("delivery/deliveries", {
-    delivery_service_id: service,
+    delivery_service_id: road,
     pickup_address_id: addresses[from].id,
     dropoff_address_id: addresses[to].id,
     unit_size: 1,
@@ -123,7 +116,7 @@ test("what the store charges for bringing an order is what was shown before, and
   const home = { full_address: "Far away", city: "Mosul", lat: 36.34, long: 43.13 };
   const shown = () =>
     post("delivery/price", {
-      delivery_service_id: service,
+      delivery_service_id: road,
       pickup_location: { latitude: shop.latitude, longitude: shop.longitude },
       delivery_location: { latitude: home.lat, longitude: home.long },
       unit_size: shop.units,
@@ -132,7 +125,7 @@ test("what the store charges for bringing an order is what was shown before, and
   const { order } = await post("storefront/orders/confirm", {
     cartId: cart,
     marketId: shop.market,
-    deliveryServiceId: service,
+    deliveryServiceId: road,
     paymentMethodTypeId: "5a1e0000-0000-4000-8000-000000000001",
     address: home,
   }, buyer);
@@ -143,7 +136,7 @@ test("what the store charges for bringing an order is what was shown before, and
 });
 
 test("while the service fails, prices go as the crow flies, preview and order alike", async () => {
-  works = false;
+  service.answer = () => ({ status: 503 });
   const { price } = await preview(0, 2);
   expect(price).toBeGreaterThan(1200);
   expect(price).toBeLessThan(1400);

@@ -1,37 +1,21 @@
-/** The adapter of EasyPost against a server that answers as its documentation says. */
-import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import type { Adapter, Parcel } from "../../../functions/carriers/adapters/adapter.ts";
+/** The adapter of EasyPost against the service as its documentation describes it. */
+import { http, HttpResponse } from "msw";
+import { setupServer } from "msw/node";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import type { Parcel } from "../../../functions/carriers/adapters/adapter.ts";
 import { CarrierSilent } from "../../../functions/carriers/adapters/adapter.ts";
 import { easypost } from "../../../functions/carriers/adapters/easypost.ts";
-import type { Body } from "../../support/api.ts";
+import { easyPost, refusesShipments } from "../../support/outside/easypost.ts";
 
-interface Asked {
-  what: string;
-  auth: string | undefined;
-  body: Body;
-}
-let asked: Asked[] = [];
-let answers: Record<string, [number, Body]> = {};
-let adapter: Adapter;
-const server = createServer(async (request: IncomingMessage, response) => {
-  let raw = "";
-  for await (const chunk of request) raw += chunk;
-  const what = `${request.method} ${request.url}`;
-  asked.push({ what, auth: request.headers.authorization, body: raw && JSON.parse(raw) });
-  const [status, body] = answers[what] ??
-    [404, { error: { code: "NOT_FOUND", message: "not found" } }];
-  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
-});
-beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  adapter = easypost(`http://127.0.0.1:${(server.address() as AddressInfo).port}/v2`);
-});
-afterAll(() => void server.close());
-beforeEach(() => {
-  asked = [];
-  answers = {};
+const service = easyPost();
+const server = setupServer(...service.handlers);
+const adapter = easypost();
+const lines = () => service.asked.map(({ line }) => line);
+beforeAll(() => server.listen({ onUnhandledRequest: "error" }));
+afterAll(() => server.close());
+afterEach(() => {
+  server.resetHandlers();
+  service.reset();
 });
 
 const parcel: Parcel = {
@@ -54,30 +38,27 @@ const parcel: Parcel = {
 };
 const key = { initial_token: "EZTK" };
 const made = {
-  id: "shp_1",
+  id: "shp_9",
   reference: "ref-1",
   rates: [{ id: "rate_dear", rate: "9.50" }, { id: "rate_cheap", rate: "5.82" }],
 };
-const bought = {
-  ...made,
-  tracking_code: "9400",
-  postage_label: { label_url: "https://label.example/1.png" },
-};
+const bought = { ...made, tracking_code: "9400" };
 
 test("a shipment is made with a reference and its cheapest rate is bought", async () => {
-  answers = { "POST /v2/shipments": [201, made], "POST /v2/shipments/shp_1/buy": [200, bought] };
   expect(await adapter.bookShipment(parcel, "ref-1", { ...key, login_id: "ca_1" })).toEqual({
     tracking_number: "9400",
     carrier_reference: "shp_1",
     label_url: "https://label.example/1.png",
   });
-  expect(asked.map(({ what }) => what)).toEqual([
+  expect(lines()).toEqual([
     "GET /v2/shipments/ref-1",
     "POST /v2/shipments",
     "POST /v2/shipments/shp_1/buy",
   ]);
-  expect(asked[1].auth).toBe(`Basic ${Buffer.from("EZTK:").toString("base64")}`);
-  expect(asked[1].body.shipment).toEqual({
+  const [, making, buying] = service.asked;
+  expect(making.headers.get("authorization"))
+    .toBe(`Basic ${Buffer.from("EZTK:").toString("base64")}`);
+  expect(making.body.shipment).toEqual({
     reference: "ref-1",
     carrier_accounts: ["ca_1"],
     to_address: {
@@ -90,25 +71,29 @@ test("a shipment is made with a reference and its cheapest rate is bought", asyn
     from_address: { phone: "+9641", street1: "Street 1", city: "Baghdad", country: "IQ" },
     parcel: { weight: 70.5, length: 3.9, width: 7.9, height: 11.8 },
   });
-  expect(asked[2].body).toEqual({ rate: { id: "rate_cheap" } });
+  expect(buying.body).toEqual({ rate: { id: "rate_cheap" } });
 });
 
 test("what an earlier, lost call bought or made is found and not made twice", async () => {
-  answers = { "GET /v2/shipments/ref-1": [200, bought] };
+  service.shipments = [bought];
   expect((await adapter.bookShipment(parcel, "ref-1", key)).tracking_number).toBe("9400");
-  expect(asked).toHaveLength(1);
-  answers = {
-    "GET /v2/shipments/ref-1": [200, made],
-    "POST /v2/shipments/shp_1/buy": [200, bought],
-  };
-  await adapter.bookShipment(parcel, "ref-1", key);
-  expect(asked.map(({ what }) => what)).not.toContain("POST /v2/shipments");
+  expect(lines()).toEqual(["GET /v2/shipments/ref-1"]);
+  service.reset();
+  service.shipments = [{ ...made }];
+  expect((await adapter.bookShipment(parcel, "ref-1", key)).carrier_reference).toBe("shp_9");
+  expect(lines()).toEqual(["GET /v2/shipments/ref-1", "POST /v2/shipments/shp_9/buy"]);
+});
+
+test("the same booking twice makes one shipment", async () => {
+  const first = await adapter.bookShipment(parcel, "ref-1", key);
+  expect(await adapter.bookShipment(parcel, "ref-1", key)).toEqual(first);
+  expect(service.shipments).toHaveLength(1);
 });
 
 test("a refusal carries the carrier's words; an error of its own is silence", async () => {
-  answers = {
-    "POST /v2/shipments": [422, { error: { code: "ADDRESS", message: "Street not found" } }],
-  };
+  server.use(
+    refusesShipments(422, { error: { code: "ADDRESS", message: "Street not found" } }),
+  );
   await expect(adapter.bookShipment(parcel, "ref-1", key)).rejects.toMatchObject({
     code: "carrier_refused",
     params: { reason: "Street not found" },
@@ -116,22 +101,29 @@ test("a refusal carries the carrier's words; an error of its own is silence", as
   await expect(adapter.bookShipment(parcel, "ref-1", {})).rejects.toMatchObject({
     code: "carrier_refused",
   });
-  answers = { "POST /v2/shipments": [201, { ...made, rates: [] }] };
+  server.resetHandlers();
+  service.rates = [];
   await expect(adapter.bookShipment(parcel, "ref-1", key)).rejects.toMatchObject({
     code: "carrier_refused",
   });
-  answers = { "POST /v2/shipments": [500, {}] };
+  service.reset();
+  server.use(refusesShipments(500, {}));
   await expect(adapter.bookShipment(parcel, "ref-1", key)).rejects.toThrow(CarrierSilent);
-  await expect(easypost("http://127.0.0.1:9/v2").bookShipment(parcel, "ref-1", key)).rejects
-    .toThrow(CarrierSilent);
+  expect(service.shipments).toEqual([]);
+});
+
+test("a carrier that cannot be reached is silent", async () => {
+  server.use(http.all("*/v2/*", () => HttpResponse.error()));
+  await expect(adapter.bookShipment(parcel, "ref-1", key)).rejects.toThrow(CarrierSilent);
 });
 
 test("cancelling asks for the money back", async () => {
-  const shipment = { tracking_number: "9400", carrier_reference: "shp_1" };
-  answers = { "POST /v2/shipments/shp_1/refund": [200, { ...bought, refund_status: "submitted" }] };
+  const shipment = { tracking_number: "9400", carrier_reference: "shp_9" };
+  service.shipments = [{ ...bought }];
   expect(await adapter.cancelShipment(shipment, key)).toBe(true);
-  answers = { "POST /v2/shipments/shp_1/refund": [200, { ...bought, refund_status: "rejected" }] };
+  service.refundStatus = "rejected";
   expect(await adapter.cancelShipment(shipment, key)).toBe(false);
+  expect(lines()).toEqual(Array(2).fill("POST /v2/shipments/shp_9/refund"));
 });
 
 test("a tracker's event is a report; other events concern no shipment; every status has a meaning or none", () => {

@@ -1,31 +1,20 @@
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { setupServer } from "msw/node";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { measureWays } from "../../../functions/delivery/assignments/routing.ts";
 import { osrm } from "../../../shared/routing/routing-service.ts";
 import { equip, newDeliveries, newDelivery, rowsOf } from "../../support/assignments.ts";
 import { sql } from "../../support/db.ts";
 import { newAddress } from "../../support/make.ts";
+import { foundRoute, type Route, routingService } from "../../support/outside/routing.ts";
 import { newTenant } from "../../support/people.ts";
 
-/** A routing service that answers what it is told to. */
-let answer: (url: string) => { status?: number; body?: unknown; never?: true };
-let asked: string[] = [];
-const server = createServer((request, response) => {
-  asked.push(request.url!);
-  const { status = 200, body = {}, never } = answer(request.url!);
-  if (!never) response.writeHead(status).end(JSON.stringify(body));
-});
-let url: string;
-beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-});
-beforeEach(() => (asked = []));
-afterAll(() => {
-  server.closeAllConnections();
-  server.close();
-});
+const url = "https://routing.example";
+const service = routingService();
+const server = setupServer(...service.handlers);
+// What is asked of the stack goes on to it.
+beforeAll(() => server.listen({ onUnhandledRequest: "bypass" }));
+beforeEach(() => void (service.asked.length = 0));
+afterAll(() => server.close());
 
 const way = (id: string, to = 44.5) => ({
   id,
@@ -36,40 +25,37 @@ const way = (id: string, to = 44.5) => ({
 
 describe("the way of an assignment", () => {
   test("is what the routing service says", async () => {
-    answer = () => ({ body: { code: "Ok", routes: [{ distance: 15_678.4, duration: 1_234 }] } });
+    service.answer = () => foundRoute(15_678.4, 1_234);
     expect(await measureWays([way("a")], osrm(url))).toEqual([{
       id: "a",
       route_details: { distance_km: 15.678, duration_minutes: 20.6, source: "routing" },
     }]);
-    expect(asked).toEqual(["/route/v1/driving/44.1,33.1;44.5,33.2?overview=false"]);
+    expect(service.asked).toEqual(["/route/v1/driving/44.1,33.1;44.5,33.2?overview=false"]);
   });
 
-  test.each([
+  test.each<[string, Route]>([
     ["refuses", () => ({ status: 500 })],
     ["knows no way", () => ({ body: { code: "NoRoute", routes: [] } })],
     ["answers nonsense", () => ({ body: { routes: [{ distance: "far" }] } })],
-    ["is silent", () => ({ never: true as const })],
+    ["is silent", () => undefined],
   ])(
     "is measured as the crow flies when the service %s, which is not asked over and over",
-    async (_, told) => {
-      answer = told;
+    async (_, answer) => {
+      service.answer = answer;
       const ways = Array.from({ length: 40 }, (_, index) => way(String(index)));
       // Only silence ends by the time limit: on a busy machine an answer may take longer than a short one.
-      const timeoutMs = "never" in told() ? 300 : 10_000;
+      const timeoutMs = answer("") ? 10_000 : 300;
       const found = await measureWays(ways, osrm(url, timeoutMs));
       expect(found).toEqual(ways.map(({ id }) => ({
         id,
         route_details: { distance_km: 12.345, source: "haversine" },
       })));
-      expect(asked.length).toBeLessThanOrEqual(4);
+      expect(service.asked.length).toBeLessThanOrEqual(4);
     },
   );
 
   test("keeps what was measured before the service failed", async () => {
-    answer = (path) =>
-      path.includes("44.9")
-        ? { status: 503 }
-        : { body: { routes: [{ distance: 1000, duration: 60 }] } };
+    service.answer = (path) => path.includes("44.9") ? { status: 503 } : foundRoute(1_000, 60);
     const found = await measureWays([way("a"), way("b", 44.9)], osrm(url));
     expect(found.map(({ route_details }) => route_details.source)).toEqual([
       "routing",

@@ -1,10 +1,15 @@
 /** Large requests are made in parts: twenty at a time, in order, two at once, and tried again where the platform failed. */
 import { randomUUID } from "node:crypto";
-import { afterEach, expect, test, vi } from "vitest";
+import { setupServer } from "msw/node";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { setDestination } from "../../../functions/delivery/manifest-items/set-destination.ts";
 import type { Database } from "../../../shared/db/db.ts";
+import { destinationParts } from "../../support/outside/functions.ts";
 
-afterEach(() => vi.unstubAllGlobals());
+const server = setupServer();
+beforeAll(() => server.listen({ onUnhandledRequest: "error" }));
+afterEach(() => server.resetHandlers());
+afterAll(() => server.close());
 
 const pending = Array.from({ length: 105 }, () => randomUUID());
 
@@ -13,8 +18,7 @@ async function run(part: (itemIds: string[], attempt: number) => Response) {
   const sent: string[][] = [];
   const attempts = new Map<string, number>();
   const asked = { now: 0, atOnce: 0 };
-  vi.stubGlobal("fetch", async (_: string, { body }: { body: string }) => {
-    const { item_ids } = JSON.parse(body) as { item_ids: string[] };
+  server.use(destinationParts(async (item_ids) => {
     const attempt = (attempts.get(item_ids[0]) ?? 0) + 1;
     attempts.set(item_ids[0], attempt);
     if (attempt === 1) sent.push(item_ids);
@@ -22,7 +26,7 @@ async function run(part: (itemIds: string[], attempt: number) => Response) {
     await new Promise((resolve) => setTimeout(resolve, 5));
     asked.now--;
     return part(item_ids, attempt);
-  });
+  }));
   const told: unknown[] = [];
   const call = (core: string, input: { failures?: unknown[] }) => {
     const asker = { userId: randomUUID(), tenantId: randomUUID() };
@@ -54,7 +58,7 @@ test("in order, at most twenty in a part and two parts at once", async () => {
   expect(told).toEqual([failure]);
 });
 
-const failed = (status: number) => new Response("{}", { status });
+const failed = (status: number) => new Response(null, { status });
 
 test.each([502, 503, 504, 546])("%i is tried again", async (status) => {
   const { attempts } = await run((ids, attempt) =>

@@ -145,6 +145,7 @@ export function impliedCodes(endpoint: AnyEndpoint): ErrorCode[] {
     feature && `${feature}_disabled`,
     idempotencyConflictCode,
     !readsOnly(endpoint) && (version ? "version_conflict" : "precondition_not_supported"),
+    listOf(query)?.columns && "invalid_column_filters",
     listOf(query)?.changes && "invalid_cursor",
     ...(endpoint.csv ? csvCodes : []),
   ];

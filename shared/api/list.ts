@@ -75,6 +75,14 @@ export interface List {
   /** Schema of the query string, for validation and the API reference. */
   readonly query: z.ZodType<ListQuery>;
   run(db: Database, query: ListQuery): Promise<ListPage>;
+  /** The page as most lists answer it. */
+  answer(db: Database, query: ListQuery): Promise<ListAnswer>;
+}
+
+/** `data` and `pagination` of an answer. */
+export interface ListAnswer extends Record<string, unknown> {
+  data: Record<string, unknown>[];
+  pagination: ReturnType<typeof pagination>;
 }
 
 export interface ListQuery {
@@ -93,7 +101,14 @@ export interface ListQuery {
 export function defineList(list: ListDeclaration): List {
   const query = querySchema(list);
   declareList(query, list);
-  return { query, run: (db, query) => run(list, db, query) };
+  return {
+    query,
+    run: (db, query) => run(list, db, query),
+    async answer(db, query) {
+      const page = await run(list, db, query);
+      return { data: page.rows, pagination: pagination(page) };
+    },
+  };
 }
 
 function querySchema(list: ListDeclaration): z.ZodType<ListQuery> {

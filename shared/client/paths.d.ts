@@ -11934,7 +11934,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_11"];
+            400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -26486,7 +26486,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["304"];
-            400: components["responses"]["400_11"];
+            400: components["responses"]["400"];
             401: components["responses"]["401"];
             403: components["responses"]["403_2"];
             404: components["responses"]["404"];
@@ -40236,11 +40236,11 @@ export interface operations {
             };
             304: components["responses"]["304"];
             /**
-             * @description `invalid_column_filters`: The filter {field} is not valid.
-             *
-             *     `operation_type_not_allowed`: A system-only transfer has no operation type.
+             * @description `operation_type_not_allowed`: A system-only transfer has no operation type.
              *
              *     `unsupported_filter`: This list has no such filter.
+             *
+             *     `invalid_column_filters`: The filter {field} is not valid.
              *
              *     `validation_failed`: {field} {reason}.
              *
@@ -40262,7 +40262,7 @@ export interface operations {
                     "application/json": {
                         bytes_max?: string;
                         /** @enum {unknown} */
-                        code: "invalid_column_filters" | "operation_type_not_allowed" | "unsupported_filter" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
+                        code: "operation_type_not_allowed" | "unsupported_filter" | "invalid_column_filters" | "validation_failed" | "field_too_large" | "invalid_uuid" | "invalid_json" | "invalid_idempotency_key" | "tenant_id_required";
                         field?: string;
                         message: string;
                         /** @constant */

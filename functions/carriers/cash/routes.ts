@@ -25,7 +25,6 @@ export const carrierCash: AnyEndpoint[] = [
     params: CarrierParams,
     query: collectionsOf.query,
     response: CollectionsResponse,
-    errors: ["invalid_column_filters"],
     async run({ db, params, query }) {
       const { rows, ...page } = await collectionsOf.run(db, params.carrier_code, query);
       return { collections: rows, ...page };
@@ -39,7 +38,6 @@ export const carrierCash: AnyEndpoint[] = [
     params: CarrierParams,
     query: remittancesOf.query,
     response: RemittancesResponse,
-    errors: ["invalid_column_filters"],
     async run({ db, params, query }) {
       const { rows, ...page } = await remittancesOf.run(db, params.carrier_code, query);
       return { remittances: rows, ...page };

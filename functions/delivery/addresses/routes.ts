@@ -1,7 +1,7 @@
 import { anyOf, permission, role } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
 import { importEndpoint } from "../../../shared/api/csv/import.ts";
-import { pagination } from "../../../shared/api/list.ts";
+import {} from "../../../shared/api/list.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import {
   addressBook,
@@ -43,10 +43,7 @@ export const addresses: AnyEndpoint[] = [
     access: anyOf(permission("view:tenant"), owners),
     query: addressBook.query,
     response: AddressesResponse,
-    async run({ db, query }) {
-      const page = await addressBook.run(db, query);
-      return { data: page.rows, pagination: pagination(page) };
-    },
+    run: ({ db, query }) => addressBook.answer(db, query),
   }),
   endpoint({
     method: "get",

@@ -54,7 +54,6 @@ export const assignments: AnyEndpoint[] = [
     access: anyOf(staff, role("driver")),
     query: assignmentList.query,
     response: AssignmentsResponse,
-    errors: ["invalid_column_filters"],
     async run({ db, query }) {
       const { rows, page, limit, total, summary } = await assignmentList.run(db, query);
       return { assignments: rows, page, limit, total, stats: summary };

@@ -1,6 +1,6 @@
 import { permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
-import { pagination } from "../../../shared/api/list.ts";
+import {} from "../../../shared/api/list.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { staffOrInstitution } from "../access.ts";
 import { BatchCreated, BatchesResponse, batchList, BatchResponse, CreateBatch } from "./schemas.ts";
@@ -29,10 +29,7 @@ export const barcodeBatches: AnyEndpoint[] = [
     feature,
     query: batchList.query,
     response: BatchesResponse,
-    async run({ db, query }) {
-      const page = await batchList.run(db, query);
-      return { data: page.rows, pagination: pagination(page) };
-    },
+    run: ({ db, query }) => batchList.answer(db, query),
   }),
   endpoint({
     method: "get",

@@ -7,7 +7,6 @@ import {
   id,
   number,
   oneOf,
-  pagination,
   sinceDay,
   untilDay,
 } from "../../../shared/api/list.ts";
@@ -70,11 +69,7 @@ export const cashRefunds: AnyEndpoint[] = [
     access: officeReaders,
     query: refunds.query,
     response: z.object({ data: z.array(CashRefund), pagination: Pagination }),
-    errors: ["invalid_column_filters"],
-    async run({ db, query }) {
-      const page = await refunds.run(db, query);
-      return { data: page.rows, pagination: pagination(page) };
-    },
+    run: ({ db, query }) => refunds.answer(db, query),
   }),
   endpoint({
     method: "post",

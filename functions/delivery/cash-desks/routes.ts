@@ -1,7 +1,5 @@
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
-import { type List, type ListQuery, pagination } from "../../../shared/api/list.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
-import type { Database } from "../../../shared/db/db.ts";
 import { office, officeReaders } from "../cod/access.ts";
 import {
   desks,
@@ -13,11 +11,6 @@ import {
   TransfersResponse,
 } from "./schemas.ts";
 
-async function pageOf(list: List, db: Database, query: ListQuery) {
-  const page = await list.run(db, query);
-  return { data: page.rows, pagination: pagination(page) };
-}
-
 /** Cash that drivers handed in: who of the office has it, and how it goes to the bank or to another. */
 export const cashDesks: AnyEndpoint[] = [
   endpoint({
@@ -27,8 +20,7 @@ export const cashDesks: AnyEndpoint[] = [
     access: officeReaders,
     query: desks.query,
     response: DesksResponse,
-    errors: ["invalid_column_filters"],
-    run: ({ db, query }) => pageOf(desks, db, query),
+    run: ({ db, query }) => desks.answer(db, query),
   }),
   endpoint({
     method: "get",
@@ -37,8 +29,7 @@ export const cashDesks: AnyEndpoint[] = [
     access: officeReaders,
     query: transfers.query,
     response: TransfersResponse,
-    errors: ["invalid_column_filters"],
-    run: ({ db, query }) => pageOf(transfers, db, query),
+    run: ({ db, query }) => transfers.answer(db, query),
   }),
   endpoint({
     method: "post",

@@ -33,7 +33,6 @@ export const cashHandovers: AnyEndpoint[] = [
     access: cashReaders,
     query: handovers.query,
     response: z.object({ data: z.array(Handover), pagination: Pagination }),
-    errors: ["invalid_column_filters"],
     async run({ db, query }) {
       const page = await handovers.run(db, query);
       return {

@@ -37,7 +37,6 @@ export const cod: AnyEndpoint[] = [
     access: cashReaders,
     query: collections.query,
     response: CollectionsResponse,
-    errors: ["invalid_column_filters"],
     async run({ db, query }) {
       const { rows, page, limit, total, summary } = await collections.run(db, query);
       return {

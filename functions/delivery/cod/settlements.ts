@@ -123,7 +123,6 @@ export const codSettlements: AnyEndpoint[] = [
     access: cashReaders,
     query: settlements.query,
     response: SettlementsResponse,
-    errors: ["invalid_column_filters"],
     async run({ db, query }) {
       const page = await settlements.run(db, query);
       return { data: page.rows, pagination: pagination(page), summary: page.summary };

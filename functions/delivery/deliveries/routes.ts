@@ -116,7 +116,6 @@ export const deliveries: AnyEndpoint[] = [
     access: staffOrDeliveryPeople,
     query: deliveriesList.query,
     response: DeliveriesResponse,
-    errors: ["invalid_column_filters"],
     async run({ db, query }) {
       const { rows, page, limit, total } = await deliveriesList.run(db, query);
       return { deliveries: rows, page, limit, total };

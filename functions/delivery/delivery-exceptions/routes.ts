@@ -90,7 +90,6 @@ export const deliveryExceptions: AnyEndpoint[] = [
     summary: "List exceptions; drivers, customers and institutions see those of their deliveries",
     access: staffOrDeliveryPeople,
     query: exceptionsList.query,
-    errors: ["invalid_column_filters"],
     response: z.object({
       exceptions: z.array(Exception),
       page: z.int(),

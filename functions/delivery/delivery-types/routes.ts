@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { memberOrKey, permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
-import { defineList, pagination } from "../../../shared/api/list.ts";
+import { defineList } from "../../../shared/api/list.ts";
 import { Id, LocalizedText, Pagination, Text, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { Code } from "../processing-points/schemas.ts";
 
@@ -29,10 +29,7 @@ export const deliveryTypes: AnyEndpoint[] = [
     access: memberOrKey(),
     query: types.query,
     response: z.object({ data: z.array(DeliveryType), pagination: Pagination }),
-    async run({ db, query }) {
-      const page = await types.run(db, query);
-      return { data: page.rows, pagination: pagination(page) };
-    },
+    run: ({ db, query }) => types.answer(db, query),
   }),
   endpoint({
     method: "post",

@@ -74,10 +74,7 @@ export const fleet: AnyEndpoint[] = [
     access: readers,
     query: vehicleList.query,
     response: VehiclesResponse,
-    async run({ db, query }) {
-      const page = await vehicleList.run(db, query);
-      return { data: page.rows, pagination: pagination(page) };
-    },
+    run: ({ db, query }) => vehicleList.answer(db, query),
   }),
   endpoint({
     method: "post",

@@ -1,5 +1,5 @@
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
-import { pagination } from "../../../shared/api/list.ts";
+import {} from "../../../shared/api/list.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { staffOrInstitution } from "../access.ts";
 import { institutionList, InstitutionResponse, InstitutionsResponse } from "./schemas.ts";
@@ -16,10 +16,7 @@ export const institutions: AnyEndpoint[] = [
     feature,
     query: institutionList.query,
     response: InstitutionsResponse,
-    async run({ db, query }) {
-      const page = await institutionList.run(db, query);
-      return { data: page.rows, pagination: pagination(page) };
-    },
+    run: ({ db, query }) => institutionList.answer(db, query),
   }),
   endpoint({
     method: "get",

@@ -1,6 +1,6 @@
 import { anyOf, permission, role } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
-import { pagination } from "../../../shared/api/list.ts";
+import {} from "../../../shared/api/list.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { canScan, officeOrDriver, staffOrManifestPeople } from "../access.ts";
 import { withLinks } from "./proofs.ts";
@@ -60,10 +60,7 @@ export const manifests: AnyEndpoint[] = [
     feature,
     query: manifestsList.query,
     response: ManifestsResponse,
-    async run({ db, query }) {
-      const page = await manifestsList.run(db, query);
-      return { data: page.rows, pagination: pagination(page) };
-    },
+    run: ({ db, query }) => manifestsList.answer(db, query),
   }),
   endpoint({
     method: "get",

@@ -1,6 +1,6 @@
 import { permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
-import { pagination } from "../../../shared/api/list.ts";
+import {} from "../../../shared/api/list.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { staffOrManifestPeople } from "../access.ts";
 import {
@@ -40,10 +40,7 @@ export const processingPoints: AnyEndpoint[] = [
     feature,
     query: points.query,
     response: PointsResponse,
-    async run({ db, query }) {
-      const page = await points.run(db, query);
-      return { data: page.rows, pagination: pagination(page) };
-    },
+    run: ({ db, query }) => points.answer(db, query),
   }),
   endpoint({
     method: "get",

@@ -37,7 +37,6 @@ export const services: AnyEndpoint[] = [
     access: memberOrKey(),
     query: serviceList.query,
     response: ServicesResponse,
-    errors: ["invalid_column_filters"],
     async run({ db, query }) {
       const { customer_id, context, include_stats } = query.filters;
       const { rows, page, limit, total } = await serviceList.run(db, query);

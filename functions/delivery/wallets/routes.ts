@@ -34,7 +34,6 @@ export const walletEndpoints: AnyEndpoint[] = [
     access: office,
     query: wallets.query,
     response: WalletsResponse,
-    errors: ["invalid_column_filters"],
     async run({ db, query }) {
       const page = await wallets.run(db, query);
       const data = page.rows.map(({ owner_name: _searchedOnly, ...wallet }) => wallet);
@@ -49,7 +48,7 @@ export const walletEndpoints: AnyEndpoint[] = [
     params: ids("id"),
     query: transactions.query,
     response: TransactionsResponse,
-    errors: ["wallet_not_found", "invalid_column_filters"],
+    errors: ["wallet_not_found"],
     async run({ db, params, query }) {
       const { summary: wallet, ...page } = await transactions.run(db, {
         ...query,

@@ -1,6 +1,6 @@
 import { anyOf, permission, role } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
-import { pagination } from "../../../shared/api/list.ts";
+import {} from "../../../shared/api/list.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import {
   CreateTag,
@@ -43,10 +43,7 @@ export const zones: AnyEndpoint[] = [
     access: readers,
     query: zoneList.query,
     response: ZonesResponse,
-    async run({ db, query }) {
-      const page = await zoneList.run(db, query);
-      return { data: page.rows, pagination: pagination(page) };
-    },
+    run: ({ db, query }) => zoneList.answer(db, query),
   }),
   endpoint({
     method: "get",
@@ -103,9 +100,6 @@ export const zones: AnyEndpoint[] = [
     access: readers,
     query: tagList.query,
     response: TagsResponse,
-    async run({ db, query }) {
-      const page = await tagList.run(db, query);
-      return { data: page.rows, pagination: pagination(page) };
-    },
+    run: ({ db, query }) => tagList.answer(db, query),
   }),
 ];

@@ -3,7 +3,7 @@ import { open, permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { AppError } from "../../../shared/errors/errors.ts";
 import { accept } from "../../../shared/schemas/input.ts";
-import { pagination } from "../../../shared/api/list.ts";
+import {} from "../../../shared/api/list.ts";
 import { log } from "../../../shared/runtime/log.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { applyFacts, checkPayment, digest } from "../../../shared/payment-gateways/checkout.ts";
@@ -80,11 +80,7 @@ export const webhooks: AnyEndpoint[] = [
     access: admin,
     query: webhookEvents.query,
     response: EventsResponse,
-    errors: ["invalid_column_filters"],
-    async run({ db, query }) {
-      const page = await webhookEvents.run(db, query);
-      return { data: page.rows, pagination: pagination(page) };
-    },
+    run: ({ db, query }) => webhookEvents.answer(db, query),
   }),
   endpoint({
     method: "post",

@@ -1,5 +1,5 @@
 import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
-import { pagination } from "../../../shared/api/list.ts";
+import {} from "../../../shared/api/list.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { tenantAdmin } from "../access.ts";
 import {
@@ -20,10 +20,7 @@ export const productCategories: AnyEndpoint[] = [
     access: tenantAdmin,
     query: categories.query,
     response: CategoriesResponse,
-    async run({ db, query }) {
-      const page = await categories.run(db, query);
-      return { data: page.rows, pagination: pagination(page) };
-    },
+    run: ({ db, query }) => categories.answer(db, query),
   }),
   endpoint({
     method: "post",

@@ -1,5 +1,5 @@
 import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
-import { pagination } from "../../../shared/api/list.ts";
+import {} from "../../../shared/api/list.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { tenantAdmin } from "../access.ts";
 import {
@@ -27,10 +27,7 @@ export const productEndpoints: AnyEndpoint[] = [
     access: tenantAdmin,
     query: products.query,
     response: ProductsResponse,
-    async run({ db, query }) {
-      const page = await products.run(db, query);
-      return { data: page.rows, pagination: pagination(page) };
-    },
+    run: ({ db, query }) => products.answer(db, query),
   }),
   endpoint({
     method: "post",

@@ -1,5 +1,5 @@
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
-import { pagination } from "../../../shared/api/list.ts";
+import {} from "../../../shared/api/list.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { isCustomer, tenantAdmin } from "../access.ts";
 import { CreateReview, DecideReview, ReviewResponse, reviews, ReviewsResponse } from "./schemas.ts";
@@ -27,10 +27,7 @@ export const reviewEndpoints: AnyEndpoint[] = [
     access: tenantAdmin,
     query: reviews.query,
     response: ReviewsResponse,
-    async run({ db, query }) {
-      const page = await reviews.run(db, query);
-      return { data: page.rows, pagination: pagination(page) };
-    },
+    run: ({ db, query }) => reviews.answer(db, query),
   }),
   endpoint({
     method: "put",

@@ -1,6 +1,6 @@
 import { anyOf } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
-import { pagination } from "../../../shared/api/list.ts";
+import {} from "../../../shared/api/list.ts";
 import { isCustomer, tenantAdmin } from "../access.ts";
 import {
   AddAddress,
@@ -32,10 +32,7 @@ export const checkout: AnyEndpoint[] = [
     access: isCustomer,
     query: addressBook.query,
     response: AddressesResponse,
-    async run({ db, query }) {
-      const page = await addressBook.run(db, query);
-      return { data: page.rows, pagination: pagination(page) };
-    },
+    run: ({ db, query }) => addressBook.answer(db, query),
   }),
   endpoint({
     method: "post",

@@ -6,7 +6,7 @@ import {
   versionedBy,
 } from "../../../shared/api/endpoint.ts";
 import { type MessageKey, translate } from "../../../shared/i18n/index.ts";
-import { pagination } from "../../../shared/api/list.ts";
+import {} from "../../../shared/api/list.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { canReviewMarkets, tenantAdmin } from "../access.ts";
 import {
@@ -139,10 +139,7 @@ export const market: AnyEndpoint[] = [
     tenant: "none",
     query: markets.query,
     response: MarketsResponse,
-    async run({ db, query }) {
-      const page = await markets.run(db, query);
-      return { data: page.rows, pagination: pagination(page) };
-    },
+    run: ({ db, query }) => markets.answer(db, query),
   }),
   endpoint({
     method: "put",

@@ -39,7 +39,6 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
     access: tenantAdmin,
     query: adminOrders.query,
     response: OrdersResponse,
-    errors: ["invalid_column_filters"],
     async run({ db, query }) {
       const page = await adminOrders.run(db, query);
       const orders = page.rows.map((row) => ({

@@ -22,7 +22,7 @@ export const packageTransfers: AnyEndpoint[] = [
     access: canViewWarehouse,
     query: transferList.query,
     response: TransfersResponse,
-    errors: ["invalid_column_filters", "operation_type_not_allowed", "unsupported_filter"],
+    errors: ["operation_type_not_allowed", "unsupported_filter"],
     async run({ db, query, request }) {
       const sent = new URL(request.url).searchParams;
       for (const field of ["status", "transfer_type"]) {

@@ -31,7 +31,6 @@ export const warehouses: AnyEndpoint[] = [
     access: canViewOperations,
     query: warehouseList.query,
     response: WarehousesResponse,
-    errors: ["invalid_column_filters"],
     async run({ db, query }) {
       const { rows, summary, ...page } = await warehouseList.run(db, query);
       const { stats, carrier } = summary as {

@@ -16,3 +16,13 @@ begin
   perform app.fail(code, params);
   return null;
 end $$;
+
+-- The document, or a refusal where there is none: what reading one record answers.
+create or replace function app.found(document jsonb, code text) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  if document is null then
+    perform app.fail(code);
+  end if;
+  return document;
+end $$;

@@ -159,6 +159,16 @@ begin
   return null;
 end $$;
 
+-- The document, or a refusal where there is none: what reading one record answers.
+create or replace function app.found(document jsonb, code text) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  if document is null then
+    perform app.fail(code);
+  end if;
+  return document;
+end $$;
+
 -- sql/base/audit.sql
 
 -- Who changed what. One row per changed row, written by statement triggers in the same transaction.
@@ -6262,10 +6272,9 @@ grant execute on function tenancy.tenant_writer(uuid) to barid_caller;
 -- many, and listed elsewhere. Those who do not see the whole tenant find only themselves. Fails: tenant_not_found.
 create or replace function tenancy.tenant_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_tenant jsonb;
 begin
-  select jsonb_build_object('id', t.id, 'name', t.name, 'slug', t.slug, 'status', t.status,
+  return app.found((
+    select jsonb_build_object('id', t.id, 'name', t.name, 'slug', t.slug, 'status', t.status,
     'contact_info', t.contact_info, 'metadata', t.metadata, 'logo_url', t.logo_url,
     'subscription_status', t.subscription_status, 'effective_active', app.is_effective(t),
     'effective_until', t.effective_until, 'created_at', t.created_at, 'created_by', t.created_by,
@@ -6281,11 +6290,7 @@ begin
       join tenancy.profiles p on p.id = u.user_id),
     'statistics', jsonb_build_object('active_users', (
       select count(*) from tenancy.tenant_users u where u.tenant_id = t.id and u.is_active)))
-  into v_tenant from tenancy.tenants t where t.id = app.tenant_id();
-  if v_tenant is null then
-    perform app.fail('tenant_not_found');
-  end if;
-  return v_tenant;
+    from tenancy.tenants t where t.id = app.tenant_id()), 'tenant_not_found');
 end $$;
 
 -- sql/tenants/me/notices.sql
@@ -7201,14 +7206,10 @@ end $$;
 -- An address of the caller's address book. {id}. Fails: address_not_found.
 create or replace function delivery.address_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_address jsonb;
 begin
-  select to_jsonb(a) into v_address from delivery.own_addresses_list a where a.id = (input ->> 'id')::uuid;
-  if v_address is null then
-    perform app.fail('address_not_found');
-  end if;
-  return v_address;
+  return app.found((
+    select to_jsonb(a)
+    from delivery.own_addresses_list a where a.id = (input ->> 'id')::uuid), 'address_not_found');
 end $$;
 
 -- Refuses a zone the tenant does not have. Fails: zone_not_found.
@@ -8337,19 +8338,13 @@ end $$;
 -- A batch with its barcodes in order. {id}. Fails: barcode_batch_not_found.
 create or replace function delivery.barcode_batch_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_batch jsonb;
 begin
-  select to_jsonb(b) || jsonb_build_object('barcodes', (
+  return app.found((
+    select to_jsonb(b) || jsonb_build_object('barcodes', (
       select jsonb_agg(jsonb_build_object('barcode', c.barcode, 'status', c.status) order by c.position)
       from delivery.transfer_barcodes c where c.tenant_id = app.tenant_id() and c.batch_id = b.id))
-  into v_batch
-  from delivery.barcode_batches_list b
-  where b.id = (input ->> 'id')::uuid;
-  if v_batch is null then
-    perform app.fail('barcode_batch_not_found');
-  end if;
-  return v_batch;
+    from delivery.barcode_batches_list b
+    where b.id = (input ->> 'id')::uuid), 'barcode_batch_not_found');
 end $$;
 
 -- Makes a batch of new barcodes with serials one after the other; no two batches of a tenant share one.
@@ -8409,14 +8404,10 @@ end $$;
 -- An institution. {id}. Fails: institution_not_found.
 create or replace function delivery.institution_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_institution jsonb;
 begin
-  select to_jsonb(i) - 'created_at' into v_institution from delivery.institutions_list i where i.id = (input ->> 'id')::uuid;
-  if v_institution is null then
-    perform app.fail('institution_not_found');
-  end if;
-  return v_institution;
+  return app.found((
+    select to_jsonb(i) - 'created_at'
+    from delivery.institutions_list i where i.id = (input ->> 'id')::uuid), 'institution_not_found');
 end $$;
 
 -- Refuses a processing point that does not exist or is out of use. The lock makes us and whoever
@@ -8437,15 +8428,11 @@ end $$;
 -- A branch with what it points at. {id, institution_user_id}. Fails: branch_not_found.
 create or replace function delivery.branch_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_branch jsonb;
 begin
-  select to_jsonb(b) into v_branch from delivery.branches_list b
-  where b.id = (input ->> 'id')::uuid and b.institution_user_id = (input ->> 'institution_user_id')::uuid;
-  if v_branch is null then
-    perform app.fail('branch_not_found');
-  end if;
-  return v_branch;
+  return app.found((
+    select to_jsonb(b)
+    from delivery.branches_list b
+    where b.id = (input ->> 'id')::uuid and b.institution_user_id = (input ->> 'institution_user_id')::uuid), 'branch_not_found');
 end $$;
 
 -- The branch with exactly this code, as a QR code carries it. {code, include_inactive?}
@@ -10394,13 +10381,8 @@ end $$;
 -- {settlement_payment_id} -> see cod_settlement(). Fails: settlement_not_found.
 create or replace function money.cod_settlement_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_found jsonb := money.cod_settlement((input ->> 'settlement_payment_id')::uuid);
 begin
-  if v_found is null then
-    perform app.fail('settlement_not_found');
-  end if;
-  return v_found;
+  return app.found(money.cod_settlement((input ->> 'settlement_payment_id')::uuid), 'settlement_not_found');
 end $$;
 
 -- Takes a settlement back. See money.cod_unsettle. -> see cod_settlement()
@@ -15844,17 +15826,12 @@ revoke execute on function delivery.road_distance_put(text) from barid_caller;
 -- Fails: processing_point_not_found.
 create or replace function delivery.processing_point_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_point jsonb;
 begin
-  select to_jsonb(p) || jsonb_build_object('address', to_jsonb(a)) into v_point
-  from delivery.processing_points_list p
-  join delivery.addresses_list a on a.id = p.address_id
-  where p.id = (input ->> 'id')::uuid;
-  if v_point is null then
-    perform app.fail('processing_point_not_found');
-  end if;
-  return v_point;
+  return app.found((
+    select to_jsonb(p) || jsonb_build_object('address', to_jsonb(a))
+    from delivery.processing_points_list p
+    join delivery.addresses_list a on a.id = p.address_id
+    where p.id = (input ->> 'id')::uuid), 'processing_point_not_found');
 end $$;
 
 -- Adds a point. {name, code, address_id, metadata?} -> {id, name, code, is_active}
@@ -16385,14 +16362,10 @@ end $$;
 -- A wallet the caller may see. {id} Fails: wallet_not_found.
 create or replace function delivery.wallet_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_wallet jsonb;
 begin
-  select to_jsonb(w) - 'owner_name' into v_wallet from money.wallets_list w where w.id = (input ->> 'id')::uuid;
-  if v_wallet is null then
-    perform app.fail('wallet_not_found');
-  end if;
-  return v_wallet;
+  return app.found((
+    select to_jsonb(w) - 'owner_name'
+    from money.wallets_list w where w.id = (input ->> 'id')::uuid), 'wallet_not_found');
 end $$;
 
 -- The caller's own wallets, that in the tenant's currency first. -> {wallet or null, wallets}
@@ -17040,14 +17013,10 @@ end $$;
 -- {id} -> {inventory_item}. Fails: inventory_item_not_found.
 create or replace function warehousing.inventory_item_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_item jsonb;
 begin
-  select to_jsonb(i) into v_item from warehousing.inventory_items_list i where i.id = (input ->> 'id')::uuid;
-  if v_item is null then
-    perform app.fail('inventory_item_not_found');
-  end if;
-  return jsonb_build_object('inventory_item', v_item);
+  return jsonb_build_object('inventory_item', app.found((
+    select to_jsonb(i)
+    from warehousing.inventory_items_list i where i.id = (input ->> 'id')::uuid), 'inventory_item_not_found'));
 end $$;
 
 -- {name, sku, barcode?, brand?, model?, unit_size?, is_serialized?, is_active?} -> {inventory_item}. Fails: item_sku_exists.
@@ -17330,21 +17299,17 @@ create or replace function warehousing.write_off_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
-  v_write_off jsonb;
 begin
-  select to_jsonb(w) - '{warehouse_id,written_off_by_id}'::text[] || jsonb_build_object('items', (
+  return jsonb_build_object('write_off', app.found((
+    select to_jsonb(w) - '{warehouse_id,written_off_by_id}'::text[] || jsonb_build_object('items', (
     select jsonb_agg(jsonb_build_object('id', t.movement_id, 'item', jsonb_build_object('id', i.id, 'name', i.name, 'sku', i.sku),
       'bin', jsonb_build_object('id', b.id, 'code', b.code, 'name', b.name), 'status', t.from_status, 'lot_number', t.lot_number,
       'serial_number', t.serial_number, 'quantity', t.quantity, 'note', t.note) order by t.id)
     from warehousing.inventory_transactions t
     join warehousing.inventory_items i on i.tenant_id = v_tenant and i.id = t.item_id
     join warehousing.bins b on b.tenant_id = v_tenant and b.id = t.from_bin_id
-    where t.tenant_id = v_tenant and t.reference_id = w.id)) into v_write_off
-  from warehousing.write_offs_list w where w.id = (input ->> 'id')::uuid;
-  if v_write_off is null then
-    perform app.fail('write_off_not_found');
-  end if;
-  return jsonb_build_object('write_off', v_write_off);
+    where t.tenant_id = v_tenant and t.reference_id = w.id))
+    from warehousing.write_offs_list w where w.id = (input ->> 'id')::uuid), 'write_off_not_found'));
 end $$;
 
 -- sql/warehousing/package-scan/parts.sql
@@ -18155,23 +18120,17 @@ end $$;
 -- An order in full. {id} -> {order}. Fails: picking_order_not_found.
 create or replace function warehousing.picking_order_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_order jsonb;
 begin
-  select to_jsonb(o) || jsonb_build_object(
+  return jsonb_build_object('order', app.found((
+    select to_jsonb(o) || jsonb_build_object(
     'created_by_user', case when o.created_by is not null then jsonb_build_object('id', o.created_by, 'full_name', coalesce(c.full_name, ''),
       'first_name', c.first_name, 'last_name', c.last_name, 'email', c.email) end,
     'assigned_to_user', case when o.assigned_to is not null then jsonb_build_object('id', o.assigned_to, 'full_name', coalesce(a.full_name, ''),
       'first_name', a.first_name, 'last_name', a.last_name, 'email', a.email) end)
-  into v_order
-  from warehousing.picking_orders_list o
-  left join tenancy.profiles c on c.id = o.created_by
-  left join tenancy.profiles a on a.id = o.assigned_to
-  where o.id = (input ->> 'id')::uuid;
-  if v_order is null then
-    perform app.fail('picking_order_not_found');
-  end if;
-  return jsonb_build_object('order', v_order);
+    from warehousing.picking_orders_list o
+    left join tenancy.profiles c on c.id = o.created_by
+    left join tenancy.profiles a on a.id = o.assigned_to
+    where o.id = (input ->> 'id')::uuid), 'picking_order_not_found'));
 end $$;
 
 -- Makes an order, in whatever status it has reached. {warehouse_id, order_type, status, item_details: [{item_id, bin_id,
@@ -18890,13 +18849,8 @@ end $$;
 -- Fails: receiving_order_not_found.
 create or replace function warehousing.receiving_order_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_order jsonb := warehousing.receiving_order_to_json((input ->> 'id')::uuid);
 begin
-  if v_order is null then
-    perform app.fail('receiving_order_not_found');
-  end if;
-  return jsonb_build_object('order', v_order);
+  return jsonb_build_object('order', app.found(warehousing.receiving_order_to_json((input ->> 'id')::uuid), 'receiving_order_not_found'));
 end $$;
 
 -- A receiving order as lists show it, or null.
@@ -19218,13 +19172,8 @@ end $$;
 -- {id} -> {session}. Fails: sorting_session_not_found.
 create or replace function warehousing.sorting_session_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_session jsonb := warehousing.sorting_session_to_json((input ->> 'id')::uuid);
 begin
-  if v_session is null then
-    perform app.fail('sorting_session_not_found');
-  end if;
-  return jsonb_build_object('session', v_session);
+  return jsonb_build_object('session', app.found(warehousing.sorting_session_to_json((input ->> 'id')::uuid), 'sorting_session_not_found'));
 end $$;
 
 -- Ends a session: its places go out of use and keep their names for the record. {id} -> {session}
@@ -20173,15 +20122,11 @@ end $$;
 -- {warehouse_id, id} -> {bin}. Fails: bin_not_found.
 create or replace function warehousing.bin_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_bin jsonb;
 begin
-  select to_jsonb(b) into v_bin from warehousing.bins_list b
-  where b.id = (input ->> 'id')::uuid and b.warehouse_id = (input ->> 'warehouse_id')::uuid;
-  if v_bin is null then
-    perform app.fail('bin_not_found');
-  end if;
-  return jsonb_build_object('bin', v_bin);
+  return jsonb_build_object('bin', app.found((
+    select to_jsonb(b)
+    from warehousing.bins_list b
+    where b.id = (input ->> 'id')::uuid and b.warehouse_id = (input ->> 'warehouse_id')::uuid), 'bin_not_found'));
 end $$;
 
 -- Adds a place to a warehouse. {warehouse_id, code, name, location_type?, capacity?, is_default_receiving?, is_active?} -> {bin}
@@ -20234,15 +20179,11 @@ end $$;
 -- {id} -> {staff}. Fails: staff_not_found.
 create or replace function warehousing.staff_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_staff jsonb;
 begin
-  select to_jsonb(s) into v_staff from warehousing.staff_list s
-  where s.id = (input ->> 'id')::uuid and s.warehouse_id = (input ->> 'warehouse_id')::uuid;
-  if v_staff is null then
-    perform app.fail('staff_not_found');
-  end if;
-  return jsonb_build_object('staff', v_staff);
+  return jsonb_build_object('staff', app.found((
+    select to_jsonb(s)
+    from warehousing.staff_list s
+    where s.id = (input ->> 'id')::uuid and s.warehouse_id = (input ->> 'warehouse_id')::uuid), 'staff_not_found'));
 end $$;
 
 -- Assigns a member of staff to a warehouse. {warehouse_id, user_id, employee_id?, role?} -> {staff}
@@ -20311,16 +20252,11 @@ end $$;
 -- A warehouse. {id} -> {warehouse}. Fails: warehouse_not_found.
 create or replace function warehousing.warehouse_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_warehouse jsonb;
 begin
-  select to_jsonb(w) - array['city', 'country'] || jsonb_build_object('user_ids', (
+  return jsonb_build_object('warehouse', app.found((
+    select to_jsonb(w) - array['city', 'country'] || jsonb_build_object('user_ids', (
       select coalesce(jsonb_agg(u.user_id order by u.user_id), '[]') from warehousing.warehouse_users u where u.warehouse_id = w.id))
-  into v_warehouse from warehousing.warehouses_list w where w.id = (input ->> 'id')::uuid;
-  if v_warehouse is null then
-    perform app.fail('warehouse_not_found');
-  end if;
-  return jsonb_build_object('warehouse', v_warehouse);
+    from warehousing.warehouses_list w where w.id = (input ->> 'id')::uuid), 'warehouse_not_found'));
 end $$;
 
 -- Adds a warehouse. {name, code, address_id, status?, total_capacity?, available_capacity?, features?, access_mode?, user_ids?}
@@ -20507,13 +20443,8 @@ end $$;
 -- {id} -> {waybill}. Fails: waybill_not_found.
 create or replace function warehousing.waybill_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_waybill jsonb := warehousing.waybill_to_json((input ->> 'id')::uuid);
 begin
-  if v_waybill is null then
-    perform app.fail('waybill_not_found');
-  end if;
-  return jsonb_build_object('waybill', v_waybill);
+  return jsonb_build_object('waybill', app.found(warehousing.waybill_to_json((input ->> 'id')::uuid), 'waybill_not_found'));
 end $$;
 
 -- A draft delivery for a piece of raw inventory, from one warehouse to the other. -> its id
@@ -21681,14 +21612,11 @@ create or replace function storefront.category_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
-  v_category jsonb;
 begin
-  select to_jsonb(c) into v_category from storefront.categories_list c
-  where c.tenant_id = v_tenant and c.id = (input ->> 'category_id')::uuid;
-  if v_category is null then
-    perform app.fail('category_not_found');
-  end if;
-  return v_category;
+  return app.found((
+    select to_jsonb(c)
+    from storefront.categories_list c
+    where c.tenant_id = v_tenant and c.id = (input ->> 'category_id')::uuid), 'category_not_found');
 end $$;
 
 -- {name, description?, image_url?, sort_order?, is_active?} -> the category. Fails: market_not_found.
@@ -21749,14 +21677,11 @@ create or replace function storefront.product_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
-  v_product jsonb;
 begin
-  select to_jsonb(p) || storefront.product_details(p) into v_product from storefront.products_list p
-  where p.tenant_id = v_tenant and p.id = (input ->> 'product_id')::uuid;
-  if v_product is null then
-    perform app.fail('product_not_found');
-  end if;
-  return v_product;
+  return app.found((
+    select to_jsonb(p) || storefront.product_details(p)
+    from storefront.products_list p
+    where p.tenant_id = v_tenant and p.id = (input ->> 'product_id')::uuid), 'product_not_found');
 end $$;
 
 -- Holds a category that is not archived until the end, so that nobody archives it meanwhile.
@@ -22435,15 +22360,12 @@ create or replace function storefront.market_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
-  v_market jsonb;
 begin
-  -- Administrators of the system who chose no tenant see every market.
-  select to_jsonb(m) into v_market from storefront.markets m
-  where m.id = (input ->> 'market_id')::uuid and (v_tenant is null or m.tenant_id = v_tenant);
-  if v_market is null then
-    perform app.fail('market_not_found');
-  end if;
-  return v_market;
+  return app.found((
+    -- Administrators of the system who chose no tenant see every market.
+    select to_jsonb(m)
+    from storefront.markets m
+    where m.id = (input ->> 'market_id')::uuid and (v_tenant is null or m.tenant_id = v_tenant)), 'market_not_found');
 end $$;
 
 -- The last five things that happened in a market, newest first: [{type, title, subtitle, timestamp}].
@@ -25214,14 +25136,10 @@ end $$;
 -- A delivery with all of the data that was sent. {event_id} -> {event}. Fails: webhook_event_not_found.
 create or replace function integration.webhook_event_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_event jsonb;
 begin
-  select to_jsonb(e) into v_event from integration.webhook_events_whole e where e.id = (input ->> 'event_id')::uuid;
-  if v_event is null then
-    perform app.fail('webhook_event_not_found');
-  end if;
-  return jsonb_build_object('event', v_event);
+  return jsonb_build_object('event', app.found((
+    select to_jsonb(e)
+    from integration.webhook_events_whole e where e.id = (input ->> 'event_id')::uuid), 'webhook_event_not_found'));
 end $$;
 
 -- The attempts of a delivery, the newest first; the last hundred. {event_id} -> {attempts}
@@ -25848,14 +25766,10 @@ end $$;
 -- An event with all of its data. {id} -> {event}. Fails: event_not_found.
 create or replace function integration.event_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_event jsonb;
 begin
-  select to_jsonb(e) into v_event from integration.system_events_whole e where e.id = (input ->> 'id')::uuid;
-  if v_event is null then
-    perform app.fail('event_not_found');
-  end if;
-  return jsonb_build_object('event', v_event);
+  return jsonb_build_object('event', app.found((
+    select to_jsonb(e)
+    from integration.system_events_whole e where e.id = (input ->> 'id')::uuid), 'event_not_found'));
 end $$;
 
 -- Marks an event. {id, status, processed_at?, error_message?} -> {event}. Processed without a time is processed

@@ -27,14 +27,10 @@ end $$;
 -- An address of the caller's address book. {id}. Fails: address_not_found.
 create or replace function delivery.address_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_address jsonb;
 begin
-  select to_jsonb(a) into v_address from delivery.own_addresses_list a where a.id = (input ->> 'id')::uuid;
-  if v_address is null then
-    perform app.fail('address_not_found');
-  end if;
-  return v_address;
+  return app.found((
+    select to_jsonb(a)
+    from delivery.own_addresses_list a where a.id = (input ->> 'id')::uuid), 'address_not_found');
 end $$;
 
 -- Refuses a zone the tenant does not have. Fails: zone_not_found.

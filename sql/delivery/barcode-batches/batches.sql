@@ -3,19 +3,13 @@
 -- A batch with its barcodes in order. {id}. Fails: barcode_batch_not_found.
 create or replace function delivery.barcode_batch_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_batch jsonb;
 begin
-  select to_jsonb(b) || jsonb_build_object('barcodes', (
+  return app.found((
+    select to_jsonb(b) || jsonb_build_object('barcodes', (
       select jsonb_agg(jsonb_build_object('barcode', c.barcode, 'status', c.status) order by c.position)
       from delivery.transfer_barcodes c where c.tenant_id = app.tenant_id() and c.batch_id = b.id))
-  into v_batch
-  from delivery.barcode_batches_list b
-  where b.id = (input ->> 'id')::uuid;
-  if v_batch is null then
-    perform app.fail('barcode_batch_not_found');
-  end if;
-  return v_batch;
+    from delivery.barcode_batches_list b
+    where b.id = (input ->> 'id')::uuid), 'barcode_batch_not_found');
 end $$;
 
 -- Makes a batch of new barcodes with serials one after the other; no two batches of a tenant share one.

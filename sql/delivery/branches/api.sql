@@ -3,14 +3,10 @@
 -- An institution. {id}. Fails: institution_not_found.
 create or replace function delivery.institution_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_institution jsonb;
 begin
-  select to_jsonb(i) - 'created_at' into v_institution from delivery.institutions_list i where i.id = (input ->> 'id')::uuid;
-  if v_institution is null then
-    perform app.fail('institution_not_found');
-  end if;
-  return v_institution;
+  return app.found((
+    select to_jsonb(i) - 'created_at'
+    from delivery.institutions_list i where i.id = (input ->> 'id')::uuid), 'institution_not_found');
 end $$;
 
 -- Refuses a processing point that does not exist or is out of use. The lock makes us and whoever
@@ -31,15 +27,11 @@ end $$;
 -- A branch with what it points at. {id, institution_user_id}. Fails: branch_not_found.
 create or replace function delivery.branch_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_branch jsonb;
 begin
-  select to_jsonb(b) into v_branch from delivery.branches_list b
-  where b.id = (input ->> 'id')::uuid and b.institution_user_id = (input ->> 'institution_user_id')::uuid;
-  if v_branch is null then
-    perform app.fail('branch_not_found');
-  end if;
-  return v_branch;
+  return app.found((
+    select to_jsonb(b)
+    from delivery.branches_list b
+    where b.id = (input ->> 'id')::uuid and b.institution_user_id = (input ->> 'institution_user_id')::uuid), 'branch_not_found');
 end $$;
 
 -- The branch with exactly this code, as a QR code carries it. {code, include_inactive?}

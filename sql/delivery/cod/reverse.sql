@@ -108,13 +108,8 @@ end $$;
 -- {settlement_payment_id} -> see cod_settlement(). Fails: settlement_not_found.
 create or replace function money.cod_settlement_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_found jsonb := money.cod_settlement((input ->> 'settlement_payment_id')::uuid);
 begin
-  if v_found is null then
-    perform app.fail('settlement_not_found');
-  end if;
-  return v_found;
+  return app.found(money.cod_settlement((input ->> 'settlement_payment_id')::uuid), 'settlement_not_found');
 end $$;
 
 -- Takes a settlement back. See money.cod_unsettle. -> see cod_settlement()

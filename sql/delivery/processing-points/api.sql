@@ -4,17 +4,12 @@
 -- Fails: processing_point_not_found.
 create or replace function delivery.processing_point_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_point jsonb;
 begin
-  select to_jsonb(p) || jsonb_build_object('address', to_jsonb(a)) into v_point
-  from delivery.processing_points_list p
-  join delivery.addresses_list a on a.id = p.address_id
-  where p.id = (input ->> 'id')::uuid;
-  if v_point is null then
-    perform app.fail('processing_point_not_found');
-  end if;
-  return v_point;
+  return app.found((
+    select to_jsonb(p) || jsonb_build_object('address', to_jsonb(a))
+    from delivery.processing_points_list p
+    join delivery.addresses_list a on a.id = p.address_id
+    where p.id = (input ->> 'id')::uuid), 'processing_point_not_found');
 end $$;
 
 -- Adds a point. {name, code, address_id, metadata?} -> {id, name, code, is_active}

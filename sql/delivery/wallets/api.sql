@@ -3,14 +3,10 @@
 -- A wallet the caller may see. {id} Fails: wallet_not_found.
 create or replace function delivery.wallet_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_wallet jsonb;
 begin
-  select to_jsonb(w) - 'owner_name' into v_wallet from money.wallets_list w where w.id = (input ->> 'id')::uuid;
-  if v_wallet is null then
-    perform app.fail('wallet_not_found');
-  end if;
-  return v_wallet;
+  return app.found((
+    select to_jsonb(w) - 'owner_name'
+    from money.wallets_list w where w.id = (input ->> 'id')::uuid), 'wallet_not_found');
 end $$;
 
 -- The caller's own wallets, that in the tenant's currency first. -> {wallet or null, wallets}

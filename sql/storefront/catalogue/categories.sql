@@ -5,14 +5,11 @@ create or replace function storefront.category_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
-  v_category jsonb;
 begin
-  select to_jsonb(c) into v_category from storefront.categories_list c
-  where c.tenant_id = v_tenant and c.id = (input ->> 'category_id')::uuid;
-  if v_category is null then
-    perform app.fail('category_not_found');
-  end if;
-  return v_category;
+  return app.found((
+    select to_jsonb(c)
+    from storefront.categories_list c
+    where c.tenant_id = v_tenant and c.id = (input ->> 'category_id')::uuid), 'category_not_found');
 end $$;
 
 -- {name, description?, image_url?, sort_order?, is_active?} -> the category. Fails: market_not_found.

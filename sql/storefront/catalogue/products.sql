@@ -5,14 +5,11 @@ create or replace function storefront.product_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
-  v_product jsonb;
 begin
-  select to_jsonb(p) || storefront.product_details(p) into v_product from storefront.products_list p
-  where p.tenant_id = v_tenant and p.id = (input ->> 'product_id')::uuid;
-  if v_product is null then
-    perform app.fail('product_not_found');
-  end if;
-  return v_product;
+  return app.found((
+    select to_jsonb(p) || storefront.product_details(p)
+    from storefront.products_list p
+    where p.tenant_id = v_tenant and p.id = (input ->> 'product_id')::uuid), 'product_not_found');
 end $$;
 
 -- Holds a category that is not archived until the end, so that nobody archives it meanwhile.

@@ -5,15 +5,12 @@ create or replace function storefront.market_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
-  v_market jsonb;
 begin
-  -- Administrators of the system who chose no tenant see every market.
-  select to_jsonb(m) into v_market from storefront.markets m
-  where m.id = (input ->> 'market_id')::uuid and (v_tenant is null or m.tenant_id = v_tenant);
-  if v_market is null then
-    perform app.fail('market_not_found');
-  end if;
-  return v_market;
+  return app.found((
+    -- Administrators of the system who chose no tenant see every market.
+    select to_jsonb(m)
+    from storefront.markets m
+    where m.id = (input ->> 'market_id')::uuid and (v_tenant is null or m.tenant_id = v_tenant)), 'market_not_found');
 end $$;
 
 -- The last five things that happened in a market, newest first: [{type, title, subtitle, timestamp}].

@@ -58,14 +58,10 @@ end $$;
 -- An event with all of its data. {id} -> {event}. Fails: event_not_found.
 create or replace function integration.event_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_event jsonb;
 begin
-  select to_jsonb(e) into v_event from integration.system_events_whole e where e.id = (input ->> 'id')::uuid;
-  if v_event is null then
-    perform app.fail('event_not_found');
-  end if;
-  return jsonb_build_object('event', v_event);
+  return jsonb_build_object('event', app.found((
+    select to_jsonb(e)
+    from integration.system_events_whole e where e.id = (input ->> 'id')::uuid), 'event_not_found'));
 end $$;
 
 -- Marks an event. {id, status, processed_at?, error_message?} -> {event}. Processed without a time is processed

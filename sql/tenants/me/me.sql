@@ -56,10 +56,9 @@ grant execute on function tenancy.tenant_writer(uuid) to barid_caller;
 -- many, and listed elsewhere. Those who do not see the whole tenant find only themselves. Fails: tenant_not_found.
 create or replace function tenancy.tenant_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_tenant jsonb;
 begin
-  select jsonb_build_object('id', t.id, 'name', t.name, 'slug', t.slug, 'status', t.status,
+  return app.found((
+    select jsonb_build_object('id', t.id, 'name', t.name, 'slug', t.slug, 'status', t.status,
     'contact_info', t.contact_info, 'metadata', t.metadata, 'logo_url', t.logo_url,
     'subscription_status', t.subscription_status, 'effective_active', app.is_effective(t),
     'effective_until', t.effective_until, 'created_at', t.created_at, 'created_by', t.created_by,
@@ -75,9 +74,5 @@ begin
       join tenancy.profiles p on p.id = u.user_id),
     'statistics', jsonb_build_object('active_users', (
       select count(*) from tenancy.tenant_users u where u.tenant_id = t.id and u.is_active)))
-  into v_tenant from tenancy.tenants t where t.id = app.tenant_id();
-  if v_tenant is null then
-    perform app.fail('tenant_not_found');
-  end if;
-  return v_tenant;
+    from tenancy.tenants t where t.id = app.tenant_id()), 'tenant_not_found');
 end $$;

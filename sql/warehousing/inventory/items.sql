@@ -3,14 +3,10 @@
 -- {id} -> {inventory_item}. Fails: inventory_item_not_found.
 create or replace function warehousing.inventory_item_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_item jsonb;
 begin
-  select to_jsonb(i) into v_item from warehousing.inventory_items_list i where i.id = (input ->> 'id')::uuid;
-  if v_item is null then
-    perform app.fail('inventory_item_not_found');
-  end if;
-  return jsonb_build_object('inventory_item', v_item);
+  return jsonb_build_object('inventory_item', app.found((
+    select to_jsonb(i)
+    from warehousing.inventory_items_list i where i.id = (input ->> 'id')::uuid), 'inventory_item_not_found'));
 end $$;
 
 -- {name, sku, barcode?, brand?, model?, unit_size?, is_serialized?, is_active?} -> {inventory_item}. Fails: item_sku_exists.

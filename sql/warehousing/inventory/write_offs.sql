@@ -40,19 +40,15 @@ create or replace function warehousing.write_off_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
-  v_write_off jsonb;
 begin
-  select to_jsonb(w) - '{warehouse_id,written_off_by_id}'::text[] || jsonb_build_object('items', (
+  return jsonb_build_object('write_off', app.found((
+    select to_jsonb(w) - '{warehouse_id,written_off_by_id}'::text[] || jsonb_build_object('items', (
     select jsonb_agg(jsonb_build_object('id', t.movement_id, 'item', jsonb_build_object('id', i.id, 'name', i.name, 'sku', i.sku),
       'bin', jsonb_build_object('id', b.id, 'code', b.code, 'name', b.name), 'status', t.from_status, 'lot_number', t.lot_number,
       'serial_number', t.serial_number, 'quantity', t.quantity, 'note', t.note) order by t.id)
     from warehousing.inventory_transactions t
     join warehousing.inventory_items i on i.tenant_id = v_tenant and i.id = t.item_id
     join warehousing.bins b on b.tenant_id = v_tenant and b.id = t.from_bin_id
-    where t.tenant_id = v_tenant and t.reference_id = w.id)) into v_write_off
-  from warehousing.write_offs_list w where w.id = (input ->> 'id')::uuid;
-  if v_write_off is null then
-    perform app.fail('write_off_not_found');
-  end if;
-  return jsonb_build_object('write_off', v_write_off);
+    where t.tenant_id = v_tenant and t.reference_id = w.id))
+    from warehousing.write_offs_list w where w.id = (input ->> 'id')::uuid), 'write_off_not_found'));
 end $$;

@@ -3,23 +3,17 @@
 -- An order in full. {id} -> {order}. Fails: picking_order_not_found.
 create or replace function warehousing.picking_order_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_order jsonb;
 begin
-  select to_jsonb(o) || jsonb_build_object(
+  return jsonb_build_object('order', app.found((
+    select to_jsonb(o) || jsonb_build_object(
     'created_by_user', case when o.created_by is not null then jsonb_build_object('id', o.created_by, 'full_name', coalesce(c.full_name, ''),
       'first_name', c.first_name, 'last_name', c.last_name, 'email', c.email) end,
     'assigned_to_user', case when o.assigned_to is not null then jsonb_build_object('id', o.assigned_to, 'full_name', coalesce(a.full_name, ''),
       'first_name', a.first_name, 'last_name', a.last_name, 'email', a.email) end)
-  into v_order
-  from warehousing.picking_orders_list o
-  left join tenancy.profiles c on c.id = o.created_by
-  left join tenancy.profiles a on a.id = o.assigned_to
-  where o.id = (input ->> 'id')::uuid;
-  if v_order is null then
-    perform app.fail('picking_order_not_found');
-  end if;
-  return jsonb_build_object('order', v_order);
+    from warehousing.picking_orders_list o
+    left join tenancy.profiles c on c.id = o.created_by
+    left join tenancy.profiles a on a.id = o.assigned_to
+    where o.id = (input ->> 'id')::uuid), 'picking_order_not_found'));
 end $$;
 
 -- Makes an order, in whatever status it has reached. {warehouse_id, order_type, status, item_details: [{item_id, bin_id,

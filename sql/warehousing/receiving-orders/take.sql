@@ -223,13 +223,8 @@ end $$;
 -- Fails: receiving_order_not_found.
 create or replace function warehousing.receiving_order_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_order jsonb := warehousing.receiving_order_to_json((input ->> 'id')::uuid);
 begin
-  if v_order is null then
-    perform app.fail('receiving_order_not_found');
-  end if;
-  return jsonb_build_object('order', v_order);
+  return jsonb_build_object('order', app.found(warehousing.receiving_order_to_json((input ->> 'id')::uuid), 'receiving_order_not_found'));
 end $$;
 
 -- A receiving order as lists show it, or null.

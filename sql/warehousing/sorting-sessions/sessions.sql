@@ -121,13 +121,8 @@ end $$;
 -- {id} -> {session}. Fails: sorting_session_not_found.
 create or replace function warehousing.sorting_session_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_session jsonb := warehousing.sorting_session_to_json((input ->> 'id')::uuid);
 begin
-  if v_session is null then
-    perform app.fail('sorting_session_not_found');
-  end if;
-  return jsonb_build_object('session', v_session);
+  return jsonb_build_object('session', app.found(warehousing.sorting_session_to_json((input ->> 'id')::uuid), 'sorting_session_not_found'));
 end $$;
 
 -- Ends a session: its places go out of use and keep their names for the record. {id} -> {session}

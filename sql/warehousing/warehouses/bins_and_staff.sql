@@ -3,15 +3,11 @@
 -- {warehouse_id, id} -> {bin}. Fails: bin_not_found.
 create or replace function warehousing.bin_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_bin jsonb;
 begin
-  select to_jsonb(b) into v_bin from warehousing.bins_list b
-  where b.id = (input ->> 'id')::uuid and b.warehouse_id = (input ->> 'warehouse_id')::uuid;
-  if v_bin is null then
-    perform app.fail('bin_not_found');
-  end if;
-  return jsonb_build_object('bin', v_bin);
+  return jsonb_build_object('bin', app.found((
+    select to_jsonb(b)
+    from warehousing.bins_list b
+    where b.id = (input ->> 'id')::uuid and b.warehouse_id = (input ->> 'warehouse_id')::uuid), 'bin_not_found'));
 end $$;
 
 -- Adds a place to a warehouse. {warehouse_id, code, name, location_type?, capacity?, is_default_receiving?, is_active?} -> {bin}
@@ -64,15 +60,11 @@ end $$;
 -- {id} -> {staff}. Fails: staff_not_found.
 create or replace function warehousing.staff_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_staff jsonb;
 begin
-  select to_jsonb(s) into v_staff from warehousing.staff_list s
-  where s.id = (input ->> 'id')::uuid and s.warehouse_id = (input ->> 'warehouse_id')::uuid;
-  if v_staff is null then
-    perform app.fail('staff_not_found');
-  end if;
-  return jsonb_build_object('staff', v_staff);
+  return jsonb_build_object('staff', app.found((
+    select to_jsonb(s)
+    from warehousing.staff_list s
+    where s.id = (input ->> 'id')::uuid and s.warehouse_id = (input ->> 'warehouse_id')::uuid), 'staff_not_found'));
 end $$;
 
 -- Assigns a member of staff to a warehouse. {warehouse_id, user_id, employee_id?, role?} -> {staff}

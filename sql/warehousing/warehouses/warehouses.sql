@@ -3,16 +3,11 @@
 -- A warehouse. {id} -> {warehouse}. Fails: warehouse_not_found.
 create or replace function warehousing.warehouse_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_warehouse jsonb;
 begin
-  select to_jsonb(w) - array['city', 'country'] || jsonb_build_object('user_ids', (
+  return jsonb_build_object('warehouse', app.found((
+    select to_jsonb(w) - array['city', 'country'] || jsonb_build_object('user_ids', (
       select coalesce(jsonb_agg(u.user_id order by u.user_id), '[]') from warehousing.warehouse_users u where u.warehouse_id = w.id))
-  into v_warehouse from warehousing.warehouses_list w where w.id = (input ->> 'id')::uuid;
-  if v_warehouse is null then
-    perform app.fail('warehouse_not_found');
-  end if;
-  return jsonb_build_object('warehouse', v_warehouse);
+    from warehousing.warehouses_list w where w.id = (input ->> 'id')::uuid), 'warehouse_not_found'));
 end $$;
 
 -- Adds a warehouse. {name, code, address_id, status?, total_capacity?, available_capacity?, features?, access_mode?, user_ids?}

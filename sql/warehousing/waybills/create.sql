@@ -29,13 +29,8 @@ end $$;
 -- {id} -> {waybill}. Fails: waybill_not_found.
 create or replace function warehousing.waybill_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_waybill jsonb := warehousing.waybill_to_json((input ->> 'id')::uuid);
 begin
-  if v_waybill is null then
-    perform app.fail('waybill_not_found');
-  end if;
-  return jsonb_build_object('waybill', v_waybill);
+  return jsonb_build_object('waybill', app.found(warehousing.waybill_to_json((input ->> 'id')::uuid), 'waybill_not_found'));
 end $$;
 
 -- A draft delivery for a piece of raw inventory, from one warehouse to the other. -> its id

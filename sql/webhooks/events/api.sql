@@ -95,14 +95,10 @@ end $$;
 -- A delivery with all of the data that was sent. {event_id} -> {event}. Fails: webhook_event_not_found.
 create or replace function integration.webhook_event_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
-declare
-  v_event jsonb;
 begin
-  select to_jsonb(e) into v_event from integration.webhook_events_whole e where e.id = (input ->> 'event_id')::uuid;
-  if v_event is null then
-    perform app.fail('webhook_event_not_found');
-  end if;
-  return jsonb_build_object('event', v_event);
+  return jsonb_build_object('event', app.found((
+    select to_jsonb(e)
+    from integration.webhook_events_whole e where e.id = (input ->> 'event_id')::uuid), 'webhook_event_not_found'));
 end $$;
 
 -- The attempts of a delivery, the newest first; the last hundred. {event_id} -> {attempts}

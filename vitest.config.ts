@@ -1,5 +1,6 @@
 import { defineConfig } from "vitest/config";
 import { secretsKey } from "./supabase/local/keys.ts";
+import { workers } from "./tests/support/cores.ts";
 
 export default defineConfig({
   test: {
@@ -11,8 +12,7 @@ export default defineConfig({
     env: { BARID_SECRETS_KEY: secretsKey },
     testTimeout: 60_000,
     hookTimeout: 180_000,
-    // Two cores carry Postgres, Deno and the tests.
-    maxWorkers: 2,
+    maxWorkers: workers,
     onUnhandledError: (error) => isDriversOwn(error) ? false : undefined,
   },
 });

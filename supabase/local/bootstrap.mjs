@@ -11,6 +11,7 @@ const commands = {
   start: "supabase/local/commands/start.ts",
   status: "supabase/local/commands/status.ts",
   test: "tests/tools/test.ts",
+  "test:full": "tests/tools/test-full.ts",
   "test:debian": "tests/tools/test-debian.ts",
   bench: "tests/tools/bench.ts",
   prove: "tests/tools/prove.ts",

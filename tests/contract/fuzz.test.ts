@@ -19,9 +19,17 @@ import type { Part } from "../support/people.ts";
 import { type Operation, operations } from "./functions.ts";
 import { hostileRequest, pick, randomFrom, type Raw } from "./hostile.ts";
 
-const requestsMin = of({ test: 20 * operations.length, short: 5_000, full: 100_000 });
-const requestsEach = Math.max(200, Math.ceil(requestsMin / operations.length));
-const stopsAfterMs = of({ test: 30_000, short: 60_000, full: 14 * 60_000 });
+const requestsMin = of({
+  brief: 3 * operations.length,
+  test: 20 * operations.length,
+  short: 5_000,
+  full: 100_000,
+});
+// The brief form makes all it has; the others as many as their time allows.
+const requestsEach = size === "brief"
+  ? requestsMin / operations.length
+  : Math.max(200, Math.ceil(requestsMin / operations.length));
+const stopsAfterMs = of({ brief: Infinity, test: 30_000, short: 60_000, full: 14 * 60_000 });
 const growthMax = 150;
 const msMax = 2_000;
 const guid = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
@@ -207,7 +215,8 @@ function faultsOf({ endpoint }: Operation, raw: Raw, { status, type, text, ms }:
   const faults: string[] = [];
   const sent = `${raw.url} ${decoded(raw.url)} ${raw.body?.toString("utf8") ?? ""}`.toLowerCase();
   if (status >= 500) faults.push(`answers ${status}`);
-  if (ms > msMax) faults.push(`takes ${Math.round(ms)} ms`);
+  // What shares its machine with other tests is slow when they are busy.
+  if (size === "full" && ms > msMax) faults.push(`takes ${Math.round(ms)} ms`);
   if (typeof endpoint.response === "string" && status === 200) return faults;
   if (!type.startsWith("application/json")) return [...faults, `answers ${type}`];
   const body = JSON.parse(text);

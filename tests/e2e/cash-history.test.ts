@@ -13,7 +13,7 @@ import type { Body } from "../support/api.ts";
 import { startOwnStack } from "../support/own-stack.ts";
 import { type Operation, operation } from "./cash-operations.ts";
 
-const operations = of({ test: 250, short: 1_000, full: 10_000 });
+const operations = of({ brief: 60, test: 250, short: 1_000, full: 10_000 });
 const workers = 16;
 const driverCount = 6;
 const walletStart = 50_000;

@@ -191,6 +191,8 @@ export class Cash extends Asking {
       ? `${id} remit ${data.total_remitted} ${data.remitted_count}`
       : `${id} wallet ${data.total_settled} ${data.settled_count}`;
     this.facts.told("settled", reference, told);
+    // What another caller counted short and has not remitted yet is remitted by this one.
+    if (data.shortage) this.facts.told("short", reference, String(data.shortage.amount));
     if (a % 5) return;
     const back = await this.ask(
       place.admin,

@@ -219,7 +219,7 @@ test("what is told in confidence stands nowhere", async () => {
     ...printed.flatMap(({ what, text }) => inText(what, text)),
     ...await inFiles(),
     ...inText("log of the functions", fileText(join(stack.dataDir, "logs", "functions.log"))),
-    ...inText("log of PostgreSQL", fileText(join(stack.dataDir, "logs", "postgres.log"))),
+    ...inText("log of PostgreSQL", fileText(stack.postgresLog)),
     ...await inWriteAheadLog(),
     ...await inTables(),
   ];

@@ -2,7 +2,6 @@
 import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { sql, stack } from "../support/db.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
@@ -12,7 +11,7 @@ beforeAll(async () => void (tenant = await newTenant()));
 
 /** The log of PostgreSQL with what its statements hold in base64 beside it. */
 function databaseLog(): string {
-  const text = readFileSync(join(stack.dataDir, "logs", "postgres.log"), "utf8");
+  const text = readFileSync(stack.postgresLog, "utf8");
   const sent = [...text.matchAll(/decode\('([A-Za-z0-9+/=]+)'/g)];
   return [text, ...sent.map(([, base64]) => Buffer.from(base64, "base64").toString("utf8"))]
     .join("\n");

@@ -5,10 +5,22 @@ import type { Stack } from "../../supabase/local/stack.ts";
 import { startMinter } from "./minter.ts";
 import type { StackAddresses } from "./stack.ts";
 
-export let stack: StackAddresses = inject("stack");
+/** The shared stack as this file of tests speaks to it. */
+export interface OurStack extends StackAddresses {
+  /** The functions themselves: one of their processes. */
+  functionsUrl: string;
+}
+
+export let stack: OurStack = ours(inject("stack"));
 export let sql = open(stack.dbUrl);
 
 afterAll(() => sql.end());
+
+function ours(shared: StackAddresses): OurStack {
+  const { functionsUrls } = shared;
+  const mine = Number(process.env.VITEST_POOL_ID ?? 1) % functionsUrls.length;
+  return { ...shared, functionsUrl: functionsUrls[mine]! };
+}
 
 function open(url: string) {
   return postgres(url, {

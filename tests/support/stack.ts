@@ -1,19 +1,23 @@
 /** Starts one stack for the whole run: a real Postgres, the real functions on Deno, free ports. */
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import postgres from "postgres";
 import type { TestProject } from "vitest/node";
+import { defaultDataDir } from "../../supabase/local/paths.ts";
 import { type Stack, startStack } from "../../supabase/local/stack.ts";
 import { watchEvents } from "./event-watch.ts";
 import { startMinter } from "./minter.ts";
 import { startResolver } from "./resolver.ts";
-import { templateCluster } from "./template.ts";
+import { functionProcesses } from "./cores.ts";
+import { cloneDatabase, databaseAt, templateCluster } from "./template.ts";
 
 export interface StackAddresses {
   /** The gateway, as clients see it. */
   url: string;
-  /** The functions themselves. */
-  functionsUrl: string;
+  /** The function processes themselves; each worker of vitest takes one of them. */
+  functionsUrls: string[];
   dbUrl: string;
   publishableKey: string;
   secretKey: string;
@@ -25,8 +29,10 @@ export interface StackAddresses {
   pid: number;
   /** Process ids of the functions. */
   workerPids: number[];
-  /** Where the stack keeps its files: logs/postgres.log, logs/functions.log. */
+  /** Where the stack keeps its files: logs/functions.log. */
   dataDir: string;
+  /** What its Postgres logs. */
+  postgresLog: string;
 }
 
 declare module "vitest" {
@@ -42,12 +48,15 @@ export default async function setup(project: TestProject): Promise<() => Promise
   mkdirSync(join(dataDir, "logs"));
   const lines: string[] = [];
   const resolver = await startResolver();
+  const { database, drop } = await databaseFor();
   stack = await startStack({
     dataDir,
+    database,
+    workers: functionProcesses,
     port: 0,
     dbPort: 0,
     durable: false,
-    template: process.env.DATABASE_URL ? undefined : await templateCluster(),
+    template: database || process.env.DATABASE_URL ? undefined : await templateCluster(),
     env: {
       BARID_STRICT: "1",
       BARID_DNS_OVER_HTTPS_URL: `${resolver.url}/dns-query`,
@@ -74,7 +83,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const minter = await startMinter(stack);
   project.provide("stack", {
     url: stack.url,
-    functionsUrl: stack.apiUrl,
+    functionsUrls: stack.workers.candidates().sort((a, b) => a - b).map((port) =>
+      `http://127.0.0.1:${port}`
+    ),
     dbUrl: stack.dbUrl,
     publishableKey: stack.publishableKey,
     secretKey: stack.secretKey,
@@ -83,15 +94,33 @@ export default async function setup(project: TestProject): Promise<() => Promise
     pid: process.pid,
     workerPids: stack.workers.pids,
     dataDir,
+    postgresLog: join(database ? defaultDataDir : dataDir, "logs", "postgres.log"),
   });
   return async () => {
     minter.close();
     resolver.close();
     await stack?.stop();
+    await drop();
     rmSync(dataDir, { recursive: true, force: true });
     if (lines.length) {
       console.error(`Errors the functions logged:\n${lines.slice(0, 40).join("\n")}`);
     }
+  };
+}
+
+/** With BARID_TEST_SERVER a clone of the template on that server, which nobody else's data is in; else one is started. */
+async function databaseFor(): Promise<{ database?: string; drop: () => Promise<unknown> }> {
+  const server = process.env.BARID_TEST_SERVER;
+  if (!server) return { drop: () => Promise.resolve() };
+  const name = `barid_test_${randomUUID().slice(0, 8)}`;
+  const admin = postgres(server, { max: 2, onnotice: () => {} });
+  await cloneDatabase(admin, server, name);
+  // What a crash of that server would lose is thrown away a minute later anyway.
+  await admin.unsafe(`alter database ${name} set synchronous_commit = off`);
+  return {
+    database: databaseAt(server, name),
+    drop: () =>
+      admin.unsafe(`drop database if exists ${name} with (force)`).finally(() => admin.end()),
   };
 }
 

@@ -1,5 +1,7 @@
 /** The steps of a proof: each runs to its end whatever the others say, and one line closes them all. */
 
+import { availableParallelism } from "node:os";
+
 /** How often something was right, wrong, or could not be tried. */
 export interface Outcome {
   passed: number;
@@ -18,7 +20,7 @@ export interface Step {
   run(say: (line: string) => void): Promise<StepResult>;
 }
 
-/** Runs the phases one after the other, the steps of a phase two at a time; prints a line for each step. */
+/** Runs the phases one after the other, the steps of a phase one a core at a time; prints a line for each step. */
 export async function prove(phases: Step[][]): Promise<Outcome> {
   const total: Outcome = { passed: 0, failed: 0, skipped: 0 };
   for (const phase of phases) {
@@ -26,8 +28,8 @@ export async function prove(phases: Step[][]): Promise<Outcome> {
     const lane = async () => {
       for (let step = waiting.shift(); step; step = waiting.shift()) add(total, await take(step));
     };
-    // Two cores; a third step at a time would only make each of them slower.
-    await Promise.all([lane(), lane()]);
+    // Two at least: a step that runs the tests leaves the others a lane.
+    await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, lane));
   }
   return total;
 }

@@ -3,38 +3,27 @@
  * another tenant gives, to the byte, the answer that a made-up id gives, and changes nothing there.
  */
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { figure, of, say, size } from "../prove/proof.ts";
-import { statusOf } from "../../shared/errors/errors.ts";
-import type { Answer } from "../support/api.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { figure, of, say, size } from "../../prove/proof.ts";
+import type { Answer } from "../../support/api.ts";
 import {
   type Everything,
   fingerprintOf,
   newEverything,
   tenantTables,
   type Things,
-} from "../support/everything.ts";
-import { newBarcode } from "../support/manifests.ts";
-import type { Part } from "../support/people.ts";
-import { type Operation, operations } from "./functions.ts";
-import { bodyOf, headersOf, sampleOf, urlOf, withValue } from "./requests.ts";
-import { type Input, kindOf, type Slot, slotsOf } from "./slots.ts";
-
-const roles: Part[] = [
-  "admin",
-  "ops",
-  "dispatcher",
-  "warehouse",
-  "staff",
-  "driver",
-  "institution",
-  "customer",
-];
+} from "../../support/everything.ts";
+import { newBarcode } from "../../support/manifests.ts";
+import type { Part } from "../../support/people.ts";
+import { type Operation, operations } from "../functions.ts";
+import { bodyOf, headersOf, sampleOf, urlOf, withValue } from "../requests.ts";
+import { type Input, kindOf, type Slot, slotsOf } from "../slots.ts";
 
 let ours: Record<"draft" | "received", Everything>;
 /** The other tenants, whose ids are tried. */
 let others: Everything[];
-beforeAll(async () => {
+
+async function makeTenants(): Promise<void> {
   const [draft, received, ...foreign] = await Promise.all([
     newEverything("draft"),
     newEverything("received"),
@@ -42,15 +31,7 @@ beforeAll(async () => {
   ]);
   ours = { draft, received };
   others = foreign;
-});
-
-test("the other tenants have a row in every table of tenants", async () => {
-  for (const { tenant } of others) {
-    const prints = await fingerprintOf(tenant.id);
-    const empty = (await tenantTables()).filter((table) => prints[table]?.startsWith("0 "));
-    expect(empty).toEqual([]);
-  }
-});
+}
 
 /** Ours for operations that need a draft, received for all others. */
 function fixtureFor({ name }: Operation): Everything {
@@ -61,7 +42,7 @@ function fixtureFor({ name }: Operation): Everything {
 const inOrder = [...operations].sort((a, b) =>
   Number(a.endpoint.method === "delete") - Number(b.endpoint.method === "delete")
 );
-const slots = inOrder.flatMap((operation) =>
+export const slots = inOrder.flatMap((operation) =>
   [
     ...slotsOf(operation),
     // Elsewhere nobody looks at it: the path names the tenant, or there is none.
@@ -73,12 +54,6 @@ const slots = inOrder.flatMap((operation) =>
     .filter((slot) => !["module", "carrier", "payment_method"].includes(String(kindOf(slot))))
     .map((slot) => ({ operation, slot, title: `${operation.name} ${slot.slice(1).join(".")}` }))
 );
-
-test("there are slots, and each is of a known kind, so that the rest says something", () => {
-  expect(slots.length).toBeGreaterThan(100);
-  expect(slots.filter(({ slot }) => !kindOf(slot) && slot.at(-1) !== "q").map(({ title }) => title))
-    .toEqual([]);
-});
 
 /** An id of nothing, in the form of the one it stands for. */
 function nothingLike(kind: keyof Things): string | number {
@@ -92,15 +67,31 @@ let cases = 0;
 let told = 0;
 let written = 0;
 
-describe.each(roles)("named by %s", (role) => {
+/**
+ * Declares the tests of one role: a file for each, so that as many run at a time as there are workers. Each has tenants of
+ * its own, and the other tenants have a row in every table that could tell something.
+ */
+export function triedBy(role: Part): void {
+  beforeAll(makeTenants);
+
+  test("the other tenants have a row in every table of tenants", async () => {
+    for (const { tenant } of others) {
+      const prints = await fingerprintOf(tenant.id);
+      const empty = (await tenantTables()).filter((table) => prints[table]?.startsWith("0 "));
+      expect(empty).toEqual([]);
+    }
+  });
+
   test(
-    "nothing of another tenant can be told from nothing, and nothing of it changes",
+    `named by ${role}, nothing of another tenant can be told from nothing, and nothing of it changes`,
     async () => {
       for (const theirs of others) await tryAll(role, theirs);
     },
     10 * 60_000,
   );
-});
+
+  afterAll(() => writeFigures(role));
+}
 
 async function tryAll(role: Part, theirs: Everything): Promise<void> {
   const before = await fingerprintOf(theirs.tenant.id);
@@ -139,10 +130,10 @@ async function tryAll(role: Part, theirs: Everything): Promise<void> {
   expect(after).toEqual(before);
 }
 
-afterAll(() => {
-  const asked = of({ test: 100, short: 1_000, full: 5_000 });
+function writeFigures(role: Part): void {
+  const asked = of({ test: 10, short: 100, full: 600 });
   figure({
-    what: `places for an id × ${roles.length} roles × ${others.length} other tenants`,
+    what: `places for an id, named by ${role}, × ${others.length} other tenants`,
     asked: `at least ${asked}`,
     reached: cases,
     holds: cases >= asked,
@@ -154,47 +145,10 @@ afterAll(() => {
     holds: told === 0,
   });
   figure({ what: "tables written to", asked: "0", reached: written, holds: written === 0 });
-});
-
-/** Of the fixture: its person is a customer, its cash has been settled, its parcel is under way. */
-const knownByTheDatabaseAlone = new Set([
-  "no_transferable_packages",
-  "user_not_driver",
-  "cod_collections_not_pending",
-  "no_pending_collections",
-  // The sequence calls tell no codes; their list has been handed over by then.
-  undefined,
-]);
-
-test("the samples say something: with our own ids administrators meet no wrong input", async () => {
-  const refused: string[] = [];
-  const [draft, received] = [await newEverything("draft"), await newEverything("received")];
-  for (
-    const { operation, slot, title } of slots.filter(({ operation }) =>
-      !operation.endpoint.internal
-    )
-  ) {
-    const { tenant, things } = /transfer-manifests/.test(operation.name) ? draft : received;
-    const own = withValue(
-      sampleOf(operation, things, slot),
-      slot,
-      things[kindOf(slot, operation) ?? "item"],
-    );
-    const answer = await send(operation, own, tenant.admin);
-    if (knownByTheDatabaseAlone.has(answer.body.code)) continue;
-    // A file's line is judged as the single call would be.
-    const status = answer.body.code === "import_has_errors"
-      ? statusOf(answer.body.errors[0].code)
-      : answer.status;
-    if (status === 400 || status >= 500) {
-      refused.push(`${title}: ${JSON.stringify(answer.body)}`);
-    }
-  }
-  expect(refused).toEqual([]);
-}, 180_000);
+}
 
 /** Asks as clients do: of a system that says it is busy, which is about nobody's ids, again. */
-async function send(
+export async function send(
   operation: Operation,
   input: Input,
   person: Everything["tenant"]["admin"],

@@ -1,0 +1,3 @@
+import { triedBy } from "./matrix.ts";
+
+triedBy("institution");

@@ -13,7 +13,7 @@ export const staffOrInstitution = anyOf(permission("view:tenant"), role("institu
 /** Those who scan at a processing point. */
 export const canScan = permission("manage:operations:tenant", "manage:module:warehouse");
 
-/** The driver who has a manifest, or operations on his behalf. */
+/** The driver who has a manifest, or operations on their behalf. */
 export const officeOrDriver = anyOf(permission("manage:operations:tenant"), role("driver"));
 
 /** Everybody who has deliveries: staff all of them, the others their own. */

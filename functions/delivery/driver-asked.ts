@@ -4,7 +4,7 @@ import type { List, ListQuery } from "../../shared/api/list.ts";
 import type { Database } from "../../shared/db/db.ts";
 import { Id } from "../../shared/schemas/schemas.ts";
 
-/** The database judges it, since it depends on who asks. */
+/** The database checks it, since it depends on the caller. */
 export const DriverAsked = z.string().max(200).meta({ format: "uuid" });
 
 /** The list, where `core` refuses a `driver_id` that is no id, unless the caller's counts for nothing. */

@@ -66,11 +66,11 @@ export function anyone(): Access {
   return { any: ["anyone"], description: "any signed-in user" };
 }
 
-/** Whoever signed in by a mail to his address, and so reads its mails. */
+/** A caller who signed in by a mail to their address, and so reads its mails. */
 export function verifiedEmail(): Access {
   return {
     any: ["mailbox"],
-    description: "any user who signed in by the link or the code in a mail to his address",
+    description: "any user who signed in by the link or the code in a mail to their address",
     errorCode: "mailbox_not_proven",
   };
 }

@@ -1,5 +1,5 @@
 /**
- * Lists read from place to place instead of page by page: no row is told twice or left out because others come and
+ * Keyset pagination: no row is repeated or left out because others come and
  * go meanwhile. Two ways: everything, newest first (an export), and what changed, in the order it was committed (a
  * copy that somebody keeps).
  */
@@ -15,11 +15,11 @@ export interface Keyset {
   since?: string;
   /** The last row of the step before; null at the beginning. */
   after: Position | null;
-  /** Set by each step: where the next begins, null at the end; a walk of changes has no end. */
+  /** Set by each step: the position of the next, null at the end; changes have no end. */
   next: Position | null;
   /** Set by each step: more rows wait already. */
   more: boolean;
-  /** What the list told beside the rows of the first step; the same for all of them, so asked once. */
+  /** The summary of the first step; it is the same for all steps, so it is read once. */
   summary?: unknown;
 }
 
@@ -34,13 +34,13 @@ const exportStep = 2_000;
 
 const start = { after: null, next: null, more: false };
 
-/** The walk of a file: of the changes that were asked for, else of all rows. */
+/** Pages through all rows of a file, or through the changes that were asked for. */
 export function exportKeyset(asked: Keyset | undefined): Keyset {
-  const walk = asked?.by === "changes" ? asked : { by: "created" as const, ...start };
-  return { ...walk, file: true, size: exportStep };
+  const keyset = asked?.by === "changes" ? asked : { by: "created" as const, ...start };
+  return { ...keyset, file: true, size: exportStep };
 }
 
-/** The walk that a query string asks for. Fails: invalid_cursor. */
+/** Parses the pagination of a query string. Fails: invalid_cursor. */
 export function parseKeyset(
   sent: Record<string, string | undefined>,
   size: number,
@@ -88,22 +88,22 @@ export function positionColumn({ readBy = "created_at" }: KeysetSource, { by }: 
 }
 
 /** What the rows of a step are ordered by; the lists' indexes are written this way. */
-export function keysetOrder(list: KeysetSource, walk: Keyset): string {
-  const place = positionColumn(list, walk);
-  return walk.by === "changes" ? `${place}, f.id` : `${place} desc nulls last, r.id desc`;
+export function keysetOrder(list: KeysetSource, keyset: Keyset): string {
+  const place = positionColumn(list, keyset);
+  return keyset.by === "changes" ? `${place}, f.id` : `${place} desc nulls last, r.id desc`;
 }
 
 /** Which rows lie beyond the place. Values stand under `after` and `since` of the statement's input. */
-export function keysetCondition(list: KeysetSource, walk: Keyset): string {
+export function keysetCondition(list: KeysetSource, keyset: Keyset): string {
   const id = `($1 #>> '{after,id}')::${list.idType ?? "uuid"}`;
-  if (walk.by === "created") {
-    if (!walk.after) return "true";
-    return `(${positionColumn(list, walk)}, r.id) < (($1 #>> '{after,at}')::timestamptz, ${id})`;
+  if (keyset.by === "created") {
+    if (!keyset.after) return "true";
+    return `(${positionColumn(list, keyset)}, r.id) < (($1 #>> '{after,at}')::timestamptz, ${id})`;
   }
   // A transaction that is still open may commit rows with a smaller number later: until then, they and all after
-  // them wait. So whoever asks from place to place misses nothing.
+  // them wait. So a client that follows the cursor misses nothing.
   const settled = "f.changed < (select pg_snapshot_xmin(pg_current_snapshot())::text::bigint)";
-  if (walk.after) {
+  if (keyset.after) {
     return `(f.changed, f.id) > (($1 #>> '{after,at}')::bigint, ${id}) and ${settled}`;
   }
   // The index is by number of transaction, so a time needs a number to begin at, or all older rows would be read.
@@ -113,12 +113,12 @@ export function keysetCondition(list: KeysetSource, walk: Keyset): string {
 }
 
 /** Notes where the step ended, and takes the places off the rows. */
-export function takeStep(walk: Keyset, rows: Record<string, unknown>[]): void {
+export function takeStep(keyset: Keyset, rows: Record<string, unknown>[]): void {
   const last = rows.at(-1);
   const place = last ? { at: String(last.place), id: String(last.id) } : null;
   for (const row of rows) delete row.place;
-  walk.more = rows.length === walk.size;
-  walk.next = walk.by === "changes" ? place ?? walk.after : walk.more ? place : null;
+  keyset.more = rows.length === keyset.size;
+  keyset.next = keyset.by === "changes" ? place ?? keyset.after : keyset.more ? place : null;
 }
 
 /** What an answer says beside its rows to who asks for changes. */

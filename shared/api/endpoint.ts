@@ -67,7 +67,7 @@ export interface Endpoint<
    * the API reference shows.
    */
   rawBodyMaxBytes?: number;
-  /** The body is a file of lines, each judged by itself: `run` gets them as `file`. */
+  /** The body is a file of lines, each validated by itself: `run` gets them as `file`. */
   csv?: CsvBody;
   response: Schema | "pdf" | "csv";
   /** Success status; 200 unless said otherwise. */

@@ -47,12 +47,12 @@ export interface ListDeclaration {
   columnsWin?: true;
   /**
    * The kept totals of this list (`app.counted`) and the filters they are kept by: as long as nothing else
-   * narrows the rows, whoever sees the whole tenant gets the total at a constant price. `readers` says in SQL who
+   * narrows the rows, a caller who sees the whole tenant gets the total at a constant price. `readers` says in SQL who
    * does, where not all who see the tenant see the whole list. `ofAll`: the list holds the rows of all tenants,
    * whichever its reader is in.
    */
   tally?: { name: string; filters: readonly string[]; readers?: string; ofAll?: true };
-  /** What is told beside the rows: SQL of a jsonb value over `rows r where …`, and the filters it ignores. */
+  /** The summary beside the rows: SQL of a jsonb value over `rows r where …`, and the filters it ignores. */
   summary?: { sql: (rows: string, narrowed: Narrowed) => string; ignores?: readonly string[] };
 }
 
@@ -67,7 +67,7 @@ export interface ListPage {
   page: number;
   limit: number;
   total: number;
-  /** What the declared `summary` told. */
+  /** The value of the declared `summary`. */
   summary?: unknown;
 }
 
@@ -94,7 +94,7 @@ export interface ListQuery {
   column_filters: Record<string, unknown>;
   filters: Record<string, unknown>;
   /** Set when the rows are read by place and not by page. */
-  walk?: Keyset;
+  keyset?: Keyset;
 }
 
 /** Declares a list. Unknown keys of `column_filters` are ignored; wrong values are refused. */
@@ -148,7 +148,7 @@ function querySchema(list: ListDeclaration): z.ZodType<ListQuery> {
           name,
         ) => [name, query[name]]),
       ),
-      walk: parseKeyset(sent, clamp(sent.limit, 1, list.limit.max, list.limit.default)),
+      keyset: parseKeyset(sent, clamp(sent.limit, 1, list.limit.max, list.limit.default)),
     };
   }) as unknown as z.ZodType<ListQuery>;
 }
@@ -176,27 +176,27 @@ export function clamp(
 }
 
 async function run(list: ListDeclaration, db: Database, query: ListQuery): Promise<ListPage> {
-  const { walk } = query;
+  const { keyset } = query;
   const { statement, keepPlan } = statementFor(list, query);
   const found = await db.read<Omit<ListPage, "page" | "limit">>(statement, {
     keep_plan: keepPlan,
     search: query.search ?? null,
     param: query.filters,
     column: query.column_filters,
-    limit: walk?.size ?? query.limit,
-    offset: walk ? 0 : Math.min((query.page - 1) * query.limit, Number.MAX_SAFE_INTEGER),
-    since: walk?.since,
-    after: walk?.after,
+    limit: keyset?.size ?? query.limit,
+    offset: keyset ? 0 : Math.min((query.page - 1) * query.limit, Number.MAX_SAFE_INTEGER),
+    since: keyset?.since,
+    after: keyset?.after,
   });
-  if (!walk) return { ...found, page: query.page, limit: query.limit };
-  takeStep(walk, found.rows);
-  walk.summary ??= found.summary;
+  if (!keyset) return { ...found, page: query.page, limit: query.limit };
+  takeStep(keyset, found.rows);
+  keyset.summary ??= found.summary;
   return {
     rows: found.rows,
     page: 1,
     limit: query.limit,
     total: found.rows.length,
-    summary: walk.summary,
+    summary: keyset.summary,
   };
 }
 
@@ -248,7 +248,7 @@ function wantedOf({ tally }: ListDeclaration, conditions: Condition[]): string |
 // by. Of a text or a time a rare value and a common one want different plans; so do words of more columns than one.
 function statementFor(list: ListDeclaration, query: ListQuery) {
   const { conditions, preferred, sets } = conditionsOf(list, query);
-  const order = query.walk ? keysetOrder(list, query.walk) : [
+  const order = query.keyset ? keysetOrder(list, query.keyset) : [
     ...preferred.map(({ condition }) => `coalesce(${condition}, false) desc`),
     orderOf(list, query),
   ].join(", ");
@@ -260,22 +260,22 @@ function statementFor(list: ListDeclaration, query: ListQuery) {
     ["true", ...conditions.filter(({ name }) => !ignored.includes(name)).map(({ sql }) => sql)]
       .join(" and ");
   const where = rowsWhere();
-  const pageWhere = query.walk ? `${where} and ${keysetCondition(list, query.walk)}` : where;
-  const all = query.walk ? keysetFrom(list, query.walk) : `${list.view} r`;
+  const pageWhere = query.keyset ? `${where} and ${keysetCondition(list, query.keyset)}` : where;
+  const all = query.keyset ? keysetFrom(list, query.keyset) : `${list.view} r`;
   const { hidden = [] } = list;
   const row = ["to_jsonb(r)", ...hidden.map((column) => `'${column}'`)].join(" - ");
-  const placed = query.walk
-    ? ` || jsonb_build_object('place', ${positionColumn(list, query.walk)})`
+  const placed = query.keyset
+    ? ` || jsonb_build_object('place', ${positionColumn(list, query.keyset)})`
     : "";
   const counted = `(select count(*) from ${list.view} r where ${where})`;
   const wanted = wantedOf(list, conditions);
   const readers = list.tally?.readers ?? "app.sees_tenant()";
-  const total = query.walk ? "0" : wanted === null ? counted : `case when (select ${readers})
+  const total = query.keyset ? "0" : wanted === null ? counted : `case when (select ${readers})
     then (app.tally('${list.tally!.name}', ${wanted}, ${
     list.tally!.ofAll === true
   }) ->> 'entries')::bigint else ${counted} end`;
   const { summary } = list;
-  const told = summary && query.walk?.summary === undefined
+  const summarySql = summary && query.keyset?.summary === undefined
     ? `, 'summary', ${
       summary.sql(`${list.view} r where ${rowsWhere(summary.ignores)}`, {
         wanted: wantedOf(list, conditions.filter(({ name }) => !summary.ignores?.includes(name))),
@@ -288,7 +288,7 @@ function statementFor(list: ListDeclaration, query: ListQuery) {
   const columns = `${row}${extra}${placed} as row`;
   // What no index gives in its order is found and sorted first: only the rows of the page are looked at whole. That
   // costs the first page of all rows more to plan than it saves.
-  const sorted = !query.walk && (conditions.length > 0 || query.sort_by !== undefined);
+  const sorted = !query.keyset && (conditions.length > 0 || query.sort_by !== undefined);
   const page = sorted
     ? `select ${columns} from (${pageOf("r.id")}) i join ${all} on r.id = i.id order by ${order}`
     : pageOf(columns);
@@ -297,7 +297,7 @@ function statementFor(list: ListDeclaration, query: ListQuery) {
   return {
     statement: `${before}select jsonb_build_object(
     'rows', coalesce((select jsonb_agg(page.row) from (${page}) page), '[]'),
-    'total', ${total}${told})`,
+    'total', ${total}${summarySql})`,
     keepPlan: conditions.every(({ name, kept }) => !kept && list.tally?.filters.includes(name)),
   };
 }

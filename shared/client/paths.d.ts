@@ -74,7 +74,7 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Configure a carrier; enabling one that reports by webhook tells its address and secret
+         * Configure a carrier; enabling one that reports by webhook returns its address and secret
          * @description Who: permission manage:tenant.
          */
         patch: operations["patch_carriers_tenant_carrier_code"];
@@ -154,7 +154,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take back a payment that was entered wrongly; what it paid is owed again
+         * Reverse a payment that was entered wrongly; what it paid is owed again
          * @description Who: permission manage:tenant.
          */
         post: operations["post_carriers_tenant_carrier_code_remittances_remittance_id_reverse"];
@@ -280,7 +280,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List assignments; a driver finds his own
+         * List assignments; drivers find their own
          * @description Who: permission manage:operations:tenant, or role driver.
          */
         get: operations["get_delivery_assignments"];
@@ -550,7 +550,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take back a transfer by its mirror; both stay in the books
+         * Reverse a cash transfer with a reversing entry
          * @description Who: role dispatcher or tenant_admin.
          */
         post: operations["post_delivery_cash_desks_transfers_id_reverse"];
@@ -670,7 +670,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take back a handover that was declared or counted wrongly, before it is remitted
+         * Cancel a handover that was declared or counted wrongly, before it is remitted
          * @description Who: role driver or dispatcher or tenant_admin.
          */
         post: operations["post_delivery_cod_collections_handovers_id_cancel"];
@@ -808,7 +808,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List settlements, those of one driver for himself
+         * List settlements; drivers find their own
          * @description Who: role driver or dispatcher or tenant_admin, or permission manage:tenant.
          */
         get: operations["get_delivery_cod_settlements"];
@@ -874,7 +874,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take back a settlement that was entered wrongly: its cash is in the driver's hands again
+         * Reverse a settlement that was entered wrongly; the driver holds its cash again
          * @description Who: role dispatcher or tenant_admin.
          */
         post: operations["post_delivery_cod_settlements_settlement_payment_id_reverse"];
@@ -1046,7 +1046,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * The driver is on his way: picked_up to in_transit
+         * Depart: picked_up to in_transit
          * @description Who: permission manage:operations:tenant, or role driver.
          */
         post: operations["post_delivery_deliveries_delivery_id_depart"];
@@ -1126,7 +1126,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send a parcel that lies in a warehouse back to its sender, as a delivery of its own; delivered, it is returned
+         * Return a stored parcel to its sender by a delivery of its own
          * @description Who: permission manage:operations:tenant or manage:module:warehouse.
          */
         post: operations["post_delivery_deliveries_delivery_id_operational_return"];
@@ -1348,7 +1348,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A driver's month beside the one before, and his last six
+         * Compare a driver's month with the one before and the last six
          * @description Who: permission manage:operations:tenant.
          */
         get: operations["get_delivery_driver_performance_detail"];
@@ -1388,7 +1388,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List drivers; a driver finds himself
+         * List drivers; a driver finds only their own record
          * @description Who: permission view:tenant, or role driver.
          */
         get: operations["get_delivery_drivers"];
@@ -1454,7 +1454,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * The driver takes a picked parcel over: stock leaves the house, custody is his
+         * Confirm a handoff: the stock leaves the warehouse and the driver has custody
          * @description Who: permission manage:operations:tenant, or role driver.
          */
         post: operations["post_delivery_handoffs_handoff_id_pickup"];
@@ -2034,7 +2034,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * The driver is on his way: picked_up to in_transit
+         * Depart: picked_up to in_transit
          * @description Who: permission manage:operations:tenant, or role driver. Needs the tenant setting `transfer_manifest.enabled`.
          */
         post: operations["post_delivery_transfer_manifests_manifest_id_depart"];
@@ -2386,7 +2386,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take back an adjustment by its mirror; both stay in the books
+         * Reverse an adjustment with a reversing entry
          * @description Who: role tenant_admin.
          */
         post: operations["post_delivery_wallets_id_adjustments_payment_id_reverse"];
@@ -2596,7 +2596,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What gateways told; `open=true` is the money somebody has to look for
+         * List notifications of gateways; `open=true` is unmatched money
          * @description Who: permission manage:tenant.
          */
         get: operations["get_payment_webhook_events"];
@@ -4179,7 +4179,7 @@ export interface paths {
         put?: never;
         /**
          * Make my account my own, with a new password; every session ends, so sign in afterwards
-         * @description Who: any user who signed in by the link or the code in a mail to his address.
+         * @description Who: any user who signed in by the link or the code in a mail to their address.
          */
         post: operations["post_tenants_me_confirm"];
         delete?: never;
@@ -4256,7 +4256,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What I was told: of the tenant I am in, and by the platform
+         * List my notifications, of my tenant and of the platform
          * @description Who: any signed-in user.
          */
         get: operations["get_tenants_me_notifications"];
@@ -4316,7 +4316,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What lies in the warehouse one works at, and what happened last
+         * Show the stock and the latest activity of the caller's warehouse
          * @description Who: permission manage:module:warehouse, or role warehouse_manager or warehouse_staff.
          */
         get: operations["get_warehousing_dashboard"];
@@ -4470,7 +4470,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Correct what lies in a bin
+         * Correct the stock of a bin
          * @description Who: permission manage:operations:tenant or manage:module:warehouse.
          */
         post: operations["post_warehousing_inventory_adjustments"];
@@ -7819,7 +7819,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `delivery_not_bookable`: The delivery cannot be booked or called off now (status {status}).
+             * @description `delivery_not_bookable`: The delivery cannot be booked or cancelled now (status {status}).
              *
              *     `shipment_in_progress`: The booking is being worked on. Try again in a moment.
              *
@@ -7946,7 +7946,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `delivery_not_bookable`: The delivery cannot be booked or called off now (status {status}).
+             * @description `delivery_not_bookable`: The delivery cannot be booked or cancelled now (status {status}).
              *
              *     `shipment_in_progress`: The booking is being worked on. Try again in a moment.
              *
@@ -8365,7 +8365,7 @@ export interface operations {
                     /** @description The same by parcels, instead of `carrier_collection_ids` */
                     delivery_ids?: string[] | null;
                     notes?: string | null;
-                    /** @description The carrier's number of the payment; entered once, unless it was taken back */
+                    /** @description The carrier's number of the payment; entered once, unless it was reversed */
                     reference: string;
                 };
             };
@@ -8671,7 +8671,7 @@ export interface operations {
             403: components["responses"]["403_3"];
             404: components["responses"]["404_38"];
             /**
-             * @description `remittance_already_reversed`: This payment has already been taken back.
+             * @description `remittance_already_reversed`: This payment has already been reversed.
              *
              *     `insufficient_desk_cash`: The desk holds {held} {currency}, less than the amount.
              *
@@ -9577,7 +9577,7 @@ export interface operations {
              *
              *     `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
-             *     `handoff_already_pending`: A hand-over of this parcel is already waiting.
+             *     `handoff_already_pending`: A handoff of this parcel is already pending.
              *
              *     `driver_vehicle_taken`: Another driver has this vehicle.
              *
@@ -10140,7 +10140,7 @@ export interface operations {
              *
              *     `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
-             *     `handoff_already_pending`: A hand-over of this parcel is already waiting.
+             *     `handoff_already_pending`: A handoff of this parcel is already pending.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -10406,7 +10406,7 @@ export interface operations {
              *
              *     `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
-             *     `handoff_already_pending`: A hand-over of this parcel is already waiting.
+             *     `handoff_already_pending`: A handoff of this parcel is already pending.
              *
              *     `assignment_ended`: This assignment has ended and can no longer be changed.
              *
@@ -11087,9 +11087,9 @@ export interface operations {
                     amount: number;
                     /** @description The tenant's unless said */
                     currency?: string | null;
-                    /** @description `staff` unless said; `driver`: what a driver remitted to himself; `tenant`: its own till, without `from_user_id` */
+                    /** @description Default `staff`; `driver`: what a driver remitted to their own desk; `tenant`: its own till, without `from_user_id` */
                     from_owner_type?: ("staff" | "driver" | "tenant") | null;
-                    /** @description Whose desk gives; an administrator may name another's than his own */
+                    /** @description The person whose desk gives; only administrators may name somebody else */
                     from_user_id?: string | null;
                     /** @enum {string} */
                     kind: "bank_deposit" | "handover";
@@ -11347,7 +11347,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `cash_transfer_already_reversed`: This transfer of cash has already been taken back.
+             * @description `cash_transfer_already_reversed`: This transfer of cash has already been reversed.
              *
              *     `insufficient_desk_cash`: The desk holds {held} {currency}, less than the amount.
              *
@@ -12020,7 +12020,7 @@ export interface operations {
             403: components["responses"]["403_3"];
             404: components["responses"]["404_16"];
             /**
-             * @description `handover_not_cancellable`: This cash handover can no longer be taken back.
+             * @description `handover_not_cancellable`: This cash handover can no longer be cancelled.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -13268,9 +13268,9 @@ export interface operations {
             403: components["responses"]["403_3"];
             404: components["responses"]["404_15"];
             /**
-             * @description `settlement_already_reversed`: This settlement has already been taken back.
+             * @description `settlement_already_reversed`: This settlement has already been reversed.
              *
-             *     `settlement_not_reversible`: This settlement was only made for the receipt of an older row and moved no money; it cannot be taken back.
+             *     `settlement_not_reversible`: This settlement was only made for the receipt of an older row and moved no money; it cannot be reversed.
              *
              *     `insufficient_desk_cash`: The desk holds {held} {currency}, less than the amount.
              *
@@ -14845,7 +14845,7 @@ export interface operations {
             /**
              * @description `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
-             *     `delivery_not_in_warehouse`: This parcel does not lie in a warehouse.
+             *     `delivery_not_in_warehouse`: This parcel is not in a warehouse.
              *
              *     `return_already_exists`: There is already a return of this delivery.
              *
@@ -16218,7 +16218,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `delivery_not_in_warehouse`: This parcel does not lie in a warehouse.
+             * @description `delivery_not_in_warehouse`: This parcel is not in a warehouse.
              *
              *     `invalid_status_transition`: A change from {from} to {to} is not possible.
              *
@@ -25360,7 +25360,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `adjustment_already_reversed`: This adjustment has already been taken back.
+             * @description `adjustment_already_reversed`: This adjustment has already been reversed.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -38544,7 +38544,7 @@ export interface operations {
                     items: {
                         /** Format: uuid */
                         bin_id: string;
-                        /** @description All that lies in the bin with this status, lot and serial number; of what is available also what is set aside for orders */
+                        /** @description Everything in the bin with this status, lot and serial number; of what is available also what is set aside for orders */
                         counted: number;
                         /** Format: uuid */
                         item_id: string;
@@ -42958,7 +42958,7 @@ export interface operations {
              *
              *     `staff_not_in_warehouse`: Not an active staff member of this warehouse.
              *
-             *     `capacity_below_filled`: {filled_capacity} packages lie in the cage already.
+             *     `capacity_below_filled`: {filled_capacity} packages are in the cage already.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -43048,7 +43048,7 @@ export interface operations {
             /**
              * @description `sorting_session_not_active`: The sorting session has ended.
              *
-             *     `cage_not_empty`: Packages lie in the cage.
+             *     `cage_not_empty`: There are packages in the cage.
              *
              *     `idempotency_conflict`: This Idempotency-Key was already used with other input.
              */
@@ -43210,7 +43210,7 @@ export interface operations {
              *
              *     `package_not_here`: No warehouse holds the package: it is with its sender or in a driver's hands. Receive it first.
              *
-             *     `package_elsewhere`: The package lies in another warehouse.
+             *     `package_elsewhere`: The package is in another warehouse.
              *
              *     `cage_full`: The cage is full.
              *

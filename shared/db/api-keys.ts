@@ -1,6 +1,6 @@
 /**
  * API keys that the database has accepted, by their hash. Until then a key is only something that a stranger sent: it
- * has no bucket and no turn of its own, or whoever makes up keys would have as many as he likes.
+ * has no bucket and no turn of its own, or a caller who invents keys would have as many as they like.
  */
 const accepted = new Set<string>();
 const acceptedMax = 10_000;

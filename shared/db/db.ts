@@ -43,7 +43,7 @@ export interface Rule {
   feature?: string;
   reads_only?: boolean;
   conflict?: string;
-  /** The row whose version is told, and those it may have before a change. */
+  /** The row whose version is returned, and the versions it may have before a change. */
   version?: { table: string; column: string; key?: string; expected?: string[] };
 }
 
@@ -81,7 +81,7 @@ export interface Database {
   check(): Promise<void>;
   /** The same caller without the request's Idempotency-Key, for the later steps of a longer call. */
   withoutKey(): Database;
-  /** What the calls so far had to tell besides their data. */
+  /** What the calls so far returned besides their data. */
   readonly seen: {
     /** It was asked something, and so knows or refused the caller. */
     asked: boolean;
@@ -100,7 +100,7 @@ export interface Database {
 
 /**
  * The database for one request. `gone`: aborted when the client left. What was not begun by then is not begun any more:
- * his repetition may have had its answer already, and that is the one he goes by.
+ * the client's repetition may have been answered already, and the client relies on that answer.
  */
 export function openDatabase(
   claims: Claims,
@@ -126,7 +126,7 @@ export function openDatabase(
       idempotent: Boolean(rule.reads_only) || key !== undefined,
       aborted: () => !begun && gone?.aborted === true,
     }, (answer) => seen.apiKey = answer.api_key ?? null).catch((error) => {
-      // A refusal tells the tenant's language as an answer does.
+      // A refusal carries the tenant's language as an answer does.
       if (error instanceof AppError && error.language) seen.language = error.language;
       throw error;
     }).finally(() => begun ||= kind !== "check");

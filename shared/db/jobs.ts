@@ -20,7 +20,7 @@ export type JobHandler = (job: Job) => Promise<void>;
 export type JobHandlers = Record<string, JobHandler>;
 
 const batch = 10;
-/** A run stops here, well before the runtime's wall-clock limit; cron continues. */
+/** A run stops here, well before the runtime's time limit; cron continues. */
 const runMsMax = 60_000;
 /** While clients wait, a job begins only this long after the one before it. */
 const pauseMsMax = 1_000;
@@ -53,7 +53,7 @@ export async function trackRequest<T>(work: () => Promise<T>): Promise<T> {
 
 /**
  * Runs due jobs until none is left or time is up. One run at a time in a process for the same kinds:
- * whoever asks while one is under way waits for that one, which then looks once more.
+ * a call while one is under way waits for that one, which then looks once more.
  */
 export function runJobs(handlers: JobHandlers): Promise<JobStats> {
   const kinds = `{${Object.keys(handlers).join(",")}}`;
@@ -64,7 +64,7 @@ export function runJobs(handlers: JobHandlers): Promise<JobStats> {
   }
   const run = { again: false } as Run;
   runs.set(kinds, run);
-  // Whoever asked first is not who the lines of the jobs are about.
+  // The log lines of jobs do not belong to the request that started the run.
   return run.ended = traced({}, () => drainQueue(handlers, kinds, run));
 }
 

@@ -18,7 +18,7 @@ import { socketsFor } from "./sockets.ts";
 /** An answer that belongs to another statement. Never shown to anybody. */
 export class ResponseMismatchError extends Error {}
 
-/** The refusal for whoever has to come back: nothing was done, or nobody knows. */
+/** The refusal that asks to repeat: nothing was done, or the outcome is unknown. */
 export const unavailable = () => new AppError("service_unavailable");
 
 /** True when the connection failed rather than the statement: the server never gave its verdict. */

@@ -1,8 +1,8 @@
 /**
- * A number of places that callers take turns in. Whoever holds none is next, otherwise whoever asks for the fewest, and
- * among equals whoever had his turn the longest ago. One who floods the queue, so that as many of his wait as there are
- * places, has a quarter of them as long as others come: he waits for himself, and hardly delays the others. The
- * process's own work (`whose` is undefined) has its turns like everybody, but is nobody that a crowd leaves places for.
+ * A fair semaphore. Callers that hold no place are served first, then those that ask for the fewest, and
+ * among equals the one whose last turn is the longest ago. A caller with as many requests waiting as there are
+ * places gets a quarter of them while others come, and so hardly delays the others. The
+ * process's own work (`whose` is undefined) takes turns like every caller, but no places are reserved for it.
  */
 export interface Semaphore {
   /** Resolves with what gives the place back; rejects with `late()` after `waitMs`. */
@@ -18,7 +18,7 @@ interface Holder {
   waiting: Waiter[];
 }
 
-/** Others count as coming for so long after one of them, who is no crowd himself, took a place. */
+/** Others count as coming for so long after one of them, who is no crowd, took a place. */
 const comingMs = 1_000;
 
 /** So many places; nobody waits for one longer than `waitMs`. */
@@ -30,9 +30,9 @@ export function createSemaphore(
 ): Semaphore {
   const crowdShare = Math.max(1, Math.floor(count / 4));
   let free = count;
-  /** Whoever holds a place or waits for one, in the order of their turns. */
+  /** Callers that hold a place or wait for one, in the order of their turns. */
   const holders = new Map<string | undefined, Holder>();
-  /** Who, without a crowd, took a place last, and when somebody else did before him. */
+  /** The caller without a crowd who took a place last, and when another did before. */
   let last = { whose: undefined as string | undefined, at: -Infinity, othersAt: -Infinity };
 
   const demand = ({ held, waiting }: Holder) => held === 0 ? 0 : held + waiting.length;
@@ -60,7 +60,7 @@ export function createSemaphore(
     return () => {
       free++;
       guest.held--;
-      // He has had his turn: behind the others of the same number.
+      // This caller has had a turn: behind the others of the same number.
       holders.delete(whose);
       if (guest.held > 0 || guest.waiting.length > 0) holders.set(whose, guest);
       admitWaiting();

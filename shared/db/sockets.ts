@@ -1,8 +1,8 @@
 /**
  * The sockets that one pool of the driver gets. The driver (postgres 3.4) opens a connection that is closed while it is
- * being opened again at once, without end and without telling whoever waits; sooner or later it then forgets to send its
+ * being opened again at once, without end and without notifying the waiting calls; sooner or later it then forgets to send its
  * first message, and the connection hangs until its time is over, long after the server is back. So a pool gets no more
- * sockets than it has use for: who asks for another is refused, which the driver does tell, and the pool is retired.
+ * sockets than it has use for: a further request is refused, which the driver does report, and the pool is retired.
  * See https://github.com/porsager/postgres/issues/1193.
  */
 import { Socket } from "node:net";

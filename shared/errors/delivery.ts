@@ -1,7 +1,7 @@
 /** Refusals of deliveries, manifests, assignments, cash, prices and the network; part of the table in `errors.ts`. */
 import type { Definition } from "./definition.ts";
 
-/** The state of a manifest is in the way: the client is told which, and what it is. */
+/** The state of a manifest forbids the call; the answer names the manifest and its state. */
 const ofManifest = {
   status: 409,
   fields: ["manifest_id", "manifest_number", "manifest_status"],
@@ -138,7 +138,7 @@ export const deliveryErrors = {
   },
 
   // Assignments. What was asked wrongly is 400; what is not so at this moment, or no longer, is 409.
-  // Capacity is judged under the locks of the writing transaction, so it is always the latter.
+  // Capacity is checked under the locks of the writing transaction, so it is always the latter.
   duplicate_deliveries: { status: 400, fields: ["field", "delivery_ids"] },
   no_active_child_leg: { status: 400, fields: ["field", "delivery_ids"] },
   delivery_carrier_not_internal: { status: 400, fields: ["field", "delivery_ids"] },

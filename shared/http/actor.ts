@@ -11,7 +11,7 @@ import { AppError } from "../errors/errors.ts";
 interface Issued {
   /** In seconds, as the token says. */
   issuedAt?: number;
-  /** He signed in by a mail to his address. */
+  /** The caller signed in by a mail to their address. */
   mailbox: boolean;
 }
 
@@ -118,7 +118,7 @@ async function verify(token: string): Promise<Actor> {
   return actor;
 }
 
-/** Ways to sign in that take whoever reads the mails of the address, as Supabase Auth names them. */
+/** Ways to sign in that prove access to the mailbox, as Supabase Auth names them. */
 const byMail = new Set(["otp", "magiclink", "recovery", "invite", "email/signup"]);
 
 function provesMailbox(methods: unknown): boolean {

@@ -53,7 +53,7 @@ const fieldSchemas: Readonly<Record<string, Json>> = {
   variant_id: textOrNull,
 };
 
-/** Where a client is told when to come again. */
+/** The header that says when to repeat the call. */
 const retryLater = [429, 503];
 
 /** Refusals by status; of an endpoint that keeps its codes to itself only the words. */

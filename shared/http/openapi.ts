@@ -1,4 +1,4 @@
-/** Endpoints to an OpenAPI 3.1 document, from the same schemas that judge the requests. */
+/** Endpoints to an OpenAPI 3.1 document, from the same schemas that validate the requests. */
 import { z } from "zod";
 import { columnsOf } from "../api/csv/columns.ts";
 import type { CsvBody } from "../api/csv/read.ts";

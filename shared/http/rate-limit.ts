@@ -51,8 +51,8 @@ function bucketOf(
 }
 
 /**
- * The client's address as the platform's gateway tells it. The first of `x-forwarded-for` may be what the client wrote
- * there himself; Cloudflare, which stands before hosted projects, overwrites a header of its own.
+ * The client's address as the platform's gateway reports it. The first of `x-forwarded-for` may be what the client wrote
+ * there; Cloudflare, which stands before hosted projects, overwrites a header of its own.
  */
 function addressOf({ headers }: Request): string {
   const header = headers.get("cf-connecting-ip") ?? headers.get("x-forwarded-for")?.split(",")[0];

@@ -20,7 +20,7 @@ import { describeError, log } from "../runtime/log.ts";
 import type { Started } from "./request.ts";
 import { etagOf, matchesEtag } from "./etag.ts";
 
-/** What every answer carries, whoever asked. */
+/** The headers of every answer. */
 export const publicHeaders: Record<string, string> = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers":

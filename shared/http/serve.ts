@@ -213,7 +213,7 @@ async function answerTraced(
         waitUntil: keepAlive,
       };
     } catch (wrongInput) {
-      // Whoever may not call this at all must not learn whether his input was right.
+      // A caller without access must not learn whether the input was right.
       await db.check().finally(() => trace.api_key = db.seen.apiKey ?? undefined);
       tenantLanguage = db.seen.language;
       throw wrongInput;
@@ -244,21 +244,21 @@ async function answerTraced(
   }
 }
 
-/** What the endpoint answers; of a list that is read from place to place, the file or where to go on. */
+/** The endpoint's answer; of a list with keyset pagination, the file or the next cursor. */
 async function work(
   name: FunctionName,
   endpoint: AnyEndpoint,
   context: Run<undefined, undefined, undefined>,
 ): Promise<Result> {
   const run = () => endpoint.run(context as never);
-  const { walk } = context.query as { walk?: Keyset };
-  // What is a file in any case walks by itself.
-  if (!walk || endpoint.response === "csv") return await run();
-  if (walk.file) {
+  const { keyset } = context.query as { keyset?: Keyset };
+  // An endpoint that always returns a file pages by itself.
+  if (!keyset || endpoint.response === "csv") return await run();
+  if (keyset.file) {
     const { exportList } = await import("../api/csv/export.ts");
-    return await exportList(name, endpoint, walk, run);
+    return await exportList(name, endpoint, keyset, run);
   }
-  return { ...await run(), ...nextCursor(walk) };
+  return { ...await run(), ...nextCursor(keyset) };
 }
 
 /**
@@ -278,7 +278,7 @@ interface RequestTrace extends Trace {
   api_key?: string;
 }
 
-/** A call that no endpoint takes. Its path is not told: nobody knows what it holds. */
+/** A call that no endpoint takes. Its path is not logged: it may contain anything. */
 function refuseUnserved(name: FunctionName, request: Request, error: unknown): Response {
   const start = started(request, name);
   const trace = {

@@ -1,7 +1,7 @@
 /**
  * Where calls to addresses that clients chose may go: to the public internet, and nowhere else. A name is
- * judged by every address it resolves to, when it is saved and again when it is called, and the connection
- * is made to the address that was judged (see guarded-post.ts).
+ * checked by every address it resolves to, when it is saved and again when it is called, and the connection
+ * is made to the address that was checked (see guarded-post.ts).
  */
 import { lookup } from "node:dns/promises";
 import { BlockList, isIP } from "node:net";
@@ -9,7 +9,7 @@ import { allowLocalWebhooks } from "../runtime/env.ts";
 
 /** Not a public address, or not a form of address we call. */
 export class AddressRefused extends Error {}
-/** The name has no address, or nobody told us in time. */
+/** The name has no address, or the look-up took too long. */
 export class AddressUnknown extends Error {}
 
 export interface Vetted {

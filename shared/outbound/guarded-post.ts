@@ -1,7 +1,7 @@
 /**
  * One POST to an address a client chose, over a connection of its own to exactly the address that was vetted. `fetch`
- * resolves names by itself, so a name could mean another address there than it did when it was judged; undici lets the
- * connection be made to the judged one, while the certificate must still name the host of the URL. No redirects, no more
+ * resolves names by itself, so a name could mean another address there than it did when it was checked; undici lets the
+ * connection be made to the checked one, while the certificate must still name the host of the URL. No redirects, no more
  * of the answer than is kept, and an end to everything after `timeoutMs`.
  */
 import { Buffer } from "node:buffer";

@@ -71,7 +71,7 @@ export async function unseal(sealed: string, purpose: string): Promise<string> {
   }
 }
 
-/** Tells equal secrets from different ones without showing them; the same for as long as the key is. */
+/** Distinguishes equal secrets from different ones without revealing them; the same for as long as the key is. */
 export function printOf(text: string): string {
   return createHmac("sha256", sealingKey().bytes).update(text).digest("hex");
 }

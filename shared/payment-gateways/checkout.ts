@@ -1,6 +1,6 @@
 /**
  * Opening a payment at its gateway and asking how it stands. Claimed, called, written down: three
- * statements; a call that never comes back is made again by whoever asks next, or by cron.
+ * statements; a call that never comes back is repeated by the next request, or by cron.
  */
 import { createHash } from "node:crypto";
 import { repeatable, system } from "../db/db.ts";

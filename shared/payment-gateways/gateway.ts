@@ -35,7 +35,7 @@ export interface Opened {
   gateway_reference: string | null;
 }
 
-/** What a gateway says of a payment, in the words `money.payment_apply` judges by. */
+/** A gateway's report of a payment, in the states of `money.payment_apply`. */
 export interface Facts {
   kind: "paid" | "failed" | "refunded" | "none";
   /** The gateway's word for it. */

@@ -61,7 +61,7 @@ const LinkState = z.object({
   payments: z.array(z.object({ payment_id: Word, amount: Units, status: Word })).nullish(),
 });
 
-/** Event and status together: an event tells what happened, the payment in it how it stands. */
+/** Event and status together: an event says what happened, the payment in it its present status. */
 function kindOf(event: string, status: string): Facts["kind"] {
   if ((event === "payment.captured" || event === "order.paid") && status === "captured") {
     return "paid";

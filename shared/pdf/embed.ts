@@ -5,7 +5,7 @@ import { deflate } from "./zlib.ts";
 
 /**
  * Registers `face` in the document and returns the font's reference. Glyphs are addressed by their
- * number (Identity-H); `characters` tells those that were used and what they stand for. The file goes in as it lies in font-data.ts, already compressed: taking only
+ * number (Identity-H); `characters` lists those that were used and what they stand for. The file goes in as it lies in font-data.ts, already compressed: taking only
  * the used glyphs would save some 50 KB and cost more time than all the text of twenty labels.
  */
 export async function embedFace(

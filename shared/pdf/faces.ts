@@ -124,7 +124,7 @@ function createFace(
 /** The number of the PostScript name in a font's table of names (OpenType, `name`). */
 const postScriptName = 6;
 
-/** Of the tables `head` and `OS/2` (OpenType): where the numbers lie in them. */
+/** Of the tables `head` and `OS/2` (OpenType): the offsets of the numbers in them. */
 function metricsOf(source: HarfBuzz.Face, font: HarfBuzz.Font, scale: number): Face["metrics"] {
   const read = (table: string, at: number) => {
     const bytes = source.referenceTable(table)!;
@@ -175,13 +175,13 @@ function place(
   return { glyphs: placed, width: pen, operands: operands.replaceAll("><", "") };
 }
 
-/** What the glyphs of a cluster stand for: the characters up to the next cluster, told once. */
+/** What the glyphs of a cluster stand for: the characters up to the next cluster, named once. */
 function charactersOf(text: string, shaped: Shaped): (cluster: number) => number[] {
   const starts = [...new Set(shaped.map(({ cluster }) => cluster))].sort((a, b) => a - b);
-  const told = new Set<number>();
+  const seen = new Set<number>();
   return (cluster) => {
-    if (told.has(cluster)) return [];
-    told.add(cluster);
+    if (seen.has(cluster)) return [];
+    seen.add(cluster);
     const part = text.slice(cluster, starts[starts.indexOf(cluster) + 1]);
     return Array.from(part, (character) => character.codePointAt(0)!);
   };

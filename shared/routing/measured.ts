@@ -5,7 +5,7 @@ import { type Measure, measureByRoad, type Point } from "./routing-service.ts";
 
 /**
  * Measures the way of a price or an order unless it is known, where a routing service is set. A service
- * that fails or is slow changes nothing: the price then goes as the crow flies. `core` tells the way that
+ * that fails or is slow changes nothing: the price then goes as the crow flies. `core` returns the route that
  * `input` is for, or null.
  */
 export async function measureFirst(

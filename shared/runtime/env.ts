@@ -52,7 +52,7 @@ export const databasePool = readNumber("BARID_DB_POOL", 4);
 export const databasePrepare = read("BARID_DB_PREPARE") === "1";
 
 /**
- * Milliseconds a request waits for a free connection before it is told to come back. With the five seconds that it then
+ * Milliseconds a request waits for a free connection before it is refused. With the five seconds that it then
  * may wait for a lock it stays below ten.
  */
 export const databaseWaitMs = readNumber("BARID_DB_WAIT_MS", 4_000);

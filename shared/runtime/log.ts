@@ -4,7 +4,7 @@ import { logLevel } from "./env.ts";
 const levels = ["info", "warn", "error"];
 const least = Math.max(0, levels.indexOf(logLevel));
 
-/** What a line tells of the work that it belongs to, a request or a job. */
+/** The context of a log line: a request or a job. */
 export type Trace = Record<string, unknown>;
 const traces = new AsyncLocalStorage<Trace>();
 

@@ -12,7 +12,7 @@ export async function readJson(request: Request): Promise<unknown> {
   return bytes.length === 0 ? {} : parseJson(bytes);
 }
 
-/** The bytes of a JSON body, for whoever must look at them before they are read. */
+/** The bytes of a JSON body, for endpoints that check them before they are parsed. */
 export async function readJsonBytes(request: Request, max: number): Promise<Uint8Array> {
   const bytes = await readBytes(request, max);
   if (bytes.length > 0 && typeOf(request) !== "application/json") {

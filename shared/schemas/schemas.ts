@@ -4,7 +4,7 @@ import { asciiDigits } from "./digits.ts";
 import { allowHttpUrls } from "../runtime/env.ts";
 import { textWithin } from "./sizes.ts";
 
-/** Any id PostgreSQL accepts, as it writes them; zod's own `uuid` also judges version bits. One that is missing is not malformed. */
+/** Any id PostgreSQL accepts, as it writes them; zod's own `uuid` also checks version bits. One that is missing is not malformed. */
 export const Id = z.guid({ error: ({ input }) => input === undefined ? undefined : "invalid_uuid" })
   .toLowerCase();
 

@@ -2,7 +2,7 @@ import type { Adapter, Credentials } from "./adapter.ts";
 
 interface Registered {
   /**
-   * True only for a carrier that certainly takes the cash it is told to and reports `delivered` for nothing else: its
+   * True only for a carrier that certainly collects the cash it is asked for and reports `delivered` for nothing else: its
    * report books the money as taken.
    */
   collectsCash: boolean;
@@ -15,7 +15,7 @@ interface Registered {
 /** The external carriers, by their code. */
 const carriers: Record<string, Registered> = {
   easypost: {
-    // It hands `cod_amount` on where a carrier supports that, tells neither which do nor in what currency, and no
+    // It hands `cod_amount` on where a carrier supports that, says neither which do nor in which currency, and no
     // shipment or tracker says that cash was taken.
     collectsCash: false,
     needs: ["initial_token"],

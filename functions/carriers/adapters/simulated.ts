@@ -14,8 +14,8 @@ const Body = z.object({
 
 // deno-lint-ignore require-await
 async function obey(login: string | undefined): Promise<void> {
-  if (login === "refuse") throw refused("told to refuse");
-  if (login === "silent") throw new CarrierSilent("told to be silent");
+  if (login === "refuse") throw refused("asked to refuse");
+  if (login === "silent") throw new CarrierSilent("asked to be silent");
 }
 
 export const simulated: Adapter = {

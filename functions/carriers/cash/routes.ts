@@ -83,7 +83,7 @@ export const carrierCash: AnyEndpoint[] = [
     method: "post",
     path: "/tenant/:carrier_code/remittances/:remittance_id/reverse",
     person: true,
-    summary: "Take back a payment that was entered wrongly; what it paid is owed again",
+    summary: "Reverse a payment that was entered wrongly; what it paid is owed again",
     access: permission("manage:tenant"),
     params: OfRemittance,
     body: Reverse,

@@ -136,7 +136,7 @@ export const Remit = z.object({
   amount: Money.refine((amount) => amount > 0, { error: "more than nothing" }),
   currency: Currency,
   reference: Text.meta({
-    description: "The carrier's number of the payment; entered once, unless it was taken back",
+    description: "The carrier's number of the payment; entered once, unless it was reversed",
   }),
   notes: LongText.nullish(),
   carrier_collection_ids: z.array(Id).min(1).max(2_000).nullish().meta({
@@ -164,7 +164,7 @@ function ordered(field: string, ids: string[] | null | undefined): Record<string
   return { [field]: distinct };
 }
 
-/** Why a payment is taken back. */
+/** The reason for reversing a payment. */
 export const Reverse = z.object({ reason: Text });
 
 export const Remittance = z.strictObject({
@@ -183,7 +183,7 @@ export const Remittance = z.strictObject({
   remitted_count: z.int(),
   /** Null: a program, with an API key. */
   entered_by: Person.nullable(),
-  /** Null unless it was taken back. */
+  /** Null unless it was reversed. */
   reversed_at: Timestamp.nullable(),
   reversed_by: Person.nullable(),
   reversal_reason: z.string().nullable(),
@@ -209,7 +209,7 @@ export const RemittedResponse = z.object({
   }),
 });
 
-/** The payments of one carrier, the newest first, also those that were taken back. */
+/** The payments of one carrier, the newest first, reversed ones included. */
 export const remittancesOf = ofCarrier({
   view: "money.carrier_remittances_list",
   search: ["reference"],
@@ -247,7 +247,7 @@ export const RemittancesResponse = z.object({
   page: z.int(),
   limit: z.int(),
   total: z.int(),
-  /** Over the same filters, without what was taken back. */
+  /** Over the same filters, without reversed ones. */
   summary: z.object({
     remitted: z.array(
       z.strictObject({ currency: z.string(), amount: z.number(), remittances: z.int() }),

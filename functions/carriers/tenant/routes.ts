@@ -36,7 +36,7 @@ export const tenantCarriers: AnyEndpoint[] = [
     method: "patch",
     path: "/tenant/:carrier_code",
     summary:
-      "Configure a carrier; enabling one that reports by webhook tells its address and secret",
+      "Configure a carrier; enabling one that reports by webhook returns its address and secret",
     access: permission("manage:tenant"),
     params: CarrierParams,
     body: Configure,

@@ -14,7 +14,7 @@ import {
 /** People who keep an address book of their own. */
 const owners = role("driver", "institution", "customer");
 
-/** Addresses: staff keep the tenant's, everybody else his own. */
+/** Addresses: staff keep the tenant's, everybody else their own. */
 export const addresses: AnyEndpoint[] = [
   endpoint({
     method: "post",

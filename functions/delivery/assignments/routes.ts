@@ -22,7 +22,7 @@ import {
 
 const staff = permission("manage:operations:tenant");
 
-/** What keeps deliveries from being given to a driver, whoever asks and however many there are. */
+/** Reasons why deliveries cannot be assigned to a driver, in single and bulk calls. */
 const obstacles: readonly ErrorCode[] = [
   "driver_not_found",
   "driver_not_active",
@@ -50,7 +50,7 @@ export const assignments: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/assignments",
-    summary: "List assignments; a driver finds his own",
+    summary: "List assignments; drivers find their own",
     access: anyOf(staff, role("driver")),
     query: assignmentList.query,
     response: AssignmentsResponse,

@@ -10,7 +10,7 @@ import {
 } from "./schemas.ts";
 import { type DriverList, suggest } from "./suggest.ts";
 
-/** Those who send drivers, and the driver himself; that it is his own list the core sees to. */
+/** Those who send drivers, and the driver; the core checks that a driver asks for their own list. */
 const planners = anyOf(permission("manage:operations:tenant"), role("driver"));
 
 /** The order of a driver's list. The two documented calls keep their keys to themselves. */

@@ -8,9 +8,9 @@ interface Point {
 }
 
 export interface DriverList {
-  /** Where he starts; null when nobody knows. */
+  /** The driver's starting point; null when it is unknown. */
   start: Point | null;
-  /** In the order he has them now. */
+  /** In their present order. */
   assignments: {
     assignment_id: string;
     delivery_id: string;
@@ -23,7 +23,7 @@ export interface DriverList {
   }[];
 }
 
-/** How fast a driver is taken to be where only the distance is known, and how long a stop takes him. */
+/** The assumed speed of a driver where only the distance is known, and the assumed time of a stop. */
 const kmPerHour = 30;
 const minutesAtStop = 3;
 

@@ -55,7 +55,7 @@ export const cashDesks: AnyEndpoint[] = [
     method: "post",
     path: "/cash-desks/transfers/:id/reverse",
     person: true,
-    summary: "Take back a transfer by its mirror; both stay in the books",
+    summary: "Reverse a cash transfer with a reversing entry",
     access: office,
     idempotency: "required",
     params: ids("id"),

@@ -50,7 +50,7 @@ export const desks = defineList({
 export const DesksResponse = z.object({
   data: z.array(z.strictObject({
     id: Id,
-    /** `staff`: a cashier; `driver`: who remitted to himself; `tenant`: its own till, where carriers pay. */
+    /** `staff`: a cashier; `driver`: a driver who remitted to their own desk; `tenant`: its own till, where carriers pay. */
     owner_type: OwnerType,
     /** Null for the tenant's own till. */
     user: Person.nullable(),
@@ -69,11 +69,11 @@ export const DesksResponse = z.object({
 export const Transfer = z.object({
   kind: z.enum(["bank_deposit", "handover"]),
   from_user_id: Id.nullish().meta({
-    description: "Whose desk gives; an administrator may name another's than his own",
+    description: "The person whose desk gives; only administrators may name somebody else",
   }),
   from_owner_type: OwnerType.nullish().meta({
     description:
-      "`staff` unless said; `driver`: what a driver remitted to himself; `tenant`: its own till, without `from_user_id`",
+      "Default `staff`; `driver`: what a driver remitted to their own desk; `tenant`: its own till, without `from_user_id`",
   }),
   to_user_id: Id.nullish().meta({ description: "Who gets it; of a handover only" }),
   amount: Money.refine((amount) => amount > 0, { error: "more than nothing" }),
@@ -114,7 +114,7 @@ const CashTransfer = z.strictObject({
   notes: z.string().nullable(),
   entered_by: Person,
   created_at: Timestamp,
-  /** Null unless it was taken back. */
+  /** Null unless it was reversed. */
   reversed_at: Timestamp.nullable(),
   reversed_by: Person.nullable(),
   reversal_reason: z.string().nullable(),

@@ -98,7 +98,7 @@ export const cashHandovers: AnyEndpoint[] = [
     method: "post",
     path: "/cod-collections/handovers/:id/cancel",
     person: true,
-    summary: "Take back a handover that was declared or counted wrongly, before it is remitted",
+    summary: "Cancel a handover that was declared or counted wrongly, before it is remitted",
     access: cashPeople,
     params: ids("id"),
     body: CancelHandover,

@@ -21,7 +21,7 @@ interface Begun {
   hash: string;
   /** Counts what was printed anew; a later one has a file of its own. */
   edition: number;
-  /** When the settlement was taken back. */
+  /** When the settlement was reversed. */
   reversed_at: string | null;
   tenant_name: Record<string, string>;
   brand: { brand_name?: Record<string, string> };
@@ -44,7 +44,7 @@ interface Begun {
   };
 }
 
-/** Runs again after a failure; the third failure is told to whoever opens the receipt. */
+/** Runs again after a failure; opening the receipt reports the third failure. */
 export async function printReceipt(job: Job): Promise<void> {
   const payment = String(job.payload.settlement_payment_id);
   const begun = await system<Begun | null>(

@@ -38,7 +38,7 @@ export interface Receipt {
   /** What was counted and what was missing; left out when nothing was. */
   counted?: number;
   shortage?: number;
-  /** When the settlement was taken back. */
+  /** When the settlement was reversed. */
   reversed_at: string | null;
   currency: string;
   decimals: number;

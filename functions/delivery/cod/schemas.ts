@@ -192,7 +192,7 @@ export const VerifyResponse = z.object({
     delivery_fee: z.number(),
     collections: z.int(),
     settled_at: Timestamp,
-    /** Null unless it was taken back, and then the receipt is not valid. */
+    /** Null unless it was reversed, and then the receipt is not valid. */
     reversed_at: Timestamp.nullable(),
     reversal_reason: z.string().nullable(),
   }),

@@ -46,7 +46,7 @@ const Settlement = z.strictObject({
   notes: z.string().nullable(),
   receipt_status: ReceiptStatus,
   settled_at: Timestamp,
-  /** Null unless it was taken back. */
+  /** Null unless it was reversed. */
   reversed_at: Timestamp.nullable(),
   reversed_by: Person.nullable(),
   reversal_reason: z.string().nullable(),
@@ -54,7 +54,7 @@ const Settlement = z.strictObject({
 
 const SettlementResponse = z.object({
   data: Settlement.extend({
-    /** In the order the cash was taken; also when the settlement was taken back since. */
+    /** In the order the cash was taken; also after the settlement was reversed. */
     items: z.array(Settled.extend({
       delivery_id: Id,
       customer_name: z.string(),
@@ -66,7 +66,7 @@ const SettlementResponse = z.object({
 const SettlementsResponse = z.object({
   data: z.array(Settlement),
   pagination: Pagination,
-  /** Over the same filters, without what was taken back. */
+  /** Over the same filters, without reversed ones. */
   summary: z.object({
     settled: z.array(z.strictObject({
       currency: z.string(),
@@ -114,12 +114,12 @@ const settlements = defineList({
   },
 });
 
-/** Settlements: what was handed in or paid when, and taking back what was entered wrongly. */
+/** Settlements: lists, details, and the reversal of wrong ones. */
 export const codSettlements: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/cod-settlements",
-    summary: "List settlements, those of one driver for himself",
+    summary: "List settlements; drivers find their own",
     access: cashReaders,
     query: settlements.query,
     response: SettlementsResponse,
@@ -142,8 +142,7 @@ export const codSettlements: AnyEndpoint[] = [
     method: "post",
     path: "/cod-settlements/:settlement_payment_id/reverse",
     person: true,
-    summary:
-      "Take back a settlement that was entered wrongly: its cash is in the driver's hands again",
+    summary: "Reverse a settlement that was entered wrongly; the driver holds its cash again",
     access: office,
     params: ids("settlement_payment_id"),
     body: z.object({ reason: Text }),

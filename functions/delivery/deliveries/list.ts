@@ -20,7 +20,7 @@ const words = (list: readonly string[]) => list as unknown as [string, ...string
 /** A part of number, barcode, reference, recipient's name or phone. */
 const search = foundBy("delivery.deliveries_matching");
 
-/** What a driver carries or carried; an assignment that he rejected is none. */
+/** Deliveries that a driver carries or carried; rejected assignments do not count. */
 const driver: Filter = {
   schema: Id,
   condition: (value) =>

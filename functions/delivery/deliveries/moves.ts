@@ -24,7 +24,7 @@ const step = {
   response: DeliveryResponse,
 } as const;
 
-/** The steps of the driver who has a delivery, or of operations on his behalf; each is one legal move. */
+/** The steps of the driver who has a delivery, or of operations on their behalf; each is one legal move. */
 export const deliveryMoves: AnyEndpoint[] = [
   endpoint({
     ...step,
@@ -49,7 +49,7 @@ export const deliveryMoves: AnyEndpoint[] = [
   endpoint({
     ...step,
     path: "/deliveries/:delivery_id/depart",
-    summary: "The driver is on his way: picked_up to in_transit",
+    summary: "Depart: picked_up to in_transit",
     body: Depart,
     errors: [
       "delivery_not_found",

@@ -6,7 +6,7 @@ import { DeliveryMade, Execute, Executed, OperationalReturn } from "./schemas.ts
 
 const params = ids("delivery_id");
 
-/** What a warehouse does with a delivery that lies in it. */
+/** Calls of a warehouse for deliveries that are stored there. */
 export const deliveryInWarehouse: AnyEndpoint[] = [
   endpoint({
     method: "post",
@@ -29,8 +29,7 @@ export const deliveryInWarehouse: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/deliveries/:delivery_id/operational-return",
-    summary:
-      "Send a parcel that lies in a warehouse back to its sender, as a delivery of its own; delivered, it is returned",
+    summary: "Return a stored parcel to its sender by a delivery of its own",
     access: permission("manage:operations:tenant", "manage:module:warehouse"),
     params,
     body: OperationalReturn,

@@ -31,7 +31,7 @@ export const driverPerformance: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/driver-performance/detail",
-    summary: "A driver's month beside the one before, and his last six",
+    summary: "Compare a driver's month with the one before and the last six",
     access: readers,
     query: GetPerformance,
     response: DetailResponse,

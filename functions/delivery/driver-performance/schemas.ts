@@ -70,7 +70,7 @@ export const ListPerformance = z.object({
 
 const count = z.int();
 const rate = z.number().nullable();
-/** What is said of a driver in a list and in a month of his own. */
+/** A driver's figures, in the list and in the report of a month. */
 const Figures = {
   total_deliveries: count,
   successful_deliveries: count,

@@ -33,7 +33,7 @@ export const fleet: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/drivers",
-    summary: "List drivers; a driver finds himself",
+    summary: "List drivers; a driver finds only their own record",
     access: readers,
     query: driverList.query,
     response: DriversResponse,

@@ -61,7 +61,7 @@ export const handoffs: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/handoffs/:handoff_id/pickup",
-    summary: "The driver takes a picked parcel over: stock leaves the house, custody is his",
+    summary: "Confirm a handoff: the stock leaves the warehouse and the driver has custody",
     access: officeOrDriver,
     params: ids("handoff_id"),
     body: Pickup,

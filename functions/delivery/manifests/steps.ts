@@ -37,7 +37,7 @@ export const manifestSteps: AnyEndpoint[] = [
   endpoint({
     ...step,
     path: "/transfer-manifests/:manifest_id/depart",
-    summary: "The driver is on his way: picked_up to in_transit",
+    summary: "Depart: picked_up to in_transit",
     access: officeOrDriver,
     errors: ["manifest_not_found", "invalid_status_transition"],
     run: async ({ db, params }) => ({

@@ -14,7 +14,7 @@ const unitsWhere = (fits: (units: number) => boolean) =>
     return z.NEVER;
   });
 
-/** `{items: [{name, quantity, weight, length, width, height}]}`; the database judges the measurements (read_measure). */
+/** `{items: [{name, quantity, weight, length, width, height}]}`; the database checks the measurements (read_measure). */
 export const Package = within(documentBytesMax, z.unknown()).refine((value) => {
   if (value === undefined || value === null) return true;
   if (typeof value !== "object" || Array.isArray(value)) return false;

@@ -80,7 +80,7 @@ export const walletEndpoints: AnyEndpoint[] = [
     method: "post",
     path: "/wallets/:id/adjustments/:payment_id/reverse",
     person: true,
-    summary: "Take back an adjustment by its mirror; both stay in the books",
+    summary: "Reverse an adjustment with a reversing entry",
     access: role("tenant_admin"),
     idempotency: "required",
     params: ids("id", "payment_id"),

@@ -19,8 +19,8 @@ const received = { literal: "received" } as const;
 const admin = permission("manage:tenant");
 
 /**
- * What gateways tell. Public, and the same answer for what was applied, was known, or says nothing to
- * us: whoever is no gateway learns nothing.
+ * Notifications of gateways. Public, with the same answer for what was applied, was known, or says nothing to
+ * us: callers that are no gateway learn nothing.
  */
 export const webhooks: AnyEndpoint[] = [
   endpoint({
@@ -41,7 +41,7 @@ export const webhooks: AnyEndpoint[] = [
       const state = /^\d{1,20}$/.test(orderId)
         ? await checkPayment({ code: "gatewayone", number: orderId }, 2)
         : "unknown";
-      // Asked a moment ago: whoever asked may have been too early, so it is to be told again.
+      // The gateway was asked a moment ago, perhaps too early, so it has to send the notification again.
       if (state === "wait") throw new AppError("gateway_unavailable");
       if (state === "unknown") log("info", "payment_notification_ignored", { order: orderId });
       return {};
@@ -76,7 +76,7 @@ export const webhooks: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/webhook-events",
-    summary: "What gateways told; `open=true` is the money somebody has to look for",
+    summary: "List notifications of gateways; `open=true` is unmatched money",
     access: admin,
     query: webhookEvents.query,
     response: EventsResponse,

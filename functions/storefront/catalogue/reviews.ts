@@ -4,7 +4,7 @@ import { ids } from "../../../shared/schemas/schemas.ts";
 import { isCustomer, tenantAdmin } from "../access.ts";
 import { CreateReview, DecideReview, ReviewResponse, reviews, ReviewsResponse } from "./schemas.ts";
 
-/** Reviews: written by buyers, judged by the tenant. */
+/** Reviews: written by buyers, moderated by the tenant. */
 export const reviewEndpoints: AnyEndpoint[] = [
   endpoint({
     method: "post",

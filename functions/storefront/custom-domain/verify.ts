@@ -69,7 +69,7 @@ export async function verifyDomainLater(job: Job): Promise<void> {
   if (!domain) return;
   const found = isComplete(await checkRecords(domain.dns_records));
   const gone = await holderGone(domain, found);
-  // Another market still proves the domain: this claim goes on waiting.
+  // Another market still proves the domain: this claim continues to wait.
   const complete = domain.holder && found && !gone ? false : found;
   await system<boolean>(
     `select storefront.domain_checked_by_job($1::text::uuid, $2::text::boolean, $3::text::uuid) as answer`,

@@ -11,7 +11,7 @@ import {
   PaymentMethodsResponse,
 } from "./schemas.ts";
 
-/** What a customer chooses from before he orders: how to pay and where to. */
+/** The choices of a customer before ordering: payment methods and addresses. */
 export const checkout: AnyEndpoint[] = [
   endpoint({
     method: "get",

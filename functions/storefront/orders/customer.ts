@@ -123,7 +123,7 @@ export const customerOrders: AnyEndpoint[] = [
   }),
 ];
 
-/** Asks the gateway. One that is away changes nothing: what is known is told, and cron asks again. */
+/** Asks the gateway. If it is unavailable, the answer has what is known, and cron asks again. */
 async function asked(payment: string): Promise<boolean> {
   try {
     return await checkPayment({ payment }, 10) === "asked";

@@ -5,7 +5,7 @@ export function pages({ page, limit, total }: ListPage) {
   return { page, limit, total, totalPages: Math.ceil(total / limit) };
 }
 
-/** What every list tells of an order. */
+/** The columns of an order in every list. */
 export const inEveryList = (row: Record<string, unknown>) => ({
   id: row.id,
   order_number: row.order_number,

@@ -14,7 +14,7 @@ import {
 
 const theSystem = anyOf(service(), permission("manage:system"));
 
-/** What happened, told from module to module. */
+/** System events, which modules publish for each other. */
 export const systemEvents: AnyEndpoint[] = [
   endpoint({
     method: "get",

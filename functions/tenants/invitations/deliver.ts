@@ -1,4 +1,4 @@
-/** Delivering an invitation, by a job: whatever the address, whoever invites waits for none of it. */
+/** Delivers invitations by a job, so that the caller's waiting time reveals nothing about the address. */
 import { system } from "../../../shared/db/db.ts";
 import { AppError } from "../../../shared/errors/errors.ts";
 import type { Job } from "../../../shared/db/jobs.ts";

@@ -6,7 +6,7 @@ import { describeError, log } from "../../../shared/runtime/log.ts";
 import { setAuthPassword } from "../users/auth-users.ts";
 
 /**
- * Gives the caller's account a password that only he knows, and notes that it is proven. With the password Auth ends every
+ * Gives the caller's account a password that only they know, and records that it is confirmed. With the password Auth ends every
  * session of the account. Their access tokens live on for a while; from the note on they are refused.
  */
 export async function confirmAccount(db: Database, password: string): Promise<Result> {
@@ -19,7 +19,7 @@ export async function confirmAccount(db: Database, password: string): Promise<Re
     throw new AppError("service_unavailable");
   }
   const answer = await db.call("tenancy.account_confirm_finish");
-  // Tokens name whole seconds, and one of the second of the note is refused: whoever signs in now must not get one.
+  // Tokens name whole seconds, and one of the second of the note is refused: a person who signs in now must not get one.
   await new Promise((resolve) => setTimeout(resolve, 1_000));
   return answer;
 }

@@ -5,7 +5,7 @@ import { type MessageKey, translate } from "../../../shared/i18n/index.ts";
 import { defineList, isSet, oneOf, pagination } from "../../../shared/api/list.ts";
 import { Id, JsonObject, Pagination, Timestamp } from "../../../shared/schemas/schemas.ts";
 
-/** What people are told, with the text they read. */
+/** Types of notifications and their texts. */
 const texts = {
   assignment_created: "notification_assignment_created",
   bulk_assignment_created: "notification_bulk_assignment_created",
@@ -48,14 +48,14 @@ const Notification = z.object({
   created_at: Timestamp,
 });
 
-type Told = { type: keyof typeof texts; payload: Record<string, unknown> };
+type Notification = { type: keyof typeof texts; payload: Record<string, unknown> };
 
-/** What I was told and whether I have read it. */
+/** The caller's notifications and whether they were read. */
 export const myNotifications: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/me/notifications",
-    summary: "What I was told: of the tenant I am in, and by the platform",
+    summary: "List my notifications, of my tenant and of the platform",
     access: anyone(),
     tenant: "optional",
     query: notifications.query,
@@ -66,7 +66,7 @@ export const myNotifications: AnyEndpoint[] = [
     }),
     async run({ db, query, language }) {
       const page = await notifications.run(db, query);
-      const rows = page.rows as (Record<string, unknown> & Told)[];
+      const rows = page.rows as (Record<string, unknown> & Notification)[];
       return {
         notifications: rows.map((row) => ({
           ...row,

@@ -26,7 +26,7 @@ const Seconds = z.int().min(1).max(86_400);
 const Url = orEmpty(WebUrl);
 const yesNo = z.boolean();
 
-/** Saved and told again, and nothing more: what Barid does is the same whatever it says. */
+/** Stored and returned only; no behaviour depends on it. */
 const kept = <S extends z.ZodType>(schema: S) =>
   schema.meta({ description: "Kept for the client; it has no effect of its own" });
 

@@ -72,7 +72,7 @@ export async function setAuthPassword(id: string, password: string): Promise<voi
   if (!response.ok) throw new Error(`Auth answered ${response.status} to a new password`);
 }
 
-/** Removes a user who became nobody's member; one who did, or who is gone already, stays as he is. */
+/** Removes a user who became nobody's member. Members, and users who are gone already, are left as they are. */
 export async function removeIfNowhere(userId: string): Promise<void> {
   const nowhere = await system<boolean>(
     "select tenancy.is_without_membership($1::text::uuid) as answer",

@@ -12,7 +12,7 @@ export const wizard: AnyEndpoint[] = [
     summary: "Make a tenant with its settings, modules and administrator",
     access: withErrorCode(permission("manage:system"), "rbac_forbidden"),
     tenant: "none",
-    // Whoever must not make the administrator hears that first, whatever else is wrong with his input.
+    // A caller who may not create the administrator is refused before the input is checked.
     body: z.unknown().meta(wizardReference),
     response: WizardResponse,
     status: 201,

@@ -1,6 +1,6 @@
 /**
  * The tenant wizard: two transactions of ours around one call to Auth. When any of it fails, all of it
- * is taken back; when nobody is left to do that, the same call goes on, or a job takes it back.
+ * is undone; if the process dies, the same call continues, or a job undoes it.
  */
 import type { z } from "zod";
 import { type Database, system } from "../../../shared/db/db.ts";
@@ -30,7 +30,7 @@ interface Begun {
 
 type Request = ReturnType<typeof requestOf>;
 
-/** Runs the wizard, or goes on with the run of this key. */
+/** Runs the wizard, or continues the run of this key. */
 export async function runWizard(
   db: Database,
   body: unknown,
@@ -73,7 +73,7 @@ function asksForAdmin(body: unknown): boolean {
   return admin_user?.create === true;
 }
 
-/** The input, judged; but first of all whether he may make an administrator. */
+/** Checks whether the caller may create an administrator, then the input. */
 async function accepted(
   db: Database,
   body: unknown,
@@ -175,7 +175,7 @@ async function makeAdmin(
   }
 }
 
-/** A time-out, or a failure of Auth itself, as a second call for the same user meets: he may be there. */
+/** A time-out, or a failure of Auth itself, as a second call for the same user meets: the user may exist. */
 function whenUnclear(error: unknown): "unclear" {
   if (error instanceof AppError) throw error;
   log("warn", "auth_user_unclear", describeError(error));

@@ -37,7 +37,7 @@ export const Wizard = z.object({
   need(wizard.tenant.contact_info?.email, "tenant", "contact_info", "email");
 });
 
-/** The schema as the reference shows it; the endpoint itself judges its input after the permission. */
+/** The schema as the reference shows it; the endpoint itself checks its input after the permission. */
 export const { $schema: _version, ...wizardReference } = z.toJSONSchema(Wizard, {
   io: "input",
   unrepresentable: "any",

@@ -54,7 +54,7 @@ export const dashboard: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/dashboard",
-    summary: "What lies in the warehouse one works at, and what happened last",
+    summary: "Show the stock and the latest activity of the caller's warehouse",
     access: anyOf(
       permission("manage:module:warehouse"),
       role("warehouse_manager", "warehouse_staff"),

@@ -19,15 +19,14 @@ export const CreateCount = z.object({
   warehouse_id: Id,
   notes: LongText.nullish(),
   whole_bins: z.boolean().optional().meta({
-    description:
-      "The bins that are named were counted to the last: what else lies in them is missing",
+    description: "The named bins were counted completely: stock of other lines there is missing",
   }),
   items: z.array(z.object({
     item_id: Id,
     bin_id: Id,
     counted: z.int().min(0).max(1_000_000_000).meta({
       description:
-        "All that lies in the bin with this status, lot and serial number; of what is available also what is set aside for orders",
+        "Everything in the bin with this status, lot and serial number; of what is available also what is set aside for orders",
     }),
     status: StockStatus.optional(),
     lot_number: Lot,
@@ -59,7 +58,7 @@ const Count = z.object({
 });
 
 const CountWithLines = Count.extend({
-  /** The lines in the order they were given; behind them what else lay in whole bins. */
+  /** The lines in the order they were given; followed by other stock of completely counted bins. */
   items: z.array(z.object({
     item: ItemRef,
     bin: BinRef,

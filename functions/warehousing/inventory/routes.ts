@@ -182,7 +182,7 @@ export const inventory: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/inventory/adjustments",
-    summary: "Correct what lies in a bin",
+    summary: "Correct the stock of a bin",
     access: canManageWarehouse,
     body: CreateAdjustment,
     response: AdjustmentResponse,

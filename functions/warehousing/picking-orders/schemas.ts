@@ -28,7 +28,7 @@ const Lines = z.array(z.object({
   bin_id: Id,
   quantity: Quantity,
   /**
-   * What was taken. As long as every line says 0 and none has a status of its own (`missing`, say), nobody has noted
+   * What was taken. As long as every line says 0 and none has a status of its own (`missing`, say), nobody has recorded
    * anything, and completing takes all.
    */
   picked_quantity: Count.nullish(),

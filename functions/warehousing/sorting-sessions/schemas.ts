@@ -7,7 +7,7 @@ const destinationTypes = ["city", "zone", "partner_area"] as const;
 const Capacity = z.int().min(1).max(100_000);
 
 export const NewAssignment = z.object({
-  /** The staff member's place in the warehouse, or his user id. */
+  /** The staff member's place in the warehouse, or their user id. */
   staff_id: Id,
   destination_type: z.enum(destinationTypes),
   /** A destination may have several: the next is filled when the one before is full. */

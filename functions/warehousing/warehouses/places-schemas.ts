@@ -58,7 +58,7 @@ const Staff = z.object({
 export const StaffResponse = z.object({ staff: Staff });
 export const StaffListResponse = z.object({ staff: z.array(Staff), ...page });
 
-/** What a list of one warehouse tells beside its rows: whether there is such a warehouse. */
+/** Beside the rows of one warehouse: whether that warehouse exists. */
 const exists = {
   sql: () =>
     `to_jsonb(exists (select from warehousing.warehouses_list w

@@ -37,7 +37,7 @@ const Waybill = z.object({
   handed_over_at: Timestamp.nullable(),
   received_at: Timestamp.nullable(),
   closed_at: Timestamp.nullable(),
-  /** Called off before it was handed over; it is closed then. */
+  /** Cancelled before it was handed over; it is closed then. */
   cancelled_at: Timestamp.nullable(),
   notes: z.string().nullable(),
   created_by: Id.nullable(),
@@ -68,7 +68,7 @@ export const WaybillDetail = Waybill.extend({
   discrepancies: z.array(z.object({
     id: Id,
     delivery_id: Id,
-    /** Missing at the destination, or carried away by another company before the hand-over. */
+    /** Missing at the destination, or carried by another company before the handover. */
     type: z.enum(["missing_on_receive", "left_before_handover"]),
     status: z.enum(["open", "resolved"]),
     resolution: z.string().nullable(),

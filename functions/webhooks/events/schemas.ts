@@ -23,20 +23,20 @@ export const EventsQuery = z.object({
     .optional().meta({ description: `Rows of a page: ${limits.default}, at most ${limits.max}` }),
   status: z.enum(statuses).optional(),
   format: z.enum(["json", "csv"]).optional(),
-}).transform(({ format, ...query }) => ({ ...query, walk: parseKeyset({ format }, limits.max) }));
+}).transform(({ format, ...query }) => ({ ...query, keyset: parseKeyset({ format }, limits.max) }));
 
 /** Deliveries of one subscription, the newest first. */
 export const eventsOf = {
   run(
     db: Parameters<List["run"]>[0],
     subscription: string,
-    { page = "1", limit = String(limits.default), status, walk }: z.output<typeof EventsQuery>,
+    { page = "1", limit = String(limits.default), status, keyset }: z.output<typeof EventsQuery>,
   ) {
     return rows.run(db, {
       page: Number(page),
       limit: Number(limit),
       column_filters: {},
-      walk,
+      keyset,
       filters: { subscription_id: subscription, ...(status ? { status } : {}) },
     });
   },

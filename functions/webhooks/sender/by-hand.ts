@@ -1,4 +1,4 @@
-/** An attempt somebody asked for: claimed, sent and written down while he waits. */
+/** An attempt on request: claimed, sent and recorded while the caller waits. */
 import type { Database } from "../../../shared/db/db.ts";
 import { AppError } from "../../../shared/errors/errors.ts";
 import { describeError, log } from "../../../shared/runtime/log.ts";

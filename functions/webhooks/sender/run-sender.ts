@@ -1,7 +1,7 @@
 /**
  * The worker: hands events to subscriptions, claims what is due, sends it over at most `socketsMax`
- * connections, `lanesMax` of them to one subscriber, and writes results down. A slow subscriber holds his own
- * few connections; while he does, the others go on. One run at a time in a process; whoever calls meanwhile
+ * connections, `lanesMax` of them to one subscriber, and records results. A slow subscriber holds its own
+ * few connections; meanwhile the others continue. One run at a time in a process; a call meanwhile
  * makes it look once more. A run that has nothing to do stays until the next attempt is due (`watch.ts`).
  */
 import { system } from "../../../shared/db/db.ts";
@@ -14,11 +14,11 @@ const socketsMax = 20;
 const lanesMax = 4;
 /** Claimed ahead, so that connections need not wait for the database. */
 const aheadMax = 100;
-/** No new claims after this; what is in hand is sent, before the runtime's wall clock ends. */
+/** No new claims after this; what is in hand is sent, before the runtime's time limit. */
 const runMsMax = 40_000;
 /** While something is being sent, how often to look for more. */
 const lookMs = 200;
-/** How often others are told that we live and still have what we claimed; a lease lasts ten times as long. */
+/** How often the sender renews its lease on what it claimed; a lease lasts ten times as long. */
 const beatMs = 1_000;
 
 export interface Ran {

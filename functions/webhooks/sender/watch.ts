@@ -25,7 +25,7 @@ export class Watch {
   private readonly id = crypto.randomUUID();
   private taking = true;
 
-  /** The run has done something and knows more than whoever watches: it takes the watch with the next look. */
+  /** The run has made progress and knows more than the watcher: it takes over with its next look. */
   renew(): void {
     this.taking = true;
   }

@@ -24,7 +24,7 @@ interface WithSecret {
   [more: string]: unknown;
 }
 
-/** Who is told of what happens in a tenant. */
+/** Subscribers to the events of a tenant. */
 export const subscriptions: AnyEndpoint[] = [
   endpoint({
     method: "get",
@@ -50,7 +50,7 @@ export const subscriptions: AnyEndpoint[] = [
       "webhook_subscription_exists",
     ],
     async run({ db, body }) {
-      // Whoever may not save one must not make us look names up.
+      // A caller who may not save a subscription must not cause name look-ups.
       await db.check();
       await requirePublic(body.url);
       const id = crypto.randomUUID();

@@ -54,7 +54,7 @@ export const SubscriptionResponse = z.object({
   }),
 });
 const Secret = z.string();
-/** The secret is told here and never again. */
+/** The secret is returned here only. */
 export const SubscriptionCreated = SubscriptionResponse.extend({ secret: Secret });
 export const SecretRotated = z.object({
   subscription: Subscription,

@@ -1,4 +1,4 @@
-/** What the columns of a file may be called, and how a cell is read, from the schema that judges its lines. */
+/** Names of a file's columns and the types of its cells, from the schema that validates its lines. */
 import { z } from "zod";
 import { parseJson } from "../../schemas/input.ts";
 

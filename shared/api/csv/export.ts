@@ -26,18 +26,18 @@ function at(row: unknown, path: string): unknown {
 }
 
 /**
- * Rows as a file that is written while they are read, step by step of the walk. The first step is taken before the
+ * Rows as a file that is written while they are read, one page after the other. The first step is taken before the
  * answer begins, so that a refusal is still a refusal. `columnsOf` is asked with the rows of the first step.
  */
 async function csvOf(
   filename: string,
-  walk: Keyset,
+  keyset: Keyset,
   columnsOf: (rows: readonly unknown[]) => Columns,
   step: () => Promise<readonly unknown[]>,
 ): Promise<Response> {
   const stepOn = async () => {
     const rows = await step();
-    walk.after = walk.next;
+    keyset.after = keyset.next;
     return rows;
   };
   const first = await stepOn();
@@ -50,12 +50,12 @@ async function csvOf(
     start(controller) {
       controller.enqueue(encoder.encode(byteOrderMark + csvLine(Object.keys(columns))));
       controller.enqueue(encode(first));
-      if (!walk.more) controller.close();
+      if (!keyset.more) controller.close();
     },
     async pull(controller) {
       try {
         controller.enqueue(encode(await stepOn()));
-        if (!walk.more) controller.close();
+        if (!keyset.more) controller.close();
       } catch (error) {
         // The file breaks off, which the client sees as a failed download and not as a short file.
         log("error", "export_broken", { filename, ...describeError(error) });
@@ -87,12 +87,12 @@ export function csvEndpoint(
     response: "csv",
     errors: ["invalid_column_filters", ...errors],
     run({ db, query }) {
-      const walk = exportKeyset(query.walk);
+      const keyset = exportKeyset(query.keyset);
       return csvOf(
         filename,
-        walk,
+        keyset,
         () => columns,
-        async () => (await list.run(db, { ...query, walk })).rows,
+        async () => (await list.run(db, { ...query, keyset })).rows,
       );
     },
   });
@@ -105,7 +105,7 @@ export function csvEndpoint(
 export function exportList(
   functionName: string,
   declared: AnyEndpoint,
-  walk: Keyset,
+  keyset: Keyset,
   run: () => Promise<Result>,
 ): Promise<Response> {
   const names = [functionName, ...declared.path.split("/")];
@@ -113,7 +113,7 @@ export function exportList(
   const { path, columns } = listShape(declared);
   return csvOf(
     filename,
-    walk,
+    keyset,
     (rows) => columns ?? columnsOfRows(rows),
     async () => at(await run(), path) as unknown[],
   );

@@ -12,7 +12,7 @@ import type { Language } from "../../i18n/index.ts";
 import { textOf } from "../../http/reply.ts";
 import { Flag, Id } from "../../schemas/schemas.ts";
 
-/** Errors that an answer tells of; it always says how many there are. */
+/** At most so many errors are in an answer, which always has their number. */
 const errorsMax = 100;
 
 /** What any line may be refused for. */
@@ -25,7 +25,7 @@ const commonLineCodes: readonly ErrorCode[] = [
   "conflict",
 ];
 
-/** What app.import_lines tells of a line: a core's refusal, or a constraint's with its SQLSTATE. */
+/** The result of app.import_lines for a line: a core's refusal, or a constraint's with its SQLSTATE. */
 interface Refused {
   line: number;
   code: string;

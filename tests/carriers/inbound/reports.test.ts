@@ -71,7 +71,7 @@ describe("booking", () => {
     const delivery = await newExternal(strict);
     const refused = await book(delivery, strict.ops);
     expect(refused).toFailWith(409, "carrier_refused");
-    expect(refused.body.reason).toBe("told to refuse");
+    expect(refused.body.reason).toBe("asked to refuse");
     expect(await sql`select from integration.carrier_shipments where delivery_id = ${delivery.id}`)
       .toHaveLength(0);
     await strict.admin.patch("/carriers/tenant/simulated", { credentials: { login_id: "silent" } });

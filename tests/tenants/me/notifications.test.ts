@@ -74,7 +74,7 @@ describe("a driver", () => {
       .toSucceed(200);
     const { body } = await tenant.driver.get(`${path}?type=delivery_cancelled`);
     expect(body.notifications).toMatchObject([{
-      message: `Delivery ${delivery_code}, which was yours, was called off: Ordered twice.`,
+      message: `Delivery ${delivery_code}, which was yours, was cancelled: Ordered twice.`,
       payload: { assignment_id: assignment, delivery_id: id, reason: "Ordered twice" },
     }]);
   });

@@ -1,5 +1,5 @@
 /** Calls to other services: a time limit on every one, and tries again where that is safe. */
-import { secretKeys, supabaseUrl } from "../runtime/env.ts";
+import { secretKey, supabaseUrl } from "../runtime/env.ts";
 
 export interface OutboundOptions {
   timeoutMs: number;
@@ -38,22 +38,17 @@ export async function callOut(
   }
 }
 
-/** A call to another part of this Supabase project as the system itself. */
+/** A call to another function of this Supabase project as the system itself; `body` goes out as JSON. */
 export function callPlatform(
   path: string,
   init: { method: string; body?: unknown; headers?: Record<string, string> },
   options: OutboundOptions,
 ): Promise<Response> {
-  const key = secretKeys.default ?? Object.values(secretKeys)[0] ?? "";
+  const key = secretKey();
   const headers: Record<string, string> = { apikey: key, ...init.headers };
   // Legacy service-role keys are tokens and must stand in Authorization as well; new keys must not.
   if (key.startsWith("ey")) headers.authorization = `Bearer ${key}`;
-  const raw = init.body instanceof Uint8Array;
-  if (init.body !== undefined && !raw) headers["content-type"] = "application/json";
-  const body = init.body === undefined
-    ? undefined
-    : raw
-    ? init.body as BodyInit
-    : JSON.stringify(init.body);
+  if (init.body !== undefined) headers["content-type"] = "application/json";
+  const body = init.body === undefined ? undefined : JSON.stringify(init.body);
   return callOut(`${supabaseUrl}${path}`, { method: init.method, headers, body }, options);
 }

@@ -1,65 +1,61 @@
 /** Private files in Supabase Storage: kept by path, reached through links that are signed for a while. */
-import { supabaseUrl } from "../runtime/env.ts";
+import type { SupabaseClient } from "@supabase/supabase-js";
 import { AppError } from "../errors/errors.ts";
 import { describeError, log } from "../runtime/log.ts";
-import { callPlatform, OutboundFailure } from "./fetch.ts";
+import { OutboundFailure } from "./fetch.ts";
+import { supabaseAdmin } from "./supabase.ts";
 
 const limits = { timeoutMs: 5_000, retries: 2, retryOn: [502, 503, 504] };
 
-/** An address that takes one upload to this path for two hours. */
+/** An address that takes one upload to this path for two hours. Fails: service_unavailable. */
 export async function signUpload(
   bucket: string,
   path: string,
 ): Promise<{ upload_url: string; token: string }> {
-  const { url, token } = await askStorage<{ url: string; token: string }>(
-    `/object/upload/sign/${bucket}/${path}`,
-    {},
+  const { signedUrl, token } = await ask(
+    bucket,
+    (files) => files.createSignedUploadUrl(path),
   );
-  return { upload_url: `${supabaseUrl}/storage/v1${url}`, token };
+  return { upload_url: signedUrl, token };
 }
 
-/** Links to files, signed anew; null for one that is not there. */
+/** Links to files, signed anew for so many seconds; null for one that is not there. Fails: service_unavailable. */
 export async function signReads(
   bucket: string,
   paths: string[],
   seconds = 300,
 ): Promise<Map<string, string | null>> {
   if (paths.length === 0) return new Map();
-  const signed = await askStorage<{ path: string; signedURL: string | null }[]>(
-    `/object/sign/${bucket}`,
-    { expiresIn: seconds, paths },
-  );
-  return new Map(
-    signed.map((
-      { path, signedURL },
-    ) => [path, signedURL && `${supabaseUrl}/storage/v1${signedURL}`]),
-  );
+  const signed = await ask(bucket, (files) => files.createSignedUrls(paths, seconds));
+  return new Map(signed.map(({ path, signedUrl }) => [path ?? "", signedUrl]));
 }
 
-/** Writes a file, over an older one of the same path. Throws when the storage does not take it. */
+/** Writes a file, over an older one of the same path. Fails with OutboundFailure when the storage does not take it. */
 export async function putFile(
   bucket: string,
   path: string,
   file: Uint8Array,
   type: string,
 ): Promise<void> {
-  const response = await callPlatform(`/storage/v1/object/${bucket}/${path}`, {
-    method: "POST",
-    body: file,
-    headers: { "content-type": type, "x-upsert": "true" },
-  }, { ...limits, timeoutMs: 20_000 });
-  if (!response.ok) throw new OutboundFailure(`storage answered ${response.status}`);
-  await response.body?.cancel();
+  const { storage } = await supabaseAdmin({ ...limits, timeoutMs: 20_000 });
+  const { error } = await storage.from(bucket).upload(path, file, {
+    contentType: type,
+    upsert: true,
+    // The client would have private files cached for an hour.
+    headers: { "cache-control": "no-cache" },
+  });
+  if (error) throw new OutboundFailure(`storage: ${error.message}`, { cause: error });
 }
 
-async function askStorage<T>(path: string, body: Record<string, unknown>): Promise<T> {
-  try {
-    const response = await callPlatform(`/storage/v1${path}`, { method: "POST", body }, limits);
-    if (!response.ok) throw new OutboundFailure(`storage answered ${response.status}`);
-    return await response.json() as T;
-  } catch (error) {
-    if (!(error instanceof OutboundFailure)) throw error;
-    log("warn", "storage_unavailable", { path, ...describeError(error) });
-    throw new AppError("service_unavailable");
-  }
+type Files = ReturnType<SupabaseClient["storage"]["from"]>;
+
+async function ask<T>(
+  bucket: string,
+  call: (files: Files) => Promise<{ data: T | null; error: Error | null }>,
+): Promise<T> {
+  const { storage } = await supabaseAdmin(limits);
+  const { data, error } = await call(storage.from(bucket));
+  if (data && !error) return data;
+  log("warn", "storage_unavailable", { bucket, ...describeError(error) });
+  throw new AppError("service_unavailable");
 }

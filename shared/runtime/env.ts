@@ -29,6 +29,11 @@ export const supabaseUrl = (read("SUPABASE_URL") ?? "http://127.0.0.1:54321").re
 /** Named secret keys of the project. Who presents one is the system itself. */
 export const secretKeys = readKeys("SUPABASE_SECRET_KEYS", "SUPABASE_SERVICE_ROLE_KEY");
 
+/** The key with which the functions call the project's own services; empty where none is set. */
+export function secretKey(): string {
+  return secretKeys.default ?? Object.values(secretKeys)[0] ?? "";
+}
+
 /** Signing keys as JSON Web Key Set text; unset: fetched from the project's Auth. */
 export const jwks = read("SUPABASE_JWKS");
 

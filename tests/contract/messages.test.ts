@@ -238,7 +238,7 @@ describe("refusals of the database", () => {
   test("every code of app.fail, app.refuse and app.found is in shared/errors/errors.ts", () => {
     const codes = [
       ...all(/\bapp\.(?:fail|refuse)\(\s*'(\w+)'/g),
-      ...all(/\bapp\.found\([\s\S]*?, '(\w+)'\)/g),
+      ...all(/\bapp\.found\([\s\S]*?, '(\w+_not_found)'\)/g),
     ];
     expect(codes.length).toBeGreaterThan(5);
     expect(codes.filter((code) => !isErrorCode(code))).toEqual([]);

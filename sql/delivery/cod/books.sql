@@ -9,14 +9,16 @@ begin
 end $$;
 
 -- The frozen picture of a settlement: who, when, which rows in the order given, what they add up to.
-create or replace function money.cod_snapshot(rows money.cod_collections[], method text, input jsonb, receiver uuid) returns jsonb
+create or replace function money.cod_snapshot(
+  rows money.cod_collections[], method text, scope text, reference text, notes text, receiver uuid
+) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
   return (
-    select jsonb_build_object('method', method, 'scope', input ->> 'scope', 'driver', money.person(rows[1].driver_id),
+    select jsonb_build_object('method', method, 'scope', cod_snapshot.scope, 'driver', money.person(rows[1].driver_id),
       'actor', money.person(app.user_id()), 'receiver', case method when 'remit' then money.person(receiver) end,
       'receiver_is_driver', method = 'remit' and receiver = rows[1].driver_id,
-      'reference', input ->> 'reference', 'notes', input ->> 'notes', 'currency', rows[1].currency, 'settled_at', now(),
+      'reference', cod_snapshot.reference, 'notes', cod_snapshot.notes, 'currency', rows[1].currency, 'settled_at', now(),
       'collections', jsonb_agg(jsonb_build_object('cod_collection_id', r.id, 'delivery_id', r.delivery_id, 'delivery_code', r.delivery_code,
         'delivery_number', r.delivery_number, 'customer_name', r.customer_name, 'collection_stage', r.collection_stage,
         'collected_at', r.collected_at, 'amount', r.amount, 'cod', r.cod_amount, 'delivery_fee', r.delivery_fee_amount)),

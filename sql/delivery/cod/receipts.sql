@@ -99,7 +99,7 @@ begin
   insert into money.payments (id, tenant_id, category, type, status, payment_method, amount, currency, reference, actor_id, processed_at, snapshot)
   values (v_payment, v_tenant, 'DELIVERY', 'COD_SETTLEMENT', 'SUCCESS', case v_method when 'remit' then 'cash' else 'wallet' end,
     v_row.amount, v_row.currency, v_row.reference, app.user_id(), coalesce(v_row.remitted_at, v_row.settled_at),
-    money.cod_snapshot(array[v_row], v_method, jsonb_build_object('scope', 'selected', 'reference', v_row.reference, 'notes', v_row.notes),
+    money.cod_snapshot(array[v_row], v_method, 'selected', v_row.reference, v_row.notes,
       v_row.remitted_to_user_id)
     || jsonb_build_object('settled_at', coalesce(v_row.remitted_at, v_row.settled_at), 'historical', true));
   insert into money.cod_settlements (payment_id, tenant_id, method, scope, driver_id, actor_id, receiver_id, currency, total, cod_total,

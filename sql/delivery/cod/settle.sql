@@ -45,18 +45,17 @@ end $$;
 -- order the cash was taken.
 -- Fails: cod_collection_ids_required, cod_collections_not_pending {invalid_ids}, mixed_driver_selection,
 -- driver_id_required, no_pending_collections.
-create or replace function money.lock_cod_collections(input jsonb) returns money.cod_collections[]
+create or replace function money.lock_cod_collections(scope text, collection_ids uuid[], driver_id text) returns money.cod_collections[]
 language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_column
 declare
   v_tenant uuid := app.tenant_id();
   v_office boolean := money.settles_for_office();
-  v_driver uuid := money.cod_driver(input ->> 'driver_id');
-  v_ids uuid[];
+  v_driver uuid := money.cod_driver(lock_cod_collections.driver_id);
   v_rows money.cod_collections[];
   v_drivers bigint;
 begin
-  if input ->> 'scope' = 'all' then
+  if scope = 'all' then
     if v_driver is null then
       perform app.fail('driver_id_required', '{"field": "driver_id"}');
     end if;
@@ -72,17 +71,16 @@ begin
     end if;
     return v_rows;
   end if;
-  v_ids := app.uuids(coalesce(input -> 'cod_collection_ids', '[]'));
-  if cardinality(v_ids) = 0 then
+  if cardinality(collection_ids) = 0 then
     perform app.fail('cod_collection_ids_required', '{"field": "cod_collection_ids"}');
   end if;
   select array_agg(l order by l.collected_at, l.id), count(distinct l.driver_id) into v_rows, v_drivers from (
     select c.* from money.cod_collections c
-    where c.tenant_id = v_tenant and c.id = any (v_ids) and c.status = 'collected' and (c.driver_id = v_driver or v_office)
+    where c.tenant_id = v_tenant and c.id = any (collection_ids) and c.status = 'collected' and (c.driver_id = v_driver or v_office)
     order by c.id for no key update) l;
-  if cardinality(v_rows) is distinct from cardinality(v_ids) then
+  if cardinality(v_rows) is distinct from cardinality(collection_ids) then
     perform app.fail('cod_collections_not_pending', jsonb_build_object('field', 'cod_collection_ids', 'invalid_ids', (
-      select jsonb_agg(i.id order by i.place) from unnest(v_ids) with ordinality i (id, place)
+      select jsonb_agg(i.id order by i.place) from unnest(collection_ids) with ordinality i (id, place)
       where i.id not in (select r.id from unnest(v_rows) r))));
   end if;
   if v_drivers > 1 or v_rows[1].driver_id <> v_driver then
@@ -120,17 +118,21 @@ end $$;
 -- found missing is the driver's shortage until the handover is resolved) or
 -- from his wallet (debited the whole, the tenant's wallet credited the fees, the COD part clears), where nobody
 -- receives anything: a receiver that is sent counts for nothing.
--- {scope, cod_collection_ids?, driver_id?, remitted_to_user_id?, notes?, reference?} -> the answer of
--- money.cod_settlement_to_json. A repetition of the same key is answered with the settlement it made, for good.
+--   scope           'all' open cash of the driver, or the `selected` collections
+--   driver_id       as the client sent it: a driver's own cash is meant whatever it says
+--   receiver_id     who takes the cash of a remittance; null: the caller
+--   fingerprint     of what was asked for: the same key with another one is refused
+-- -> the answer of money.cod_settlement_to_json. A repetition of the same key is answered with the settlement it made, for good.
 -- Fails: see lock_cod_collections, cod_receiver; settlement_amount_mismatch, insufficient_wallet_balance,
 -- cash_handover_required, settlement_idempotency_conflict.
-create or replace function money.cod_settle(method text, input jsonb) returns jsonb
+create or replace function money.cod_settle(
+  method text, scope text, collection_ids uuid[], driver_id text, receiver_id uuid, notes text, reference text, fingerprint bytea
+) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_actor uuid := app.user_id();
   v_key text := app.request_setting('idempotency_key');
-  v_hash bytea := sha256(convert_to(method || input::text, 'UTF8'));
   v_rows money.cod_collections[];
   v_driver uuid;
   v_receiver uuid;
@@ -149,20 +151,20 @@ begin
     select s.* into v_known from money.cod_settlements s
     where s.tenant_id = v_tenant and s.actor_id = v_actor and s.idempotency_key = v_key;
     if found then
-      if v_known.input_hash <> v_hash then
+      if v_known.input_hash <> fingerprint then
         perform app.fail('settlement_idempotency_conflict');
       end if;
       return money.cod_settlement_to_json(v_known.payment_id);
     end if;
   end if;
 
-  v_rows := money.lock_cod_collections(input);
+  v_rows := money.lock_cod_collections(scope, collection_ids, driver_id);
   v_driver := v_rows[1].driver_id;
   v_currency := v_rows[1].currency;
   select sum(r.amount), sum(r.delivery_fee_amount), min(r.currency) <> max(r.currency), array_agg(r.id)
   into v_total, v_fees, v_mixed, v_ids from unnest(v_rows) r;
   if method = 'remit' then
-    v_receiver := money.cod_receiver((input ->> 'remitted_to_user_id')::uuid);
+    v_receiver := money.cod_receiver(receiver_id);
   end if;
   if v_mixed or (method = 'remit' and v_currency <> (app.currency()).code) then
     perform app.fail('settlement_amount_mismatch', jsonb_build_object('currency', v_currency));
@@ -177,13 +179,13 @@ begin
   insert into money.payments (id, tenant_id, category, type, status, payment_method, amount, currency, account_id, reference,
     actor_id, processed_at, snapshot)
   values (v_payment, v_tenant, 'DELIVERY', 'COD_SETTLEMENT', 'SUCCESS', case method when 'remit' then 'cash' else 'wallet' end, v_total,
-    v_currency, v_wallet, input ->> 'reference', v_actor, now(),
-    money.cod_snapshot(v_rows, method, input, v_receiver)
+    v_currency, v_wallet, cod_settle.reference, v_actor, now(),
+    money.cod_snapshot(v_rows, method, scope, reference, notes, v_receiver)
     || case when v_short > 0 then jsonb_build_object('counted', v_total - v_short, 'shortage', v_short) else '{}' end);
   insert into money.cod_settlements (payment_id, tenant_id, method, scope, driver_id, actor_id, receiver_id, currency, total, cod_total,
     fee_total, collections, shortage, shortage_handover_id, notes, reference, idempotency_key, input_hash)
-  values (v_payment, v_tenant, method, input ->> 'scope', v_driver, v_actor, v_receiver, v_currency,
-    v_total, v_total - v_fees, v_fees, cardinality(v_rows), v_short, case when v_short > 0 then v_handover.id end, input ->> 'notes', input ->> 'reference', v_key, v_hash);
+  values (v_payment, v_tenant, method, scope, v_driver, v_actor, v_receiver, v_currency,
+    v_total, v_total - v_fees, v_fees, cardinality(v_rows), v_short, case when v_short > 0 then v_handover.id end, notes, reference, v_key, fingerprint);
   perform money.cod_items_write(v_payment, v_rows);
   update money.cash_handovers h set settlement_payment_id = v_payment where h.tenant_id = v_tenant and h.id = v_handover.id;
   update money.cod_collections c set
@@ -191,8 +193,8 @@ begin
     remitted_at = case method when 'remit' then now() end,
     settled_at = case method when 'wallet' then now() end,
     remitted_to_user_id = v_receiver,
-    settlement_payment_id = v_payment, notes = coalesce(input ->> 'notes', c.notes),
-    reference = coalesce(input ->> 'reference', c.reference)
+    settlement_payment_id = v_payment, notes = coalesce(cod_settle.notes, c.notes),
+    reference = coalesce(cod_settle.reference, c.reference)
   where c.tenant_id = v_tenant and c.id = any (v_ids);
   perform money.receipt_request(v_payment);
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'cod_settlement.created', 'source_module', 'delivery',
@@ -222,16 +224,19 @@ begin
   return v_wallet.id;
 end $$;
 
--- Hands collected cash in. See money.cod_settle.
+-- Hands collected cash in: {scope, cod_collection_ids?, driver_id?, remitted_to_user_id?, notes?, reference?}. See money.cod_settle.
 create or replace function money.cod_remit(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 begin
-  return money.cod_settle('remit', input);
+  return money.cod_settle('remit', input ->> 'scope', app.uuids(coalesce(input -> 'cod_collection_ids', '[]')), input ->> 'driver_id',
+    (input ->> 'remitted_to_user_id')::uuid, input ->> 'notes', input ->> 'reference', sha256(convert_to('remit' || input::text, 'UTF8')));
 end $$;
 
--- Pays for collected cash from the driver's wallet. See money.cod_settle.
+-- Pays for collected cash from the driver's wallet: {scope, cod_collection_ids?, driver_id?, notes?, reference?}; nobody receives
+-- anything. See money.cod_settle.
 create or replace function money.cod_pay(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 begin
-  return money.cod_settle('wallet', input);
+  return money.cod_settle('wallet', input ->> 'scope', app.uuids(coalesce(input -> 'cod_collection_ids', '[]')), input ->> 'driver_id',
+    null, input ->> 'notes', input ->> 'reference', sha256(convert_to('wallet' || input::text, 'UTF8')));
 end $$;

@@ -85,8 +85,8 @@ export const money: Mutant[] = [
   {
     name: "cash that was settled is settled again",
     file: settle,
-    from: "c.id = any (v_ids) and c.status = 'collected'",
-    to: "c.id = any (v_ids)",
+    from: "c.id = any (collection_ids) and c.status = 'collected'",
+    to: "c.id = any (collection_ids)",
     test: [
       remitTest,
       "refuses drivers of two, rows of others, settled rows, repeated and no ids, and writes nothing",
@@ -105,7 +105,7 @@ export const money: Mutant[] = [
   {
     name: "a settlement's key fits any input",
     file: settle,
-    from: "if v_known.input_hash <> v_hash then",
+    from: "if v_known.input_hash <> fingerprint then",
     to: "if false then",
     test: [
       settleTest,

@@ -1,4 +1,5 @@
-import { Failure } from "./failure.ts";
+import { parseArgs } from "node:util";
+import { errorCode, Failure } from "./failure.ts";
 
 /** What `npm start` understands. */
 export interface StartOptions {
@@ -25,49 +26,40 @@ export class UsageFailure extends Failure {}
 
 /** Reads the options of `npm start`; fails with one line on anything unknown. */
 export function parseStartOptions(args: string[]): StartOptions {
-  const options = {
-    reset: false,
-    port: 54321,
-    dbPort: 54322,
-    workers: 1,
-    quiet: false,
-    help: false,
+  const { port, workers, "db-port": dbPort, ...switches } = read(args);
+  return {
+    ...switches,
+    port: number("--port", port, 1, 65535),
+    dbPort: number("--db-port", dbPort, 1, 65535),
+    workers: number("--workers", workers, 1, 32),
   };
-  const rest = args.flatMap((arg) =>
-    /^--[\w-]+=/.test(arg) ? arg.split(/=(.*)/s).slice(0, 2) : [arg]
-  );
-  while (rest.length > 0) {
-    const name = rest.shift()!;
-    switch (name) {
-      case "--reset":
-        options.reset = true;
-        break;
-      case "--quiet":
-        options.quiet = true;
-        break;
-      case "--help":
-        options.help = true;
-        break;
-      case "--port":
-        options.port = number(name, rest.shift(), 1, 65535);
-        break;
-      case "--db-port":
-        options.dbPort = number(name, rest.shift(), 1, 65535);
-        break;
-      case "--workers":
-        options.workers = number(name, rest.shift(), 1, 32);
-        break;
-      default:
-        throw new UsageFailure(
-          `Unknown option "${name}": npm start -- --help lists the known ones.`,
-        );
-    }
-  }
-  return options;
 }
 
-function number(name: string, value: string | undefined, low: number, high: number): number {
+function read(args: string[]) {
+  try {
+    return parseArgs({
+      args,
+      options: {
+        port: { type: "string", default: "54321" },
+        "db-port": { type: "string", default: "54322" },
+        workers: { type: "string", default: "1" },
+        reset: { type: "boolean", default: false },
+        quiet: { type: "boolean", default: false },
+        help: { type: "boolean", default: false },
+      },
+    }).values;
+  } catch (error) {
+    if (!(error instanceof TypeError) || !errorCode(error)?.startsWith("ERR_PARSE_ARGS")) {
+      throw error;
+    }
+    // The first sentence says what is wrong, the others how positional arguments are given: there are none.
+    const [said] = error.message.split(/[.\n]/);
+    throw new UsageFailure(`${said}: npm start -- --help lists the options.`);
+  }
+}
+
+function number(name: string, value: string, low: number, high: number): number {
   const parsed = Number(value);
-  if (value?.trim() && Number.isInteger(parsed) && parsed >= low && parsed <= high) return parsed;
-  throw new UsageFailure(`${name} needs a number from ${low} to ${high}, not "${value ?? ""}".`);
+  if (value.trim() && Number.isInteger(parsed) && parsed >= low && parsed <= high) return parsed;
+  throw new UsageFailure(`${name} needs a number from ${low} to ${high}, not "${value}".`);
 }

@@ -12,6 +12,7 @@ const commands = {
   status: "supabase/local/commands/status.ts",
   test: "tests/tools/test.ts",
   "test:full": "tests/tools/test-full.ts",
+  "test:repeat": "tests/tools/test-repeat.ts",
   "test:debian": "tests/tools/test-debian.ts",
   bench: "tests/tools/bench.ts",
   prove: "tests/tools/prove.ts",

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Stack, type StackOptions, startStack } from "../../supabase/local/stack.ts";
+import { clock } from "./clock.ts";
 import { templateCluster } from "./template.ts";
 
 /** Starts it on free ports, in a folder that goes when it is stopped, from the template; without fsync and cron unless asked for. */
@@ -18,7 +19,9 @@ export async function startOwnStack(options: StackOptions = {}): Promise<Stack> 
       durable: false,
       schedules: false,
       template: process.env.DATABASE_URL ? undefined : await templateCluster(installation),
+      databaseEnv: clock,
       ...options,
+      env: { ...clock, ...options.env },
       installation,
     });
     const { stop } = stack;

@@ -10,6 +10,7 @@ import { type Stack, startStack } from "../../supabase/local/stack.ts";
 import { watchEvents } from "./event-watch.ts";
 import { startMinter } from "./minter.ts";
 import { startResolver } from "./resolver.ts";
+import { clock } from "./clock.ts";
 import { functionProcesses } from "./cores.ts";
 import { cloneDatabase, databaseAt, templateCluster } from "./template.ts";
 
@@ -57,7 +58,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
     dbPort: 0,
     durable: false,
     template: database || process.env.DATABASE_URL ? undefined : await templateCluster(),
+    databaseEnv: clock,
     env: {
+      ...clock,
       BARID_STRICT: "1",
       BARID_DNS_OVER_HTTPS_URL: `${resolver.url}/dns-query`,
       BARID_DB_WAIT_MS: "30000",

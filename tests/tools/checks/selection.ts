@@ -19,21 +19,12 @@ const allTests = () =>
     file.endsWith(".test.ts") && !Object.keys(onlyInFull).some((path) => file.startsWith(path))
   );
 
-/**
- * The tests of what `name` names: `delivery/cod`, `delivery`, a folder of `tests`, or one file. Those of a feature that lie
- * in another room, as measurements of its statements in `tests/bench`, are among them. Empty when there is none.
- */
+/** The tests of what `name` names: `delivery/cod`, `delivery`, a folder of `tests`, or one file. Empty when there is none. */
 export function testsNamed(name: string): string[] {
   const path = name.replace(/^(tests|functions|sql)\//, "").replace(/\/+$/, "");
-  const files = filesIn("tests").filter((file) => file.endsWith(".test.ts"));
-  const own = files.filter((file) => file === `tests/${path}` || file.startsWith(`tests/${path}/`));
-  const [area, feature] = path.split("/");
-  if (!feature || !isSlug(area!) || own.length === 0) return own;
-  const elsewhere = files.filter((file) => {
-    const [, room, folder] = file.split("/");
-    return folder === feature && !isSlug(room!);
-  });
-  return [...own, ...elsewhere];
+  return filesIn("tests").filter((file) =>
+    file.endsWith(".test.ts") && (file === `tests/${path}` || file.startsWith(`tests/${path}/`))
+  );
 }
 
 /**

@@ -36,7 +36,7 @@ begin
   return ('role:' || role_key) = any (app.grants());
 end $$;
 
--- True when one of the caller's roles, or his API key, carries this permission.
+-- True when one of the caller's roles, or their API key, carries this permission.
 create or replace function app.has_permission(permission_key text) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin

@@ -19,7 +19,7 @@ begin
   end loop;
 end $$;
 
--- Puts a tenant table behind the second wall: row-level security enabled and forced, policies, grants.
+-- Protects a tenant table: row-level security enabled and forced, policies, grants.
 --   own     columns that name the row's people; callers who do not see the whole tenant reach a row
 --           only when one of these is their user id. Null: every member of the tenant reaches it;
 --           '{}': nobody but those who see the whole tenant.

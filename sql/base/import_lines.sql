@@ -2,8 +2,8 @@
 -- core: area.noun_verb; made: where in its answer the id stands. input {lines [{line, input}], dry_run, refused?: lines
 -- that were refused before}; common: what every line's input gets as well.
 -- -> {ids in the order of the lines, errors: the first 100 [{line, code, state, constraint, params}], error_count}
--- A dry run makes everything, takes it back and tells. Fails: import_has_errors (errors, error_count).
--- Lines run together in one subtransaction; one that fails is noted, those before it run again, and the rest goes on
+-- A dry run makes everything, rolls it back and reports. Fails: import_has_errors (errors, error_count).
+-- Lines run together in one subtransaction; one that fails is recorded, those before it run again, and the rest continues
 -- after it. So no line runs more than twice, and a file without faults needs no subtransaction of its own per line.
 create or replace function app.import_lines(core text, made text[], input jsonb, common jsonb default '{}') returns jsonb
 language plpgsql set search_path = '' as $$

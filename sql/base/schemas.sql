@@ -26,7 +26,7 @@ begin
   end if;
 end $$;
 
--- A stuck statement must not hold a pooled connection: the caller is told to come back (503).
+-- A stuck statement must not hold a pooled connection: the caller is refused with 503.
 alter role barid_api set statement_timeout = '20s';
 alter role barid_api set lock_timeout = '5s';
 alter role barid_api set idle_in_transaction_session_timeout = '10s';

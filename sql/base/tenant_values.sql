@@ -13,7 +13,7 @@ begin
   return v_first;
 end $$;
 
--- A number with zeros in front, up to so many digits; one that has more is told whole.
+-- A number with zeros in front, up to so many digits; one that has more is returned whole.
 create or replace function app.padded(number bigint, digits integer) returns text
 language plpgsql immutable set search_path = '' as $$
 begin

@@ -15,7 +15,7 @@ begin
 end $$;
 
 -- What a person who searches may mean, as ILIKE patterns: the text as it stands, and with the digits that numbers are stored
--- in, whichever his keyboard writes.
+-- in, whichever the keyboard writes.
 create or replace function app.contains_patterns(search text) returns text[]
 language plpgsql immutable strict parallel safe set search_path = '' as $$
 begin

@@ -35,7 +35,7 @@ begin
   end if;
 end $$;
 
--- A stuck statement must not hold a pooled connection: the caller is told to come back (503).
+-- A stuck statement must not hold a pooled connection: the caller is refused with 503.
 alter role barid_api set statement_timeout = '20s';
 alter role barid_api set lock_timeout = '5s';
 alter role barid_api set idle_in_transaction_session_timeout = '10s';
@@ -103,7 +103,7 @@ begin
   return ('role:' || role_key) = any (app.grants());
 end $$;
 
--- True when one of the caller's roles, or his API key, carries this permission.
+-- True when one of the caller's roles, or their API key, carries this permission.
 create or replace function app.has_permission(permission_key text) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
@@ -275,7 +275,7 @@ begin
   end loop;
 end $$;
 
--- Puts a tenant table behind the second wall: row-level security enabled and forced, policies, grants.
+-- Protects a tenant table: row-level security enabled and forced, policies, grants.
 --   own     columns that name the row's people; callers who do not see the whole tenant reach a row
 --           only when one of these is their user id. Null: every member of the tenant reaches it;
 --           '{}': nobody but those who see the whole tenant.
@@ -392,7 +392,7 @@ begin
 end $$;
 
 -- What a person who searches may mean, as ILIKE patterns: the text as it stands, and with the digits that numbers are stored
--- in, whichever his keyboard writes.
+-- in, whichever the keyboard writes.
 create or replace function app.contains_patterns(search text) returns text[]
 language plpgsql immutable strict parallel safe set search_path = '' as $$
 begin
@@ -485,9 +485,9 @@ create table if not exists tenancy.profiles (
   email text,
   avatar_url text,
   -- The company whose administrator made the account and knows its first password; without a reference, for it may be
-  -- gone. Null: its owner registered himself.
+  -- gone. Null: its owner registered it.
   made_by_tenant uuid,
-  -- When its owner proved that the mailbox is his, and chose a password that nobody else knows.
+  -- When its owner proved that the mailbox is theirs, and chose a password that nobody else knows.
   proven_at timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now()
@@ -1002,7 +1002,7 @@ create unique index if not exists subscription_pending_once on tenancy.subscript
 -- sql/tenants/wizard/tables.sql
 
 -- A run of the tenant wizard, which takes two transactions around a call to Auth. Kept so that the same
--- call can go on where it broke off, and so that a run nobody goes on with is taken back. Neither the
+-- call can continue where it stopped, and so that a run nobody continues is undone. Neither the
 -- password nor anything personal stands here; the tenant is named without a reference, for it may be gone.
 create table if not exists tenancy.wizard_runs (
   id uuid primary key default gen_random_uuid(),
@@ -1608,9 +1608,9 @@ create table if not exists delivery.deliveries (
   dropoff_zone_id uuid,
   pickup_warehouse_id uuid,
   dropoff_warehouse_id uuid,
-  -- Who noted these two last, when it was a transfer of packages: on paper alone, or for a driver. Null: they are the order's.
+  -- Who recorded these two last, when it was a transfer of packages: on paper alone, or for a driver. Null: they are the order's.
   transfer_kind text check (transfer_kind in ('system_only', 'single_delivery')),
-  -- The warehouse its order ends in, while a transfer has another one noted.
+  -- The warehouse its order ends in, while a transfer has another one recorded.
   ordered_to_warehouse_id uuid,
   -- Where the parcel lies now; null while somebody carries it.
   current_warehouse_id uuid,
@@ -1762,7 +1762,7 @@ create index if not exists delivery_proofs_delivery on delivery.delivery_proofs 
 
 -- sql/delivery/assignments/tables.sql
 
--- Who carries what. A driver's answer, his load and his list follow from these rows.
+-- Who carries what. A driver's answer, load and list follow from these rows.
 
 create table if not exists delivery.bulk_assignments (
   id uuid primary key default gen_random_uuid(),
@@ -1784,7 +1784,7 @@ create table if not exists delivery.assignments (
   driver_id uuid not null,
   vehicle_id uuid,
   bulk_assignment_id uuid,
-  -- pending: waits for the driver's answer. assigned: no answer asked. accepted: his word.
+  -- pending: waits for the driver's answer. assigned: no answer asked. accepted: the driver accepted.
   -- rejected, completed and returned are history.
   status text not null check (status in ('pending', 'assigned', 'accepted', 'rejected', 'completed', 'returned')),
   sequence_number integer not null default 1 check (sequence_number >= 0),
@@ -1940,7 +1940,7 @@ create table if not exists integration.carrier_shipments (
   tracking_number text,
   carrier_reference text,
   label_url text,
-  -- What the carrier was told to collect at the door, in the delivery's currency.
+  -- The amount that the carrier was asked to collect at the door, in the delivery's currency.
   cash_due numeric(18, 3) not null default 0 check (cash_due >= 0),
   claim_token uuid,
   claimed_at timestamptz,
@@ -1987,12 +1987,12 @@ create table if not exists money.carrier_remittances (
   constraint remittance_is_its_parts check (amount = cod_amount + delivery_fee_amount),
   constraint reversed_says_why check (
     (reversed_at is null) = (reversal_reason is null) and (reversed_by is null or reversed_at is not null)),
-  -- An administrator of the system enters payments of tenants he is no member of.
+  -- System administrators enter payments of tenants they are no member of.
   foreign key (actor_id) references tenancy.profiles (id) on delete restrict,
   foreign key (reversed_by) references tenancy.profiles (id) on delete restrict
 );
 
--- What was taken back may be entered again, rightly.
+-- A reversed payment may be entered again.
 create unique index if not exists remittance_reference_exists on money.carrier_remittances (tenant_id, carrier_code, reference)
   where reversed_at is null;
 create index if not exists carrier_remittances_recent
@@ -2106,7 +2106,7 @@ create table if not exists money.cash_transfers (
   foreign key (tenant_id, from_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, to_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, refund_id) references money.payments (tenant_id, id) on delete restrict,
-  -- An administrator of the system acts in tenants he is no member of.
+  -- System administrators act in tenants they are no member of.
   foreign key (actor_id) references tenancy.profiles (id) on delete restrict,
   foreign key (reversed_by) references tenancy.profiles (id) on delete restrict
 );
@@ -2228,7 +2228,7 @@ create table if not exists money.cod_settlements (
   constraint settlement_idempotency_conflict unique (tenant_id, actor_id, idempotency_key),
   foreign key (tenant_id, payment_id) references money.payments (tenant_id, id) on delete restrict,
   foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict,
-  -- An administrator of the system acts in tenants he is no member of; who receives cash is a member.
+  -- System administrators act in tenants they are no member of; who receives cash is a member.
   foreign key (actor_id) references tenancy.profiles (id) on delete restrict,
   foreign key (reversed_by) references tenancy.profiles (id) on delete restrict,
   foreign key (tenant_id, receiver_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
@@ -2258,10 +2258,10 @@ create table if not exists money.cod_settlement_items (
   delivery_fee_amount numeric(18, 3) not null,
   delivery_code bigint not null,
   delivery_number text not null,
-  -- When its settlement was taken back.
+  -- When its settlement was reversed.
   reversed_at timestamptz,
   primary key (tenant_id, payment_id, position),
-  -- A row is settled once, unless that was taken back.
+  -- A row is settled once, unless that was reversed.
   constraint collection_already_settled unique nulls not distinct (tenant_id, cod_collection_id, reversed_at),
   constraint item_is_its_parts check (amount = cod_amount + delivery_fee_amount),
   foreign key (tenant_id, payment_id) references money.cod_settlements (tenant_id, payment_id) on delete restrict,
@@ -2467,7 +2467,7 @@ create table if not exists warehousing.picking_orders (
   completed_date timestamptz,
   assigned_to uuid,
   created_by uuid,
-  -- Set: the pick of a delivery, whose hand-over is the driver's pick-up and nothing else.
+  -- Set: the pick of a delivery, whose handoff is the driver's pickup and nothing else.
   delivery_id uuid,
   -- Set: the pick of a storefront order, whose reservation it uses and through which alone it is changed or cancelled.
   order_id uuid,
@@ -2487,7 +2487,7 @@ create unique index if not exists picking_reference_exists on warehousing.pickin
 create unique index if not exists order_picked_once_in_a_warehouse on warehousing.picking_orders (tenant_id, order_id, warehouse_id)
   where order_id is not null;
 
--- One pick of a delivery at a time; after its hand-over a returned parcel may be picked again.
+-- One pick of a delivery at a time; after its handoff a returned parcel may be picked again.
 create unique index if not exists delivery_already_picked on warehousing.picking_orders (tenant_id, delivery_id)
   where delivery_id is not null and status not in ('cancelled', 'handed_off');
 create index if not exists picking_orders_delivery on warehousing.picking_orders (tenant_id, delivery_id) where delivery_id is not null;
@@ -2625,7 +2625,7 @@ create table if not exists warehousing.inventory_counts (
   unique (tenant_id, id),
   constraint count_adds_up check ((differences > 0) = (units_found + units_missing > 0)),
   foreign key (tenant_id, warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
-  -- An administrator of the system acts in tenants he is no member of.
+  -- System administrators act in tenants they are no member of.
   foreign key (counted_by) references tenancy.profiles (id) on delete restrict
 );
 create index if not exists inventory_counts_recent on warehousing.inventory_counts (tenant_id, created_at desc nulls last, id desc);
@@ -2666,7 +2666,7 @@ create index if not exists inventory_count_lines_bin on warehousing.inventory_co
 -- sql/warehousing/inventory-transfers/tables.sql
 
 -- Stock that was moved from one warehouse to another at a stroke: what was asked for. Which lots and serial
--- numbers went is told by the movements, whose reference is the transfer.
+-- numbers went is in the movements, whose reference is the transfer.
 
 create table if not exists warehousing.inventory_transfers (
   id uuid primary key default gen_random_uuid(),
@@ -2728,7 +2728,7 @@ create table if not exists warehousing.waybills (
   handed_over_at timestamptz,
   received_at timestamptz,
   closed_at timestamptz,
-  -- Called off before it was handed over: closed without having been on the road.
+  -- Cancelled before it was handed over: closed without having been on the road.
   cancelled_at timestamptz,
   notes text,
   created_by uuid,
@@ -2790,7 +2790,7 @@ create index if not exists discrepancies_open on warehousing.waybill_discrepanci
 
 -- What travels on a waybill, and the record of every move of packages between warehouses.
 
--- The stock that goes with the parcels of a waybill: reserved for it, out of the source at the hand-over, into the
+-- The stock that goes with the parcels of a waybill: reserved for it, out of the source at the handover, into the
 -- destination at the receipt.
 create table if not exists warehousing.waybill_items (
   id uuid primary key default gen_random_uuid(),
@@ -3533,7 +3533,7 @@ create table if not exists storefront.product_reviews (
   tenant_id uuid not null,
   product_id uuid not null,
   user_id uuid not null,
-  -- What was bought; each purchase can be judged once.
+  -- What was bought; each purchase can be reviewed once.
   order_item_id uuid not null,
   rating smallint not null check (rating between 1 and 5),
   comment text,
@@ -3572,7 +3572,7 @@ create index if not exists carrier_events_carrier on integration.carrier_events 
 
 -- sql/webhooks/subscriptions/tables.sql
 
--- Who is told of events, and how it went; external carriers, what was booked with them and what they reported.
+-- Subscribers to events, and their deliveries; external carriers, what was booked with them and what they reported.
 -- Secrets stand here sealed (AES-GCM, see shared/outbound/secrets.ts); their key is known to the functions alone.
 
 create table if not exists integration.webhook_subscriptions (
@@ -3765,9 +3765,9 @@ end $$;
 -- same caller, operation, key and input; jsonb is canonical, so key order and spacing do not matter.
 -- `made` in the input is what the function made for this call, a secret for instance: another at every
 -- attempt, so it is no part of what a key stands for.
--- rule.version names the row the endpoint is about: its version is told, and when `expected` lists the versions that
+-- rule.version names the row the endpoint is about: its version is returned, and when `expected` lists the versions that
 -- the client knows, the row must have one of them from before the work until its first change.
--- Answers {data, replayed, jobs, events, language, tenant, api_key, version}; jobs tells that background work waits for a runner,
+-- Answers {data, replayed, jobs, events, language, tenant, api_key, version}; jobs is true when background work waits for a runner,
 -- events that somebody listens to what happened.
 -- A refusal is an answer too, {refused, call_id} (see private.refusal): everything the call did is undone with its
 -- subtransaction, and PostgreSQL, which logs the statement of every error, does not log what the caller sent.
@@ -3895,11 +3895,11 @@ grant execute on function private.call(jsonb, jsonb, text, jsonb), private.read(
 -- Where changes since a time begin.
 
 -- A number of a transaction below which no row of the caller's tenant was changed at `since` or later, found by
--- halving, so that a walk of changes need not pass all older rows. A row with number c from more than an hour before
+-- halving, so that a reader of changes need not pass all older rows. A row with number c from more than an hour before
 -- `since` shows it: who had a smaller number had it before c, and was done before `since`. That holds for transactions
 -- of up to half an hour; the functions' end after 20 seconds.
 -- source: a table with tenant_id, changed, updated_at and an index on (tenant_id, changed, id). A definer because the
--- policies would make each look pass the rows that the caller may not see; it tells a number and no row.
+-- policies would make each look pass the rows that the caller may not see; it returns a number and no row.
 create or replace function private.changes_from(source regclass, since timestamptz) returns bigint
 language plpgsql stable security definer set search_path = '' as $$
 declare
@@ -4091,7 +4091,7 @@ grant execute on function private.api_key_id(jsonb) to barid_api, barid_caller;
 --
 -- claims: sub (user id), tenant_id (the token's active tenant), asked_tenant_id (?tenant_id=),
 --         service (the function's own key), api_key_hash (hex SHA-256), tenant_mode (required, optional, none),
---         issued_at (of the token, seconds), mailbox (the bearer signed in by a mail to his address).
+--         issued_at (of the token, seconds), mailbox (the bearer signed in by a mail to their address).
 -- Reads roles and permissions afresh, so taking a role away holds from the next request on.
 -- Security definer: it must see memberships before there is a tenant. Callable by the entry points only.
 -- api_key_id names the key of the call, is_company_key says that it is one company's.
@@ -4193,7 +4193,7 @@ begin
           || (select coalesce(array_agg(distinct 'permission:' || p.permission_key), '{}')
               from tenancy.role_permissions p where p.role_key = any (v_roles));
       elsif not v_system and not v_service then
-        -- Calls outside any tenant go on without the one the token still names.
+        -- Calls outside any tenant continue without the one the token still names.
         if v_asked is null and claims ->> 'tenant_mode' = 'none' then
           v_tenant := null;
         else
@@ -4379,7 +4379,7 @@ grant execute on function private.rate_take(text, integer) to barid_api;
 
 -- What a dump of another database needs before and after it is loaded into one that the migrations have just built, all
 -- in one transaction with session_replication_role = replica, so that no trigger or foreign key acts on rows that were
--- judged when they were written (see docs/operations.md). By hand, by the owner of the tables.
+-- checked when they were written (see docs/operations.md). By hand, by the owner of the tables.
 
 -- Empties every table of ours, whose first rows the dump has as well. Fails where there is a tenant, and where triggers
 -- act: logs refuse to be emptied.
@@ -4417,7 +4417,7 @@ end $$;
 
 -- sql/base/engine/versions.sql
 
--- Versions of rows, so that nobody overwrites what he has not read.
+-- Versions of rows, so that nobody overwrites a change they have not read.
 --
 -- version: table, column, key (null: the tenant's only row), expected (the versions a change may find).
 -- A version is updated_at in microseconds, as hexadecimal text: every update sets it (app.touched).
@@ -4591,7 +4591,7 @@ end $$;
 
 -- Publishes events of the caller's tenant, in the caller's transaction and in the order given:
 --   [{event_type, source_module, target_module?, entity_type, entity_id, event_data?}, ...]
--- A definer, since whoever may do a thing may also have it told, and nobody may write events otherwise.
+-- A definer, since every caller who may act may emit the event of it, and nobody may write events otherwise.
 create or replace function app.events_add(events jsonb) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -4613,8 +4613,8 @@ grant execute on function app.events_add(jsonb) to barid_caller;
 -- core: area.noun_verb; made: where in its answer the id stands. input {lines [{line, input}], dry_run, refused?: lines
 -- that were refused before}; common: what every line's input gets as well.
 -- -> {ids in the order of the lines, errors: the first 100 [{line, code, state, constraint, params}], error_count}
--- A dry run makes everything, takes it back and tells. Fails: import_has_errors (errors, error_count).
--- Lines run together in one subtransaction; one that fails is noted, those before it run again, and the rest goes on
+-- A dry run makes everything, rolls it back and reports. Fails: import_has_errors (errors, error_count).
+-- Lines run together in one subtransaction; one that fails is recorded, those before it run again, and the rest continues
 -- after it. So no line runs more than twice, and a file without faults needs no subtransaction of its own per line.
 create or replace function app.import_lines(core text, made text[], input jsonb, common jsonb default '{}') returns jsonb
 language plpgsql set search_path = '' as $$
@@ -4700,7 +4700,7 @@ end $$;
 -- sql/base/shop_tenant.sql
 
 -- The tenant whose open shop the request is in, or null: what storefront.open_shop() entered. Not the caller's
--- tenant, which he may not have at all; policies let it show what is on sale and nothing else.
+-- tenant, if they have one at all; policies let it show what is on sale and nothing else.
 create or replace function app.shop_tenant_id() returns uuid
 language plpgsql stable set search_path = '' as $$
 begin
@@ -4783,7 +4783,7 @@ begin
 end $$;
 
 -- A total of the caller's tenant: {entries, amount} over the groups whose columns have these values. Who is in no
--- tenant, or asks of_all, gets that of all tenants and of none, as far as he may see them.
+-- tenant, or asks of_all, gets that of all tenants and of none, as far as the caller may see them.
 -- wanted: {column: value}; a column left out may have any. Fails: a column the list is not counted by.
 create or replace function app.tally(tally text, wanted jsonb default '{}', of_all boolean default false) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -4899,7 +4899,7 @@ begin
   return v_first;
 end $$;
 
--- A number with zeros in front, up to so many digits; one that has more is told whole.
+-- A number with zeros in front, up to so many digits; one that has more is returned whole.
 create or replace function app.padded(number bigint, digits integer) returns text
 language plpgsql immutable set search_path = '' as $$
 begin
@@ -5442,7 +5442,7 @@ begin
       or (p.made_by_tenant is null and u.email_confirmed_at is not null)));
 end $$;
 
--- Notes that the caller proved his account just now; tokens of before, but those that prove the mailbox, hold no more.
+-- Records that the caller confirmed their account just now; tokens of before, but those that prove the mailbox, hold no more.
 -- Fails: mailbox_not_proven.
 create or replace function tenancy.prove_account() returns timestamptz
 language plpgsql security definer set search_path = '' as $$
@@ -5509,8 +5509,8 @@ begin
       where i.account_id = account_creator.user_id and i.sealed_password is not null order by i.created_at desc limit 1));
 end $$;
 
--- Whoever Supabase Auth knows has a profile: this copies what Auth was told when the user is made, and
--- follows a changed e-mail. A user whom Auth deletes softly leaves every tenant; his rows stay for what
+-- Every user of Supabase Auth has a profile: this copies what Auth received when the user is made, and
+-- follows a changed e-mail. A user whom Auth deletes softly leaves every tenant; their rows stay for what
 -- refers to them.
 create or replace function tenancy.follow_auth_user() returns trigger
 language plpgsql security definer set search_path = '' as $$
@@ -5637,7 +5637,7 @@ begin
     (select count(*) from tenancy.tenant_users u where u.tenant_id = members_of.tenant_id) end;
 end $$;
 
--- Takes back what an unfinished run of the wizard made, and answers {user_id}: whom Auth is to remove as
+-- Undoes what an unfinished run of the wizard made, and answers {user_id}: whom Auth is to remove as
 -- well, when the run may have made somebody. Doing it again, or after the run was finished, does nothing more.
 -- Fails: forbidden (a request of somebody who does not manage the system).
 create or replace function tenancy.wizard_rollback(run_id uuid) returns jsonb
@@ -6324,8 +6324,8 @@ end $$;
 
 -- sql/tenants/me/notifications.sql
 
--- Notes that the caller has read what he was told: these of his notices, or without ids all of them. What was read
--- before keeps its time; what is not his is passed over. {notification_ids?: [uuid]} -> {updated_count, unread_count}
+-- Marks the caller's notifications as read: those named, or without ids all of them. What was read
+-- before keeps its time; other people's are ignored. {notification_ids?: [uuid]} -> {updated_count, unread_count}
 create or replace function tenancy.notifications_read(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -6448,7 +6448,7 @@ begin
   return tenancy.settings_get(jsonb_build_object('groups', v_groups));
 end $$;
 
--- Drivers need one way to make a manifest. Judged on what holds, so a default counts.
+-- Drivers need one way to make a manifest. Checked on what holds, so a default counts.
 -- Fails: manifest_workflow_required.
 create or replace function tenancy.require_workflow() returns void
 language plpgsql stable set search_path = '' as $$
@@ -6463,7 +6463,7 @@ begin
 end $$;
 
 -- The default service of manifests must be one they can use: switched on, and among those made available when
--- any are named. Judged when one of the two settings changes: what became of a service since then is in the way
+-- any are named. Checked when one of the two settings changes: what became of a service since then is in the way
 -- of nobody who changes something else. Called after require_references, which holds the service.
 -- Fails: delivery_service_not_available.
 create or replace function tenancy.require_default_service(before jsonb) returns void
@@ -6735,8 +6735,8 @@ end $$;
 
 -- sql/tenants/users/members.sql
 
--- Makes the requests of one member take turns, where they change what he has at most one of. A definer,
--- since he may not lock his own membership.
+-- Makes the requests of one member take turns, where they change what a member has at most one of. A definer,
+-- since members may not lock their own membership.
 create or replace function tenancy.lock_member() returns void
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -6752,7 +6752,7 @@ grant execute on function tenancy.lock_member() to barid_caller;
 -- queues the removal of what the next step may leave behind; Auth makes the account; user_finish withdraws that removal
 -- and makes the membership.
 
--- A user of the tenant as responses show him. Fails: user_not_found.
+-- A user of the tenant as responses show them. Fails: user_not_found.
 create or replace function tenancy.user_to_json(user_id uuid) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
@@ -6765,7 +6765,7 @@ begin
   return v_user;
 end $$;
 
--- Staff need at least one role of staff; everybody else has the one role of his kind.
+-- Staff need at least one role of staff; everybody else has the one role of their kind.
 -- Fails: invalid_roles.
 create or replace function tenancy.require_roles(user_type text, roles jsonb) returns void
 language plpgsql set search_path = '' as $$
@@ -6778,7 +6778,7 @@ begin
   end if;
 end $$;
 
--- What a member of a kind needs besides the membership: a driver his row; drivers, institutions and
+-- What a member of a kind needs besides the membership: a driver their row; drivers, institutions and
 -- customers a wallet in the tenant's currency. Doing it twice changes nothing.
 create or replace function tenancy.member_provision(user_id uuid, user_type text) returns void
 language plpgsql set search_path = '' as $$
@@ -6979,9 +6979,9 @@ end $$;
 -- The tenant wizard. Its administrator lives in Supabase Auth, so it takes two transactions around a call
 -- there: wizard_begin makes the tenant with everything in it and queues the job that rolls it all back; Auth makes the
 -- account; wizard_finish makes it a member, opens the tenant and withdraws that job. An administrator who has an account
--- is invited instead. A call repeated under its Idempotency-Key goes on where the one before it broke off.
+-- is invited instead. A call repeated under its Idempotency-Key continues where the one before it stopped.
 
--- Whose runs a caller may go on with: his own.
+-- The runs that a caller may continue: their own.
 create or replace function tenancy.wizard_caller() returns text
 language plpgsql stable set search_path = '' as $$
 begin
@@ -7041,7 +7041,7 @@ begin
     exit when found;
     select r.* into v_run from tenancy.wizard_runs r
     where r.caller = v_caller and r.key = wizard_run.key and r.state <> 'undone' for update;
-    -- Gone when the call that had it has just been taken back: then it is ours to start.
+    -- Gone when the call that had it has just been undone: then it is ours to start.
     exit when found;
   end loop;
   if v_run.input_hash <> v_hash then
@@ -7161,7 +7161,7 @@ begin
   return tenancy.wizard_rollback((input ->> 'run_id')::uuid);
 end $$;
 
--- Reports a run that could not be taken back: the queued job tries again. {run_id}
+-- Reports a run that could not be undone: the queued job tries again. {run_id}
 create or replace function tenancy.wizard_undo_failed(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -7222,7 +7222,7 @@ begin
   end if;
 end $$;
 
--- Adds an address: staff to the tenant's, everybody else to his own.
+-- Adds an address: staff to the tenant's, everybody else to their own.
 -- {title?, full_address, city?, country?, latitude?, longitude?, contact_info?, zone_id?} -> the address
 -- Without a zone_id its zone follows from the coordinates; without a city it is the zone's name. Fails: zone_not_found.
 create or replace function delivery.address_create(input jsonb) returns jsonb
@@ -7294,12 +7294,12 @@ end $$;
 
 -- What becomes of an assignment before its parcel is picked up: the driver's answer, and taking it back.
 
--- The driver's answer to one assignment or to a whole bulk, all or nothing. What was taken from him is no longer part
--- of its bulk, and is not his to answer.
+-- The driver's answer to one assignment or to a whole bulk, all or nothing. What was withdrawn from the driver is no longer part
+-- of its bulk, and cannot be answered.
 -- {assignment_id? | bulk_assignment_id?, status: accepted | rejected, reason?} -> {status, updated_count}
 -- The same answer again is no mistake: it finds everything as it left it.
 -- A rejected delivery is pending again and its units are free; the pick and the reservation stay. A parcel that is on the road
--- keeps its status: accepted, it is in this driver's hands; rejected, it is with the one who had it, who is told.
+-- keeps its status: accepted, it is in this driver's hands; rejected, it stays with the previous driver, who is notified.
 -- Locks: deliveries, driver, assignments. Fails: assignment_not_found, bulk_assignment_not_found, forbidden
 -- (somebody else's), assignment_not_pending.
 create or replace function delivery.assignments_answer(input jsonb) returns jsonb
@@ -7326,7 +7326,7 @@ begin
   perform delivery.lock_answering_drivers(v_one, v_bulk);
   perform from delivery.assignments a where a.tenant_id = v_tenant and (a.id = v_one or a.bulk_assignment_id = v_bulk)
   order by a.id for no key update;
-  -- As they are now: while this waited, some of them may have been taken from him.
+  -- As they are now: while this waited, some of them may have been withdrawn.
   v_rows := array(select a from delivery.assignments a
     where a.tenant_id = v_tenant and (a.id = v_one or a.bulk_assignment_id = v_bulk) and a.status <> 'returned' order by a.id);
   v_deliveries := array(select r.delivery_id from unnest(v_rows) r);
@@ -7340,7 +7340,7 @@ begin
     perform app.fail('assignment_not_pending');
   end if;
 
-  -- The delivery first: a driver may change only what he still carries.
+  -- The delivery first: drivers may change only what they still carry.
   update delivery.deliveries d set status = case v_answer when 'accepted' then 'accepted' else 'pending' end
   where d.tenant_id = v_tenant and d.id = any (v_deliveries) and d.status = 'assigned';
   update delivery.assignments a set status = v_answer, responded_at = clock_timestamp(), response_reason = input ->> 'reason',
@@ -7373,7 +7373,7 @@ begin
   order by d.user_id for no key update;
 end $$;
 
--- Gives parcels whose hand-over was rejected back to those who have them in hand: an assignment that needs no answer, a
+-- Gives parcels whose handover was rejected back to those who have them in hand: an assignment that needs no answer, a
 -- notification and an event each. A definer: a driver writes nobody else's assignments.
 create or replace function delivery.assignments_restore(rejected uuid[]) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -7422,7 +7422,7 @@ begin
   where a.tenant_id = v_tenant and a.id = any (assignment_ids);
 end $$;
 
--- Takes a delivery from its driver before he picked it up. {id, reason?} -> {id, delivery_id, status}
+-- Withdraws a delivery from its driver before pickup. {id, reason?} -> {id, delivery_id, status}
 -- Locks: delivery, driver, assignment. Fails: assignment_not_found, assignment_ended, delivery_already_picked_up.
 create or replace function delivery.assignment_unassign(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -7584,7 +7584,7 @@ begin
     'resolved_deliveries', delivery.resolved_deliveries(v_plan)));
 end $$;
 
--- A plan told instead of carried out. Where the driver may get nothing, no delivery passes.
+-- A plan that is returned, not carried out. Where the driver may get nothing, no delivery passes.
 create or replace function delivery.assignments_preview(plan jsonb) returns jsonb
 language plpgsql immutable set search_path = '' as $$
 begin
@@ -7606,7 +7606,7 @@ end $$;
 
 -- sql/delivery/assignments/followers.sql
 
--- What follows an assignment wherever it is written: the row a driver's app listens to, the hand-over that waits for a
+-- What follows an assignment wherever it is written: the row a driver's app listens to, the handoff that waits for a
 -- driver who is no longer the one, and the event of one that ended before its delivery was completed.
 
 -- Updates the row that a driver's app listens to, cancels the handoff of a driver who no longer has the delivery, and
@@ -7654,7 +7654,7 @@ begin
       and (r.assignment_status <> s.status or r.assignment_count <> s.remaining);
   end if;
 
-  -- The pick is done and the stock stays reserved: the hand-over waits for the next driver.
+  -- The pick is done and the stock stays reserved: the handoff waits for the next driver.
   update delivery.package_handoffs h set assignment_id = null, driver_id = null
   from new_rows n join old_rows o on o.id = n.id
   where n.status <> o.status and n.status in ('rejected', 'returned')
@@ -7693,7 +7693,7 @@ create trigger assignments_followed_changed after update on delivery.assignments
   for each statement execute function delivery.assignments_after_change();
 
 -- The driver of an assignment, or of a bulk, in the caller's tenant: a driver does not see what is
--- another's, and must be told 403 and not 404.
+-- another's, and must get 403 and not 404.
 create or replace function delivery.assignment_driver(assignment uuid, bulk uuid) returns uuid
 language plpgsql stable security definer set search_path = '' as $$
 begin
@@ -7711,7 +7711,7 @@ revoke execute on function delivery.assignments_begin(), delivery.assignments_af
 -- sql/delivery/assignments/guards.sql
 
 -- The life of an assignment, guarded below every core: history is never rewritten, and a driver's load
--- (drivers.capacity_used, in units) is always what his live assignments add up to.
+-- (drivers.capacity_used, in units) is always the sum of their active assignments.
 
 -- Allows legal moves of an assignment only, and keeps each driver's load at the sum of their active assignments.
 create or replace function delivery.assignments_changed() returns trigger
@@ -7784,10 +7784,10 @@ revoke execute on function delivery.assignments_changed(), delivery.capacity_shi
 -- Parcels that are picked up go along, as from a van that broke down: they keep their status, attempts and cash, nothing more
 -- is done with them until the new driver accepts (to_confirm counts them), and rejected they are with the first driver as before.
 -- With picked_up false they stay with the first driver and are named in `kept`.
--- The old rows end as returned; the new driver is judged like for any assignment, of parcels on the road for where they go and
+-- The old rows end as returned; the new driver is checked as for any assignment, of parcels on the road for where they go and
 -- for room only, and gets all or nothing. With the times and notes that stood beside the old rows.
 -- Locks: deliveries, picking orders, both drivers by id, assignments.
--- Fails: driver_not_found, same_driver, assignment_not_found (a delivery that is not on his list),
+-- Fails: driver_not_found, same_driver, assignment_not_found (a delivery that is not on the driver's list),
 -- nothing_to_hand_over, and what a plan fails with.
 create or replace function delivery.assignments_hand_over(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -7878,7 +7878,7 @@ exception when others then
   perform app.fail('internal_server_error');
 end $$;
 
--- Judges deliveries, in the order asked for, for a driver with so many units free. A parent stands for the
+-- Checks deliveries, in the order asked for, for a driver with so many units free. A parent stands for the
 -- first of its legs, in their sequence, that is neither over nor a draft.
 -- code is null for what may be assigned. Capacity is given in order: what no longer fits is refused, and
 -- what comes after and fits may pass. missing_zones: those of the delivery that the driver does not go to. Those of `carried`
@@ -7990,7 +7990,7 @@ declare
   v_total numeric;
   v_plan jsonb;
 begin
-  -- Who comes too late is told so without waiting for locks: of many who want the same, most do.
+  -- A late caller is refused without waiting for locks: of many who want the same, most do.
   if locked and exists (select from delivery.assignments a where a.tenant_id = v_tenant and a.delivery_id = any (delivery_ids)
       and a.status in ('pending', 'assigned', 'accepted')) then
     v_plan := delivery.assignments_plan(delivery_ids, driver_id, vehicle_id, false, carried);
@@ -8039,7 +8039,7 @@ begin
 end $$;
 
 -- Refuses a plan that cannot be carried out as a whole, for the first of its reasons, naming every
--- delivery it concerns. `field` is what the request calls them; a single delivery is told of its zones
+-- delivery it concerns. `field` is what the request calls them; the refusal of a single delivery names its zones
 -- more exactly.
 create or replace function delivery.assignments_demand(plan jsonb, field text) returns void
 language plpgsql set search_path = '' as $$
@@ -8099,7 +8099,7 @@ begin
     else delivery.warehouse_place(d.tenant_id, d.current_warehouse_id, d.pickup_snapshot) end;
 end $$;
 
--- Where he brings it: to the warehouse it is transferred to first, else where it was ordered to.
+-- The destination of the driver: the warehouse that it is transferred to first, else where it was ordered to.
 create or replace function delivery.brought_to(d delivery.deliveries) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -8157,7 +8157,7 @@ revoke execute on function delivery.routes_store(uuid,text), delivery.routes_to_
 
 -- sql/delivery/assignments/sequence.sql
 
--- The order in which a driver goes about his list. Dispatchers see and set anybody's, a driver his own.
+-- The order of a driver's list. Dispatchers see and set every driver's, drivers their own.
 
 -- Whose assignments a list shows when a driver is asked for: a driver's own, whatever they ask. Fails: invalid_uuid.
 create or replace function delivery.driver_filter(asked text) returns uuid
@@ -8186,7 +8186,7 @@ begin
   end if;
 end $$;
 
--- {driver_id} -> {assignments, total}: his live assignments in order.
+-- {driver_id} -> {assignments, total}: the driver's active assignments in order.
 create or replace function delivery.sequence_read(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
@@ -8201,7 +8201,7 @@ begin
 end $$;
 
 -- {driver_id, assignments: [{assignment_id, sequence_number}]} -> {updated_count}
--- One row that is not live or not his fails the whole. Locks: assignments by id. Fails: what sequence_of fails
+-- One row that is not active or not the driver's fails the whole. Locks: assignments by id. Fails: what sequence_of fails
 -- with, invalid_sequence.
 create or replace function delivery.sequence_write(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -8232,7 +8232,7 @@ end $$;
 
 -- What a proposal is worked out from. {driver_id} -> {start: {latitude, longitude} | null, assignments: [{assignment_id,
 -- delivery_id, delivery_code, picked_up, pickup, dropoff: {latitude, longitude} | null, pickup_by, dropoff_by}]}
--- start: where he was last seen: at the latest of his pick-ups and deliveries.
+-- start: the driver's last known position, at the latest pickup or delivery.
 create or replace function delivery.sequence_stops(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
@@ -8530,7 +8530,7 @@ declare
   v_branch jsonb := delivery.branch_get(input);
   v_point uuid := (input ->> 'default_processing_point_id')::uuid;
   v_active boolean := (input ->> 'is_active')::boolean;
-  -- A default that is sent as it was is neither judged nor written: somebody may be taking the point out of use.
+  -- A default that is sent as it was is neither checked nor written: somebody may be taking the point out of use.
   v_other_point boolean := input ? 'default_processing_point_id'
     and v_point is distinct from (v_branch ->> 'default_processing_point_id')::uuid;
 begin
@@ -8567,7 +8567,7 @@ end $$;
 
 -- What carriers took, owe and have paid: the rows, the remittances and the ledger have to say the same.
 
--- The collections that were paid as of a moment, by remittances that were not taken back by then.
+-- The collections that were paid as of a moment, by remittances that were not reversed by then.
 create or replace function money.carrier_paid(tenant uuid, as_of timestamptz) returns table (carrier_collection_id uuid, remittance_id uuid)
 language sql stable security definer set search_path = '' as $$
   select i.carrier_collection_id, i.remittance_id
@@ -8601,11 +8601,11 @@ $$;
 
 -- Every difference in the cash of a tenant's carriers as of a moment.
 --   carrier_cash                a carrier's owed rows are not what the ledger says it owes
---   carrier_collection          a delivered parcel's cash was not booked, or is not what the carrier was told to collect
+--   carrier_collection          a delivered parcel's cash was not booked, or is not what the carrier was asked to collect
 --   carrier_collection_journal  a row was not booked as cash taken, or with another amount
 --   carrier_remittance_rows     a remittance is not the sum of its rows, or they are not closed by it; or one that was taken
 --                               back still has some
---   carrier_remittance_journal  a remittance took another amount from the carrier in the ledger; one that was taken back has
+--   carrier_remittance_journal  a remittance took another amount from the carrier in the ledger; one that was reversed has
 --                               to leave nothing
 create or replace function money.carrier_differences(tenant uuid, as_of timestamptz)
 returns table (kind text, carrier_code text, currency text, expected numeric, found numeric, rows uuid[])
@@ -8796,7 +8796,7 @@ begin
   return money.carrier_remittance_left(r);
 end $$;
 
--- Takes back a payment that was entered wrongly, once, by the mirror of its journal: what it covered is owed again.
+-- Reverses a payment that was entered wrongly, once, by a reversing journal: what it covered is owed again.
 -- {carrier_code, remittance_id, reason} -> as money.carrier_remit
 -- Fails: forbidden, remittance_not_found, remittance_already_reversed, insufficient_desk_cash (the till has given the cash on).
 create or replace function money.carrier_remittance_reverse(input jsonb) returns jsonb
@@ -8830,7 +8830,7 @@ begin
   return money.carrier_remittance_left(r);
 end $$;
 
--- Tells of a carrier's payment by a system event.
+-- Emits the system event of a carrier's payment.
 create or replace function money.carrier_remittance_event_emit(event_type text, r money.carrier_remittances) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -8849,7 +8849,7 @@ begin
       where a.tenant_id = app.tenant_id() and a.id = money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code)));
 end $$;
 
--- A carrier's payment as the list has it, with what it paid, in the order the cash was taken, also when it was taken back
+-- A carrier's payment as the list has it, with what it paid, in the order the cash was taken, also when it was reversed
 -- since; null for one that the caller does not see.
 -- -> {…, remitted_collections: [{carrier_collection_id, delivery_id, delivery_code, amount, cod_amount, delivery_fee_amount}]}
 create or replace function money.carrier_remittance(remittance_id uuid) returns jsonb
@@ -8936,7 +8936,7 @@ language sql stable security definer set search_path = '' as $$
     from money.carrier_remittances r
     where r.tenant_id = tenant and r.remitted_at <= as_of and (r.reversed_at is null or r.reversed_at > as_of)
     union all
-    -- Whose desk it was is what the journal says: the counter's, or the till when he is no member of the tenant.
+    -- Whose desk it was is what the journal says: the counter's, or the till when the counter is no member of the tenant.
     select a.owner_type, a.owner_user_id, h.currency::text, 0, h.declared_amount - h.counted_amount, 0, 0, 0
     from money.cash_handovers h
     join money.ledger_transactions t on t.tenant_id = h.tenant_id and t.kind = 'cash_shortage' and t.reference_id = h.id
@@ -9027,7 +9027,7 @@ revoke execute on function money.desk_positions(uuid, timestamptz), money.desk_d
 -- asks for the caller's rights itself, and every statement names the caller's tenant.
 
 -- The desk that cash is taken from: the caller's own, or one that an administrator names.
--- asked: user id or null; owner_type: staff, driver (who remitted to himself), tenant (its own till, which has no user).
+-- asked: user id or null; owner_type: staff, driver (who remitted to their own desk), tenant (its own till, which has no user).
 -- Fails: forbidden, cash_desk_not_found (nobody there ever held cash in this currency).
 create or replace function money.cash_desk_of(asked uuid, owner_type text, currency text) returns money.accounts
 language plpgsql stable security definer set search_path = '' as $$
@@ -9069,7 +9069,7 @@ begin
     else money.account_of('external', 'tenant', null, t.currency::text) end;
 end $$;
 
--- Tells of a transfer by a system event, and whose desk got the cash, or gives it back, if somebody else entered it.
+-- Emits the system event of a transfer, and notifies the person whose desk got the cash, or gives it back, if somebody else entered it.
 create or replace function money.cash_transfer_event_emit(event_type text, t money.cash_transfers) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -9158,7 +9158,7 @@ begin
   return p;
 end $$;
 
--- Takes back a transfer by its mirror, once; who gave the cash, or an administrator. {id, reason} -> its id
+-- Reverses a transfer by a reversing entry, once; who gave the cash, or an administrator. {id, reason} -> its id
 -- Fails: forbidden, cash_transfer_not_found, cash_transfer_already_reversed, insufficient_desk_cash (the receiver holds
 -- less by now).
 create or replace function money.cash_transfer_unbook(input jsonb) returns uuid
@@ -9351,7 +9351,7 @@ begin
 end $$;
 
 -- What a driver has to take in cash for a parcel at a stage, 'pickup' or 'dropoff'. The sender's fee is taken with
--- the parcel; a receiver pays his fee and the COD at the door. Of a store's order the fee is part of the order.
+-- the parcel; a receiver pays the fee and the COD at the door. Of a store's order the fee is part of the order.
 create or replace function money.cash_due(d delivery.deliveries, stage text, out cod numeric, out delivery_fee numeric)
 language plpgsql immutable set search_path = '' as $$
 begin
@@ -9441,7 +9441,7 @@ begin
   end if;
 end $$;
 
--- Who paid for a parcel, as lists of cash name him.
+-- Who paid for a parcel, as lists of cash name them.
 create or replace function money.payer_name(d delivery.deliveries) returns text
 language plpgsql stable security definer set search_path = '' as $$
 begin
@@ -9483,7 +9483,7 @@ grant execute on function money.cash_to_take(delivery.deliveries, text) to barid
 -- What a settlement writes: its items, its snapshot, its journal. Called by money.cod_settle alone.
 -- PL/pgSQL also where SQL would do: it keeps its plans, which here cost more than the work.
 
--- A person as a snapshot keeps him.
+-- A person as stored in a snapshot.
 create or replace function money.person(id uuid) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -9529,7 +9529,7 @@ end $$;
 
 -- The journal of a settlement. Remitted: the cash goes from the driver to the receiver's desk, without the shortage, which the
 -- driver answers for. From the
--- wallet: the driver pays with his own money, which makes the cash his; the tenant earns the fees, and the
+-- wallet: the driver pays with their own money, and the cash becomes theirs; the tenant earns the fees, and the
 -- COD part covers what was credited to the merchant when the parcel was delivered.
 create or replace function money.cod_book(
   payment uuid, method text, driver uuid, receiver uuid, wallet uuid, currency text, total numeric, fees numeric, shortage numeric
@@ -9613,7 +9613,7 @@ begin
     'resolved_at', h.resolved_at, 'settlement_payment_id', h.settlement_payment_id, 'created_at', h.created_at);
 end $$;
 
--- Tells by a system event what became of a handover.
+-- Emits the system event of a handover's new state.
 create or replace function money.handover_event_emit(event_type text, h money.cash_handovers) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -9727,8 +9727,8 @@ begin
   return money.handover_to_json(v_row);
 end $$;
 
--- Takes back a handover that was declared or counted wrongly, before it is remitted; no balance moves and the cash may be
--- declared anew. A driver takes back his own until it is counted, the office also what was counted. {id, notes?} -> handover
+-- Cancels a handover that was declared or counted wrongly, before it is remitted; no balance moves and the cash may be
+-- declared anew. Drivers cancel their own until it is counted, the office also after the count. {id, notes?} -> handover
 -- Fails: handover_not_found, handover_not_cancellable.
 create or replace function money.handover_cancel(input jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
@@ -9916,7 +9916,7 @@ begin
   perform money.receipt_queue(payment);
 end $$;
 
--- Prints the receipt of a settlement anew that was taken back, so that it says so. A print that is under way is not waited
+-- Prints the receipt of a reversed settlement anew, so that it says so. A print that is under way is not waited
 -- for: it is of the edition before, and ends as that.
 create or replace function money.receipt_reissue(payment uuid) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -10001,7 +10001,7 @@ begin
 end $$;
 
 -- Whether a receipt says the truth: its hash is the one that was printed, the rows still give it, and the settlement was
--- not taken back. {settlement_payment_id, hash} -> {valid, printed, unchanged, settlement}. Fails: settlement_not_found.
+-- not reversed. {settlement_payment_id, hash} -> {valid, printed, unchanged, settlement}. Fails: settlement_not_found.
 create or replace function money.receipt_verify(input jsonb) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
@@ -10087,7 +10087,7 @@ revoke execute on function money.receipt_begin(uuid), money.receipt_finish(uuid,
 -- rows and the wallets say the same; every difference is named with its rows.
 
 -- The cash of a tenant as of a moment, by driver and currency, from the rows and from the ledger. A row says how it was
--- settled last; before a settlement was taken back, it was settled by that.
+-- settled last; before the reversal of a settlement, it was settled by that.
 create or replace function money.cod_positions(tenant uuid, as_of timestamptz)
 returns table (driver_id uuid, currency text, collected numeric, remitted numeric, settled_by_wallet numeric, in_hand numeric, ledger numeric)
 language sql stable security definer set search_path = '' as $$
@@ -10097,7 +10097,7 @@ language sql stable security definer set search_path = '' as $$
     from money.cod_collections c where c.tenant_id = tenant and c.collected_at <= as_of
     group by c.driver_id, c.currency
     union all
-    -- Taken back since.
+    -- Reversed since.
     select s.driver_id, s.currency::text, 0, case s.method when 'remit' then s.total else 0 end,
       case s.method when 'wallet' then s.total else 0 end, 0
     from money.cod_settlements s where s.tenant_id = tenant and s.settled_at <= as_of and s.reversed_at > as_of
@@ -10113,9 +10113,9 @@ language sql stable security definer set search_path = '' as $$
 $$;
 
 -- Every difference in a tenant's cash as of a moment; none means that every dinar is accounted for.
---   driver_cash         a driver's rows in hand are not what the ledger says he holds
+--   driver_cash         a driver's rows in hand are not what the ledger says the driver holds
 --   collection_journal  a row was not booked as cash taken, or with another amount
---   settlement_items    a settlement is not the sum of its items, or they were not taken back with it
+--   settlement_items    a settlement is not the sum of its items, or they were not reversed with it
 --   settled_row         a row is not as its settlement took it, or is settled without one
 --   settlement_journal  a settlement took another amount from the driver in the ledger; a reversed one has to leave nothing
 --   driver_shortage     what was missing at counts, remitted and not resolved yet is not what the ledger says a driver is short of
@@ -10273,10 +10273,10 @@ revoke execute on function money.cod_reconcile_all(uuid) from barid_caller;
 
 -- sql/delivery/cod/reverse.sql
 
--- Taking back a settlement that was entered wrongly: the wrong rows, the wrong receiver, wallet for cash. A definer, as all
+-- Reversal of a settlement that was entered wrongly: the wrong rows, the wrong receiver, wallet for cash. A definer, as all
 -- writers of cash: it asks for the caller's rights itself, and every statement names the caller's tenant.
 
--- Takes back a settlement as a whole, once, by the mirror of its journal: its rows are cash in the driver's hands again and
+-- Reverses a settlement as a whole, once, by a reversing journal: its rows are cash in the driver's hands again and
 -- may be settled anew, and the handover it used may be remitted or cancelled. The settlement, its items and its journal
 -- stay. For who entered it, who has its cash, and administrators. {settlement_payment_id, reason} -> its id
 -- Fails: forbidden, settlement_not_found, settlement_already_reversed, settlement_not_reversible (it moved no money here:
@@ -10292,7 +10292,7 @@ begin
   if not money.settles_for_office() then
     perform app.fail('forbidden');
   end if;
-  -- Of two who take it back the later one waits for the driver, and finds it done; and whoever settles all of his cash does so
+  -- Of two reversals the later one waits for the driver, and finds it done; and whoever settles all of his cash does so
   -- before this or after it.
   perform from delivery.drivers d
   where d.tenant_id = v_tenant and d.user_id = (select x.driver_id from money.cod_settlements x
@@ -10347,8 +10347,8 @@ begin
     then h.declared_amount - h.counted_amount else 0 end;
 end $$;
 
--- Tells that a settlement was taken back by a system event, and the driver, who holds its cash again, and who received it,
--- each unless it was he who did it.
+-- Emits the system event of a reversed settlement, and notifies the driver, who holds its cash again, and who received it,
+-- each unless they reversed it themselves.
 create or replace function money.cod_reversal_event_emit(s money.cod_settlements) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -10363,7 +10363,7 @@ begin
   where p.id <> app.user_id();
 end $$;
 
--- A settlement as the list has it, with its rows in the order the cash was taken, also when it was taken back since; null
+-- A settlement as the list has it, with its rows in the order the cash was taken, also when it was reversed since; null
 -- for one that the caller does not see.
 create or replace function money.cod_settlement(p_id uuid) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -10402,7 +10402,7 @@ end $$;
 -- Settling collected cash. One function for both ways, all or nothing; a definer, since drivers settle
 -- too and nobody may write these tables otherwise: every statement names the caller's tenant.
 
--- True when the caller settles, or with an administrator's key looks, for the office; a driver is about what is his own.
+-- True when the caller settles, or with an administrator's key looks, for the office; a driver for their own cash.
 create or replace function money.settles_for_office() returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
@@ -10460,8 +10460,8 @@ begin
     if v_driver is null then
       perform app.fail('driver_id_required', '{"field": "driver_id"}');
     end if;
-    -- Whoever is taking a settlement of this driver back (money.cod_unsettle) is waited for before his rows are looked at: what all of
-    -- his cash is and what his wallet holds are then of one moment.
+    -- Waits for a reversal of this driver's settlements (money.cod_unsettle) before reading the rows: what all of
+    -- the cash is and what the wallet holds are then of one moment.
     perform from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = v_driver for share;
     select array_agg(l order by l.collected_at, l.id) into v_rows from (
       select c.* from money.cod_collections c
@@ -10492,7 +10492,7 @@ end $$;
 
 -- Who takes the cash: the one named, else the caller. A driver hands it to somebody of the office, unless
 -- the tenant lets drivers remit to themselves (setting delivery.cod.driver_self_remit). An administrator of the
--- system who is no member of the tenant has no desk in it, and names somebody. `field` is where the client named him.
+-- system who is no member of the tenant has no desk in it, and names somebody. `field` is where the client named the receiver.
 -- Fails: invalid_receiver, receiver_required.
 create or replace function money.cod_receiver(asked uuid, field text default 'remitted_to_user_id') returns uuid
 language plpgsql stable set search_path = '' as $$
@@ -10517,7 +10517,7 @@ end $$;
 
 -- Settles collected cash of one driver: as a remittance (cash handed to the receiver, no wallet moves; what an open count
 -- found missing is the driver's shortage until the handover is resolved) or
--- from his wallet (debited the whole, the tenant's wallet credited the fees, the COD part clears), where nobody
+-- from the driver's wallet (debited the whole, the tenant's wallet credited the fees, the COD part clears), where nobody
 -- receives anything: a receiver that is sent counts for nothing.
 --   scope           'all' open cash of the driver, or the `selected` collections
 --   driver_id       as the client sent it: a driver's own cash is meant whatever it says
@@ -10607,8 +10607,8 @@ begin
   return money.cod_settlement_to_json(v_payment);
 end $$;
 
--- The driver's wallet in the currency of his cash. Fails: settlement_amount_mismatch when he only has one
--- in another currency, insufficient_wallet_balance when he has none.
+-- The driver's wallet in the currency of the cash. Fails: settlement_amount_mismatch when there only is one
+-- in another currency, insufficient_wallet_balance when there is none.
 create or replace function money.cod_wallet(driver uuid, currency text) returns uuid
 language plpgsql stable set search_path = '' as $$
 declare
@@ -10676,7 +10676,7 @@ begin
   return delivery.leaves_warehouse(d) or (d.order_id is not null and d.pickup_warehouse_id is not null);
 end $$;
 
--- The warehouse its order ends in, whatever transfers have noted meanwhile; null: somebody's door.
+-- The warehouse its order ends in, whatever transfers have recorded meanwhile; null: somebody's door.
 create or replace function delivery.ends_in(d delivery.deliveries) returns uuid
 language plpgsql immutable set search_path = '' as $$
 begin
@@ -10789,7 +10789,7 @@ end $$;
 --   return_under_way                    its parcel goes back to who sent it
 --   delivery_has_open_exception         an exception of its own, or missing from a waybill
 --   parent_exception_open               the same of its parcel
---   warehouse_item_exception_open       items of the parcel are in question, noted at another leg or at the original
+--   warehouse_item_exception_open       items of the parcel are in question, recorded at another leg or at the original
 --   warehouse_preparation_inconsistent  leaves a warehouse and is not picked in full, or comes back and is not received,
 --                                       or is on a waybill to another warehouse
 -- Of the delivery's state (pending, internal carrier, active leg) it says nothing. For staff: it looks into warehouses.
@@ -10842,7 +10842,7 @@ grant execute on function delivery.lock_deliveries(uuid[]) to barid_caller;
 
 -- sql/delivery/deliveries/cancel.sql
 
--- Deliveries that are called off before anybody has them in hand.
+-- Cancellation of deliveries before anybody has them in hand.
 
 -- Calls a delivery off before anybody has it in hand: the parcel and its legs together, the fee by the policy in
 -- force, drivers freed, what was picked put back, and the manifest item it was made from can be ordered again.
@@ -10871,7 +10871,7 @@ begin
     perform app.fail('forbidden');
   end if;
   perform delivery.require_owner(d);
-  -- Back to who sent it, as long as its order stays called off.
+  -- Back to who sent it, as long as its order stays cancelled.
   if d.delivery_flow = 'operational_return' and exists (select from delivery.deliveries o
       where o.tenant_id = d.tenant_id and o.id = d.original_delivery_id and o.status = 'cancelled') then
     perform app.fail('invalid_status_transition',
@@ -10945,7 +10945,7 @@ begin
   update warehousing.picking_orders p set status = 'cancelled'
   where p.tenant_id = v_tenant and p.id = any (array(select k.id from unnest(v_picks) k));
   perform warehousing.picking_event_emit(k, k.status, 'cancelled') from unnest(v_picks) k;
-  -- He may be on his way to fetch it: its driver is told, unless it was he who called it off.
+  -- The driver may be on the way to fetch it and is notified, unless they cancelled it themselves.
   with freed as (
     update delivery.assignments a set status = 'returned', ended_at = clock_timestamp()
     where a.tenant_id = v_tenant and a.delivery_id = any (v_family) and a.status in ('pending', 'assigned', 'accepted')
@@ -11061,8 +11061,8 @@ begin
 end $$;
 
 -- The live assignment of a delivery: the caller's own, or for operations whoever has it; null when nobody does.
--- Fails: assignment_ended (it came to its end and the caller had it, such as a driver who repeats what he has done),
--- forbidden (he neither carries it nor sends those who do).
+-- Fails: assignment_ended (it came to its end and the caller had it, such as a driver who repeats the call),
+-- forbidden (the caller neither carries it nor sends those who do).
 create or replace function delivery.require_carrier(d delivery.deliveries) returns delivery.assignments
 language plpgsql stable set search_path = '' as $$
 declare
@@ -11179,7 +11179,7 @@ grant execute on function delivery.parcel_terms(delivery.deliveries), delivery.p
 
 -- sql/delivery/deliveries/carry.sql
 
--- The driver's part: he takes a parcel, sets out with it and hands it over. Each locks the family, makes one legal
+-- The driver's steps: pick up, depart and hand over. Each locks the family, makes one legal
 -- move and answers the delivery as lists show it.
 
 -- What the answer of a move says of cash, when all that was due was taken: {due, collected}, both {cod, delivery_fee, currency}.
@@ -11322,13 +11322,13 @@ end $$;
 
 -- sql/delivery/deliveries/corrections.sql
 
--- What may still be put right once a delivery is ordered: whom to ask for and how to reach him, what to mind, the
+-- What may still be put right once a delivery is ordered: whom to ask for and how to reach them, what to mind, the
 -- orderer's own reference and the time that was promised. None of it costs anything or leads elsewhere; everything
 -- else stays as it was ordered.
 
 -- Corrects an ordered delivery, whichever of its legs is named; null takes a value away. {recipient?, notes?,
 -- external_reference_id?, promised_at?} -> the delivery. Operations until it ends, its customer or institution until
--- it is picked up; a driver who has it is told.
+-- it is picked up; a driver who has it is notified.
 -- Fails: forbidden, delivery_ended, delivery_already_picked_up, delivery_already_ordered (what costs or leads elsewhere).
 create or replace function delivery.delivery_correct(d delivery.deliveries, input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -11356,7 +11356,7 @@ begin
   return delivery.delivery_created_to_json(p.id);
 end $$;
 
--- Writes a correction to a parcel and to its legs that have not ended, and tells the drivers who have them. A definer:
+-- Writes a correction to a parcel and to its legs that have not ended, and notifies the drivers who have them. A definer:
 -- its customer sees neither all legs nor the drivers' notices.
 create or replace function delivery.delivery_corrected(parcel uuid, input jsonb) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -11447,7 +11447,7 @@ begin
   return jsonb_strip_nulls(v_filled) || input || jsonb_build_object('original_delivery_id', v_original.id);
 end $$;
 
--- Writes what is in parcels: the items of each one's package, or the parcel as one. Pricing has judged the measurements.
+-- Writes what is in parcels: the items of each one's package, or the parcel as one. Pricing has checked the measurements.
 create or replace function delivery.delivery_items_write(parcels delivery.deliveries[]) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -11647,7 +11647,7 @@ begin
   return delivery.delivery_created_to_json(d.id);
 end $$;
 
--- Puts new terms into a draft; what a transfer has noted of it stays noted.
+-- Puts new terms into a draft; what a transfer has recorded stays recorded.
 create or replace function delivery.delivery_rewrite(d delivery.deliveries, t delivery.deliveries, input jsonb) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -11701,7 +11701,7 @@ end $$;
 -- Gives a waiting delivery to another company to carry, or takes it back. {id, carrier_type, carrier_code?} -> the delivery
 -- Fails: delivery_not_found, invalid_status_transition, delivery_goes_in_legs (a staged parcel is carried leg by leg),
 -- carrier_code_required, shipment_with_other_carrier (a carrier
--- has it, who may collect its cash: the booking is called off first).
+-- has it, who may collect its cash: the booking is cancelled first).
 create or replace function delivery.delivery_carrier(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -12092,7 +12092,7 @@ begin
     when 'picked_up' then '{in_transit,delivered,failed,returned}'
     when 'in_transit' then '{pending,delivered,failed,returned}'
     when 'failed' then '{in_transit,pending,returned,cancelled}'
-    -- Back in the warehouse, an outbound leg sets out again; or its driver goes on, when the return is called off.
+    -- Back in the warehouse, an outbound leg sets out again; or its driver continues, when the return is cancelled.
     when 'returned' then case when flow in ('pnd_outbound', 'operational_return') then '{pending,in_transit}'::text[] else '{}' end
     else '{}' end);
 end $$;
@@ -12183,7 +12183,7 @@ begin
   return null;
 end $$;
 
--- What operational returns brought back is returned, unless it was called off before. They hold these parcels (delivery.lock_deliveries).
+-- What operational returns brought back is returned, unless it was cancelled before. They hold these parcels (delivery.lock_deliveries).
 create or replace function delivery.originals_come_back(parcels uuid[]) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -12295,7 +12295,7 @@ grant execute on function delivery.deliveries_matching(text) to barid_caller;
 
 -- What a delivery is agreed to be: who, from where to where, with which service, at what price.
 
--- Whose delivery it is. Staff name somebody; everybody else orders for himself.
+-- Whose delivery it is. Staff name somebody; everybody else orders for themselves.
 -- {customer_id?, institution_user_id?} -> the same two. Fails: forbidden, customer_not_found.
 create or replace function delivery.delivery_people(input jsonb, out customer_id uuid, out institution_user_id uuid)
 language plpgsql stable set search_path = '' as $$
@@ -14300,7 +14300,7 @@ declare
   v_ids uuid[];
 begin
   -- Executed as text, so that each search is planned for its own pattern: a rare one by the trigram
-  -- index, a common one by walking the newest items.
+  -- index, a common one by reading the newest items.
   execute $query$
     select array_agg(f.id) from (
       select i.id from delivery.transfer_manifest_items i
@@ -16963,7 +16963,7 @@ begin
   left join warehousing.bins d on d.tenant_id = v_tenant and d.warehouse_id = require_ends.destination and d.id = l.destination_bin_id
   cross join lateral (values (1, i.id is null, 'item_id'), (1, s.id is null, 'source_bin_id'), (2, d.id is null, 'destination_bin_id')) e (turn, wrong, field)
   where e.wrong
-  -- Where it leaves is judged before where it goes.
+  -- The source is checked before the destination.
   order by e.turn, l.position, e.field limit 1;
   if found and v_bad.field = 'item_id' then
     perform app.fail('inventory_item_not_found', jsonb_build_object('field', format('items.%s.item_id', v_bad.place), 'item_id', v_bad.item_id));
@@ -17230,7 +17230,7 @@ begin
   return jsonb_build_object('return_id', v_return, 'transactions', warehousing.movements_of(v_return));
 end $$;
 
--- Tells how much came or went by one request.
+-- Emits how much came or went by one request.
 create or replace function warehousing.stock_event_emit(event_type text, id_field text, id uuid, input jsonb) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -17355,7 +17355,7 @@ begin
   return case when v_return.id is null then d else v_return end;
 end $$;
 
--- A handoff that a driver may take now: his, answered, the pick complete, and nothing wrong with the parcel,
+-- A handoff that a driver may take now: their own, answered, the pick complete, and nothing wrong with the parcel,
 -- its legs or what it comes back from.
 create or replace function warehousing.scan_handoff(deliveries uuid[]) returns delivery.package_handoffs
 language plpgsql stable set search_path = '' as $$
@@ -17531,7 +17531,7 @@ begin
       '{"warehouse_id": null, "relation": "none", "can_act": false}'));
 end $$;
 
--- What a warehouse is told of a scanned barcode: by barcode first, then by delivery code.
+-- A warehouse's answer to a scanned barcode: by barcode first, then by delivery code.
 -- {barcode} -> {action, entity_id, reason, scanned_barcode, delivery, delivery_target, return_delivery, return_target,
 -- warehouse_context, receiving_order, items, inbound_deliveries, outbound_deliveries, handoff}, and of a return also
 -- {original_delivery, original_target}
@@ -17595,7 +17595,7 @@ begin
   return v_answer;
 end $$;
 
--- Answers each of many barcodes as package_scan does; one that is nobody's is told so and the others are answered.
+-- Answers each of many barcodes as package_scan does; an unknown one is reported and the others are answered.
 -- {barcodes} -> {results: [{scanned_barcode, found, error_code?, ...}]}
 create or replace function warehousing.package_scans(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan as $$
@@ -17618,7 +17618,7 @@ end $$;
 -- Parcels that were brought to another warehouse. Definers, since a driver who brings one sees no warehouse and no stock;
 -- each reads the caller's tenant alone, and the parcels are held.
 
--- Parcels are in a warehouse now: they wait to go on from here, or end here when here is where they were sent and
+-- Parcels are in a warehouse now: they wait to continue from here, or end here when here is where they were sent and
 -- nothing is to be collected. What transfers had noted of them is done with.
 create or replace function warehousing.parcels_advance(parcels uuid[], warehouse uuid) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -17638,7 +17638,7 @@ begin
     pickup_address_id = case when e.ends then d.pickup_address_id else v_here.id end,
     pickup_snapshot = case when e.ends then d.pickup_snapshot else v_snapshot end,
     pickup_zone_id = case when e.ends then d.pickup_zone_id else v_here.zone_id end,
-    -- Who goes on from here does not end here.
+    -- Parcels that continue from here do not end here.
     dropoff_warehouse_id = case when e.ends then warehouse else nullif(delivery.ends_in(d), warehouse) end,
     transfer_kind = null, ordered_to_warehouse_id = null
   from (
@@ -17662,7 +17662,7 @@ begin
     where w.tenant_id = app.tenant_id() and w.id = d.dropoff_warehouse_id and w.address_id = d.dropoff_address_id);
 end $$;
 
--- A driver has brought a delivery to the other warehouse, and it goes on from there. What lay on a shelf is received
+-- A driver has brought a delivery to the other warehouse, and it continues from there. What lay on a shelf is received
 -- there; what goes from door to door lies in no stock.
 create or replace function warehousing.transfer_arrives(p_delivery uuid) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -17745,7 +17745,7 @@ begin
       and s.quantity > 0 and s.written_off_at is null);
 end $$;
 
--- Judges a selection for a use: system_only, single_delivery or waybill.
+-- Checks a selection for a use: system_only, single_delivery or waybill.
 -- {source_warehouse_id, destination_warehouse_id?, package_barcodes?, delivery_ids?, inventory_item_ids?}
 -- -> {lines: [{kind, value, id, barcode, delivery_code, status, current_warehouse_id, raw, reason}], destination_warehouse_id, inferred}
 -- reason is null for what may move; destinations come from the request, else from the first fitting parcel that has one.
@@ -17834,7 +17834,7 @@ begin
     where n.line ->> 'reason' is null and not (n.line ->> 'raw')::boolean);
 end $$;
 
--- Judges with the parcels held: what is accepted stays as it is until the transaction ends.
+-- Checks with the parcels locked: what is accepted stays as it is until the transaction ends.
 -- Fails: no_transferable_packages (rejected).
 create or replace function warehousing.transfer_evaluate_locked(input jsonb, use text) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -17932,7 +17932,7 @@ create trigger waybill_projected after insert on warehousing.waybill_deliveries 
   for each statement execute function warehousing.waybill_projected();
 
 -- Transfers whose waybill's number contains a text, for the list. A definer because ILIKE is not leakproof; it looks at
--- the caller's own tenant only and answers ids that he still has to read through the policies.
+-- the caller's own tenant only and answers ids that the caller still has to read through the policies.
 create or replace function warehousing.waybills_with(part text) returns setof uuid
 language plpgsql stable security definer rows 20 set search_path = '' as $$
 declare
@@ -17987,7 +17987,7 @@ end $$;
 
 -- Notes that packages go from one warehouse to another.
 --   system_only      a record and nothing else: they end where they were ordered to
---   single_delivery  one delivery, which a driver can then bring there; it goes on from there
+--   single_delivery  one delivery, which a driver can then bring there; it continues from there
 -- {mode, operation_type?, source_warehouse_id, destination_warehouse_id, package_barcodes, notes?}
 -- -> {transfer_id, mode, operation_type, transferred_count, delivery_ids, rejected}
 -- Fails: warehouse_not_found, warehouses_must_differ, no_transferable_packages.
@@ -18045,8 +18045,8 @@ begin
     from warehousing.picking_order_items i where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id));
 end $$;
 
--- Ends the picking: what was picked leaves the house, what was left is free again. When nobody noted what was
--- picked, all was; a line whose status says neither pending nor picked was noted. The pick of a delivery stays reserved until its
+-- Ends the picking: what was picked leaves the house, what was left is free again. When nobody recorded what was
+-- picked, all was; a line whose status says neither pending nor picked was recorded. The pick of a delivery stays reserved until its
 -- driver takes it, and must be whole. The pick of an order stays reserved until the order leaves, and may be short: whether the order
 -- is sent so is for its shop to say.
 -- Fails: picking_incomplete.
@@ -18081,7 +18081,7 @@ begin
   perform warehousing.stock_exit('picking_order', p_order.id);
 end $$;
 
--- Tells that an order came into a status, the same of every way it may come there.
+-- Emits that an order came into a status, the same of every way it may come there.
 create or replace function warehousing.picking_event_emit(p_order warehousing.picking_orders, from_status text, to_status text) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -18392,7 +18392,7 @@ begin
   if new.status <> old.status and not (old.status || '>' || new.status) = any (array[
     'pending>in_progress', 'pending>completed', 'pending>cancelled',
     'in_progress>completed', 'in_progress>cancelled', 'completed>handed_off'])
-    -- What waits for its driver can still be called off with its delivery, and what waits to be sent with its order.
+    -- What waits for its driver can still be cancelled with its delivery, and what waits to be sent with its order.
     and not (old.status = 'completed' and new.status = 'cancelled' and (old.delivery_id is not null or old.order_id is not null)) then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
   end if;
@@ -18835,7 +18835,7 @@ begin
   return jsonb_build_object('order', warehousing.receiving_order_to_json(v_id));
 end $$;
 
--- pending -> cancelled; a return that is called off goes on with its driver. Fails: invalid_status_transition.
+-- pending -> cancelled; a cancelled return continues with its driver. Fails: invalid_status_transition.
 create or replace function warehousing.receiving_order_cancel(r warehousing.receiving_orders, notes text) returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -19069,7 +19069,7 @@ begin
     '\s+', ' ', 'g'));
 end $$;
 
--- A session of the caller's tenant that he may work in, locked as `strength` says: share lets many scan at once and
+-- A session of the caller's tenant that they may work in, locked as `strength` says: share lets many scan at once and
 -- keeps it from ending, update ends it. Fails: sorting_session_not_found, forbidden, sorting_session_not_active.
 create or replace function warehousing.lock_sorting_session(session_id uuid, p_alone boolean default false) returns warehousing.sorting_sessions
 language plpgsql set search_path = '' as $$
@@ -19093,7 +19093,7 @@ end $$;
 
 -- Active staff of the session's warehouse, named by their place there or by themselves.
 -- Fails: staff_not_found, staff_not_in_warehouse (works elsewhere, or no more)
--- Whoever sees their own warehouses alone is told nothing of staff elsewhere: staff_not_found.
+-- A caller who sees only their own warehouses gets nothing about staff elsewhere: staff_not_found.
 create or replace function warehousing.sorting_staff(s warehousing.sorting_sessions, named uuid, field text) returns uuid
 language plpgsql stable set search_path = '' as $$
 declare
@@ -19569,7 +19569,7 @@ revoke execute on function warehousing.stock_count_look(warehousing.inventory_co
 -- sql/warehousing/stock/post.sql
 
 -- The only writer of stock and its movements. Definers, since nobody else may touch those tables, and
--- because a driver who picks a parcel up moves stock that he does not see. Each reads the caller's tenant
+-- because a driver who picks a parcel up moves stock that they do not see. Each reads the caller's tenant
 -- alone; who may ask is the business of the core that calls it.
 
 -- A movement, with the rows of both its places once they are known; and what a row gains or loses by all of them.
@@ -19713,7 +19713,7 @@ begin
     return;
   end if;
   -- Whoever closes a warehouse or a bin, or gives an item serial numbers, waits for what is still coming in,
-  -- and what comes later is judged by the change.
+  -- and what comes later is checked by the change.
   perform from warehousing.warehouses w where w.tenant_id = v_tenant
     and w.id = any (array(select l.warehouse_id from unnest(movements) l where l.goes)) order by w.id for key share;
   perform from warehousing.bins b where b.tenant_id = v_tenant
@@ -20039,7 +20039,7 @@ language sql stable set search_path = '' as $$
   select t.id, d.* from tenancy.tenants t cross join lateral warehousing.stock_differences(t.id, 'infinity') d
 $$;
 
--- At night: tells each tenant whose stock is not what was moved, or whose orders do not add up, as an event with the first hundred differences.
+-- At night: notifies each tenant whose stock is not what was moved, or whose orders do not add up, as an event with the first hundred differences.
 create or replace function warehousing.report_stock() returns void
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -20362,7 +20362,7 @@ end $$;
 
 -- Who works where.
 
--- True when the caller may work in a warehouse: he runs warehouses or operations, or is active staff there.
+-- True when the caller may work in a warehouse: they run warehouses or operations, or is active staff there.
 create or replace function warehousing.works_in(warehouse uuid) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
@@ -20543,7 +20543,7 @@ begin
   perform warehousing.require_route(v_source, w.destination_warehouse_id);
   insert into warehousing.waybill_deliveries (tenant_id, waybill_id, delivery_id, position)
   select w.tenant_id, w.id, p.id, p.place from unnest(v_reused || v_made) with ordinality p (id, place);
-  -- Whoever put it on the list has it before him.
+  -- The person who put it on the list has it at hand.
   perform delivery.parcel_at(p.id, v_source) from unnest(v_reused || v_made) p (id);
   perform warehousing.waybill_reserve(w, v_reused || v_made);
   return jsonb_build_object(
@@ -20561,7 +20561,7 @@ end $$;
 
 -- A waybill at its destination: what came, what did not, and what became of that.
 
--- Parcels of a waybill arrive: their stock comes into a bin, and they go on from here, or end here when here is where
+-- Parcels of a waybill arrive: their stock comes into a bin, and they continue from here, or end here when here is where
 -- they were sent and nothing is to be collected. bin: null takes the default receiving bin.
 -- Fails: bin_not_found, bin_inactive, bin_id_required_for_received_items.
 create or replace function warehousing.waybill_arrive(w warehousing.waybills, parcels uuid[], bin uuid) returns void
@@ -20703,7 +20703,7 @@ end $$;
 create or replace function warehousing.require_waybill_open(w warehousing.waybills) returns void
 language plpgsql stable set search_path = '' as $$
 begin
-  -- Drafted are both those that are sealed and those that are not: people are told which.
+  -- Drafted are both those that are sealed and those that are not: the answer says which.
   perform app.fail('waybill_action_not_allowed', jsonb_build_object('status', w.status, 'sealed_at', w.sealed_at,
     'state', case when w.status <> 'drafted' then w.status when w.sealed_at is null then 'unsealed' else 'sealed' end));
 end $$;
@@ -20717,7 +20717,7 @@ begin
   end if;
 end $$;
 
--- Tells subscribers what happened to a waybill: ids, warehouses and who did it.
+-- Emits what happened to a waybill: ids, warehouses and who did it.
 create or replace function warehousing.waybill_event_emit(w warehousing.waybills, happened text, more jsonb default '{}') returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -20735,7 +20735,7 @@ declare
     where p.tenant_id = w.tenant_id and p.waybill_id = w.id and p.is_open order by p.position);
 begin
   perform delivery.lock_deliveries(v_parcels);
-  -- As they are now: one may have been called off meanwhile.
+  -- As they are now: one may have been cancelled meanwhile.
   v_parcels := array(select p.delivery_id from warehousing.waybill_deliveries p
     where p.tenant_id = w.tenant_id and p.waybill_id = w.id and p.is_open order by p.position);
   if v_parcels = '{}' then
@@ -20849,7 +20849,7 @@ begin
   return warehousing.waybill_get(input);
 end $$;
 
--- The vehicle a driver of the tenant drives: the one named, else his own. Fails: driver_not_found, driver_inactive,
+-- The vehicle a driver of the tenant drives: the one named, else their own. Fails: driver_not_found, driver_inactive,
 -- vehicle_not_found, vehicle_inactive.
 create or replace function warehousing.waybill_vehicle(driver uuid, vehicle uuid) returns uuid
 language plpgsql stable set search_path = '' as $$
@@ -20879,7 +20879,7 @@ begin
   return vehicle;
 end $$;
 
--- Takes a parcel off its waybill before the road, and gives its stock back: it was called off. A definer: a customer
+-- Takes a parcel off its waybill before the road, and gives its stock back: it was cancelled. A definer: a customer
 -- who cancels sees no waybill. The parcel is held.
 create or replace function warehousing.waybill_remove_delivery(parcel uuid) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -23157,7 +23157,7 @@ begin
   return v_lines;
 end $$;
 
--- Where an order goes: one of the caller's addresses, or one that is told, put into his book when he says so.
+-- Where an order goes: one of the caller's addresses, or one that is sent, saved in the address book on request.
 -- Without a city it is that of the zone it lies in. {address_id} or {address, save_to_address_book} -> {id?, full_address, city, country, latitude, longitude, contact_info}
 -- Fails: address_not_found.
 create or replace function storefront.order_address(input jsonb) returns jsonb
@@ -23343,7 +23343,7 @@ end $$;
 -- The life of an order, guarded below every core: only these moves are possible, each leaves a line of history and
 -- an event. Cores write the status and, where there is something to say, status_note.
 
--- True when an order may go from one status to another. What is shipped is not called off any more.
+-- True when an order may go from one status to another. A shipped order is not cancelled any more.
 create or replace function storefront.order_move_is_legal(from_status text, to_status text) returns boolean
 language plpgsql immutable set search_path = '' as $$
 begin
@@ -23357,7 +23357,7 @@ begin
     else '{}' end);
 end $$;
 
--- Tells what happened to an order. Numbers, ids and states; no name, phone or address.
+-- Emits what happened to an order. Numbers, ids and states; no name, phone or address.
 create or replace function storefront.order_event_emit(o storefront.storefront_orders, happened text, more jsonb default '{}') returns void
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -23445,7 +23445,7 @@ begin
   where x.tenant_id = o.tenant_id and x.id = o.id;
 end $$;
 
--- An order is with its customer, all that he gets of it: cash for it was taken at the door. The order is locked and shipped.
+-- An order is with its customer, everything of it that they get: cash for it was taken at the door. The order is locked and shipped.
 -- p_booked: drivers' collections put the cash into the books, of what they delivered.
 create or replace function storefront.order_delivered(o storefront.storefront_orders, p_booked boolean, p_note text default null) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -23653,7 +23653,7 @@ revoke execute on function storefront.order_guard(), storefront.order_delivered(
 -- sql/storefront/orders/parts.sql
 
 -- The parts of an order, one for each warehouse it leaves from: how they are made, and how they leave. Definers, since a driver's act sends
--- goods whose order he does not see; each reads the caller's tenant alone, and the order is locked by whoever calls.
+-- goods whose order they do not see; each reads the caller's tenant alone, and the order is locked by the caller.
 
 -- Locks what is available of the goods of an order, wherever it lies, in the order of ids: what is then found stays until the end.
 -- lines: [{inventory_item_id}]
@@ -23783,7 +23783,7 @@ begin
 end $$;
 
 -- A part leaves its warehouse: its pick is handed off and its goods are booked out. A part that left already has nothing to do.
--- taken: somebody has it in hand whatever was noted (a carrier says so); then what was picked went, or all of it.
+-- taken: somebody has it in hand whatever was recorded (a carrier says so); then what was picked went, or all of it.
 -- Fails: goods_not_picked.
 create or replace function storefront.order_part_leaves(p storefront.storefront_order_parts, taken boolean) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -23874,7 +23874,7 @@ revoke execute on function storefront.order_cut(jsonb), storefront.order_part_le
 
 -- sql/storefront/orders/payments.sql
 
--- What the caller's new order is paid with: his wallet now, cash at the door, or a gateway that is waited for.
+-- Payment of the caller's new order: the wallet now, cash at the door, or a gateway that is waited for.
 -- The order is locked and has no payment. Fails: insufficient_wallet_balance, order_not_found.
 create or replace function storefront.order_charge(p_order uuid, p_gateway text default null, p_back_ref text default null) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -24239,7 +24239,7 @@ begin
   return storefront.order_get(input);
 end $$;
 
--- The two moves an administrator makes by hand; his order is locked and its status was looked at.
+-- The two moves an administrator makes by hand; the order is locked and its status was looked at.
 create or replace function storefront.order_ship_own(p_order uuid, p_note text) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -24248,7 +24248,7 @@ begin
   select * into strict o from storefront.storefront_orders x
   where x.tenant_id = app.tenant_id() and x.id = p_order and app.has_permission('manage:tenant');
   perform from warehousing.picking_orders k where k.tenant_id = o.tenant_id and k.order_id = o.id order by k.id for no key update;
-  -- A delivery that was called off brings nothing of it.
+  -- A cancelled delivery brings nothing of it.
   update storefront.storefront_order_parts p set delivery_id = null
   where p.tenant_id = o.tenant_id and p.order_id = o.id and p.left_at is null;
   perform storefront.order_part_leaves(p, false) from storefront.storefront_order_parts p
@@ -24405,7 +24405,7 @@ begin
   return v_review;
 end $$;
 
--- Says what the caller thinks of something that was delivered to him; once for each purchase.
+-- Says what the caller thinks of something that was delivered to them; once for each purchase.
 -- {product_id, rating, comment?} -> the review. Approved at once where the tenant's setting
 -- general.storefront.review_auto_approval says so for this rating.
 -- Fails: product_not_found, review_requires_purchase, product_already_reviewed.
@@ -24674,7 +24674,7 @@ end $$;
 
 -- Takes one report of a carrier: {event_id, tracking_number?, carrier_status?, status?, occurred_at?}; status is ours,
 -- or null when the carrier's says nothing to us. Each event_id counts once. Delivered, the cash that the carrier was
--- told to collect is booked in the same transaction; where delivered cannot be (the order was cancelled), the tenant
+-- asked to collect is booked in the same transaction; where delivered cannot be (the order was cancelled), the tenant
 -- hears by an event that the carrier may hold cash. Answers {outcome, duplicate}.
 create or replace function integration.carrier_report(carrier_code text, tenant_id uuid, report jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
@@ -24823,7 +24823,7 @@ begin
 end $$;
 
 -- What a carrier has to collect at the door for a delivery: what a driver would. A leg into a warehouse ends before
--- the door. Carriers take nothing from the sender, so what he pays in cash has to be taken before.
+-- the door. Carriers take nothing from the sender, so the sender's cash has to be collected before.
 -- Fails: carrier_collects_no_cash, sender_cash_not_collected.
 create or replace function integration.cash_for_carrier(d delivery.deliveries, collects_cash boolean) returns numeric
 language plpgsql stable set search_path = '' as $$
@@ -25177,10 +25177,10 @@ begin
 end $$;
 
 -- Leases up to `batch` due deliveries, at most `each` of a subscription, and one at a time of one that only fails.
--- What is leased of a subscription is in the hands of one worker, so that he alone decides how many connections
+-- What is leased of a subscription is in the hands of one worker, so that it alone decides how many connections
 -- it gets; `mine` are the subscriptions that the caller has in hand already. An event waits while an earlier one
--- of its thing is unfinished there. A worker renews what he has in hand every second (integration.webhooks_renew): after
--- `silence` his subscriptions are anybody's, but what he had in hand is so only after `lease`, since sending
+-- of its thing is unfinished there. A worker renews what it has in hand every second (integration.webhooks_renew): after
+-- `silence` its subscriptions are anybody's, but what it had in hand is so only after `lease`, since sending
 -- something twice is worse than waiting. Answers [{id, claim_token, url, body, secrets, subscription_id}].
 create or replace function integration.webhooks_claim(
   batch integer, mine uuid[] default '{}', each integer default 20, lease interval default '10 seconds',
@@ -25229,7 +25229,7 @@ begin
   return v_claimed;
 end $$;
 
--- What its worker still has in hand is his for another lease. {ids} and {tokens} belong together. Answers how many.
+-- Extends the lease of what its worker still has in hand. {ids} and {tokens} belong together. Answers how many.
 create or replace function integration.webhooks_renew(ids uuid[], tokens uuid[]) returns integer
 language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_column
@@ -25310,7 +25310,7 @@ begin
   return jsonb_build_object('id', e.id, 'status', e.status, 'retry_count', e.retry_count);
 end $$;
 
--- Ends a subscription that is gone or only failed: nothing more is sent, and its tenant is told by an event.
+-- Ends a subscription that is gone or only failed: nothing more is sent, and its tenant is notified by an event.
 create or replace function integration.subscription_disable(id uuid, reason text) returns void
 language plpgsql set search_path = '' as $$
 #variable_conflict use_variable
@@ -25328,7 +25328,7 @@ begin
   perform integration.subscription_disabled_event_emit(v_tenant, id, reason);
 end $$;
 
--- Tells a tenant that its subscription was disabled. A definer, since events are written by few; it tells no more
+-- Emits that a tenant's subscription was disabled. A definer, since events are written by few; it reveals no more
 -- than what is so.
 create or replace function integration.subscription_disabled_event_emit(tenant_id uuid, subscription_id uuid, reason text) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -26013,7 +26013,7 @@ grant select on tenancy.invitations_list to barid_caller;
 
 drop view if exists tenancy.notifications_list cascade;
 
--- What the caller was told, of the tenant he is in and of the platform: his own notices only, also for those who see
+-- The caller's notifications, of the present tenant and of the platform: their own only, also for those who see
 -- the whole tenant.
 create view tenancy.notifications_list with (security_invoker = true) as
 select n.id, n.tenant_id, n.type, n.payload, n.read_at, n.created_at
@@ -26053,7 +26053,7 @@ select a.id, a.title, a.full_address, a.city, a.country, a.latitude, a.longitude
   a.created_at, a.updated_at
 from delivery.addresses a;
 
--- The address book of the caller: staff keep the tenant's, everybody else his own. Narrower than the
+-- The address book of the caller: staff keep the tenant's, everybody else their own. Narrower than the
 -- policy, which also shows the addresses that a caller's manifests and deliveries name.
 create view delivery.own_addresses_list with (security_invoker = true) as
 select l.*
@@ -26086,7 +26086,7 @@ drop view if exists delivery.delivery_zone_context cascade;
 
 -- Where a delivery starts and ends, in zones. A place that lies in no zone has a null; a place of which
 -- nobody knows where it is (no zone and no coordinates) leaves its delivery without a row, and without a
--- row it cannot be told which drivers go there.
+-- row the drivers who go there are unknown.
 create view delivery.delivery_zone_context with (security_invoker = true) as
 select d.id as delivery_id, d.pickup_zone_id, d.dropoff_zone_id
 from delivery.deliveries d
@@ -26748,7 +26748,7 @@ grant select on warehousing.package_transfers_list, warehousing.waybills_list to
 
 drop view if exists warehousing.picking_orders_list cascade;
 
--- Picking orders as lists show them. Progress is what was noted, and where nothing was, what the lines say.
+-- Picking orders as lists show them. Progress is what was recorded, and where nothing was, what the lines say.
 create view warehousing.picking_orders_list with (security_invoker = true) as
 select o.id, o.tenant_id, o.warehouse_id, o.reference_number, o.external_reference, o.order_type, o.priority, o.status,
   (select coalesce(jsonb_agg(jsonb_build_object('item_id', i.item_id, 'bin_id', i.bin_id, 'quantity', i.quantity,
@@ -26834,7 +26834,7 @@ grant select on warehousing.sorting_assignments_list, warehousing.sorting_sessio
 -- sql/warehousing/warehouses/views.sql
 
 -- Views show warehouse staff their own warehouses alone (app.own_warehouses). The tables below do not: whoever sends a parcel
--- from one warehouse to another is told the name of both.
+-- from one warehouse to another gets the name of both.
 drop view if exists warehousing.warehouses_list cascade;
 
 drop view if exists warehousing.bins_list cascade;
@@ -27261,7 +27261,7 @@ create policy tenant on money.payments for all to barid_caller
 
 select app.touched('tenancy.profiles');
 
--- A person is known to himself, to those who share his tenant, and to the system's administrators.
+-- A person's profile is visible to them, to those who share their tenant, and to the system's administrators.
 alter table tenancy.profiles enable row level security;
 alter table tenancy.profiles force row level security;
 
@@ -27351,7 +27351,7 @@ select app.touched('tenancy.invitations');
 
 select app.tenant_table('tenancy.notifications', own => '{user_id}', audit => false, writers => 'true');
 
--- A notice of the platform is its reader's alone, who notes that he read it; tenancy.notify_system_admins() writes it.
+-- A notice of the platform is its reader's alone, who marks it as read; tenancy.notify_system_admins() writes it.
 drop policy tenant on tenancy.notifications;
 create policy tenant on tenancy.notifications for all to barid_caller
   using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or user_id = (select app.user_id()))
@@ -27398,7 +27398,7 @@ create policy tenant on tenancy.subscriptions for all to barid_caller
 
 -- sql/tenants/users/policies.sql
 
--- The second wall on one screen. Every tenant table stands here; `own` names the people of a row, who
+-- Row-level security on one screen. Every tenant table stands here; `own` names the people of a row, who
 -- are all that drivers, institutions and customers get to see, and `writers` who may write it: staff
 -- unless said. Exceptions follow below the list; tests/sql/walls.txt says what it all amounts to.
 
@@ -27473,14 +27473,14 @@ grant update (title, full_address, city, country, latitude, longitude, contact_i
 
 select app.tenant_table('delivery.bulk_assignments', own => '{driver_id}', writes => 'insert');
 
--- A driver answers and ends what is his.
+-- Drivers answer and end their own assignments.
 select app.tenant_table('delivery.assignments', own => '{driver_id}', writes => 'insert, update', writers => 'true');
 
 select app.tenant_table('public.delivery_realtime_assignments', own => '{driver_id}', writes => '', audit => false);
 select app.touched('public.delivery_realtime_assignments');
 select app.followed('delivery.assignments');
 
--- A driver's app subscribes to its rows through Supabase Realtime, which judges as `authenticated` with the
+-- A driver's app subscribes to its rows through Supabase Realtime, which checks as `authenticated` with the
 -- subscriber's token. Reading is all there is: the rows are written by a trigger alone.
 drop policy if exists subscribers on public.delivery_realtime_assignments;
 create policy subscribers on public.delivery_realtime_assignments for select to authenticated
@@ -27595,7 +27595,7 @@ create policy tenant on delivery.deliveries for all to barid_caller
     or exists (select from delivery.assignments a where a.tenant_id = deliveries.tenant_id and a.delivery_id = deliveries.id
       and a.driver_id = (select app.user_id()) and a.status <> 'rejected')));
 
--- A driver changes what he carries now, not what he carried once.
+-- Drivers change what they carry now, not what they carried once.
 drop policy writers_change on delivery.deliveries;
 create policy writers_change on delivery.deliveries as restrictive for update to barid_caller using (true)
   with check ((select app.sees_tenant()) or customer_id = (select app.user_id()) or institution_user_id = (select app.user_id())
@@ -27965,9 +27965,9 @@ create policy tenant on storefront.storefront_order_history for all to barid_cal
   using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
   select from storefront.storefront_orders o where o.tenant_id = storefront_order_history.tenant_id and o.id = storefront_order_history.order_id)));
 
--- The second wall of orders and of what pays them.
+-- Row-level security of orders and their payments.
 
--- A customer makes orders of his own, which begin unpaid; what becomes of them is written by administrators, and
+-- Customers make orders of their own, which begin unpaid; what becomes of them is written by administrators, and
 -- by the definers that follow money and deliveries.
 drop policy writers_add on storefront.storefront_orders;
 create policy writers_add on storefront.storefront_orders as restrictive for insert to barid_caller
@@ -27992,7 +27992,7 @@ select app.counted('storefront_orders', 'storefront.storefront_orders', '{status
 select app.tenant_table('storefront.product_reviews', own => '{user_id}', writes => 'insert, update', writers => 'true');
 select app.touched('storefront.product_reviews');
 
--- A review is everybody's once approved; before, its writer's and the staff's. Only staff judge one.
+-- A review is everybody's once approved; before, its writer's and the staff's. Only staff moderate one.
 drop policy tenant on storefront.product_reviews;
 create policy tenant on storefront.product_reviews for all to barid_caller
   using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or status = 'approved' or user_id = (select app.user_id()))

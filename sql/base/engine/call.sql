@@ -24,9 +24,9 @@ end $$;
 -- same caller, operation, key and input; jsonb is canonical, so key order and spacing do not matter.
 -- `made` in the input is what the function made for this call, a secret for instance: another at every
 -- attempt, so it is no part of what a key stands for.
--- rule.version names the row the endpoint is about: its version is told, and when `expected` lists the versions that
+-- rule.version names the row the endpoint is about: its version is returned, and when `expected` lists the versions that
 -- the client knows, the row must have one of them from before the work until its first change.
--- Answers {data, replayed, jobs, events, language, tenant, api_key, version}; jobs tells that background work waits for a runner,
+-- Answers {data, replayed, jobs, events, language, tenant, api_key, version}; jobs is true when background work waits for a runner,
 -- events that somebody listens to what happened.
 -- A refusal is an answer too, {refused, call_id} (see private.refusal): everything the call did is undone with its
 -- subtransaction, and PostgreSQL, which logs the statement of every error, does not log what the caller sent.

@@ -10,7 +10,7 @@ grant execute on function private.api_key_id(jsonb) to barid_api, barid_caller;
 --
 -- claims: sub (user id), tenant_id (the token's active tenant), asked_tenant_id (?tenant_id=),
 --         service (the function's own key), api_key_hash (hex SHA-256), tenant_mode (required, optional, none),
---         issued_at (of the token, seconds), mailbox (the bearer signed in by a mail to his address).
+--         issued_at (of the token, seconds), mailbox (the bearer signed in by a mail to their address).
 -- Reads roles and permissions afresh, so taking a role away holds from the next request on.
 -- Security definer: it must see memberships before there is a tenant. Callable by the entry points only.
 -- api_key_id names the key of the call, is_company_key says that it is one company's.
@@ -112,7 +112,7 @@ begin
           || (select coalesce(array_agg(distinct 'permission:' || p.permission_key), '{}')
               from tenancy.role_permissions p where p.role_key = any (v_roles));
       elsif not v_system and not v_service then
-        -- Calls outside any tenant go on without the one the token still names.
+        -- Calls outside any tenant continue without the one the token still names.
         if v_asked is null and claims ->> 'tenant_mode' = 'none' then
           v_tenant := null;
         else

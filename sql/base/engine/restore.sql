@@ -1,6 +1,6 @@
 -- What a dump of another database needs before and after it is loaded into one that the migrations have just built, all
 -- in one transaction with session_replication_role = replica, so that no trigger or foreign key acts on rows that were
--- judged when they were written (see docs/operations.md). By hand, by the owner of the tables.
+-- checked when they were written (see docs/operations.md). By hand, by the owner of the tables.
 
 -- Empties every table of ours, whose first rows the dump has as well. Fails where there is a tenant, and where triggers
 -- act: logs refuse to be emptied.

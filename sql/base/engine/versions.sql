@@ -1,4 +1,4 @@
--- Versions of rows, so that nobody overwrites what he has not read.
+-- Versions of rows, so that nobody overwrites a change they have not read.
 --
 -- version: table, column, key (null: the tenant's only row), expected (the versions a change may find).
 -- A version is updated_at in microseconds, as hexadecimal text: every update sets it (app.touched).

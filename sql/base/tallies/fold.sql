@@ -72,7 +72,7 @@ begin
 end $$;
 
 -- A total of the caller's tenant: {entries, amount} over the groups whose columns have these values. Who is in no
--- tenant, or asks of_all, gets that of all tenants and of none, as far as he may see them.
+-- tenant, or asks of_all, gets that of all tenants and of none, as far as the caller may see them.
 -- wanted: {column: value}; a column left out may have any. Fails: a column the list is not counted by.
 create or replace function app.tally(tally text, wanted jsonb default '{}', of_all boolean default false) returns jsonb
 language plpgsql stable set search_path = '' as $$

@@ -26,7 +26,7 @@ end $$;
 
 -- Takes one report of a carrier: {event_id, tracking_number?, carrier_status?, status?, occurred_at?}; status is ours,
 -- or null when the carrier's says nothing to us. Each event_id counts once. Delivered, the cash that the carrier was
--- told to collect is booked in the same transaction; where delivered cannot be (the order was cancelled), the tenant
+-- asked to collect is booked in the same transaction; where delivered cannot be (the order was cancelled), the tenant
 -- hears by an event that the carrier may hold cash. Answers {outcome, duplicate}.
 create or replace function integration.carrier_report(carrier_code text, tenant_id uuid, report jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$

@@ -61,7 +61,7 @@ begin
 end $$;
 
 -- What a carrier has to collect at the door for a delivery: what a driver would. A leg into a warehouse ends before
--- the door. Carriers take nothing from the sender, so what he pays in cash has to be taken before.
+-- the door. Carriers take nothing from the sender, so the sender's cash has to be collected before.
 -- Fails: carrier_collects_no_cash, sender_cash_not_collected.
 create or replace function integration.cash_for_carrier(d delivery.deliveries, collects_cash boolean) returns numeric
 language plpgsql stable set search_path = '' as $$

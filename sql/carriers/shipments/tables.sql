@@ -7,7 +7,7 @@ create table if not exists integration.carrier_shipments (
   tracking_number text,
   carrier_reference text,
   label_url text,
-  -- What the carrier was told to collect at the door, in the delivery's currency.
+  -- The amount that the carrier was asked to collect at the door, in the delivery's currency.
   cash_due numeric(18, 3) not null default 0 check (cash_due >= 0),
   claim_token uuid,
   claimed_at timestamptz,

@@ -43,7 +43,7 @@ begin
   end if;
 end $$;
 
--- Adds an address: staff to the tenant's, everybody else to his own.
+-- Adds an address: staff to the tenant's, everybody else to their own.
 -- {title?, full_address, city?, country?, latitude?, longitude?, contact_info?, zone_id?} -> the address
 -- Without a zone_id its zone follows from the coordinates; without a city it is the zone's name. Fails: zone_not_found.
 create or replace function delivery.address_create(input jsonb) returns jsonb

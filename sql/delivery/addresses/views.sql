@@ -10,7 +10,7 @@ select a.id, a.title, a.full_address, a.city, a.country, a.latitude, a.longitude
   a.created_at, a.updated_at
 from delivery.addresses a;
 
--- The address book of the caller: staff keep the tenant's, everybody else his own. Narrower than the
+-- The address book of the caller: staff keep the tenant's, everybody else their own. Narrower than the
 -- policy, which also shows the addresses that a caller's manifests and deliveries name.
 create view delivery.own_addresses_list with (security_invoker = true) as
 select l.*

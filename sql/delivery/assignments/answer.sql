@@ -1,11 +1,11 @@
 -- What becomes of an assignment before its parcel is picked up: the driver's answer, and taking it back.
 
--- The driver's answer to one assignment or to a whole bulk, all or nothing. What was taken from him is no longer part
--- of its bulk, and is not his to answer.
+-- The driver's answer to one assignment or to a whole bulk, all or nothing. What was withdrawn from the driver is no longer part
+-- of its bulk, and cannot be answered.
 -- {assignment_id? | bulk_assignment_id?, status: accepted | rejected, reason?} -> {status, updated_count}
 -- The same answer again is no mistake: it finds everything as it left it.
 -- A rejected delivery is pending again and its units are free; the pick and the reservation stay. A parcel that is on the road
--- keeps its status: accepted, it is in this driver's hands; rejected, it is with the one who had it, who is told.
+-- keeps its status: accepted, it is in this driver's hands; rejected, it stays with the previous driver, who is notified.
 -- Locks: deliveries, driver, assignments. Fails: assignment_not_found, bulk_assignment_not_found, forbidden
 -- (somebody else's), assignment_not_pending.
 create or replace function delivery.assignments_answer(input jsonb) returns jsonb
@@ -32,7 +32,7 @@ begin
   perform delivery.lock_answering_drivers(v_one, v_bulk);
   perform from delivery.assignments a where a.tenant_id = v_tenant and (a.id = v_one or a.bulk_assignment_id = v_bulk)
   order by a.id for no key update;
-  -- As they are now: while this waited, some of them may have been taken from him.
+  -- As they are now: while this waited, some of them may have been withdrawn.
   v_rows := array(select a from delivery.assignments a
     where a.tenant_id = v_tenant and (a.id = v_one or a.bulk_assignment_id = v_bulk) and a.status <> 'returned' order by a.id);
   v_deliveries := array(select r.delivery_id from unnest(v_rows) r);
@@ -46,7 +46,7 @@ begin
     perform app.fail('assignment_not_pending');
   end if;
 
-  -- The delivery first: a driver may change only what he still carries.
+  -- The delivery first: drivers may change only what they still carry.
   update delivery.deliveries d set status = case v_answer when 'accepted' then 'accepted' else 'pending' end
   where d.tenant_id = v_tenant and d.id = any (v_deliveries) and d.status = 'assigned';
   update delivery.assignments a set status = v_answer, responded_at = clock_timestamp(), response_reason = input ->> 'reason',
@@ -79,7 +79,7 @@ begin
   order by d.user_id for no key update;
 end $$;
 
--- Gives parcels whose hand-over was rejected back to those who have them in hand: an assignment that needs no answer, a
+-- Gives parcels whose handover was rejected back to those who have them in hand: an assignment that needs no answer, a
 -- notification and an event each. A definer: a driver writes nobody else's assignments.
 create or replace function delivery.assignments_restore(rejected uuid[]) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -128,7 +128,7 @@ begin
   where a.tenant_id = v_tenant and a.id = any (assignment_ids);
 end $$;
 
--- Takes a delivery from its driver before he picked it up. {id, reason?} -> {id, delivery_id, status}
+-- Withdraws a delivery from its driver before pickup. {id, reason?} -> {id, delivery_id, status}
 -- Locks: delivery, driver, assignment. Fails: assignment_not_found, assignment_ended, delivery_already_picked_up.
 create or replace function delivery.assignment_unassign(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$

@@ -127,7 +127,7 @@ begin
     'resolved_deliveries', delivery.resolved_deliveries(v_plan)));
 end $$;
 
--- A plan told instead of carried out. Where the driver may get nothing, no delivery passes.
+-- A plan that is returned, not carried out. Where the driver may get nothing, no delivery passes.
 create or replace function delivery.assignments_preview(plan jsonb) returns jsonb
 language plpgsql immutable set search_path = '' as $$
 begin

@@ -1,4 +1,4 @@
--- What follows an assignment wherever it is written: the row a driver's app listens to, the hand-over that waits for a
+-- What follows an assignment wherever it is written: the row a driver's app listens to, the handoff that waits for a
 -- driver who is no longer the one, and the event of one that ended before its delivery was completed.
 
 -- Updates the row that a driver's app listens to, cancels the handoff of a driver who no longer has the delivery, and
@@ -46,7 +46,7 @@ begin
       and (r.assignment_status <> s.status or r.assignment_count <> s.remaining);
   end if;
 
-  -- The pick is done and the stock stays reserved: the hand-over waits for the next driver.
+  -- The pick is done and the stock stays reserved: the handoff waits for the next driver.
   update delivery.package_handoffs h set assignment_id = null, driver_id = null
   from new_rows n join old_rows o on o.id = n.id
   where n.status <> o.status and n.status in ('rejected', 'returned')
@@ -85,7 +85,7 @@ create trigger assignments_followed_changed after update on delivery.assignments
   for each statement execute function delivery.assignments_after_change();
 
 -- The driver of an assignment, or of a bulk, in the caller's tenant: a driver does not see what is
--- another's, and must be told 403 and not 404.
+-- another's, and must get 403 and not 404.
 create or replace function delivery.assignment_driver(assignment uuid, bulk uuid) returns uuid
 language plpgsql stable security definer set search_path = '' as $$
 begin

@@ -1,5 +1,5 @@
 -- The life of an assignment, guarded below every core: history is never rewritten, and a driver's load
--- (drivers.capacity_used, in units) is always what his live assignments add up to.
+-- (drivers.capacity_used, in units) is always the sum of their active assignments.
 
 -- Allows legal moves of an assignment only, and keeps each driver's load at the sum of their active assignments.
 create or replace function delivery.assignments_changed() returns trigger

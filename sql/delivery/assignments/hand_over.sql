@@ -4,10 +4,10 @@
 -- Parcels that are picked up go along, as from a van that broke down: they keep their status, attempts and cash, nothing more
 -- is done with them until the new driver accepts (to_confirm counts them), and rejected they are with the first driver as before.
 -- With picked_up false they stay with the first driver and are named in `kept`.
--- The old rows end as returned; the new driver is judged like for any assignment, of parcels on the road for where they go and
+-- The old rows end as returned; the new driver is checked as for any assignment, of parcels on the road for where they go and
 -- for room only, and gets all or nothing. With the times and notes that stood beside the old rows.
 -- Locks: deliveries, picking orders, both drivers by id, assignments.
--- Fails: driver_not_found, same_driver, assignment_not_found (a delivery that is not on his list),
+-- Fails: driver_not_found, same_driver, assignment_not_found (a delivery that is not on the driver's list),
 -- nothing_to_hand_over, and what a plan fails with.
 create or replace function delivery.assignments_hand_over(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$

@@ -16,7 +16,7 @@ exception when others then
   perform app.fail('internal_server_error');
 end $$;
 
--- Judges deliveries, in the order asked for, for a driver with so many units free. A parent stands for the
+-- Checks deliveries, in the order asked for, for a driver with so many units free. A parent stands for the
 -- first of its legs, in their sequence, that is neither over nor a draft.
 -- code is null for what may be assigned. Capacity is given in order: what no longer fits is refused, and
 -- what comes after and fits may pass. missing_zones: those of the delivery that the driver does not go to. Those of `carried`
@@ -128,7 +128,7 @@ declare
   v_total numeric;
   v_plan jsonb;
 begin
-  -- Who comes too late is told so without waiting for locks: of many who want the same, most do.
+  -- A late caller is refused without waiting for locks: of many who want the same, most do.
   if locked and exists (select from delivery.assignments a where a.tenant_id = v_tenant and a.delivery_id = any (delivery_ids)
       and a.status in ('pending', 'assigned', 'accepted')) then
     v_plan := delivery.assignments_plan(delivery_ids, driver_id, vehicle_id, false, carried);
@@ -177,7 +177,7 @@ begin
 end $$;
 
 -- Refuses a plan that cannot be carried out as a whole, for the first of its reasons, naming every
--- delivery it concerns. `field` is what the request calls them; a single delivery is told of its zones
+-- delivery it concerns. `field` is what the request calls them; the refusal of a single delivery names its zones
 -- more exactly.
 create or replace function delivery.assignments_demand(plan jsonb, field text) returns void
 language plpgsql set search_path = '' as $$

@@ -17,7 +17,7 @@ begin
     else delivery.warehouse_place(d.tenant_id, d.current_warehouse_id, d.pickup_snapshot) end;
 end $$;
 
--- Where he brings it: to the warehouse it is transferred to first, else where it was ordered to.
+-- The destination of the driver: the warehouse that it is transferred to first, else where it was ordered to.
 create or replace function delivery.brought_to(d delivery.deliveries) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin

@@ -1,13 +1,13 @@
 select app.tenant_table('delivery.bulk_assignments', own => '{driver_id}', writes => 'insert');
 
--- A driver answers and ends what is his.
+-- Drivers answer and end their own assignments.
 select app.tenant_table('delivery.assignments', own => '{driver_id}', writes => 'insert, update', writers => 'true');
 
 select app.tenant_table('public.delivery_realtime_assignments', own => '{driver_id}', writes => '', audit => false);
 select app.touched('public.delivery_realtime_assignments');
 select app.followed('delivery.assignments');
 
--- A driver's app subscribes to its rows through Supabase Realtime, which judges as `authenticated` with the
+-- A driver's app subscribes to its rows through Supabase Realtime, which checks as `authenticated` with the
 -- subscriber's token. Reading is all there is: the rows are written by a trigger alone.
 drop policy if exists subscribers on public.delivery_realtime_assignments;
 create policy subscribers on public.delivery_realtime_assignments for select to authenticated

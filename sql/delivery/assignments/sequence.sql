@@ -1,4 +1,4 @@
--- The order in which a driver goes about his list. Dispatchers see and set anybody's, a driver his own.
+-- The order of a driver's list. Dispatchers see and set every driver's, drivers their own.
 
 -- Whose assignments a list shows when a driver is asked for: a driver's own, whatever they ask. Fails: invalid_uuid.
 create or replace function delivery.driver_filter(asked text) returns uuid
@@ -27,7 +27,7 @@ begin
   end if;
 end $$;
 
--- {driver_id} -> {assignments, total}: his live assignments in order.
+-- {driver_id} -> {assignments, total}: the driver's active assignments in order.
 create or replace function delivery.sequence_read(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
@@ -42,7 +42,7 @@ begin
 end $$;
 
 -- {driver_id, assignments: [{assignment_id, sequence_number}]} -> {updated_count}
--- One row that is not live or not his fails the whole. Locks: assignments by id. Fails: what sequence_of fails
+-- One row that is not active or not the driver's fails the whole. Locks: assignments by id. Fails: what sequence_of fails
 -- with, invalid_sequence.
 create or replace function delivery.sequence_write(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -73,7 +73,7 @@ end $$;
 
 -- What a proposal is worked out from. {driver_id} -> {start: {latitude, longitude} | null, assignments: [{assignment_id,
 -- delivery_id, delivery_code, picked_up, pickup, dropoff: {latitude, longitude} | null, pickup_by, dropoff_by}]}
--- start: where he was last seen: at the latest of his pick-ups and deliveries.
+-- start: the driver's last known position, at the latest pickup or delivery.
 create or replace function delivery.sequence_stops(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare

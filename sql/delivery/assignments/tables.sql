@@ -1,4 +1,4 @@
--- Who carries what. A driver's answer, his load and his list follow from these rows.
+-- Who carries what. A driver's answer, load and list follow from these rows.
 
 create table if not exists delivery.bulk_assignments (
   id uuid primary key default gen_random_uuid(),
@@ -20,7 +20,7 @@ create table if not exists delivery.assignments (
   driver_id uuid not null,
   vehicle_id uuid,
   bulk_assignment_id uuid,
-  -- pending: waits for the driver's answer. assigned: no answer asked. accepted: his word.
+  -- pending: waits for the driver's answer. assigned: no answer asked. accepted: the driver accepted.
   -- rejected, completed and returned are history.
   status text not null check (status in ('pending', 'assigned', 'accepted', 'rejected', 'completed', 'returned')),
   sequence_number integer not null default 1 check (sequence_number >= 0),

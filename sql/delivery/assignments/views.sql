@@ -4,7 +4,7 @@ drop view if exists delivery.delivery_zone_context cascade;
 
 -- Where a delivery starts and ends, in zones. A place that lies in no zone has a null; a place of which
 -- nobody knows where it is (no zone and no coordinates) leaves its delivery without a row, and without a
--- row it cannot be told which drivers go there.
+-- row the drivers who go there are unknown.
 create view delivery.delivery_zone_context with (security_invoker = true) as
 select d.id as delivery_id, d.pickup_zone_id, d.dropoff_zone_id
 from delivery.deliveries d

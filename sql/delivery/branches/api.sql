@@ -129,7 +129,7 @@ declare
   v_branch jsonb := delivery.branch_get(input);
   v_point uuid := (input ->> 'default_processing_point_id')::uuid;
   v_active boolean := (input ->> 'is_active')::boolean;
-  -- A default that is sent as it was is neither judged nor written: somebody may be taking the point out of use.
+  -- A default that is sent as it was is neither checked nor written: somebody may be taking the point out of use.
   v_other_point boolean := input ? 'default_processing_point_id'
     and v_point is distinct from (v_branch ->> 'default_processing_point_id')::uuid;
 begin

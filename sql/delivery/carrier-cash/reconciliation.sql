@@ -1,6 +1,6 @@
 -- What carriers took, owe and have paid: the rows, the remittances and the ledger have to say the same.
 
--- The collections that were paid as of a moment, by remittances that were not taken back by then.
+-- The collections that were paid as of a moment, by remittances that were not reversed by then.
 create or replace function money.carrier_paid(tenant uuid, as_of timestamptz) returns table (carrier_collection_id uuid, remittance_id uuid)
 language sql stable security definer set search_path = '' as $$
   select i.carrier_collection_id, i.remittance_id
@@ -34,11 +34,11 @@ $$;
 
 -- Every difference in the cash of a tenant's carriers as of a moment.
 --   carrier_cash                a carrier's owed rows are not what the ledger says it owes
---   carrier_collection          a delivered parcel's cash was not booked, or is not what the carrier was told to collect
+--   carrier_collection          a delivered parcel's cash was not booked, or is not what the carrier was asked to collect
 --   carrier_collection_journal  a row was not booked as cash taken, or with another amount
 --   carrier_remittance_rows     a remittance is not the sum of its rows, or they are not closed by it; or one that was taken
 --                               back still has some
---   carrier_remittance_journal  a remittance took another amount from the carrier in the ledger; one that was taken back has
+--   carrier_remittance_journal  a remittance took another amount from the carrier in the ledger; one that was reversed has
 --                               to leave nothing
 create or replace function money.carrier_differences(tenant uuid, as_of timestamptz)
 returns table (kind text, carrier_code text, currency text, expected numeric, found numeric, rows uuid[])

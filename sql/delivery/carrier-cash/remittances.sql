@@ -112,7 +112,7 @@ begin
   return money.carrier_remittance_left(r);
 end $$;
 
--- Takes back a payment that was entered wrongly, once, by the mirror of its journal: what it covered is owed again.
+-- Reverses a payment that was entered wrongly, once, by a reversing journal: what it covered is owed again.
 -- {carrier_code, remittance_id, reason} -> as money.carrier_remit
 -- Fails: forbidden, remittance_not_found, remittance_already_reversed, insufficient_desk_cash (the till has given the cash on).
 create or replace function money.carrier_remittance_reverse(input jsonb) returns jsonb
@@ -146,7 +146,7 @@ begin
   return money.carrier_remittance_left(r);
 end $$;
 
--- Tells of a carrier's payment by a system event.
+-- Emits the system event of a carrier's payment.
 create or replace function money.carrier_remittance_event_emit(event_type text, r money.carrier_remittances) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -165,7 +165,7 @@ begin
       where a.tenant_id = app.tenant_id() and a.id = money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code)));
 end $$;
 
--- A carrier's payment as the list has it, with what it paid, in the order the cash was taken, also when it was taken back
+-- A carrier's payment as the list has it, with what it paid, in the order the cash was taken, also when it was reversed
 -- since; null for one that the caller does not see.
 -- -> {…, remitted_collections: [{carrier_collection_id, delivery_id, delivery_code, amount, cod_amount, delivery_fee_amount}]}
 create or replace function money.carrier_remittance(remittance_id uuid) returns jsonb

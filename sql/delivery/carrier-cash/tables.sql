@@ -23,12 +23,12 @@ create table if not exists money.carrier_remittances (
   constraint remittance_is_its_parts check (amount = cod_amount + delivery_fee_amount),
   constraint reversed_says_why check (
     (reversed_at is null) = (reversal_reason is null) and (reversed_by is null or reversed_at is not null)),
-  -- An administrator of the system enters payments of tenants he is no member of.
+  -- System administrators enter payments of tenants they are no member of.
   foreign key (actor_id) references tenancy.profiles (id) on delete restrict,
   foreign key (reversed_by) references tenancy.profiles (id) on delete restrict
 );
 
--- What was taken back may be entered again, rightly.
+-- A reversed payment may be entered again.
 create unique index if not exists remittance_reference_exists on money.carrier_remittances (tenant_id, carrier_code, reference)
   where reversed_at is null;
 create index if not exists carrier_remittances_recent

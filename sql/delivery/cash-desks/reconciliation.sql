@@ -30,7 +30,7 @@ language sql stable security definer set search_path = '' as $$
     from money.carrier_remittances r
     where r.tenant_id = tenant and r.remitted_at <= as_of and (r.reversed_at is null or r.reversed_at > as_of)
     union all
-    -- Whose desk it was is what the journal says: the counter's, or the till when he is no member of the tenant.
+    -- Whose desk it was is what the journal says: the counter's, or the till when the counter is no member of the tenant.
     select a.owner_type, a.owner_user_id, h.currency::text, 0, h.declared_amount - h.counted_amount, 0, 0, 0
     from money.cash_handovers h
     join money.ledger_transactions t on t.tenant_id = h.tenant_id and t.kind = 'cash_shortage' and t.reference_id = h.id

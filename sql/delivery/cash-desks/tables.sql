@@ -35,7 +35,7 @@ create table if not exists money.cash_transfers (
   foreign key (tenant_id, from_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, to_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, refund_id) references money.payments (tenant_id, id) on delete restrict,
-  -- An administrator of the system acts in tenants he is no member of.
+  -- System administrators act in tenants they are no member of.
   foreign key (actor_id) references tenancy.profiles (id) on delete restrict,
   foreign key (reversed_by) references tenancy.profiles (id) on delete restrict
 );

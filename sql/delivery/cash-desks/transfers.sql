@@ -2,7 +2,7 @@
 -- asks for the caller's rights itself, and every statement names the caller's tenant.
 
 -- The desk that cash is taken from: the caller's own, or one that an administrator names.
--- asked: user id or null; owner_type: staff, driver (who remitted to himself), tenant (its own till, which has no user).
+-- asked: user id or null; owner_type: staff, driver (who remitted to their own desk), tenant (its own till, which has no user).
 -- Fails: forbidden, cash_desk_not_found (nobody there ever held cash in this currency).
 create or replace function money.cash_desk_of(asked uuid, owner_type text, currency text) returns money.accounts
 language plpgsql stable security definer set search_path = '' as $$
@@ -44,7 +44,7 @@ begin
     else money.account_of('external', 'tenant', null, t.currency::text) end;
 end $$;
 
--- Tells of a transfer by a system event, and whose desk got the cash, or gives it back, if somebody else entered it.
+-- Emits the system event of a transfer, and notifies the person whose desk got the cash, or gives it back, if somebody else entered it.
 create or replace function money.cash_transfer_event_emit(event_type text, t money.cash_transfers) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -133,7 +133,7 @@ begin
   return p;
 end $$;
 
--- Takes back a transfer by its mirror, once; who gave the cash, or an administrator. {id, reason} -> its id
+-- Reverses a transfer by a reversing entry, once; who gave the cash, or an administrator. {id, reason} -> its id
 -- Fails: forbidden, cash_transfer_not_found, cash_transfer_already_reversed, insufficient_desk_cash (the receiver holds
 -- less by now).
 create or replace function money.cash_transfer_unbook(input jsonb) returns uuid

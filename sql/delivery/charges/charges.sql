@@ -93,7 +93,7 @@ begin
 end $$;
 
 -- What a driver has to take in cash for a parcel at a stage, 'pickup' or 'dropoff'. The sender's fee is taken with
--- the parcel; a receiver pays his fee and the COD at the door. Of a store's order the fee is part of the order.
+-- the parcel; a receiver pays the fee and the COD at the door. Of a store's order the fee is part of the order.
 create or replace function money.cash_due(d delivery.deliveries, stage text, out cod numeric, out delivery_fee numeric)
 language plpgsql immutable set search_path = '' as $$
 begin
@@ -183,7 +183,7 @@ begin
   end if;
 end $$;
 
--- Who paid for a parcel, as lists of cash name him.
+-- Who paid for a parcel, as lists of cash name them.
 create or replace function money.payer_name(d delivery.deliveries) returns text
 language plpgsql stable security definer set search_path = '' as $$
 begin

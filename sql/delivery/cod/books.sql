@@ -1,7 +1,7 @@
 -- What a settlement writes: its items, its snapshot, its journal. Called by money.cod_settle alone.
 -- PL/pgSQL also where SQL would do: it keeps its plans, which here cost more than the work.
 
--- A person as a snapshot keeps him.
+-- A person as stored in a snapshot.
 create or replace function money.person(id uuid) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -47,7 +47,7 @@ end $$;
 
 -- The journal of a settlement. Remitted: the cash goes from the driver to the receiver's desk, without the shortage, which the
 -- driver answers for. From the
--- wallet: the driver pays with his own money, which makes the cash his; the tenant earns the fees, and the
+-- wallet: the driver pays with their own money, and the cash becomes theirs; the tenant earns the fees, and the
 -- COD part covers what was credited to the merchant when the parcel was delivered.
 create or replace function money.cod_book(
   payment uuid, method text, driver uuid, receiver uuid, wallet uuid, currency text, total numeric, fees numeric, shortage numeric

@@ -12,7 +12,7 @@ begin
     'resolved_at', h.resolved_at, 'settlement_payment_id', h.settlement_payment_id, 'created_at', h.created_at);
 end $$;
 
--- Tells by a system event what became of a handover.
+-- Emits the system event of a handover's new state.
 create or replace function money.handover_event_emit(event_type text, h money.cash_handovers) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -126,8 +126,8 @@ begin
   return money.handover_to_json(v_row);
 end $$;
 
--- Takes back a handover that was declared or counted wrongly, before it is remitted; no balance moves and the cash may be
--- declared anew. A driver takes back his own until it is counted, the office also what was counted. {id, notes?} -> handover
+-- Cancels a handover that was declared or counted wrongly, before it is remitted; no balance moves and the cash may be
+-- declared anew. Drivers cancel their own until it is counted, the office also after the count. {id, notes?} -> handover
 -- Fails: handover_not_found, handover_not_cancellable.
 create or replace function money.handover_cancel(input jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$

@@ -28,7 +28,7 @@ begin
   perform money.receipt_queue(payment);
 end $$;
 
--- Prints the receipt of a settlement anew that was taken back, so that it says so. A print that is under way is not waited
+-- Prints the receipt of a reversed settlement anew, so that it says so. A print that is under way is not waited
 -- for: it is of the edition before, and ends as that.
 create or replace function money.receipt_reissue(payment uuid) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -113,7 +113,7 @@ begin
 end $$;
 
 -- Whether a receipt says the truth: its hash is the one that was printed, the rows still give it, and the settlement was
--- not taken back. {settlement_payment_id, hash} -> {valid, printed, unchanged, settlement}. Fails: settlement_not_found.
+-- not reversed. {settlement_payment_id, hash} -> {valid, printed, unchanged, settlement}. Fails: settlement_not_found.
 create or replace function money.receipt_verify(input jsonb) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare

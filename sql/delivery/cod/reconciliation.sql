@@ -2,7 +2,7 @@
 -- rows and the wallets say the same; every difference is named with its rows.
 
 -- The cash of a tenant as of a moment, by driver and currency, from the rows and from the ledger. A row says how it was
--- settled last; before a settlement was taken back, it was settled by that.
+-- settled last; before the reversal of a settlement, it was settled by that.
 create or replace function money.cod_positions(tenant uuid, as_of timestamptz)
 returns table (driver_id uuid, currency text, collected numeric, remitted numeric, settled_by_wallet numeric, in_hand numeric, ledger numeric)
 language sql stable security definer set search_path = '' as $$
@@ -12,7 +12,7 @@ language sql stable security definer set search_path = '' as $$
     from money.cod_collections c where c.tenant_id = tenant and c.collected_at <= as_of
     group by c.driver_id, c.currency
     union all
-    -- Taken back since.
+    -- Reversed since.
     select s.driver_id, s.currency::text, 0, case s.method when 'remit' then s.total else 0 end,
       case s.method when 'wallet' then s.total else 0 end, 0
     from money.cod_settlements s where s.tenant_id = tenant and s.settled_at <= as_of and s.reversed_at > as_of
@@ -28,9 +28,9 @@ language sql stable security definer set search_path = '' as $$
 $$;
 
 -- Every difference in a tenant's cash as of a moment; none means that every dinar is accounted for.
---   driver_cash         a driver's rows in hand are not what the ledger says he holds
+--   driver_cash         a driver's rows in hand are not what the ledger says the driver holds
 --   collection_journal  a row was not booked as cash taken, or with another amount
---   settlement_items    a settlement is not the sum of its items, or they were not taken back with it
+--   settlement_items    a settlement is not the sum of its items, or they were not reversed with it
 --   settled_row         a row is not as its settlement took it, or is settled without one
 --   settlement_journal  a settlement took another amount from the driver in the ledger; a reversed one has to leave nothing
 --   driver_shortage     what was missing at counts, remitted and not resolved yet is not what the ledger says a driver is short of

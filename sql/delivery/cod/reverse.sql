@@ -1,7 +1,7 @@
--- Taking back a settlement that was entered wrongly: the wrong rows, the wrong receiver, wallet for cash. A definer, as all
+-- Reversal of a settlement that was entered wrongly: the wrong rows, the wrong receiver, wallet for cash. A definer, as all
 -- writers of cash: it asks for the caller's rights itself, and every statement names the caller's tenant.
 
--- Takes back a settlement as a whole, once, by the mirror of its journal: its rows are cash in the driver's hands again and
+-- Reverses a settlement as a whole, once, by a reversing journal: its rows are cash in the driver's hands again and
 -- may be settled anew, and the handover it used may be remitted or cancelled. The settlement, its items and its journal
 -- stay. For who entered it, who has its cash, and administrators. {settlement_payment_id, reason} -> its id
 -- Fails: forbidden, settlement_not_found, settlement_already_reversed, settlement_not_reversible (it moved no money here:
@@ -17,7 +17,7 @@ begin
   if not money.settles_for_office() then
     perform app.fail('forbidden');
   end if;
-  -- Of two who take it back the later one waits for the driver, and finds it done; and whoever settles all of his cash does so
+  -- Of two reversals the later one waits for the driver, and finds it done; and whoever settles all of his cash does so
   -- before this or after it.
   perform from delivery.drivers d
   where d.tenant_id = v_tenant and d.user_id = (select x.driver_id from money.cod_settlements x
@@ -72,8 +72,8 @@ begin
     then h.declared_amount - h.counted_amount else 0 end;
 end $$;
 
--- Tells that a settlement was taken back by a system event, and the driver, who holds its cash again, and who received it,
--- each unless it was he who did it.
+-- Emits the system event of a reversed settlement, and notifies the driver, who holds its cash again, and who received it,
+-- each unless they reversed it themselves.
 create or replace function money.cod_reversal_event_emit(s money.cod_settlements) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -88,7 +88,7 @@ begin
   where p.id <> app.user_id();
 end $$;
 
--- A settlement as the list has it, with its rows in the order the cash was taken, also when it was taken back since; null
+-- A settlement as the list has it, with its rows in the order the cash was taken, also when it was reversed since; null
 -- for one that the caller does not see.
 create or replace function money.cod_settlement(p_id uuid) returns jsonb
 language plpgsql stable set search_path = '' as $$

@@ -1,7 +1,7 @@
 -- Settling collected cash. One function for both ways, all or nothing; a definer, since drivers settle
 -- too and nobody may write these tables otherwise: every statement names the caller's tenant.
 
--- True when the caller settles, or with an administrator's key looks, for the office; a driver is about what is his own.
+-- True when the caller settles, or with an administrator's key looks, for the office; a driver for their own cash.
 create or replace function money.settles_for_office() returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
@@ -59,8 +59,8 @@ begin
     if v_driver is null then
       perform app.fail('driver_id_required', '{"field": "driver_id"}');
     end if;
-    -- Whoever is taking a settlement of this driver back (money.cod_unsettle) is waited for before his rows are looked at: what all of
-    -- his cash is and what his wallet holds are then of one moment.
+    -- Waits for a reversal of this driver's settlements (money.cod_unsettle) before reading the rows: what all of
+    -- the cash is and what the wallet holds are then of one moment.
     perform from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = v_driver for share;
     select array_agg(l order by l.collected_at, l.id) into v_rows from (
       select c.* from money.cod_collections c
@@ -91,7 +91,7 @@ end $$;
 
 -- Who takes the cash: the one named, else the caller. A driver hands it to somebody of the office, unless
 -- the tenant lets drivers remit to themselves (setting delivery.cod.driver_self_remit). An administrator of the
--- system who is no member of the tenant has no desk in it, and names somebody. `field` is where the client named him.
+-- system who is no member of the tenant has no desk in it, and names somebody. `field` is where the client named the receiver.
 -- Fails: invalid_receiver, receiver_required.
 create or replace function money.cod_receiver(asked uuid, field text default 'remitted_to_user_id') returns uuid
 language plpgsql stable set search_path = '' as $$
@@ -116,7 +116,7 @@ end $$;
 
 -- Settles collected cash of one driver: as a remittance (cash handed to the receiver, no wallet moves; what an open count
 -- found missing is the driver's shortage until the handover is resolved) or
--- from his wallet (debited the whole, the tenant's wallet credited the fees, the COD part clears), where nobody
+-- from the driver's wallet (debited the whole, the tenant's wallet credited the fees, the COD part clears), where nobody
 -- receives anything: a receiver that is sent counts for nothing.
 --   scope           'all' open cash of the driver, or the `selected` collections
 --   driver_id       as the client sent it: a driver's own cash is meant whatever it says
@@ -206,8 +206,8 @@ begin
   return money.cod_settlement_to_json(v_payment);
 end $$;
 
--- The driver's wallet in the currency of his cash. Fails: settlement_amount_mismatch when he only has one
--- in another currency, insufficient_wallet_balance when he has none.
+-- The driver's wallet in the currency of the cash. Fails: settlement_amount_mismatch when there only is one
+-- in another currency, insufficient_wallet_balance when there is none.
 create or replace function money.cod_wallet(driver uuid, currency text) returns uuid
 language plpgsql stable set search_path = '' as $$
 declare

@@ -103,7 +103,7 @@ create table if not exists money.cod_settlements (
   constraint settlement_idempotency_conflict unique (tenant_id, actor_id, idempotency_key),
   foreign key (tenant_id, payment_id) references money.payments (tenant_id, id) on delete restrict,
   foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete restrict,
-  -- An administrator of the system acts in tenants he is no member of; who receives cash is a member.
+  -- System administrators act in tenants they are no member of; who receives cash is a member.
   foreign key (actor_id) references tenancy.profiles (id) on delete restrict,
   foreign key (reversed_by) references tenancy.profiles (id) on delete restrict,
   foreign key (tenant_id, receiver_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
@@ -133,10 +133,10 @@ create table if not exists money.cod_settlement_items (
   delivery_fee_amount numeric(18, 3) not null,
   delivery_code bigint not null,
   delivery_number text not null,
-  -- When its settlement was taken back.
+  -- When its settlement was reversed.
   reversed_at timestamptz,
   primary key (tenant_id, payment_id, position),
-  -- A row is settled once, unless that was taken back.
+  -- A row is settled once, unless that was reversed.
   constraint collection_already_settled unique nulls not distinct (tenant_id, cod_collection_id, reversed_at),
   constraint item_is_its_parts check (amount = cod_amount + delivery_fee_amount),
   foreign key (tenant_id, payment_id) references money.cod_settlements (tenant_id, payment_id) on delete restrict,

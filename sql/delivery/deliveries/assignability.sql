@@ -21,7 +21,7 @@ begin
   return delivery.leaves_warehouse(d) or (d.order_id is not null and d.pickup_warehouse_id is not null);
 end $$;
 
--- The warehouse its order ends in, whatever transfers have noted meanwhile; null: somebody's door.
+-- The warehouse its order ends in, whatever transfers have recorded meanwhile; null: somebody's door.
 create or replace function delivery.ends_in(d delivery.deliveries) returns uuid
 language plpgsql immutable set search_path = '' as $$
 begin
@@ -134,7 +134,7 @@ end $$;
 --   return_under_way                    its parcel goes back to who sent it
 --   delivery_has_open_exception         an exception of its own, or missing from a waybill
 --   parent_exception_open               the same of its parcel
---   warehouse_item_exception_open       items of the parcel are in question, noted at another leg or at the original
+--   warehouse_item_exception_open       items of the parcel are in question, recorded at another leg or at the original
 --   warehouse_preparation_inconsistent  leaves a warehouse and is not picked in full, or comes back and is not received,
 --                                       or is on a waybill to another warehouse
 -- Of the delivery's state (pending, internal carrier, active leg) it says nothing. For staff: it looks into warehouses.

@@ -1,4 +1,4 @@
--- Deliveries that are called off before anybody has them in hand.
+-- Cancellation of deliveries before anybody has them in hand.
 
 -- Calls a delivery off before anybody has it in hand: the parcel and its legs together, the fee by the policy in
 -- force, drivers freed, what was picked put back, and the manifest item it was made from can be ordered again.
@@ -27,7 +27,7 @@ begin
     perform app.fail('forbidden');
   end if;
   perform delivery.require_owner(d);
-  -- Back to who sent it, as long as its order stays called off.
+  -- Back to who sent it, as long as its order stays cancelled.
   if d.delivery_flow = 'operational_return' and exists (select from delivery.deliveries o
       where o.tenant_id = d.tenant_id and o.id = d.original_delivery_id and o.status = 'cancelled') then
     perform app.fail('invalid_status_transition',
@@ -101,7 +101,7 @@ begin
   update warehousing.picking_orders p set status = 'cancelled'
   where p.tenant_id = v_tenant and p.id = any (array(select k.id from unnest(v_picks) k));
   perform warehousing.picking_event_emit(k, k.status, 'cancelled') from unnest(v_picks) k;
-  -- He may be on his way to fetch it: its driver is told, unless it was he who called it off.
+  -- The driver may be on the way to fetch it and is notified, unless they cancelled it themselves.
   with freed as (
     update delivery.assignments a set status = 'returned', ended_at = clock_timestamp()
     where a.tenant_id = v_tenant and a.delivery_id = any (v_family) and a.status in ('pending', 'assigned', 'accepted')

@@ -21,8 +21,8 @@ begin
 end $$;
 
 -- The live assignment of a delivery: the caller's own, or for operations whoever has it; null when nobody does.
--- Fails: assignment_ended (it came to its end and the caller had it, such as a driver who repeats what he has done),
--- forbidden (he neither carries it nor sends those who do).
+-- Fails: assignment_ended (it came to its end and the caller had it, such as a driver who repeats the call),
+-- forbidden (the caller neither carries it nor sends those who do).
 create or replace function delivery.require_carrier(d delivery.deliveries) returns delivery.assignments
 language plpgsql stable set search_path = '' as $$
 declare

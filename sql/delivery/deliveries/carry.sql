@@ -1,4 +1,4 @@
--- The driver's part: he takes a parcel, sets out with it and hands it over. Each locks the family, makes one legal
+-- The driver's steps: pick up, depart and hand over. Each locks the family, makes one legal
 -- move and answers the delivery as lists show it.
 
 -- What the answer of a move says of cash, when all that was due was taken: {due, collected}, both {cod, delivery_fee, currency}.

@@ -1,10 +1,10 @@
--- What may still be put right once a delivery is ordered: whom to ask for and how to reach him, what to mind, the
+-- What may still be put right once a delivery is ordered: whom to ask for and how to reach them, what to mind, the
 -- orderer's own reference and the time that was promised. None of it costs anything or leads elsewhere; everything
 -- else stays as it was ordered.
 
 -- Corrects an ordered delivery, whichever of its legs is named; null takes a value away. {recipient?, notes?,
 -- external_reference_id?, promised_at?} -> the delivery. Operations until it ends, its customer or institution until
--- it is picked up; a driver who has it is told.
+-- it is picked up; a driver who has it is notified.
 -- Fails: forbidden, delivery_ended, delivery_already_picked_up, delivery_already_ordered (what costs or leads elsewhere).
 create or replace function delivery.delivery_correct(d delivery.deliveries, input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -32,7 +32,7 @@ begin
   return delivery.delivery_created_to_json(p.id);
 end $$;
 
--- Writes a correction to a parcel and to its legs that have not ended, and tells the drivers who have them. A definer:
+-- Writes a correction to a parcel and to its legs that have not ended, and notifies the drivers who have them. A definer:
 -- its customer sees neither all legs nor the drivers' notices.
 create or replace function delivery.delivery_corrected(parcel uuid, input jsonb) returns void
 language plpgsql security definer set search_path = '' as $$

@@ -51,7 +51,7 @@ begin
   return jsonb_strip_nulls(v_filled) || input || jsonb_build_object('original_delivery_id', v_original.id);
 end $$;
 
--- Writes what is in parcels: the items of each one's package, or the parcel as one. Pricing has judged the measurements.
+-- Writes what is in parcels: the items of each one's package, or the parcel as one. Pricing has checked the measurements.
 create or replace function delivery.delivery_items_write(parcels delivery.deliveries[]) returns void
 language plpgsql set search_path = '' as $$
 begin

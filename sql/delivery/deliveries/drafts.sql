@@ -74,7 +74,7 @@ begin
   return delivery.delivery_created_to_json(d.id);
 end $$;
 
--- Puts new terms into a draft; what a transfer has noted of it stays noted.
+-- Puts new terms into a draft; what a transfer has recorded stays recorded.
 create or replace function delivery.delivery_rewrite(d delivery.deliveries, t delivery.deliveries, input jsonb) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -128,7 +128,7 @@ end $$;
 -- Gives a waiting delivery to another company to carry, or takes it back. {id, carrier_type, carrier_code?} -> the delivery
 -- Fails: delivery_not_found, invalid_status_transition, delivery_goes_in_legs (a staged parcel is carried leg by leg),
 -- carrier_code_required, shipment_with_other_carrier (a carrier
--- has it, who may collect its cash: the booking is called off first).
+-- has it, who may collect its cash: the booking is cancelled first).
 create or replace function delivery.delivery_carrier(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare

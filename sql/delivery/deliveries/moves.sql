@@ -15,7 +15,7 @@ begin
     when 'picked_up' then '{in_transit,delivered,failed,returned}'
     when 'in_transit' then '{pending,delivered,failed,returned}'
     when 'failed' then '{in_transit,pending,returned,cancelled}'
-    -- Back in the warehouse, an outbound leg sets out again; or its driver goes on, when the return is called off.
+    -- Back in the warehouse, an outbound leg sets out again; or its driver continues, when the return is cancelled.
     when 'returned' then case when flow in ('pnd_outbound', 'operational_return') then '{pending,in_transit}'::text[] else '{}' end
     else '{}' end);
 end $$;
@@ -106,7 +106,7 @@ begin
   return null;
 end $$;
 
--- What operational returns brought back is returned, unless it was called off before. They hold these parcels (delivery.lock_deliveries).
+-- What operational returns brought back is returned, unless it was cancelled before. They hold these parcels (delivery.lock_deliveries).
 create or replace function delivery.originals_come_back(parcels uuid[]) returns void
 language plpgsql security definer set search_path = '' as $$
 begin

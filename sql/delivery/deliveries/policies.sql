@@ -20,7 +20,7 @@ create policy tenant on delivery.deliveries for all to barid_caller
     or exists (select from delivery.assignments a where a.tenant_id = deliveries.tenant_id and a.delivery_id = deliveries.id
       and a.driver_id = (select app.user_id()) and a.status <> 'rejected')));
 
--- A driver changes what he carries now, not what he carried once.
+-- Drivers change what they carry now, not what they carried once.
 drop policy writers_change on delivery.deliveries;
 create policy writers_change on delivery.deliveries as restrictive for update to barid_caller using (true)
   with check ((select app.sees_tenant()) or customer_id = (select app.user_id()) or institution_user_id = (select app.user_id())

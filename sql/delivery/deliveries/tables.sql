@@ -49,9 +49,9 @@ create table if not exists delivery.deliveries (
   dropoff_zone_id uuid,
   pickup_warehouse_id uuid,
   dropoff_warehouse_id uuid,
-  -- Who noted these two last, when it was a transfer of packages: on paper alone, or for a driver. Null: they are the order's.
+  -- Who recorded these two last, when it was a transfer of packages: on paper alone, or for a driver. Null: they are the order's.
   transfer_kind text check (transfer_kind in ('system_only', 'single_delivery')),
-  -- The warehouse its order ends in, while a transfer has another one noted.
+  -- The warehouse its order ends in, while a transfer has another one recorded.
   ordered_to_warehouse_id uuid,
   -- Where the parcel lies now; null while somebody carries it.
   current_warehouse_id uuid,

@@ -1,6 +1,6 @@
 -- What a delivery is agreed to be: who, from where to where, with which service, at what price.
 
--- Whose delivery it is. Staff name somebody; everybody else orders for himself.
+-- Whose delivery it is. Staff name somebody; everybody else orders for themselves.
 -- {customer_id?, institution_user_id?} -> the same two. Fails: forbidden, customer_not_found.
 create or replace function delivery.delivery_people(input jsonb, out customer_id uuid, out institution_user_id uuid)
 language plpgsql stable set search_path = '' as $$

@@ -10,7 +10,7 @@ declare
   v_ids uuid[];
 begin
   -- Executed as text, so that each search is planned for its own pattern: a rare one by the trigram
-  -- index, a common one by walking the newest items.
+  -- index, a common one by reading the newest items.
   execute $query$
     select array_agg(f.id) from (
       select i.id from delivery.transfer_manifest_items i

@@ -26,7 +26,7 @@ begin
   return v_lines;
 end $$;
 
--- Where an order goes: one of the caller's addresses, or one that is told, put into his book when he says so.
+-- Where an order goes: one of the caller's addresses, or one that is sent, saved in the address book on request.
 -- Without a city it is that of the zone it lies in. {address_id} or {address, save_to_address_book} -> {id?, full_address, city, country, latitude, longitude, contact_info}
 -- Fails: address_not_found.
 create or replace function storefront.order_address(input jsonb) returns jsonb

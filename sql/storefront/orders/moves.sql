@@ -1,7 +1,7 @@
 -- The life of an order, guarded below every core: only these moves are possible, each leaves a line of history and
 -- an event. Cores write the status and, where there is something to say, status_note.
 
--- True when an order may go from one status to another. What is shipped is not called off any more.
+-- True when an order may go from one status to another. A shipped order is not cancelled any more.
 create or replace function storefront.order_move_is_legal(from_status text, to_status text) returns boolean
 language plpgsql immutable set search_path = '' as $$
 begin
@@ -15,7 +15,7 @@ begin
     else '{}' end);
 end $$;
 
--- Tells what happened to an order. Numbers, ids and states; no name, phone or address.
+-- Emits what happened to an order. Numbers, ids and states; no name, phone or address.
 create or replace function storefront.order_event_emit(o storefront.storefront_orders, happened text, more jsonb default '{}') returns void
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -103,7 +103,7 @@ begin
   where x.tenant_id = o.tenant_id and x.id = o.id;
 end $$;
 
--- An order is with its customer, all that he gets of it: cash for it was taken at the door. The order is locked and shipped.
+-- An order is with its customer, everything of it that they get: cash for it was taken at the door. The order is locked and shipped.
 -- p_booked: drivers' collections put the cash into the books, of what they delivered.
 create or replace function storefront.order_delivered(o storefront.storefront_orders, p_booked boolean, p_note text default null) returns void
 language plpgsql security definer set search_path = '' as $$

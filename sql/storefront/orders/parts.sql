@@ -1,5 +1,5 @@
 -- The parts of an order, one for each warehouse it leaves from: how they are made, and how they leave. Definers, since a driver's act sends
--- goods whose order he does not see; each reads the caller's tenant alone, and the order is locked by whoever calls.
+-- goods whose order they do not see; each reads the caller's tenant alone, and the order is locked by the caller.
 
 -- Locks what is available of the goods of an order, wherever it lies, in the order of ids: what is then found stays until the end.
 -- lines: [{inventory_item_id}]
@@ -129,7 +129,7 @@ begin
 end $$;
 
 -- A part leaves its warehouse: its pick is handed off and its goods are booked out. A part that left already has nothing to do.
--- taken: somebody has it in hand whatever was noted (a carrier says so); then what was picked went, or all of it.
+-- taken: somebody has it in hand whatever was recorded (a carrier says so); then what was picked went, or all of it.
 -- Fails: goods_not_picked.
 create or replace function storefront.order_part_leaves(p storefront.storefront_order_parts, taken boolean) returns void
 language plpgsql security definer set search_path = '' as $$

@@ -1,4 +1,4 @@
--- What the caller's new order is paid with: his wallet now, cash at the door, or a gateway that is waited for.
+-- Payment of the caller's new order: the wallet now, cash at the door, or a gateway that is waited for.
 -- The order is locked and has no payment. Fails: insufficient_wallet_balance, order_not_found.
 create or replace function storefront.order_charge(p_order uuid, p_gateway text default null, p_back_ref text default null) returns void
 language plpgsql security definer set search_path = '' as $$

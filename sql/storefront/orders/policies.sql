@@ -19,9 +19,9 @@ create policy tenant on storefront.storefront_order_history for all to barid_cal
   using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
   select from storefront.storefront_orders o where o.tenant_id = storefront_order_history.tenant_id and o.id = storefront_order_history.order_id)));
 
--- The second wall of orders and of what pays them.
+-- Row-level security of orders and their payments.
 
--- A customer makes orders of his own, which begin unpaid; what becomes of them is written by administrators, and
+-- Customers make orders of their own, which begin unpaid; what becomes of them is written by administrators, and
 -- by the definers that follow money and deliveries.
 drop policy writers_add on storefront.storefront_orders;
 create policy writers_add on storefront.storefront_orders as restrictive for insert to barid_caller

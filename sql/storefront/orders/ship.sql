@@ -48,7 +48,7 @@ begin
   return storefront.order_get(input);
 end $$;
 
--- The two moves an administrator makes by hand; his order is locked and its status was looked at.
+-- The two moves an administrator makes by hand; the order is locked and its status was looked at.
 create or replace function storefront.order_ship_own(p_order uuid, p_note text) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -57,7 +57,7 @@ begin
   select * into strict o from storefront.storefront_orders x
   where x.tenant_id = app.tenant_id() and x.id = p_order and app.has_permission('manage:tenant');
   perform from warehousing.picking_orders k where k.tenant_id = o.tenant_id and k.order_id = o.id order by k.id for no key update;
-  -- A delivery that was called off brings nothing of it.
+  -- A cancelled delivery brings nothing of it.
   update storefront.storefront_order_parts p set delivery_id = null
   where p.tenant_id = o.tenant_id and p.order_id = o.id and p.left_at is null;
   perform storefront.order_part_leaves(p, false) from storefront.storefront_order_parts p

@@ -16,7 +16,7 @@ begin
   return v_review;
 end $$;
 
--- Says what the caller thinks of something that was delivered to him; once for each purchase.
+-- Says what the caller thinks of something that was delivered to them; once for each purchase.
 -- {product_id, rating, comment?} -> the review. Approved at once where the tenant's setting
 -- general.storefront.review_auto_approval says so for this rating.
 -- Fails: product_not_found, review_requires_purchase, product_already_reviewed.

@@ -1,7 +1,7 @@
 select app.tenant_table('storefront.product_reviews', own => '{user_id}', writes => 'insert, update', writers => 'true');
 select app.touched('storefront.product_reviews');
 
--- A review is everybody's once approved; before, its writer's and the staff's. Only staff judge one.
+-- A review is everybody's once approved; before, its writer's and the staff's. Only staff moderate one.
 drop policy tenant on storefront.product_reviews;
 create policy tenant on storefront.product_reviews for all to barid_caller
   using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or status = 'approved' or user_id = (select app.user_id()))

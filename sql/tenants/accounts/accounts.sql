@@ -74,7 +74,7 @@ begin
       or (p.made_by_tenant is null and u.email_confirmed_at is not null)));
 end $$;
 
--- Notes that the caller proved his account just now; tokens of before, but those that prove the mailbox, hold no more.
+-- Records that the caller confirmed their account just now; tokens of before, but those that prove the mailbox, hold no more.
 -- Fails: mailbox_not_proven.
 create or replace function tenancy.prove_account() returns timestamptz
 language plpgsql security definer set search_path = '' as $$

@@ -1,6 +1,6 @@
 select app.touched('tenancy.profiles');
 
--- A person is known to himself, to those who share his tenant, and to the system's administrators.
+-- A person's profile is visible to them, to those who share their tenant, and to the system's administrators.
 alter table tenancy.profiles enable row level security;
 alter table tenancy.profiles force row level security;
 

@@ -14,8 +14,8 @@ begin
       where i.account_id = account_creator.user_id and i.sealed_password is not null order by i.created_at desc limit 1));
 end $$;
 
--- Whoever Supabase Auth knows has a profile: this copies what Auth was told when the user is made, and
--- follows a changed e-mail. A user whom Auth deletes softly leaves every tenant; his rows stay for what
+-- Every user of Supabase Auth has a profile: this copies what Auth received when the user is made, and
+-- follows a changed e-mail. A user whom Auth deletes softly leaves every tenant; their rows stay for what
 -- refers to them.
 create or replace function tenancy.follow_auth_user() returns trigger
 language plpgsql security definer set search_path = '' as $$

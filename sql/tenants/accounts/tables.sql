@@ -7,9 +7,9 @@ create table if not exists tenancy.profiles (
   email text,
   avatar_url text,
   -- The company whose administrator made the account and knows its first password; without a reference, for it may be
-  -- gone. Null: its owner registered himself.
+  -- gone. Null: its owner registered it.
   made_by_tenant uuid,
-  -- When its owner proved that the mailbox is his, and chose a password that nobody else knows.
+  -- When its owner proved that the mailbox is theirs, and chose a password that nobody else knows.
   proven_at timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now()

@@ -25,7 +25,7 @@ begin
     (select count(*) from tenancy.tenant_users u where u.tenant_id = members_of.tenant_id) end;
 end $$;
 
--- Takes back what an unfinished run of the wizard made, and answers {user_id}: whom Auth is to remove as
+-- Undoes what an unfinished run of the wizard made, and answers {user_id}: whom Auth is to remove as
 -- well, when the run may have made somebody. Doing it again, or after the run was finished, does nothing more.
 -- Fails: forbidden (a request of somebody who does not manage the system).
 create or replace function tenancy.wizard_rollback(run_id uuid) returns jsonb

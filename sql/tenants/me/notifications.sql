@@ -1,5 +1,5 @@
--- Notes that the caller has read what he was told: these of his notices, or without ids all of them. What was read
--- before keeps its time; what is not his is passed over. {notification_ids?: [uuid]} -> {updated_count, unread_count}
+-- Marks the caller's notifications as read: those named, or without ids all of them. What was read
+-- before keeps its time; other people's are ignored. {notification_ids?: [uuid]} -> {updated_count, unread_count}
 create or replace function tenancy.notifications_read(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare

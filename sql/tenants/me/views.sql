@@ -1,6 +1,6 @@
 drop view if exists tenancy.notifications_list cascade;
 
--- What the caller was told, of the tenant he is in and of the platform: his own notices only, also for those who see
+-- The caller's notifications, of the present tenant and of the platform: their own only, also for those who see
 -- the whole tenant.
 create view tenancy.notifications_list with (security_invoker = true) as
 select n.id, n.tenant_id, n.type, n.payload, n.read_at, n.created_at

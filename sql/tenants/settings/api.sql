@@ -63,7 +63,7 @@ begin
   return tenancy.settings_get(jsonb_build_object('groups', v_groups));
 end $$;
 
--- Drivers need one way to make a manifest. Judged on what holds, so a default counts.
+-- Drivers need one way to make a manifest. Checked on what holds, so a default counts.
 -- Fails: manifest_workflow_required.
 create or replace function tenancy.require_workflow() returns void
 language plpgsql stable set search_path = '' as $$
@@ -78,7 +78,7 @@ begin
 end $$;
 
 -- The default service of manifests must be one they can use: switched on, and among those made available when
--- any are named. Judged when one of the two settings changes: what became of a service since then is in the way
+-- any are named. Checked when one of the two settings changes: what became of a service since then is in the way
 -- of nobody who changes something else. Called after require_references, which holds the service.
 -- Fails: delivery_service_not_available.
 create or replace function tenancy.require_default_service(before jsonb) returns void

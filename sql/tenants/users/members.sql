@@ -1,5 +1,5 @@
--- Makes the requests of one member take turns, where they change what he has at most one of. A definer,
--- since he may not lock his own membership.
+-- Makes the requests of one member take turns, where they change what a member has at most one of. A definer,
+-- since members may not lock their own membership.
 create or replace function tenancy.lock_member() returns void
 language plpgsql security definer set search_path = '' as $$
 begin

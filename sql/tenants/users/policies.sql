@@ -1,4 +1,4 @@
--- The second wall on one screen. Every tenant table stands here; `own` names the people of a row, who
+-- Row-level security on one screen. Every tenant table stands here; `own` names the people of a row, who
 -- are all that drivers, institutions and customers get to see, and `writers` who may write it: staff
 -- unless said. Exceptions follow below the list; tests/sql/walls.txt says what it all amounts to.
 

@@ -3,7 +3,7 @@
 -- queues the removal of what the next step may leave behind; Auth makes the account; user_finish withdraws that removal
 -- and makes the membership.
 
--- A user of the tenant as responses show him. Fails: user_not_found.
+-- A user of the tenant as responses show them. Fails: user_not_found.
 create or replace function tenancy.user_to_json(user_id uuid) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
@@ -16,7 +16,7 @@ begin
   return v_user;
 end $$;
 
--- Staff need at least one role of staff; everybody else has the one role of his kind.
+-- Staff need at least one role of staff; everybody else has the one role of their kind.
 -- Fails: invalid_roles.
 create or replace function tenancy.require_roles(user_type text, roles jsonb) returns void
 language plpgsql set search_path = '' as $$
@@ -29,7 +29,7 @@ begin
   end if;
 end $$;
 
--- What a member of a kind needs besides the membership: a driver his row; drivers, institutions and
+-- What a member of a kind needs besides the membership: a driver their row; drivers, institutions and
 -- customers a wallet in the tenant's currency. Doing it twice changes nothing.
 create or replace function tenancy.member_provision(user_id uuid, user_type text) returns void
 language plpgsql set search_path = '' as $$

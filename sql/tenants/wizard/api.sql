@@ -1,9 +1,9 @@
 -- The tenant wizard. Its administrator lives in Supabase Auth, so it takes two transactions around a call
 -- there: wizard_begin makes the tenant with everything in it and queues the job that rolls it all back; Auth makes the
 -- account; wizard_finish makes it a member, opens the tenant and withdraws that job. An administrator who has an account
--- is invited instead. A call repeated under its Idempotency-Key goes on where the one before it broke off.
+-- is invited instead. A call repeated under its Idempotency-Key continues where the one before it stopped.
 
--- Whose runs a caller may go on with: his own.
+-- The runs that a caller may continue: their own.
 create or replace function tenancy.wizard_caller() returns text
 language plpgsql stable set search_path = '' as $$
 begin
@@ -63,7 +63,7 @@ begin
     exit when found;
     select r.* into v_run from tenancy.wizard_runs r
     where r.caller = v_caller and r.key = wizard_run.key and r.state <> 'undone' for update;
-    -- Gone when the call that had it has just been taken back: then it is ours to start.
+    -- Gone when the call that had it has just been undone: then it is ours to start.
     exit when found;
   end loop;
   if v_run.input_hash <> v_hash then
@@ -183,7 +183,7 @@ begin
   return tenancy.wizard_rollback((input ->> 'run_id')::uuid);
 end $$;
 
--- Reports a run that could not be taken back: the queued job tries again. {run_id}
+-- Reports a run that could not be undone: the queued job tries again. {run_id}
 create or replace function tenancy.wizard_undo_failed(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare

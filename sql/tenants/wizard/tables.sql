@@ -1,5 +1,5 @@
 -- A run of the tenant wizard, which takes two transactions around a call to Auth. Kept so that the same
--- call can go on where it broke off, and so that a run nobody goes on with is taken back. Neither the
+-- call can continue where it stopped, and so that a run nobody continues is undone. Neither the
 -- password nor anything personal stands here; the tenant is named without a reference, for it may be gone.
 create table if not exists tenancy.wizard_runs (
   id uuid primary key default gen_random_uuid(),

@@ -19,7 +19,7 @@ create table if not exists warehousing.inventory_counts (
   unique (tenant_id, id),
   constraint count_adds_up check ((differences > 0) = (units_found + units_missing > 0)),
   foreign key (tenant_id, warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
-  -- An administrator of the system acts in tenants he is no member of.
+  -- System administrators act in tenants they are no member of.
   foreign key (counted_by) references tenancy.profiles (id) on delete restrict
 );
 create index if not exists inventory_counts_recent on warehousing.inventory_counts (tenant_id, created_at desc nulls last, id desc);

@@ -59,7 +59,7 @@ begin
   left join warehousing.bins d on d.tenant_id = v_tenant and d.warehouse_id = require_ends.destination and d.id = l.destination_bin_id
   cross join lateral (values (1, i.id is null, 'item_id'), (1, s.id is null, 'source_bin_id'), (2, d.id is null, 'destination_bin_id')) e (turn, wrong, field)
   where e.wrong
-  -- Where it leaves is judged before where it goes.
+  -- The source is checked before the destination.
   order by e.turn, l.position, e.field limit 1;
   if found and v_bad.field = 'item_id' then
     perform app.fail('inventory_item_not_found', jsonb_build_object('field', format('items.%s.item_id', v_bad.place), 'item_id', v_bad.item_id));

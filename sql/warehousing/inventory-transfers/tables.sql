@@ -1,5 +1,5 @@
 -- Stock that was moved from one warehouse to another at a stroke: what was asked for. Which lots and serial
--- numbers went is told by the movements, whose reference is the transfer.
+-- numbers went is in the movements, whose reference is the transfer.
 
 create table if not exists warehousing.inventory_transfers (
   id uuid primary key default gen_random_uuid(),

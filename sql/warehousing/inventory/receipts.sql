@@ -109,7 +109,7 @@ begin
   return jsonb_build_object('return_id', v_return, 'transactions', warehousing.movements_of(v_return));
 end $$;
 
--- Tells how much came or went by one request.
+-- Emits how much came or went by one request.
 create or replace function warehousing.stock_event_emit(event_type text, id_field text, id uuid, input jsonb) returns void
 language plpgsql set search_path = '' as $$
 begin

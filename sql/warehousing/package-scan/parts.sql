@@ -32,7 +32,7 @@ begin
   return case when v_return.id is null then d else v_return end;
 end $$;
 
--- A handoff that a driver may take now: his, answered, the pick complete, and nothing wrong with the parcel,
+-- A handoff that a driver may take now: their own, answered, the pick complete, and nothing wrong with the parcel,
 -- its legs or what it comes back from.
 create or replace function warehousing.scan_handoff(deliveries uuid[]) returns delivery.package_handoffs
 language plpgsql stable set search_path = '' as $$

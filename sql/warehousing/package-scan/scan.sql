@@ -17,7 +17,7 @@ begin
       '{"warehouse_id": null, "relation": "none", "can_act": false}'));
 end $$;
 
--- What a warehouse is told of a scanned barcode: by barcode first, then by delivery code.
+-- A warehouse's answer to a scanned barcode: by barcode first, then by delivery code.
 -- {barcode} -> {action, entity_id, reason, scanned_barcode, delivery, delivery_target, return_delivery, return_target,
 -- warehouse_context, receiving_order, items, inbound_deliveries, outbound_deliveries, handoff}, and of a return also
 -- {original_delivery, original_target}
@@ -81,7 +81,7 @@ begin
   return v_answer;
 end $$;
 
--- Answers each of many barcodes as package_scan does; one that is nobody's is told so and the others are answered.
+-- Answers each of many barcodes as package_scan does; an unknown one is reported and the others are answered.
 -- {barcodes} -> {results: [{scanned_barcode, found, error_code?, ...}]}
 create or replace function warehousing.package_scans(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan as $$

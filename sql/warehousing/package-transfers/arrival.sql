@@ -1,7 +1,7 @@
 -- Parcels that were brought to another warehouse. Definers, since a driver who brings one sees no warehouse and no stock;
 -- each reads the caller's tenant alone, and the parcels are held.
 
--- Parcels are in a warehouse now: they wait to go on from here, or end here when here is where they were sent and
+-- Parcels are in a warehouse now: they wait to continue from here, or end here when here is where they were sent and
 -- nothing is to be collected. What transfers had noted of them is done with.
 create or replace function warehousing.parcels_advance(parcels uuid[], warehouse uuid) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -21,7 +21,7 @@ begin
     pickup_address_id = case when e.ends then d.pickup_address_id else v_here.id end,
     pickup_snapshot = case when e.ends then d.pickup_snapshot else v_snapshot end,
     pickup_zone_id = case when e.ends then d.pickup_zone_id else v_here.zone_id end,
-    -- Who goes on from here does not end here.
+    -- Parcels that continue from here do not end here.
     dropoff_warehouse_id = case when e.ends then warehouse else nullif(delivery.ends_in(d), warehouse) end,
     transfer_kind = null, ordered_to_warehouse_id = null
   from (
@@ -45,7 +45,7 @@ begin
     where w.tenant_id = app.tenant_id() and w.id = d.dropoff_warehouse_id and w.address_id = d.dropoff_address_id);
 end $$;
 
--- A driver has brought a delivery to the other warehouse, and it goes on from there. What lay on a shelf is received
+-- A driver has brought a delivery to the other warehouse, and it continues from there. What lay on a shelf is received
 -- there; what goes from door to door lies in no stock.
 create or replace function warehousing.transfer_arrives(p_delivery uuid) returns void
 language plpgsql security definer set search_path = '' as $$

@@ -59,7 +59,7 @@ begin
       and s.quantity > 0 and s.written_off_at is null);
 end $$;
 
--- Judges a selection for a use: system_only, single_delivery or waybill.
+-- Checks a selection for a use: system_only, single_delivery or waybill.
 -- {source_warehouse_id, destination_warehouse_id?, package_barcodes?, delivery_ids?, inventory_item_ids?}
 -- -> {lines: [{kind, value, id, barcode, delivery_code, status, current_warehouse_id, raw, reason}], destination_warehouse_id, inferred}
 -- reason is null for what may move; destinations come from the request, else from the first fitting parcel that has one.
@@ -148,7 +148,7 @@ begin
     where n.line ->> 'reason' is null and not (n.line ->> 'raw')::boolean);
 end $$;
 
--- Judges with the parcels held: what is accepted stays as it is until the transaction ends.
+-- Checks with the parcels locked: what is accepted stays as it is until the transaction ends.
 -- Fails: no_transferable_packages (rejected).
 create or replace function warehousing.transfer_evaluate_locked(input jsonb, use text) returns jsonb
 language plpgsql set search_path = '' as $$

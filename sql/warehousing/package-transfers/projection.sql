@@ -66,7 +66,7 @@ create trigger waybill_projected after insert on warehousing.waybill_deliveries 
   for each statement execute function warehousing.waybill_projected();
 
 -- Transfers whose waybill's number contains a text, for the list. A definer because ILIKE is not leakproof; it looks at
--- the caller's own tenant only and answers ids that he still has to read through the policies.
+-- the caller's own tenant only and answers ids that the caller still has to read through the policies.
 create or replace function warehousing.waybills_with(part text) returns setof uuid
 language plpgsql stable security definer rows 20 set search_path = '' as $$
 declare

@@ -33,7 +33,7 @@ end $$;
 
 -- Notes that packages go from one warehouse to another.
 --   system_only      a record and nothing else: they end where they were ordered to
---   single_delivery  one delivery, which a driver can then bring there; it goes on from there
+--   single_delivery  one delivery, which a driver can then bring there; it continues from there
 -- {mode, operation_type?, source_warehouse_id, destination_warehouse_id, package_barcodes, notes?}
 -- -> {transfer_id, mode, operation_type, transferred_count, delivery_ids, rejected}
 -- Fails: warehouse_not_found, warehouses_must_differ, no_transferable_packages.

@@ -10,8 +10,8 @@ begin
     from warehousing.picking_order_items i where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id));
 end $$;
 
--- Ends the picking: what was picked leaves the house, what was left is free again. When nobody noted what was
--- picked, all was; a line whose status says neither pending nor picked was noted. The pick of a delivery stays reserved until its
+-- Ends the picking: what was picked leaves the house, what was left is free again. When nobody recorded what was
+-- picked, all was; a line whose status says neither pending nor picked was recorded. The pick of a delivery stays reserved until its
 -- driver takes it, and must be whole. The pick of an order stays reserved until the order leaves, and may be short: whether the order
 -- is sent so is for its shop to say.
 -- Fails: picking_incomplete.
@@ -46,7 +46,7 @@ begin
   perform warehousing.stock_exit('picking_order', p_order.id);
 end $$;
 
--- Tells that an order came into a status, the same of every way it may come there.
+-- Emits that an order came into a status, the same of every way it may come there.
 create or replace function warehousing.picking_event_emit(p_order warehousing.picking_orders, from_status text, to_status text) returns void
 language plpgsql set search_path = '' as $$
 begin

@@ -7,7 +7,7 @@ begin
   if new.status <> old.status and not (old.status || '>' || new.status) = any (array[
     'pending>in_progress', 'pending>completed', 'pending>cancelled',
     'in_progress>completed', 'in_progress>cancelled', 'completed>handed_off'])
-    -- What waits for its driver can still be called off with its delivery, and what waits to be sent with its order.
+    -- What waits for its driver can still be cancelled with its delivery, and what waits to be sent with its order.
     and not (old.status = 'completed' and new.status = 'cancelled' and (old.delivery_id is not null or old.order_id is not null)) then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
   end if;

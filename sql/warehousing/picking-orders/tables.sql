@@ -13,7 +13,7 @@ create table if not exists warehousing.picking_orders (
   completed_date timestamptz,
   assigned_to uuid,
   created_by uuid,
-  -- Set: the pick of a delivery, whose hand-over is the driver's pick-up and nothing else.
+  -- Set: the pick of a delivery, whose handoff is the driver's pickup and nothing else.
   delivery_id uuid,
   -- Set: the pick of a storefront order, whose reservation it uses and through which alone it is changed or cancelled.
   order_id uuid,
@@ -33,7 +33,7 @@ create unique index if not exists picking_reference_exists on warehousing.pickin
 create unique index if not exists order_picked_once_in_a_warehouse on warehousing.picking_orders (tenant_id, order_id, warehouse_id)
   where order_id is not null;
 
--- One pick of a delivery at a time; after its hand-over a returned parcel may be picked again.
+-- One pick of a delivery at a time; after its handoff a returned parcel may be picked again.
 create unique index if not exists delivery_already_picked on warehousing.picking_orders (tenant_id, delivery_id)
   where delivery_id is not null and status not in ('cancelled', 'handed_off');
 create index if not exists picking_orders_delivery on warehousing.picking_orders (tenant_id, delivery_id) where delivery_id is not null;

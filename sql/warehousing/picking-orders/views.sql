@@ -1,6 +1,6 @@
 drop view if exists warehousing.picking_orders_list cascade;
 
--- Picking orders as lists show them. Progress is what was noted, and where nothing was, what the lines say.
+-- Picking orders as lists show them. Progress is what was recorded, and where nothing was, what the lines say.
 create view warehousing.picking_orders_list with (security_invoker = true) as
 select o.id, o.tenant_id, o.warehouse_id, o.reference_number, o.external_reference, o.order_type, o.priority, o.status,
   (select coalesce(jsonb_agg(jsonb_build_object('item_id', i.item_id, 'bin_id', i.bin_id, 'quantity', i.quantity,

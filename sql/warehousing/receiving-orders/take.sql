@@ -202,7 +202,7 @@ begin
   return jsonb_build_object('order', warehousing.receiving_order_to_json(v_id));
 end $$;
 
--- pending -> cancelled; a return that is called off goes on with its driver. Fails: invalid_status_transition.
+-- pending -> cancelled; a cancelled return continues with its driver. Fails: invalid_status_transition.
 create or replace function warehousing.receiving_order_cancel(r warehousing.receiving_orders, notes text) returns void
 language plpgsql set search_path = '' as $$
 declare

@@ -11,7 +11,7 @@ begin
     '\s+', ' ', 'g'));
 end $$;
 
--- A session of the caller's tenant that he may work in, locked as `strength` says: share lets many scan at once and
+-- A session of the caller's tenant that they may work in, locked as `strength` says: share lets many scan at once and
 -- keeps it from ending, update ends it. Fails: sorting_session_not_found, forbidden, sorting_session_not_active.
 create or replace function warehousing.lock_sorting_session(session_id uuid, p_alone boolean default false) returns warehousing.sorting_sessions
 language plpgsql set search_path = '' as $$
@@ -35,7 +35,7 @@ end $$;
 
 -- Active staff of the session's warehouse, named by their place there or by themselves.
 -- Fails: staff_not_found, staff_not_in_warehouse (works elsewhere, or no more)
--- Whoever sees their own warehouses alone is told nothing of staff elsewhere: staff_not_found.
+-- A caller who sees only their own warehouses gets nothing about staff elsewhere: staff_not_found.
 create or replace function warehousing.sorting_staff(s warehousing.sorting_sessions, named uuid, field text) returns uuid
 language plpgsql stable set search_path = '' as $$
 declare

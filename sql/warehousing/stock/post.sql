@@ -1,5 +1,5 @@
 -- The only writer of stock and its movements. Definers, since nobody else may touch those tables, and
--- because a driver who picks a parcel up moves stock that he does not see. Each reads the caller's tenant
+-- because a driver who picks a parcel up moves stock that they do not see. Each reads the caller's tenant
 -- alone; who may ask is the business of the core that calls it.
 
 -- A movement, with the rows of both its places once they are known; and what a row gains or loses by all of them.
@@ -143,7 +143,7 @@ begin
     return;
   end if;
   -- Whoever closes a warehouse or a bin, or gives an item serial numbers, waits for what is still coming in,
-  -- and what comes later is judged by the change.
+  -- and what comes later is checked by the change.
   perform from warehousing.warehouses w where w.tenant_id = v_tenant
     and w.id = any (array(select l.warehouse_id from unnest(movements) l where l.goes)) order by w.id for key share;
   perform from warehousing.bins b where b.tenant_id = v_tenant

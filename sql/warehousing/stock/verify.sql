@@ -120,7 +120,7 @@ language sql stable set search_path = '' as $$
   select t.id, d.* from tenancy.tenants t cross join lateral warehousing.stock_differences(t.id, 'infinity') d
 $$;
 
--- At night: tells each tenant whose stock is not what was moved, or whose orders do not add up, as an event with the first hundred differences.
+-- At night: notifies each tenant whose stock is not what was moved, or whose orders do not add up, as an event with the first hundred differences.
 create or replace function warehousing.report_stock() returns void
 language plpgsql security definer set search_path = '' as $$
 begin

@@ -1,5 +1,5 @@
 -- Views show warehouse staff their own warehouses alone (app.own_warehouses). The tables below do not: whoever sends a parcel
--- from one warehouse to another is told the name of both.
+-- from one warehouse to another gets the name of both.
 drop view if exists warehousing.warehouses_list cascade;
 
 drop view if exists warehousing.bins_list cascade;

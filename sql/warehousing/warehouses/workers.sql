@@ -1,6 +1,6 @@
 -- Who works where.
 
--- True when the caller may work in a warehouse: he runs warehouses or operations, or is active staff there.
+-- True when the caller may work in a warehouse: they run warehouses or operations, or is active staff there.
 create or replace function warehousing.works_in(warehouse uuid) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin

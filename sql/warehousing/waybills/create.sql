@@ -122,7 +122,7 @@ begin
   perform warehousing.require_route(v_source, w.destination_warehouse_id);
   insert into warehousing.waybill_deliveries (tenant_id, waybill_id, delivery_id, position)
   select w.tenant_id, w.id, p.id, p.place from unnest(v_reused || v_made) with ordinality p (id, place);
-  -- Whoever put it on the list has it before him.
+  -- The person who put it on the list has it at hand.
   perform delivery.parcel_at(p.id, v_source) from unnest(v_reused || v_made) p (id);
   perform warehousing.waybill_reserve(w, v_reused || v_made);
   return jsonb_build_object(

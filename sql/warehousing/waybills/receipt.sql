@@ -1,6 +1,6 @@
 -- A waybill at its destination: what came, what did not, and what became of that.
 
--- Parcels of a waybill arrive: their stock comes into a bin, and they go on from here, or end here when here is where
+-- Parcels of a waybill arrive: their stock comes into a bin, and they continue from here, or end here when here is where
 -- they were sent and nothing is to be collected. bin: null takes the default receiving bin.
 -- Fails: bin_not_found, bin_inactive, bin_id_required_for_received_items.
 create or replace function warehousing.waybill_arrive(w warehousing.waybills, parcels uuid[], bin uuid) returns void

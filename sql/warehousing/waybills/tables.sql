@@ -13,7 +13,7 @@ create table if not exists warehousing.waybills (
   handed_over_at timestamptz,
   received_at timestamptz,
   closed_at timestamptz,
-  -- Called off before it was handed over: closed without having been on the road.
+  -- Cancelled before it was handed over: closed without having been on the road.
   cancelled_at timestamptz,
   notes text,
   created_by uuid,
@@ -75,7 +75,7 @@ create index if not exists discrepancies_open on warehousing.waybill_discrepanci
 
 -- What travels on a waybill, and the record of every move of packages between warehouses.
 
--- The stock that goes with the parcels of a waybill: reserved for it, out of the source at the hand-over, into the
+-- The stock that goes with the parcels of a waybill: reserved for it, out of the source at the handover, into the
 -- destination at the receipt.
 create table if not exists warehousing.waybill_items (
   id uuid primary key default gen_random_uuid(),

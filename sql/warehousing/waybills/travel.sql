@@ -17,7 +17,7 @@ end $$;
 create or replace function warehousing.require_waybill_open(w warehousing.waybills) returns void
 language plpgsql stable set search_path = '' as $$
 begin
-  -- Drafted are both those that are sealed and those that are not: people are told which.
+  -- Drafted are both those that are sealed and those that are not: the answer says which.
   perform app.fail('waybill_action_not_allowed', jsonb_build_object('status', w.status, 'sealed_at', w.sealed_at,
     'state', case when w.status <> 'drafted' then w.status when w.sealed_at is null then 'unsealed' else 'sealed' end));
 end $$;
@@ -31,7 +31,7 @@ begin
   end if;
 end $$;
 
--- Tells subscribers what happened to a waybill: ids, warehouses and who did it.
+-- Emits what happened to a waybill: ids, warehouses and who did it.
 create or replace function warehousing.waybill_event_emit(w warehousing.waybills, happened text, more jsonb default '{}') returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -49,7 +49,7 @@ declare
     where p.tenant_id = w.tenant_id and p.waybill_id = w.id and p.is_open order by p.position);
 begin
   perform delivery.lock_deliveries(v_parcels);
-  -- As they are now: one may have been called off meanwhile.
+  -- As they are now: one may have been cancelled meanwhile.
   v_parcels := array(select p.delivery_id from warehousing.waybill_deliveries p
     where p.tenant_id = w.tenant_id and p.waybill_id = w.id and p.is_open order by p.position);
   if v_parcels = '{}' then
@@ -163,7 +163,7 @@ begin
   return warehousing.waybill_get(input);
 end $$;
 
--- The vehicle a driver of the tenant drives: the one named, else his own. Fails: driver_not_found, driver_inactive,
+-- The vehicle a driver of the tenant drives: the one named, else their own. Fails: driver_not_found, driver_inactive,
 -- vehicle_not_found, vehicle_inactive.
 create or replace function warehousing.waybill_vehicle(driver uuid, vehicle uuid) returns uuid
 language plpgsql stable set search_path = '' as $$
@@ -193,7 +193,7 @@ begin
   return vehicle;
 end $$;
 
--- Takes a parcel off its waybill before the road, and gives its stock back: it was called off. A definer: a customer
+-- Takes a parcel off its waybill before the road, and gives its stock back: it was cancelled. A definer: a customer
 -- who cancels sees no waybill. The parcel is held.
 create or replace function warehousing.waybill_remove_delivery(parcel uuid) returns void
 language plpgsql security definer set search_path = '' as $$

@@ -8,10 +8,10 @@ begin
 end $$;
 
 -- Leases up to `batch` due deliveries, at most `each` of a subscription, and one at a time of one that only fails.
--- What is leased of a subscription is in the hands of one worker, so that he alone decides how many connections
+-- What is leased of a subscription is in the hands of one worker, so that it alone decides how many connections
 -- it gets; `mine` are the subscriptions that the caller has in hand already. An event waits while an earlier one
--- of its thing is unfinished there. A worker renews what he has in hand every second (integration.webhooks_renew): after
--- `silence` his subscriptions are anybody's, but what he had in hand is so only after `lease`, since sending
+-- of its thing is unfinished there. A worker renews what it has in hand every second (integration.webhooks_renew): after
+-- `silence` its subscriptions are anybody's, but what it had in hand is so only after `lease`, since sending
 -- something twice is worse than waiting. Answers [{id, claim_token, url, body, secrets, subscription_id}].
 create or replace function integration.webhooks_claim(
   batch integer, mine uuid[] default '{}', each integer default 20, lease interval default '10 seconds',
@@ -60,7 +60,7 @@ begin
   return v_claimed;
 end $$;
 
--- What its worker still has in hand is his for another lease. {ids} and {tokens} belong together. Answers how many.
+-- Extends the lease of what its worker still has in hand. {ids} and {tokens} belong together. Answers how many.
 create or replace function integration.webhooks_renew(ids uuid[], tokens uuid[]) returns integer
 language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_column
@@ -141,7 +141,7 @@ begin
   return jsonb_build_object('id', e.id, 'status', e.status, 'retry_count', e.retry_count);
 end $$;
 
--- Ends a subscription that is gone or only failed: nothing more is sent, and its tenant is told by an event.
+-- Ends a subscription that is gone or only failed: nothing more is sent, and its tenant is notified by an event.
 create or replace function integration.subscription_disable(id uuid, reason text) returns void
 language plpgsql set search_path = '' as $$
 #variable_conflict use_variable
@@ -159,7 +159,7 @@ begin
   perform integration.subscription_disabled_event_emit(v_tenant, id, reason);
 end $$;
 
--- Tells a tenant that its subscription was disabled. A definer, since events are written by few; it tells no more
+-- Emits that a tenant's subscription was disabled. A definer, since events are written by few; it reveals no more
 -- than what is so.
 create or replace function integration.subscription_disabled_event_emit(tenant_id uuid, subscription_id uuid, reason text) returns void
 language plpgsql security definer set search_path = '' as $$

@@ -1,4 +1,4 @@
--- Who is told of events, and how it went; external carriers, what was booked with them and what they reported.
+-- Subscribers to events, and their deliveries; external carriers, what was booked with them and what they reported.
 -- Secrets stand here sealed (AES-GCM, see shared/outbound/secrets.ts); their key is known to the functions alone.
 
 create table if not exists integration.webhook_subscriptions (

@@ -7,6 +7,7 @@ import { brokenHouseRules } from "./house-rules.ts";
 import { brokenLockFile, differingDenoLock } from "./lock-file.ts";
 import { findings, type ProgramResult, runDeno, runPackage, verdict } from "./programs.ts";
 import type { Step } from "./steps.ts";
+import { wordsThatCameBack } from "./words.ts";
 
 export const staticSteps: Step[] = [
   {
@@ -30,6 +31,10 @@ export const staticSteps: Step[] = [
   {
     name: "Format (deno fmt --check)",
     run: async () => verdict(await runDeno(["fmt", "--check", "--quiet"])),
+  },
+  {
+    name: "Words that do not come back",
+    run: () => Promise.resolve(findings(wordsThatCameBack())),
   },
   { name: "House rules", run: () => Promise.resolve(findings(brokenHouseRules())) },
   {

@@ -167,7 +167,7 @@ async function forgeries(): Promise<Forged[]> {
 
 /** What may run and be read while it is found out who is asking. */
 const lookups =
-  /^private\.(check|call|read|refusal|enter|identify)$|^app\.fail$|^tenancy\.is_effective$/;
+  /^private\.(check|call|read|refusal|enter|identify)$|^app\.fail$|^app\.is_effective$/;
 const identity = /^tenancy\.|^auth\./;
 
 test("every one is turned away, and nothing but who is asking is looked up", async () => {

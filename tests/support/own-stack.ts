@@ -18,7 +18,10 @@ export async function startOwnStack(options: StackOptions = {}): Promise<Stack> 
       dbPort: 0,
       durable: false,
       schedules: false,
-      template: process.env.DATABASE_URL ? undefined : await templateCluster(installation),
+      // Settings of the server decide what a migration finds there, pg_cron for instance.
+      template: process.env.DATABASE_URL || options.databaseSettings
+        ? undefined
+        : await templateCluster(installation),
       databaseEnv: clock,
       ...options,
       env: { ...clock, ...options.env },

@@ -246,7 +246,7 @@ async function rowsOf(sql: postgres.Sql): Promise<Record<string, string>> {
     select format('%I.%I', schemaname, tablename) as name from pg_tables t
     where schemaname not in ${
     sql(platform)
-  } and schemaname not like all ('{pg_%,information_schema}') and tablename <> 'rate_buckets'
+  } and schemaname not like all ('{pg_%,information_schema}') and tablename not in ('rate_buckets', 'sender_watch')
       or schemaname = 'auth' and tablename in ('users', 'identities') order by 1`;
   const prints = await sql.unsafe(
     tables.map(({ name }) =>

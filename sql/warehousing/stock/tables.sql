@@ -33,14 +33,18 @@ create unique index if not exists stock_place on warehousing.stock (tenant_id, b
 -- A serial number is in one place.
 create unique index if not exists serial_number_taken on warehousing.stock (tenant_id, item_id, serial_number) where serial_number is not null and quantity > 0;
 
--- The status before the warehouse: an item that is picked every day has a row, long empty, for each order it was set aside for.
-create index if not exists stock_of_item on warehousing.stock (tenant_id, item_id, status, warehouse_id);
+-- Only what holds something: an item that is picked every day has a row, long empty, for each order it was set aside for. And a place must
+-- not be looked for here: where the usual item has a row or two, the planner takes this index for as good as stock_place.
+create index if not exists stock_of_item on warehousing.stock (tenant_id, item_id, status, warehouse_id) where quantity > 0;
+
+-- What was closed for good, by its bin and item.
+create index if not exists stock_written_off on warehousing.stock (tenant_id, bin_id, item_id) where written_off_at is not null;
 
 -- Rows outlive their quantity, since movements name them: what a warehouse holds is looked for among the others.
 create index if not exists stock_of_warehouse on warehousing.stock (tenant_id, warehouse_id, status, bin_id, item_id) where quantity > 0;
 
 create index if not exists stock_of_bin on warehousing.stock (tenant_id, warehouse_id, bin_id);
-create index if not exists stock_reserved on warehousing.stock (tenant_id, reserved_for_id) where reserved_for_id is not null;
+create index if not exists stock_reserved on warehousing.stock (tenant_id, reserved_for_id, item_id) where reserved_for_id is not null;
 create index if not exists stock_recent on warehousing.stock (tenant_id, created_at desc nulls last, id desc) where quantity > 0;
 
 -- Every movement, for good: a quantity left one place (null: it came in) for another (null: it went out).

@@ -8,6 +8,12 @@ import { newItem, newShelf } from "../../support/warehouses.ts";
 let tenant: Tenant;
 beforeAll(async () => {
   tenant = await newTenant();
+  // The usual item has a row or two: by such a mean a plan for any item takes any index that names the item for as good.
+  const { warehouse, bin } = await newShelf(tenant, 1);
+  await sql`with usual as (
+      insert into warehousing.inventory_items (tenant_id, name, sku) select ${tenant.id}, 'Usual', 'usual-' || n from generate_series(1, 20000) n returning id)
+    insert into warehousing.stock (tenant_id, warehouse_id, bin_id, item_id, quantity)
+    select ${tenant.id}, ${warehouse}, ${bin}, id, 1 from usual`;
 });
 
 const past = 3_000;
@@ -33,8 +39,8 @@ async function rowsRead(statement: string, parameters: unknown[]): Promise<numbe
 
 test("an item that was set aside for three thousand orders is set aside, given back, let go and picked as on the first day", async () => {
   const { warehouse, bin, item } = await newShelf(tenant, 10);
-  await sql`insert into warehousing.stock (tenant_id, warehouse_id, bin_id, item_id, status, reserved_for_type, reserved_for_id)
-    select ${tenant.id}, ${warehouse}, ${bin}, ${item}, 'reserved', 'order', gen_random_uuid() from generate_series(1, ${past}::int)`;
+  await sql`insert into warehousing.stock (tenant_id, warehouse_id, bin_id, item_id, status, reserved_for_type, reserved_for_id, quantity)
+    select ${tenant.id}, ${warehouse}, ${bin}, ${item}, 'reserved', 'order', gen_random_uuid(), n % 2 from generate_series(1, ${past}::int) n`;
   await sql`analyze warehousing.stock`;
   const id = randomUUID();
   const line = JSON.stringify([{ item_id: item, quantity: 2, bin_id: bin }]);
@@ -54,15 +60,15 @@ test("an item that was set aside for three thousand orders is set aside, given b
 test("one of three thousand pieces is found by its number", async () => {
   const { warehouse, bin } = await newShelf(tenant, 1);
   const item = await newItem(tenant, { is_serialized: true });
-  await sql`insert into warehousing.stock (tenant_id, warehouse_id, bin_id, item_id, serial_number)
-    select ${tenant.id}, ${warehouse}, ${bin}, ${item}, 'S-' || n from generate_series(1, ${past}::int) n`;
+  await sql`insert into warehousing.stock (tenant_id, warehouse_id, bin_id, item_id, serial_number, quantity)
+    select ${tenant.id}, ${warehouse}, ${bin}, ${item}, 'S-' || n, n % 2 from generate_series(1, ${past}::int) n`;
   await sql`analyze warehousing.stock`;
   const movement = JSON.stringify([{
     type: "receive",
     item_id: item,
     warehouse_id: warehouse,
     quantity: 1,
-    to: { bin_id: bin, serial_number: "S-77" },
+    to: { bin_id: bin, serial_number: "S-78" },
   }]);
   expect(await rowsRead("select warehousing.stock_post($1::text::jsonb)", [movement]))
     .toBeLessThan(200);

@@ -60,6 +60,8 @@ beforeAll(async () => {
   }
   await sql`alter system set track_functions = 'all'`;
   await sql`select pg_reload_conf()`;
+  // What the start did is counted before anything is asked, not up to ten seconds later.
+  await endIdleSessions(sql, sql`a.pid <> pg_backend_pid() and a.backend_type = 'client backend'`);
   await sql.end();
   // The connections of the functions are made anew, with counting on.
   await stack.restartWorkers();
@@ -252,13 +254,7 @@ async function ask({ endpoint, path }: Operation, { headers, query }: Forged): P
 /** Functions that ran and tables that were read, with how often. */
 async function seen(): Promise<Map<string, number>> {
   const sql = postgres(stack.dbUrl, { max: 1, onnotice: () => {} });
-  // Set apart with `offset 0`: what ends sessions must not be asked of others.
-  const ended = await sql<{ pid: number }[]>`select f.pid, pg_terminate_backend(f.pid) from (
-    select a.pid from pg_stat_activity a where a.state = 'idle' and a.usename = 'barid_api' offset 0) f`;
-  const pids = ended.map(({ pid }) => pid);
-  while ((await sql`select from pg_stat_activity where pid = any (${pids})`).length > 0) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  await endIdleSessions(sql, sql`a.usename = 'barid_api'`);
   const rows = await sql<{ name: string; count: string }[]>`
     select schemaname || '.' || funcname as name, calls as count from pg_stat_user_functions
     where schemaname not in ('extensions', 'cron', 'net', 'auth', 'storage', 'local', 'vault')
@@ -267,6 +263,20 @@ async function seen(): Promise<Map<string, number>> {
     where schemaname not in ('extensions', 'cron', 'net', 'auth', 'storage', 'local', 'vault')`;
   await sql.end();
   return new Map(rows.map(({ name, count }) => [name, Number(count)]));
+}
+
+/** Ends idle sessions and waits until they are gone: a session hands its counts in when it ends, an idle one up to ten seconds late. */
+async function endIdleSessions(
+  sql: postgres.Sql,
+  which: postgres.PendingQuery<postgres.Row[]>,
+): Promise<void> {
+  // Set apart with `offset 0`: what ends sessions must not be asked of others.
+  const ended = await sql<{ pid: number }[]>`select f.pid, pg_terminate_backend(f.pid) from (
+    select a.pid from pg_stat_activity a where a.state = 'idle' and ${which} offset 0) f`;
+  const pids = ended.map(({ pid }) => pid);
+  while ((await sql`select from pg_stat_activity where pid = any (${pids})`).length > 0) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
 }
 
 function difference(before: Map<string, number>, after: Map<string, number>): string[] {

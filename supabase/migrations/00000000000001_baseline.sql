@@ -27233,7 +27233,7 @@ select app.append_only('money.ledger_entries');
 select app.touched('money.accounts');
 select app.touched('money.payments');
 
--- Entries and journals: staff, or whoever sees the account.
+-- Entries and journals are seen by staff and by everybody who sees the account.
 drop policy tenant on money.ledger_entries;
 create policy tenant on money.ledger_entries for all to barid_caller
   using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
@@ -27246,14 +27246,7 @@ create policy tenant on money.ledger_transactions for all to barid_caller
     select from money.ledger_entries e where e.tenant_id = ledger_transactions.tenant_id and e.transaction_id = ledger_transactions.id)))
   with check (tenant_id = (select app.tenant_id()));
 
--- A payment is seen by staff, by whose account it is, and by whoever sees the delivery it is for.
-drop policy tenant on money.payments;
-create policy tenant on money.payments for all to barid_caller
-  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant())
-    or exists (select from money.accounts a where a.tenant_id = payments.tenant_id and a.id = payments.account_id)
-    or exists (select from delivery.deliveries d where d.tenant_id = payments.tenant_id and d.id = payments.delivery_id)));
-
--- A payment is seen by staff, by whose account it is, and by whoever sees the delivery or the order it is for.
+-- A payment is seen by staff, by whose account it is, and by everybody who sees the delivery or the order it is for.
 drop policy tenant on money.payments;
 create policy tenant on money.payments for all to barid_caller
   using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant())

@@ -15,7 +15,7 @@ import {
   publicFieldsOf,
   statusOf,
 } from "../errors/errors.ts";
-import { isLanguage, type Language, translate } from "../i18n/index.ts";
+import { isLanguage, type Language, refusalText, translate } from "../i18n/index.ts";
 import { describeError, log } from "../runtime/log.ts";
 import type { Started } from "./request.ts";
 import { etagOf, matchesEtag } from "./etag.ts";
@@ -135,23 +135,12 @@ export function refuse(
   if (code === "version_conflict") headers.etag = `"${params.current_version}"`;
   if (code === "rate_limited") headers["retry-after"] = String(params.retry_after ?? 1);
   if (statusOf(code) === 503) headers["retry-after"] = "1";
-  const message = textOf(language, code, params);
+  const message = refusalText(language, code, params);
   const key = endpoint?.omitErrorCode ? {} : { code };
   return Response.json({ success: false, ...key, message, ...shown }, {
     status: statusOf(code),
     headers,
   });
-}
-
-/** What a refusal says to people. A core that knows more than its code names the text (`text_key`) or its `reason_key`. */
-export function textOf(
-  language: Language,
-  code: ErrorCode,
-  params: Record<string, unknown>,
-): string {
-  const { reason_key = "reason_invalid", text_key = code } = params;
-  const reason = translate(language, String(reason_key), params);
-  return translate(language, String(text_key), { ...params, reason });
 }
 
 function declares(endpoint: AnyEndpoint, code: ErrorCode): boolean {

@@ -54,6 +54,17 @@ export function translate(
   );
 }
 
+/** The message of a refusal. A core that knows more than its code names the text (`text_key`) or its `reason_key`. */
+export function refusalText(
+  language: Language,
+  code: string,
+  params: Record<string, unknown>,
+): string {
+  const { reason_key = "reason_invalid", text_key = code } = params;
+  const reason = translate(language, String(reason_key), params);
+  return translate(language, String(text_key), { ...params, reason });
+}
+
 function shown(language: Language, value: unknown): string {
   if (value === undefined || value === null) return "";
   if (typeof value === "string") {

@@ -85,6 +85,28 @@ describe("imports of the functions", () => {
     expect(shown(wrong)).toEqual([]);
   });
 
+  test("a file of shared/ is in a room and takes only from the rooms below its own", () => {
+    // Rooms of one floor know nothing of each other.
+    const floors = [
+      ["runtime", "errors", "i18n"],
+      ["schemas", "outbound", "pdf", "client"],
+      ["db"],
+      ["api", "routing", "payment-gateways"],
+      ["http"],
+    ];
+    const roomOf = (file: string) => file.split("/")[1]!;
+    const floorOf = (room: string) => floors.findIndex((rooms) => rooms.includes(room));
+    const shared = deployed.filter((file) => file.startsWith("shared/"));
+    expect(shared.filter((file) => floorOf(roomOf(file)) === -1)).toEqual([]);
+    const wrong = imports.filter(({ file, specifier }) => {
+      if (!file.startsWith("shared/") || !specifier.startsWith(".")) return false;
+      const room = roomOf(file);
+      const from = roomOf(normalize(join(dirname(file), specifier)).replaceAll("\\", "/"));
+      return from !== room && floorOf(from) >= floorOf(room);
+    });
+    expect(shown(wrong)).toEqual([]);
+  });
+
   test("a process that starts loads no schemas: they come with the feature that is asked for", () => {
     for (const slug of slugs) {
       const loaded = reachedFrom(`functions/${slug}/index.ts`, loadedWith);

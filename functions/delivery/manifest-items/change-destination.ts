@@ -1,8 +1,6 @@
 /** Gives the orders of items another destination, in parts where they are many. */
 import type { Database } from "../../../shared/db/db.ts";
-import type { ErrorCode } from "../../../shared/errors/errors.ts";
-import { type Language, translate } from "../../../shared/i18n/index.ts";
-import { textOf } from "../../../shared/http/reply.ts";
+import { type Language, refusalText, translate } from "../../../shared/i18n/index.ts";
 import { type Failure, ordersPerPart, type Pending, runParts } from "./parts.ts";
 
 interface Request {
@@ -52,7 +50,7 @@ export function presentChanges({ changed, failed }: Outcome, language: Language)
   const rows = failed.map(({ item_id, code, params }) => ({
     item_id,
     error_key: code,
-    error_message: textOf(language, code as ErrorCode, { field: "item_ids", ...params }),
+    error_message: refusalText(language, code, { field: "item_ids", ...params }),
   }));
   const counts = { changed_count: changed.length, failed_count: rows.length };
   return {

@@ -3,9 +3,7 @@
  * parts.
  */
 import type { Database } from "../../../shared/db/db.ts";
-import type { ErrorCode } from "../../../shared/errors/errors.ts";
-import { type Language, translate } from "../../../shared/i18n/index.ts";
-import { textOf } from "../../../shared/http/reply.ts";
+import { type Language, refusalText, translate } from "../../../shared/i18n/index.ts";
 import { type Failure, ordersPerPart, type Pending, runParts } from "./parts.ts";
 
 interface Request {
@@ -55,7 +53,7 @@ export function present({ created, failed, receipt, code }: Outcome, language: L
   const rows = failed.map(({ code, params, ...item }) => ({
     ...item,
     error_key: code,
-    error_message: textOf(language, code as ErrorCode, { ...item, field: "item_ids", ...params }),
+    error_message: refusalText(language, code, { ...item, field: "item_ids", ...params }),
     code,
   }));
   const counts = { created_count: created.length, failed_count: rows.length };

@@ -7,7 +7,7 @@ import {
   JsonObject,
   Timestamp,
 } from "../../../shared/schemas/schemas.ts";
-import { Shortened } from "../../../shared/events.ts";
+import { Shortened } from "../../../shared/schemas/events.ts";
 import { eventBytesMax, within } from "../../../shared/schemas/sizes.ts";
 
 const statuses = ["pending", "processed", "failed"] as const;

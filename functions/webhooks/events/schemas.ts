@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defineList, id, type List, oneOf } from "../../../shared/api/list.ts";
-import { Shortened } from "../../../shared/events.ts";
+import { Shortened } from "../../../shared/schemas/events.ts";
 import { Id, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { parseKeyset } from "../../../shared/api/cursor.ts";
 

@@ -9,7 +9,7 @@ import { refusalOf } from "../../db/db.ts";
 import { type Endpoint, endpoint, messageKey, status } from "../endpoint.ts";
 import { AppError, type ErrorCode, isErrorCode } from "../../errors/errors.ts";
 import type { Language } from "../../i18n/index.ts";
-import { textOf } from "../../http/reply.ts";
+import { refusalText } from "../../i18n/index.ts";
 import { Flag, Id } from "../../schemas/schemas.ts";
 
 /** At most so many errors are in an answer, which always has their number. */
@@ -127,7 +127,7 @@ function allErrors(file: CsvFile, tried: Tried, language: Language) {
       line,
       field: typeof params.field === "string" ? params.field : null,
       code,
-      message: textOf(language, code, params),
+      message: refusalText(language, code, params),
     })),
   };
 }

@@ -1,4 +1,4 @@
--- What runs by the clock (UTC). Scheduling a name again changes its job, so this file can be applied again.
+-- Scheduled jobs (UTC). Scheduling a name again changes its job, so this file can be applied again.
 -- No seconds and nothing newer than pg_cron 1.4. Without pg_cron the backend works, but old keys and jobs
 -- stay and a lost background job waits for the next request of its kind.
 do $$

@@ -22,7 +22,7 @@ export const areas = [
 ] as const;
 
 /**
- * What an area offers to those below it by name, because the order of the steps and of the refusals is theirs: a delivery
+ * The functions an area offers to those below it by name, because the order of steps and refusals is theirs: a delivery
  * that leaves takes its goods along in the same locks. Everything else that follows from a delivery is heard by a trigger.
  */
 export const ports: Record<string, string> = {
@@ -45,14 +45,14 @@ export function schemaOf(path: string): string[] {
   const [area, feature] = path.split("/");
   if (area === "base") return ["app", "private", "integration", "public"];
   if (area === "tenants") return ["tenancy", "public"];
-  // What holds or moves money is behind the ledger's own wall.
+  // Code that holds or moves money is behind the ledger's own access rule.
   if (area === "payment" || ["charges", "cod", "cash-desks", "carrier-cash"].includes(feature)) return ["money"];
   if (area === "system" && feature === "settings") return ["tenancy"];
   if (area === "carriers" || area === "webhooks" || area === "system") return ["integration"];
   return [area];
 }
 
-/** What every other file stands on, in this order. */
+/** The files that every other needs, in this order. */
 const ground = ["schemas", "context", "failures", "audit", "guards", "values"].map((name) =>
   `base/${name}.sql`
 );
@@ -60,7 +60,7 @@ const ground = ["schemas", "context", "failures", "audit", "guards", "values"].m
 const kinds = ["tables", "references", "functions", "views", "policies", "data"] as const;
 type Kind = typeof kinds[number];
 
-/** What needs all tables and all functions; after everything else. */
+/** The files that need all tables and all functions; after everything else. */
 const last = ["sizes.sql", "cron.sql"];
 
 /** The paths of `files` (relative to `sql/`, `/` between folders) in the order in which they apply. `read` gives a file's text. */

@@ -48,7 +48,7 @@ begin
       ('delivery.institution_branches', 'contact_info', 4096), ('delivery.deliveries', 'recipient', 4096),
       ('delivery.deliveries', 'pickup_snapshot', 5120), ('delivery.deliveries', 'dropoff_snapshot', 5120),
       ('storefront.storefront_orders', 'shipping_address', 5120), ('warehousing.warehouses', 'features', 8192), ('delivery.zones', 'polygon', 1048576),
-      -- What is in a parcel.
+      -- The contents of a parcel.
       ('delivery.deliveries', 'package_details', 65536), ('delivery.transfer_manifest_items', 'package_details', 65536),
       ('delivery.delivery_exceptions', 'items', 12288),
       -- Settings.

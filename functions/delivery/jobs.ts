@@ -1,4 +1,4 @@
-/** What the delivery function does behind the scenes, by the kind of the job. */
+/** The background jobs of the delivery function, by kind. */
 import type { JobHandlers } from "../../shared/db/jobs.ts";
 
 export const jobs: JobHandlers = {

@@ -1,4 +1,4 @@
-/** What the payment function does behind the scenes, by the kind of the job. */
+/** The background jobs of the payment function, by kind. */
 import type { JobHandlers } from "../../shared/db/jobs.ts";
 
 export const jobs: JobHandlers = {

@@ -1,5 +1,5 @@
 /**
- * Who may call an endpoint: a list of grants, any of which opens the door. The database applies the
+ * The access rule of an endpoint: a list of grants, any of which is enough. The database applies the
  * rule (it reads roles and permissions afresh); `says` puts it into the API reference.
  */
 

@@ -77,7 +77,7 @@ function parseCursor(cursor: string): Position {
 
 type KeysetSource = { view: string; readBy?: string; changes?: string; idType?: string };
 
-/** What the rows are read from: for changes also their table, which alone knows them. */
+/** The relation the rows are read from: for changes also their table, which alone knows them. */
 export function keysetFrom({ view, changes }: KeysetSource, { by }: Keyset): string {
   return by === "changes" ? `${view} r join ${changes} f on f.id = r.id` : `${view} r`;
 }
@@ -87,7 +87,7 @@ export function positionColumn({ readBy = "created_at" }: KeysetSource, { by }: 
   return by === "changes" ? "f.changed" : `r.${readBy}`;
 }
 
-/** What the rows of a step are ordered by; the lists' indexes are written this way. */
+/** The order of the rows of a page; the lists' indexes are written this way. */
 export function keysetOrder(list: KeysetSource, keyset: Keyset): string {
   const place = positionColumn(list, keyset);
   return keyset.by === "changes" ? `${place}, f.id` : `${place} desc nulls last, r.id desc`;
@@ -121,7 +121,7 @@ export function takeStep(keyset: Keyset, rows: Record<string, unknown>[]): void 
   keyset.next = keyset.by === "changes" ? place ?? keyset.after : keyset.more ? place : null;
 }
 
-/** What an answer says beside its rows to who asks for changes. */
+/** The fields beside the rows in an answer to a request for changes. */
 export function nextCursor(
   { next, more }: Keyset,
 ): { next_cursor: string | null; has_more: boolean } {

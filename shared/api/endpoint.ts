@@ -33,7 +33,7 @@ export interface Run<P, Q, B> {
   waitUntil(work: Promise<unknown>): void;
 }
 
-/** What `run` gives back: the body beside `success` and `message`, or a whole response. */
+/** The result of `run`: the body beside `success` and `message`, or a whole response. */
 export type Result =
   | (Record<string, unknown> & { [status]?: number; [messageKey]?: string })
   | Response;
@@ -126,7 +126,7 @@ export function readsOnly(endpoint: AnyEndpoint): boolean {
   return endpoint.method === "get";
 }
 
-/** What a file may be refused for as a whole. */
+/** The refusals of a file as a whole. */
 const csvCodes: readonly ErrorCode[] = [
   "invalid_csv",
   "csv_empty",

@@ -12,7 +12,7 @@ export interface Filter {
   readonly condition: (value: string, once: (ids: string) => string) => string;
   /** The field it narrows, where the parameter has another name: what `columnsWin` compares. */
   readonly field?: string;
-  /** What it asks of the list's kept totals, `{column: value}` in SQL, where that is not its own name and value. */
+  /** Its condition on the list's kept totals, `{column: value}` in SQL, where that is not its own name and value. */
   readonly kept?: (value: string) => string;
   /** Matching rows come first and carry this key as true, instead of being the only ones. */
   readonly prefers?: string;

@@ -56,7 +56,7 @@ export interface ListDeclaration {
   summary?: { sql: (rows: string, narrowed: Narrowed) => string; ignores?: readonly string[] };
 }
 
-/** What narrows a list: the SQL of its tally (null when it has none for that), and who may read it. */
+/** The restriction of a list: the SQL of its tally (null when it has none for that), and its readers. */
 export interface Narrowed {
   /** `{column: value}` in SQL for `app.tally`, or null when more than the kept columns narrow the rows. */
   wanted: string | null;
@@ -286,7 +286,7 @@ function statementFor(list: ListDeclaration, query: ListQuery) {
     `select ${columns} from ${all} where ${pageWhere} order by ${order}
       limit ($1 ->> 'limit')::bigint offset ($1 ->> 'offset')::bigint`;
   const columns = `${row}${extra}${placed} as row`;
-  // What no index gives in its order is found and sorted first: only the rows of the page are looked at whole. That
+  // Rows that no index returns in this order are found and sorted first: only the rows of the page are looked at whole. That
   // costs the first page of all rows more to plan than it saves.
   const sorted = !query.keyset && (conditions.length > 0 || query.sort_by !== undefined);
   const page = sorted

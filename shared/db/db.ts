@@ -19,7 +19,7 @@ import {
   withConnection,
 } from "./pool.ts";
 
-/** What the database must know of the caller; see `private.identify`. */
+/** The caller, as the database must know them; see `private.identify`. */
 export interface Claims {
   sub?: string;
   tenant_id?: string;
@@ -59,7 +59,7 @@ interface Answer {
   call_id: string;
 }
 
-/** What `private.refusal` answers: nothing was done, and why. */
+/** The answer of `private.refusal`: the reason why nothing was done. */
 interface Refused {
   refused: {
     state: string;
@@ -81,7 +81,7 @@ export interface Database {
   check(): Promise<void>;
   /** The same caller without the request's Idempotency-Key, for the later steps of a longer call. */
   withoutKey(): Database;
-  /** What the calls so far returned besides their data. */
+  /** The side results of the calls so far. */
   readonly seen: {
     /** It was asked something, and so knows or refused the caller. */
     asked: boolean;
@@ -233,7 +233,7 @@ function send(sql: postgres.Sql, kind: Statement, request: string) {
 }
 
 /**
- * What JSON can escape and no text of PostgreSQL holds: NUL, and one half of a character. JSON.stringify escapes halves
+ * Characters that JSON can escape and no text of PostgreSQL holds: NUL, and one half of a character. JSON.stringify escapes halves
  * alone; a backslash of the text itself comes doubled.
  */
 const unstorable = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
@@ -331,7 +331,7 @@ function refusalIn({ refused: { state, message, detail, constraint, context } }:
 }
 
 /**
- * What a refusal that no core gave means to the client: a constraint is named after its error or the size it guards
+ * Translates a database error that no core raised: a constraint is named after its error or the size it guards
  * (sql/sizes.sql), else its SQLSTATE says of which kind it is. Undefined for what should never happen.
  */
 export function refusalOf(

@@ -26,7 +26,7 @@ const runMsMax = 60_000;
 const pauseMsMax = 1_000;
 const lookMs = 10;
 
-/** What a run did: jobs that ended well, and attempts that failed. */
+/** The counts of a run: jobs that ended well, and attempts that failed. */
 export interface JobStats {
   done: number;
   failed: number;

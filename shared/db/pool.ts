@@ -24,7 +24,7 @@ export const unavailable = () => new AppError("service_unavailable");
 /** True when the connection failed rather than the statement: the server never gave its verdict. */
 export function isConnectionFailure(error: unknown): boolean {
   if (error instanceof AppError) return false;
-  // What the server said is a PostgresError; everything else came from the wire or from us.
+  // An error of the server is a PostgresError; every other came from the connection or from us.
   if (!(error instanceof postgres.PostgresError)) return true;
   const { code } = error;
   return code.startsWith("08") || /^57P0[1-5]$/.test(code) || code === "25P03";
@@ -110,7 +110,7 @@ export async function withConnection<T>(
 }
 
 /**
- * What keeps a statement from its end for now. lost: its connection broke, or the answer is another statement's.
+ * The reason why a statement does not end for now. lost: its connection broke, or the answer is another statement's.
  * clash: it met another one and was undone. busy: it waited too long for a lock, or was stopped, and was undone.
  */
 export function classifyTransientError(error: unknown): "lost" | "clash" | "busy" | undefined {

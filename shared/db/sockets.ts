@@ -7,7 +7,7 @@
  */
 import { Socket } from "node:net";
 
-/** What the driver says of where to connect to. */
+/** The driver's description of the address to connect to. */
 interface Target {
   host: string[];
   port: number[];

@@ -54,7 +54,7 @@ const verifiedMax = 2_000;
 const tokenLengthMax = 8_192;
 const guid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Who is asking. Fails with `unauthorized`, whatever the reason: a forger learns nothing. */
+/** Authenticates the caller. Fails with `unauthorized`, whatever the reason: a forger learns nothing. */
 export async function identify(headers: Headers): Promise<Actor> {
   const apikey = headers.get("apikey");
   const authorization = headers.get("authorization");

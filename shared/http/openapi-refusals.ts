@@ -14,7 +14,7 @@ const rows = (properties: Json) => ({
 const text = { type: "string" };
 const textOrNull = { type: ["string", "null"] };
 
-/** What the fields beside a code are; the others are texts. */
+/** The types of the fields beside a code; the others are texts. */
 const fieldSchemas: Readonly<Record<string, Json>> = {
   allowed_delivery_attempts: number,
   allowed_unit_max: number,

@@ -164,7 +164,7 @@ function commonOf(endpoint: AnyEndpoint): ErrorCode[] {
   const hasBody = endpoint.body || endpoint.csv;
   const hasInput = hasBody || endpoint.query || endpoint.params;
   const { tenant = "required" } = endpoint;
-  // What may be wrong with a call that declares no input.
+  // The refusals of a call that declares no input.
   const sentAnyway = [
     tenant === "required" && "tenant_id_required",
     tenant !== "none" && "invalid_uuid",
@@ -235,7 +235,7 @@ function parameters(place: "path" | "query", schema?: z.ZodType): Json[] {
   }));
 }
 
-/** What many operations take. */
+/** Parameters of many operations. */
 const commonParameters: Record<string, Json> = {
   language: {
     name: "language",

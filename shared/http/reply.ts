@@ -1,4 +1,4 @@
-/** What goes back to the client: envelopes, refusals, and the headers every answer carries. */
+/** Responses to the client: envelopes, refusals, and the headers every answer carries. */
 import {
   type AnyEndpoint,
   impliedCodes,

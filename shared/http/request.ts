@@ -1,4 +1,4 @@
-/** What a request brings: language, id, claims, and the input its endpoint declares. */
+/** The parts of a request: language, id, claims, and the input its endpoint declares. */
 import type { Actor } from "./actor.ts";
 import type { Claims, Rule } from "../db/db.ts";
 import { type AnyEndpoint, readsOnly } from "../api/endpoint.ts";
@@ -14,7 +14,7 @@ export interface Started {
   name: string;
   at: number;
   requestId: string;
-  /** What the client calls the request: kept beside ours, and never in its place. */
+  /** The client's id of the request: kept beside ours, and never in its place. */
   clientRequestId: string | undefined;
   asked: Language | undefined;
   url: URL;
@@ -35,7 +35,7 @@ export function started(request: Request, name: string): Started {
   };
 }
 
-/** Who asks, in which tenant, as `private.identify` takes it. */
+/** The caller and the tenant, as `private.identify` takes them. */
 export function claimsOf(
   actor: Actor | undefined,
   endpoint: AnyEndpoint,
@@ -123,7 +123,7 @@ export async function readInput(
   }
   const { url, request } = start;
   const query = queryOf(url);
-  // What is public without a declared body reads it by itself, as reports of carriers are proven before they are read.
+  // A public endpoint without a declared body reads it by itself, as reports of carriers are proven before they are read.
   const unread = endpoint.rawBodyMaxBytes || endpoint.csv || readsOnly(endpoint) ||
     (endpoint.access.publicAccess && !endpoint.body);
   const json = unread
@@ -131,7 +131,7 @@ export async function readInput(
     : endpoint.body
     ? await readJson(request)
     : await readUndeclared(request);
-  // What every endpoint takes, and what Supabase's client adds for its gateway.
+  // Parameters of every endpoint, and those that Supabase's client adds for its gateway.
   const { language: _, tenant_id: __, forceFunctionRegion: ___, ...own } = query;
   const ignored = [
     ...ignoredFields(endpoint.query, own),
@@ -163,7 +163,7 @@ async function readUndeclared(request: Request): Promise<unknown> {
   }
 }
 
-/** What a query asks for: of a name that comes again the first counts, as for `tenant_id`; empty is not sent. */
+/** The parameters of a query: of a name that comes again the first counts, as for `tenant_id`; empty is not sent. */
 function queryOf({ searchParams }: URL): Record<string, string> {
   const query: Record<string, string> = {};
   for (const [name, value] of searchParams) if (value !== "") query[name] ??= value;

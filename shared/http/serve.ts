@@ -269,7 +269,7 @@ function speaksNoLanguage(error: unknown): boolean {
   return error instanceof AppError && error.language === undefined && statusOf(error.code) < 500;
 }
 
-/** What the log lines of a request say. */
+/** The fields of a request's log lines. */
 interface RequestTrace extends Trace {
   request_id: string;
   client_request_id?: string;
@@ -300,7 +300,7 @@ function logRequest(start: Started, code: number): void {
   });
 }
 
-/** What failed and was logged: many requests may wait for the same work behind them. */
+/** Errors that were logged already: many requests may wait for the same work behind them. */
 const loggedErrors = new WeakSet<object>();
 
 function keepAlive(work: Promise<unknown>): void {

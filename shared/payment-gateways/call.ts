@@ -20,7 +20,7 @@ export function addressOf(code: string, fallback?: string): string {
   return url;
 }
 
-/** What a gateway answers, as its schema reads it. Fails with GatewayAway. */
+/** Reads a gateway's answer by its schema. Fails with GatewayAway. */
 export async function askGateway<S extends z.ZodType>(
   url: string,
   { method, headers, body }: Call,

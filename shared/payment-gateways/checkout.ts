@@ -17,7 +17,7 @@ import {
 } from "./gateway.ts";
 import { gatewayNamed } from "./registry.ts";
 
-/** What the customer is to do next. */
+/** The customer's next step. */
 export interface Instructions {
   redirect_url: string;
   gateway_order_id: string;
@@ -26,7 +26,7 @@ export interface Instructions {
 
 type Known = GatewayPayment & { secrets: Secrets };
 
-/** What a tenant's secret is sealed for, so that one sealed for another tenant or gateway opens nothing. */
+/** The purpose that a tenant's secret is sealed for, so that one sealed for another tenant or gateway opens nothing. */
 export function purposeOf(tenantId: string, code: string): string {
   return `payment_gateway:${tenantId}:${code}`;
 }

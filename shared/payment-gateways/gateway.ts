@@ -1,5 +1,5 @@
 /**
- * What a payment gateway is to Barid. A new one is a file beside this one and a line in `registry.ts`;
+ * The interface of a payment gateway. A new one is a file beside this one and a line in `registry.ts`;
  * its code is a payment method of type gateway in sql/storefront/market/data.sql.
  */
 import type { z } from "zod";
@@ -54,7 +54,7 @@ export interface Facts {
 
 export interface Gateway {
   readonly code: string;
-  /** What a tenant sets that is no secret. */
+  /** The settings of a tenant that are no secrets. */
   readonly settings: z.ZodObject;
   /** Names of what it keeps sealed. */
   readonly secrets: readonly [string, ...string[]];

@@ -85,7 +85,7 @@ export const gateway: Gateway = {
     return {
       kind: kindOf(answer.actionCode, answer.responseCode),
       event: `status ${answer.actionCode}/${answer.responseCode}`,
-      // What it says of the order is compared as well: an answer about another one pays nothing.
+      // The order it names is compared as well: an answer about another one pays nothing.
       gateway_order_id: payment.gateway_order_id,
       order: answer.orderId ?? "",
       transaction_id: answer.rrn ?? "",

@@ -1,5 +1,5 @@
 /**
- * What may reach the shaper: every character the font can draw, and something readable in the
+ * Characters that may reach the shaper: every character the font can draw, and something readable in the
  * place of every other one.
  *
  * A second embedded face would not do: Chinese alone weighs more than a whole function may. A

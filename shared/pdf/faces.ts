@@ -175,7 +175,7 @@ function place(
   return { glyphs: placed, width: pen, operands: operands.replaceAll("><", "") };
 }
 
-/** What the glyphs of a cluster stand for: the characters up to the next cluster, named once. */
+/** The text of a glyph cluster: the characters up to the next cluster, named once. */
 function charactersOf(text: string, shaped: Shaped): (cluster: number) => number[] {
   const starts = [...new Set(shaped.map(({ cluster }) => cluster))].sort((a, b) => a - b);
   const seen = new Set<number>();

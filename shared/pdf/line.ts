@@ -25,7 +25,7 @@ const rightToLeft =
 
 /** The direction of the first letter that has one; `otherwise` for digits and signs alone. */
 export function directionOf(text: string, otherwise: "ltr" | "rtl" = "ltr"): "ltr" | "rtl" {
-  // What stands in an isolate does not speak for the text around it.
+  // Characters in an isolate do not decide the direction of the text around it.
   const outside = text.replace(/[\u2066-\u2068][^\u2069]*\u2069?/g, "");
   const strong = /[\p{L}\u200e\u200f\u061c]/u.exec(outside)?.[0];
   if (strong === undefined) return otherwise;

@@ -45,7 +45,7 @@ export type TextBox = TextStyle & {
   gray?: number;
 };
 
-/** What was drawn: size in points, width and height of the lines in millimetres. */
+/** The drawn text: size in points, width and height of the lines in millimetres. */
 export type Drawn = {
   size: number;
   width: number;

@@ -41,5 +41,5 @@ export function osrm(url: string, timeout = timeoutMs): Measure {
   };
 }
 
-/** What measures ways by road here; undefined where nothing is set, and ways are as the crow flies. */
+/** The routing service that measures ways by road; undefined where none is set, and ways are as the crow flies. */
 export const measureByRoad: Measure | undefined = routingUrl ? osrm(routingUrl) : undefined;

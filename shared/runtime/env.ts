@@ -62,7 +62,7 @@ export const databasePrepare = read("BARID_DB_PREPARE") === "1";
  */
 export const databaseWaitMs = readNumber("BARID_DB_WAIT_MS", 4_000);
 
-/** What one user or API key may read and write in a minute, and what one address may send unsigned in; 0: no limit. */
+/** The requests a minute of one user or API key, reading and writing, and of one address without a token; 0: no limit. */
 export const readsPerMinute = readNumber("BARID_READS_PER_MINUTE", 300);
 export const writesPerMinute = readNumber("BARID_WRITES_PER_MINUTE", 60);
 export const publicWritesPerMinute = readNumber("BARID_PUBLIC_WRITES_PER_MINUTE", 120);

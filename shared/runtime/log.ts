@@ -26,7 +26,7 @@ export function log(
   else console.log(line);
 }
 
-/** What can be said of a thrown value in a log line. */
+/** Describes a thrown value for a log line. */
 export function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { error: String(error) };
   const { code, routine, constraint_name } = error as Error & Record<string, unknown>;

@@ -27,7 +27,7 @@ export const Address = z.object({
   updated_at: Timestamp,
 });
 
-/** What is sent to keep one in an address book. */
+/** The input of an address for an address book. */
 export const AddressFields = z.object({
   title: LocalizedText.optional(),
   full_address: LongText.min(1),

@@ -1,4 +1,4 @@
-/** What lists of events have in common. */
+/** The common parts of lists of events. */
 import { z } from "zod";
 
 /** Lists show the first hundred of each list in an event's data; the detail has them all. */

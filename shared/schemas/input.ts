@@ -26,7 +26,7 @@ export function typeOf(request: Request): string {
   return (request.headers.get("content-type") ?? "").split(";")[0].trim().toLowerCase();
 }
 
-/** What the bytes of a JSON body say. */
+/** Parses the bytes of a JSON body. */
 export function parseJson(bytes: Uint8Array): unknown {
   let text: string;
   try {
@@ -48,7 +48,7 @@ export async function readBytes(request: Request, max: number): Promise<Uint8Arr
   if (Number(headers.get("content-length") ?? 0) > max) throw new AppError("payload_too_large");
   if (request.body === null) return new Uint8Array();
   try {
-    // What comes in chunks may be longer than it declares.
+    // A chunked body may be longer than it declares.
     return headers.has("content-length") && !headers.has("transfer-encoding")
       // At once: a stream sets 64 KiB aside for each piece and once more for the end, and the runtime spent half of
       // its time collecting those of some hundred small bodies a second.
@@ -143,7 +143,7 @@ function refusal(issue: z.core.$ZodIssue): AppError {
   return new AppError("validation_failed", { field, ...reason(issue) });
 }
 
-/** What JSON calls the types that schemas have names of their own for. */
+/** JSON's names of the types that schemas name otherwise. */
 const jsonTypes: Record<string, string> = { record: "object", int: "integer" };
 
 function reason(issue: z.core.$ZodIssue): Record<string, unknown> {

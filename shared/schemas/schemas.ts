@@ -54,7 +54,7 @@ export const CarrierCode = z.string().regex(/^[a-z0-9_]{1,40}$/);
 /** Free-form JSON object. */
 export const JsonObject = z.record(z.string(), z.unknown());
 
-/** What may be left out of an object that replaces another: null takes it away, as leaving it out does. */
+/** An optional field of an object that replaces another: null removes it, as leaving it out does. */
 export const orNothing = <S extends z.ZodType>(schema: S) =>
   schema.nullish().transform((value) => value ?? undefined);
 
@@ -95,6 +95,6 @@ export const PersonRef = z.object({ id: Id, full_name: z.string() });
 export const Person = z.strictObject({ id: Id, full_name: z.string().nullable() });
 export const NamedRef = z.object({ id: Id, name: z.string(), code: z.string() });
 
-/** What may be missing: an empty text clears it, as null does. */
+/** An optional text: an empty one clears it, as null does. */
 export const orEmpty = <S extends z.ZodType>(schema: S) =>
   z.union([z.literal("").transform(() => null), schema]);

@@ -1,15 +1,15 @@
-/** What is kept has a size, in bytes of UTF-8: the bounds that requests are held to, and the database behind them. */
+/** Sizes of stored values, in bytes of UTF-8: the bounds that requests are held to, and the database behind them. */
 import { z } from "zod";
 
 /** A contact, a recipient, a place with who is met there. */
 export const contactBytesMax = 4_096;
-/** What a client keeps beside a thing for itself. */
+/** A client's own metadata of a record. */
 export const metadataBytesMax = 8_192;
-/** What an event says. */
+/** The payload of an event. */
 export const eventBytesMax = 8_192;
 /** The contents of a parcel; a group of settings. */
 export const documentBytesMax = 65_536;
-/** What lists show of a row beside its own fields. */
+/** Details that lists show beside a row's own fields. */
 export const listedBytesMax = 12_288;
 /** Lines of what a parcel holds. */
 export const packageLinesMax = 500;

@@ -1,5 +1,5 @@
 /**
- * What a request says that its endpoint does not know. Money or evidence under a wrong name is refused, because it would
+ * Unknown fields of a request. Money or evidence under a wrong name is refused, because it would
  * be lost; everything else is named in the answer as `ignored`.
  */
 import type { z } from "zod";
@@ -85,7 +85,7 @@ function under(path: string, name: string): string {
   return path ? `${path}.${name}` : name;
 }
 
-/** What none of several schemas knows. */
+/** The fields that none of several schemas knows. */
 function inAll(lists: readonly UnknownField[][]): UnknownField[] {
   const [first = [], ...others] = lists;
   return first.filter(({ path }) => others.every((list) => list.some((one) => one.path === path)))

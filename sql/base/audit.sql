@@ -1,4 +1,4 @@
--- Who changed what. One row per changed row, written by statement triggers in the same transaction.
+-- The audit log. One row per changed row, written by statement triggers in the same transaction.
 -- Updates keep the changed columns only, before and after; inserts keep the new row, deletes the old. When a row was
 -- changed last (`updated_at`, `changed`) is never kept: the log says it itself.
 create table if not exists app.audit_log (
@@ -8,7 +8,7 @@ create table if not exists app.audit_log (
   -- The API key that the call came with.
   actor_key_id uuid,
   request_id text,
-  -- What the client called the request, to find it by; never a proof of who asked.
+  -- The client's id of the request, to find it by; never a proof of the caller.
   client_request_id text,
   operation text,
   entity text not null,

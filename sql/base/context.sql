@@ -1,5 +1,5 @@
 -- PL/pgSQL throughout: a SQL function with a pinned search path is planned anew at every call.
--- Who is asking. private.enter() writes these settings for one transaction; policies and cores read them.
+-- The caller's context. private.enter() writes these settings for one transaction; policies and cores read them.
 
 -- The caller's tenant, or null outside a tenant. Falls back to the token's claim, which is what
 -- Supabase Realtime sets when it evaluates a policy for a subscriber.
@@ -22,7 +22,7 @@ begin
   )::uuid;
 end $$;
 
--- What the caller may do: 'role:driver', 'permission:manage:tenant', 'anyone', ...
+-- The caller's grants: 'role:driver', 'permission:manage:tenant', 'anyone', ...
 create or replace function app.grants() returns text[]
 language plpgsql stable set search_path = '' as $$
 begin

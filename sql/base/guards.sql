@@ -46,7 +46,7 @@ begin
   execute format('create policy tenant on %s for all to barid_caller using (%s) with check (%s)', target, v_rule, v_rule);
   execute format('drop policy if exists writers_add on %s', target);
   execute format('create policy writers_add on %s as restrictive for insert to barid_caller with check ((select %s))', target, writers);
-  -- Whoever reaches a row may lock it; only writers may leave it changed.
+  -- A caller who sees a row may lock it; only writers may change it.
   execute format('drop policy if exists writers_change on %s', target);
   execute format('create policy writers_change on %s as restrictive for update to barid_caller using (true) with check ((select %s))',
     target, writers);

@@ -42,7 +42,7 @@ begin
         v_to := v_at - 1;
       end;
     end loop;
-    -- What waits for the commit would be missed by a dry run.
+    -- A dry run would miss constraints that wait for the commit.
     set constraints all immediate;
     if (input ->> 'dry_run')::boolean then
       raise exception using errcode = 'UNDO0', message = 'dry run';

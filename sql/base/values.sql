@@ -14,7 +14,7 @@ begin
   return translate(value, '٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹', '01234567890123456789');
 end $$;
 
--- What a person who searches may mean, as ILIKE patterns: the text as it stands, and with the digits that numbers are stored
+-- The ILIKE patterns of a search term: the text as it stands, and with the digits that numbers are stored
 -- in, whichever the keyboard writes.
 create or replace function app.contains_patterns(search text) returns text[]
 language plpgsql immutable strict parallel safe set search_path = '' as $$
@@ -33,7 +33,7 @@ begin
     || case when v_number ~ '^(\+|00?)[1-9][0-9]{7,13}$' then array[app.contains_pattern(right(v_number, 9))] else '{}' end;
 end $$;
 
--- What a trigram index is asked for ILIKE patterns of the form %…%: rows that match a pattern match one of these, which is for
+-- The patterns a trigram index is asked for ILIKE patterns of the form %…%: rows that match a pattern match one of these, which is for
 -- the statement to see to besides, by an expression that the index does not know. Numbers that count up begin alike, so the
 -- trigrams of their beginning stand for nearly every row, and to read them costs more than all else: of a pattern that ends
 -- in more than six digits the index is asked for the last six.

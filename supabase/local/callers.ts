@@ -2,7 +2,7 @@ import type { JWTPayload } from "jose";
 import type postgres from "postgres";
 import { publishableKey, secretKey, type TokenKeys } from "./keys.ts";
 
-/** Who a request comes from, as the platform's gateway and its services see it. */
+/** The sender of a request, as the platform's gateway and its services see it. */
 export interface Caller {
   role: "anon" | "authenticated" | "service_role";
   claims: JWTPayload;

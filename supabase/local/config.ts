@@ -14,7 +14,7 @@ export interface BucketConfig {
   allowedMimeTypes: string[] | null;
 }
 
-/** What the stand-ins follow of supabase/config.toml. */
+/** The settings of supabase/config.toml that the stand-ins follow. */
 export interface Config {
   jwtExpiry: number;
   signupEnabled: boolean;

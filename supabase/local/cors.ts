@@ -1,6 +1,6 @@
 import { cors } from "hono/cors";
 
-/** What the platform allows browsers in front of Auth and Storage. Functions answer for themselves. */
+/** The platform's CORS rules in front of Auth and Storage. Functions answer for themselves. */
 export const platformCors = cors({
   origin: "*",
   allowMethods: ["GET", "HEAD", "PUT", "PATCH", "POST", "DELETE", "OPTIONS"],

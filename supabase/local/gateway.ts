@@ -11,7 +11,7 @@ import { slugs } from "./paths.ts";
 
 type Fetch = (request: Request) => Response | Promise<Response>;
 
-/** What stands behind the gateway. */
+/** The services behind the gateway. */
 export interface Services {
   auth: Fetch;
   mail: Fetch;

@@ -27,9 +27,9 @@ const legacySecret = new TextEncoder().encode("barid-local-legacy-secret-of-at-l
 
 /** The key user tokens are signed with. */
 export interface TokenKeys {
-  /** What /auth/v1/.well-known/jwks.json answers: the public key. */
+  /** The answer of /auth/v1/.well-known/jwks.json: the public key. */
   jwks: { keys: JWK[] };
-  /** What functions get as SUPABASE_JWKS: the public key and the legacy symmetric one. */
+  /** The value of SUPABASE_JWKS for functions: the public key and the legacy symmetric one. */
   functionJwks: { keys: JWK[] };
   /** A token with exactly these claims. */
   sign(claims: JWTPayload): Promise<string>;

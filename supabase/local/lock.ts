@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { errorCode, explain, Failure } from "./failure.ts";
 import { startTime } from "./processes.ts";
 
-/** Who runs the stack of a data folder, as `npm run status` shows it. */
+/** The process that runs the stack of a data folder, as `npm run status` shows it. */
 export interface State {
   url: string;
   publishable_key: string;
@@ -40,7 +40,7 @@ export function lockDataDir(dir: string): () => void {
         `The stack is already running (process ${owner.pid}): npm run status shows it.`,
       );
     }
-    // What a crashed run left. Linking fails when another start is quicker.
+    // A lock that a crashed run left. Linking fails when another start is quicker.
     rmSync(file, { force: true });
     linkSync(own, file);
   } catch (error) {
@@ -59,7 +59,7 @@ export function writeState(dir: string, state: State): void {
   writeFileSync(join(dir, "state.json"), JSON.stringify(state, null, 2), { mode: 0o600 });
 }
 
-/** What runs on the data folder, undefined when nothing does. */
+/** The run on the data folder, undefined when there is none. */
 export function readState(dir: string): State | undefined {
   const owner = readOwner(join(dir, "lock.json"));
   const state = owner && readJson<State>(join(dir, "state.json"));

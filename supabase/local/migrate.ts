@@ -8,7 +8,7 @@ import { root } from "./paths.ts";
 const migrationsDir = join(root, "supabase", "migrations");
 const seedsDir = join(root, "sql", "demo");
 
-/** What Supabase provides before the first migration. Safe to run at every start. */
+/** Applies what Supabase provides before the first migration. Safe to run at every start. */
 export async function applyPlatform(sql: postgres.Sql): Promise<void> {
   await sql.unsafe(readFileSync(join(root, "supabase", "local", "platform.sql"), "utf8"));
 }

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { errorCode, Failure } from "./failure.ts";
 
-/** What `npm start` understands. */
+/** The options of `npm start`. */
 export interface StartOptions {
   reset: boolean;
   port: number;

@@ -1,4 +1,4 @@
--- What Supabase itself provides before the first migration, as far as this backend touches it.
+-- Objects that Supabase itself provides before the first migration, as far as this backend touches them.
 -- Runs before the migrations at every start, on PostgreSQL 15 and 17; running it again changes nothing.
 
 set client_min_messages = warning;

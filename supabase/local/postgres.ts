@@ -106,7 +106,7 @@ async function createCluster(native: string, dataDir: string, template?: string)
     }
     mkdirSync(join(dataDir, ".."), { recursive: true, mode: 0o755 });
     requireSpace(join(dataDir, ".."), 256);
-    // What an interrupted initdb left is not a cluster: pg_control is among the last things it writes.
+    // A folder that an interrupted initdb left is not a cluster: pg_control is among the last things it writes.
     rmSync(dataDir, { recursive: true, force: true });
     mkdirSync(dataDir, { mode: 0o700 });
     const { uid, gid } = postgresUser;

@@ -236,7 +236,7 @@ async function isNew(sql: postgres.Sql): Promise<boolean> {
   return (await sql`select from local.applied where version = 'seed'`).length === 0;
 }
 
-/** What a cron job needs to call a function, under the names the platform's documentation uses. */
+/** The secrets that a cron job needs to call a function, under the names the platform's documentation uses. */
 async function fillVault(sql: postgres.Sql, url: string): Promise<void> {
   for (const [name, secret] of [["project_url", url], ["secret_key", secretKey]] as const) {
     await sql`insert into vault.secrets (name, secret) values (${name}, ${secret})

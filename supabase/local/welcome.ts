@@ -6,7 +6,7 @@ export const demoPassword = "Barid-demo-1";
 /** The call that shows that all parts work together. */
 const firstCall = "GET /functions/v1/tenants/me";
 
-/** What `npm start` prints when everything runs. */
+/** The text that `npm start` prints when everything runs. */
 export async function welcome(stack: Stack): Promise<string> {
   const accounts = await demoAccounts(stack);
   return [

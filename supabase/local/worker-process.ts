@@ -14,7 +14,7 @@ const permissions = [
   "--allow-sys=hostname",
 ];
 
-/** What a worker is started with. */
+/** The options of a worker. */
 export interface WorkerOptions {
   env: Record<string, string>;
   log: (line: string) => void;
@@ -75,7 +75,7 @@ export async function startWorker(
   };
 }
 
-/** What Deno needs of the caller's environment, and its cache next to our data: the home folder may be closed. */
+/** The environment of Deno: the caller's variables it needs, and a cache next to our data, since the home folder may be closed. */
 export function denoEnvironment(): Record<string, string> {
   return {
     PATH: process.env.PATH ?? "",

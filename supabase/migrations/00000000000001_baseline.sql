@@ -66,7 +66,7 @@ alter default privileges in schema integration grant execute on functions to bar
 -- sql/base/context.sql
 
 -- PL/pgSQL throughout: a SQL function with a pinned search path is planned anew at every call.
--- Who is asking. private.enter() writes these settings for one transaction; policies and cores read them.
+-- The caller's context. private.enter() writes these settings for one transaction; policies and cores read them.
 
 -- The caller's tenant, or null outside a tenant. Falls back to the token's claim, which is what
 -- Supabase Realtime sets when it evaluates a policy for a subscriber.
@@ -89,7 +89,7 @@ begin
   )::uuid;
 end $$;
 
--- What the caller may do: 'role:driver', 'permission:manage:tenant', 'anyone', ...
+-- The caller's grants: 'role:driver', 'permission:manage:tenant', 'anyone', ...
 create or replace function app.grants() returns text[]
 language plpgsql stable set search_path = '' as $$
 begin
@@ -171,7 +171,7 @@ end $$;
 
 -- sql/base/audit.sql
 
--- Who changed what. One row per changed row, written by statement triggers in the same transaction.
+-- The audit log. One row per changed row, written by statement triggers in the same transaction.
 -- Updates keep the changed columns only, before and after; inserts keep the new row, deletes the old. When a row was
 -- changed last (`updated_at`, `changed`) is never kept: the log says it itself.
 create table if not exists app.audit_log (
@@ -181,7 +181,7 @@ create table if not exists app.audit_log (
   -- The API key that the call came with.
   actor_key_id uuid,
   request_id text,
-  -- What the client called the request, to find it by; never a proof of who asked.
+  -- The client's id of the request, to find it by; never a proof of the caller.
   client_request_id text,
   operation text,
   entity text not null,
@@ -302,7 +302,7 @@ begin
   execute format('create policy tenant on %s for all to barid_caller using (%s) with check (%s)', target, v_rule, v_rule);
   execute format('drop policy if exists writers_add on %s', target);
   execute format('create policy writers_add on %s as restrictive for insert to barid_caller with check ((select %s))', target, writers);
-  -- Whoever reaches a row may lock it; only writers may leave it changed.
+  -- A caller who sees a row may lock it; only writers may change it.
   execute format('drop policy if exists writers_change on %s', target);
   execute format('create policy writers_change on %s as restrictive for update to barid_caller using (true) with check ((select %s))',
     target, writers);
@@ -391,7 +391,7 @@ begin
   return translate(value, '٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹', '01234567890123456789');
 end $$;
 
--- What a person who searches may mean, as ILIKE patterns: the text as it stands, and with the digits that numbers are stored
+-- The ILIKE patterns of a search term: the text as it stands, and with the digits that numbers are stored
 -- in, whichever the keyboard writes.
 create or replace function app.contains_patterns(search text) returns text[]
 language plpgsql immutable strict parallel safe set search_path = '' as $$
@@ -410,7 +410,7 @@ begin
     || case when v_number ~ '^(\+|00?)[1-9][0-9]{7,13}$' then array[app.contains_pattern(right(v_number, 9))] else '{}' end;
 end $$;
 
--- What a trigram index is asked for ILIKE patterns of the form %…%: rows that match a pattern match one of these, which is for
+-- The patterns a trigram index is asked for ILIKE patterns of the form %…%: rows that match a pattern match one of these, which is for
 -- the statement to see to besides, by an expression that the index does not know. Numbers that count up begin alike, so the
 -- trigrams of their beginning stand for nearly every row, and to read them costs more than all else: of a pattern that ends
 -- in more than six digits the index is asked for the last six.
@@ -536,7 +536,7 @@ create index if not exists tenants_updated_by on tenancy.tenants (updated_by);
 
 -- sql/base/engine/tables.sql
 
--- What the engine itself keeps: idempotency keys, background jobs, number counters.
+-- The engine's own tables: idempotency keys, background jobs, number counters.
 
 -- One row per Idempotency-Key. Written by the transaction whose answer it remembers, so a failed
 -- attempt leaves nothing behind and a concurrent duplicate waits on the primary key.
@@ -575,7 +575,7 @@ create index if not exists jobs_entity on app.jobs (entity_key, id) where status
 create index if not exists jobs_dead on app.jobs (finished_at) where status = 'dead';
 create index if not exists jobs_tenant on app.jobs (tenant_id);
 
--- What callers have left of the requests they may send in a minute. Not logged: after a crash everybody has them all.
+-- The remaining requests of callers in the current minute. Unlogged: after a crash everybody has the full number.
 create unlogged table if not exists app.rate_buckets (
   bucket text primary key check (length(bucket) between 1 and 200),
   tokens double precision not null,
@@ -594,7 +594,7 @@ create table if not exists app.counters (
 
 -- sql/base/events/tables.sql
 
--- What happened, for other modules and for subscribers: written by the transaction that did it, handed on
+-- Events for other modules and for subscribers: written by the transaction that caused them, handed on
 -- after its commit in the order of `position`.
 
 create table if not exists integration.system_events (
@@ -664,7 +664,7 @@ create table if not exists app.tallies (
 );
 create index if not exists tallies_of on app.tallies (tenant_id, tally, dims) include (entries, amount);
 
--- What is counted: the table, the columns that make the groups, and a column that is summed.
+-- The definition of a tally: the table, the columns that make the groups, and a column that is summed.
 create table if not exists app.tally_kinds (
   tally text primary key,
   source text not null,
@@ -892,7 +892,7 @@ create table if not exists tenancy.invitations (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
   email text not null check (email = lower(email)),
-  -- What the member is to be: {full_name, phone?, avatar_url?, tenant_user_type, roles, is_business, employee_id?}.
+  -- The future member: {full_name, phone?, avatar_url?, tenant_user_type, roles, is_business, employee_id?}.
   person jsonb not null check (jsonb_typeof(person) = 'object' and octet_length(person::text) <= 8192),
   -- Pending and past expires_at is shown as expired.
   status text not null default 'pending' check (status in ('pending', 'accepted', 'declined', 'revoked')),
@@ -941,7 +941,7 @@ create index if not exists notifications_unread on tenancy.notifications (user_i
 
 -- sql/tenants/modules/tables.sql
 
--- What the system's administrators keep about tenants: modules, subscriptions, and wizards under way.
+-- Records of the system's administrators about tenants: modules, subscriptions, and wizards under way.
 
 create table if not exists tenancy.modules (
   id uuid primary key,
@@ -1142,7 +1142,7 @@ create table if not exists delivery.driver_zones (
 );
 create index if not exists driver_zones_zone on delivery.driver_zones (tenant_id, zone_id);
 
--- Who carries out a service. No rows: every team, every vehicle.
+-- Teams and vehicles of a service. No rows: all of them.
 create table if not exists delivery.teams (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
@@ -1341,7 +1341,7 @@ create index if not exists manifest_events_item on delivery.transfer_manifest_ev
 
 -- sql/delivery/delivery-types/tables.sql
 
--- What can be ordered: delivery services, who may use them and where.
+-- The catalogue: delivery services, their users and zones.
 
 create table if not exists delivery.delivery_types (
   id uuid primary key default gen_random_uuid(),
@@ -1355,7 +1355,7 @@ create table if not exists delivery.delivery_types (
 
 -- sql/delivery/services/tables.sql
 
--- What a tenant does with money when things go wrong, by name: {payment_policies: {refund_delivery_fee_on_cancel,
+-- A tenant's policies for money when things go wrong, by name: {payment_policies: {refund_delivery_fee_on_cancel,
 -- refund_delivery_fee_on_return}}. What a profile leaves out follows the tenant's default.
 create table if not exists delivery.policy_profiles (
   id uuid primary key default gen_random_uuid(),
@@ -1486,7 +1486,7 @@ create unique index if not exists warehouse_code_exists on warehousing.warehouse
 create index if not exists warehouses_address on warehousing.warehouses (tenant_id, address_id);
 create index if not exists warehouses_recent on warehousing.warehouses (tenant_id, created_at desc nulls last, id desc);
 
--- What lies where in a warehouse. Quantities are whole units. A stock row is the place of a quantity:
+-- Stock by place. Quantities are whole units. A stock row is the place of a quantity:
 -- bin, item, status, lot, serial and for whom it is reserved; every change of one is a movement.
 
 create table if not exists warehousing.bins (
@@ -1525,7 +1525,7 @@ create table if not exists warehousing.warehouse_users (
 );
 create index if not exists warehouse_users_user on warehousing.warehouse_users (tenant_id, user_id);
 
--- What a warehouse is called at a carrier.
+-- The name of a warehouse at a carrier.
 create table if not exists warehousing.carrier_warehouses (
   tenant_id uuid not null,
   carrier_code text not null check (carrier_code <> ''),
@@ -1608,7 +1608,7 @@ create table if not exists delivery.deliveries (
   dropoff_zone_id uuid,
   pickup_warehouse_id uuid,
   dropoff_warehouse_id uuid,
-  -- Who recorded these two last, when it was a transfer of packages: on paper alone, or for a driver. Null: they are the order's.
+  -- The source of these two when a transfer of packages set them last: on paper alone, or for a driver. Null: the order.
   transfer_kind text check (transfer_kind in ('system_only', 'single_delivery')),
   -- The warehouse its order ends in, while a transfer has another one recorded.
   ordered_to_warehouse_id uuid,
@@ -1674,7 +1674,7 @@ create unique index if not exists delivery_barcode_taken on delivery.deliveries 
 create index if not exists deliveries_manifest_item on delivery.deliveries (tenant_id, manifest_item_id) where manifest_item_id is not null;
 create unique index if not exists leg_sequence_taken on delivery.deliveries (tenant_id, parent_id, sequence_plan) where parent_id is not null;
 
--- What went out comes back once.
+-- A delivery comes back at most once.
 create unique index if not exists return_already_exists on delivery.deliveries (tenant_id, original_delivery_id)
   where original_delivery_id is not null and status <> 'cancelled';
 create index if not exists deliveries_order on delivery.deliveries (tenant_id, order_id) where order_id is not null;
@@ -1699,7 +1699,7 @@ create index if not exists deliveries_flow on delivery.deliveries (tenant_id, de
 create index if not exists deliveries_external on delivery.deliveries (tenant_id, carrier_code, created_at desc nulls last, id desc) where carrier_type = 'external';
 create index if not exists deliveries_reference on delivery.deliveries (tenant_id, external_reference_id) where external_reference_id is not null;
 
--- What delivery.deliveries_matching() searches, word for word.
+-- The words that delivery.deliveries_matching() searches.
 create index if not exists deliveries_search on delivery.deliveries using gin ((delivery_code::text || ' ' || barcode || ' '
   || coalesce(external_reference_id, '') || ' ' || coalesce(recipient ->> 'name', '') || ' ' || coalesce(recipient ->> 'phone', ''))
   extensions.gin_trgm_ops);
@@ -1720,7 +1720,7 @@ create table if not exists delivery.delivery_status_history (
 );
 create index if not exists delivery_history on delivery.delivery_status_history (tenant_id, delivery_id, id);
 
--- What is in a parcel, what went wrong with it, and how it comes back into a warehouse.
+-- Contents of parcels, their exceptions, and their returns into a warehouse.
 
 create table if not exists delivery.delivery_items (
   id uuid primary key default gen_random_uuid(),
@@ -1762,7 +1762,7 @@ create index if not exists delivery_proofs_delivery on delivery.delivery_proofs 
 
 -- sql/delivery/assignments/tables.sql
 
--- Who carries what. A driver's answer, load and list follow from these rows.
+-- Assignments of deliveries to drivers. A driver's answer, load and list follow from these rows.
 
 create table if not exists delivery.bulk_assignments (
   id uuid primary key default gen_random_uuid(),
@@ -1837,7 +1837,7 @@ create index if not exists assignments_vehicle on delivery.assignments (tenant_i
 create index if not exists assignments_bulk on delivery.assignments (tenant_id, bulk_assignment_id) where bulk_assignment_id is not null;
 create index if not exists assignments_by on delivery.assignments (tenant_id, assigned_by, assignment_time desc) where assigned_by is not null;
 
--- What a driver's app listens to: one row for a single assignment, one for a whole bulk.
+-- The rows a driver's app listens to: one row for a single assignment, one for a whole bulk.
 create table if not exists public.delivery_realtime_assignments (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null,
@@ -2019,7 +2019,7 @@ create table if not exists money.carrier_collections (
   collected_at timestamptz not null default now(),
   remitted_at timestamptz,
   remittance_id uuid,
-  -- What lists filter and sort by, as it was when the cash was taken.
+  -- Columns that lists filter and sort by, as of when the cash was taken.
   delivery_code bigint not null,
   tracking_number text,
   external_reference_id text,
@@ -2039,7 +2039,7 @@ create index if not exists carrier_collections_recent
 create index if not exists carrier_collections_status
   on money.carrier_collections (tenant_id, carrier_code, status, collected_at desc nulls last, id desc);
 
--- What a payment without a list of rows covers, oldest first.
+-- The rows that a payment without a list covers, oldest first.
 create index if not exists carrier_collections_owed on money.carrier_collections (tenant_id, carrier_code, currency, collected_at, id)
   where status = 'owed';
 
@@ -2144,7 +2144,7 @@ create table if not exists money.cod_collections (
   remitted_to_user_id uuid,
   -- Null for rows settled before settlements were kept, until their first receipt is printed.
   settlement_payment_id uuid,
-  -- What lists filter, search and sort by, as it was when the cash was taken.
+  -- Columns that lists filter, search and sort by, as of when the cash was taken.
   delivery_code bigint not null,
   delivery_number text not null,
   -- The numbers of the parcel's legs in their order, [number]: what its drivers know it by.
@@ -2155,7 +2155,7 @@ create table if not exists money.cod_collections (
   receiver_name text not null default '',
   notes text,
   reference text,
-  -- What people search by, besides the driver.
+  -- Search columns besides the driver.
   search_text text not null generated always as (delivery_code::text || ' ' || customer_name || ' ' || delivery_address
     || ' ' || receiver_name || ' ' || leg_codes::text) stored,
   created_at timestamptz not null default now(),
@@ -2199,14 +2199,14 @@ create table if not exists money.cod_settlements (
   scope text not null check (scope in ('selected', 'all')),
   driver_id uuid not null,
   actor_id uuid not null,
-  -- Who has the cash now. Null when it was settled from the wallet.
+  -- The present holder of the cash. Null when it was settled from the wallet.
   receiver_id uuid,
   currency char(3) not null references tenancy.currencies (code) on delete restrict,
   total numeric(18, 3) not null check (total > 0),
   cod_total numeric(18, 3) not null check (cod_total >= 0),
   fee_total numeric(18, 3) not null check (fee_total >= 0),
   collections integer not null check (collections > 0),
-  -- What was missing when the cash was counted, and the handover that says so: open when this was remitted.
+  -- The shortage found when the cash was counted, and the handover that records it: open when this was remitted.
   shortage numeric(18, 3) not null default 0,
   shortage_handover_id uuid,
   notes text,
@@ -2274,7 +2274,7 @@ create table if not exists money.settlement_receipts (
   tenant_id uuid not null,
   status text not null default 'pending' check (status in ('pending', 'in_process', 'success', 'failure')),
   language text not null default 'en',
-  -- What the receipt's QR code says; verifying recomputes it from the rows.
+  -- The text of the receipt's QR code; verifying recomputes it from the rows.
   hash text not null check (hash ~ '^[0-9a-f]{32}$'),
   -- Counts what has to be printed anew, so that a print that is under way ends no later one.
   edition integer not null default 1,
@@ -2357,10 +2357,10 @@ create index if not exists delivery_exceptions_recent on delivery.delivery_excep
 
 -- sql/delivery/driver-performance/tables.sql
 
--- What drivers achieved, kept by month. Nothing here is written by a request: delivery.performance_refresh()
+-- Driver performance, kept by month. Nothing here is written by a request: delivery.performance_refresh()
 -- brings it up to date with what changed, delivery.performance_recompute() makes it anew.
 
--- What changed since the last refresh. A row is taken when its refresh commits; whatever commits later is
+-- Changes since the last refresh. A row is taken when its refresh commits; whatever commits later is
 -- still here for the next, however long its transaction took, so nothing is ever missed.
 create table if not exists delivery.performance_changes (
   id bigint generated always as identity primary key,
@@ -2369,7 +2369,7 @@ create table if not exists delivery.performance_changes (
 );
 create index if not exists performance_changes_tenant on delivery.performance_changes (tenant_id, delivery_id);
 
--- What each delivery that came to its end counts as, so that a change of one takes back exactly what it
+-- The contribution of each finished delivery, so that a change of one reverses exactly what it
 -- gave. Of a parcel in legs each leg that was carried has a row, for its way, and one of them counts as the delivery.
 create table if not exists delivery.performance_deliveries (
   tenant_id uuid not null,
@@ -2604,7 +2604,7 @@ create table if not exists delivery.road_distances (
 
 -- sql/warehousing/inventory-counts/tables.sql
 
--- What clerks found when they counted bins, beside what the books said at that moment: kept also where nothing differed. What differed
+-- Counts of bins, beside the quantities of the books at that moment: kept also where nothing differed. What differed
 -- was booked with it, by movements whose reference is the count.
 
 create table if not exists warehousing.inventory_counts (
@@ -2612,7 +2612,7 @@ create table if not exists warehousing.inventory_counts (
   tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
   warehouse_id uuid not null,
   notes text,
-  -- What lay in the bins and was not named was counted as not found.
+  -- Stock in the bins that was not named was counted as not found.
   whole_bins boolean not null default false,
   -- Null: an API key or the system itself.
   counted_by uuid,
@@ -2649,7 +2649,7 @@ create table if not exists warehousing.inventory_count_lines (
   status text not null check (status not in ('', 'reserved')),
   lot_number text check (lot_number <> ''),
   serial_number text check (serial_number <> ''),
-  -- What the books said, how much of it was set aside, and what was found.
+  -- The quantity by the books, the reserved part of it, and the quantity found.
   expected bigint not null check (expected >= 0),
   reserved bigint not null check (reserved between 0 and expected),
   counted bigint not null,
@@ -2788,7 +2788,7 @@ create table if not exists warehousing.waybill_discrepancies (
 );
 create index if not exists discrepancies_open on warehousing.waybill_discrepancies (tenant_id, delivery_id) where status = 'open';
 
--- What travels on a waybill, and the record of every move of packages between warehouses.
+-- The contents of waybills, and the record of every move of packages between warehouses.
 
 -- The stock that goes with the parcels of a waybill: reserved for it, out of the source at the handover, into the
 -- destination at the receipt.
@@ -3005,7 +3005,7 @@ create unique index if not exists serial_number_taken on warehousing.stock (tena
 -- not be looked for here: where the usual item has a row or two, the planner takes this index for as good as stock_place.
 create index if not exists stock_of_item on warehousing.stock (tenant_id, item_id, status, warehouse_id) where quantity > 0;
 
--- What was closed for good, by its bin and item.
+-- Rows that were written off, by bin and item.
 create index if not exists stock_written_off on warehousing.stock (tenant_id, bin_id, item_id) where written_off_at is not null;
 
 -- Rows outlive their quantity, since movements name them: what a warehouse holds is looked for among the others.
@@ -3076,7 +3076,7 @@ create table if not exists money.payment_gateways (
   tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
   gateway_code text not null check (gateway_code ~ '^[a-z0-9_]{2,40}$'),
   is_active boolean not null default false,
-  -- What is no secret: terminal, account_id, amount_exponent ...
+  -- Settings that are no secrets: terminal, account_id, amount_exponent ...
   settings jsonb not null default '{}' check (jsonb_typeof(settings) = 'object'),
   -- {name: sealed text}; the functions alone can open them.
   secrets jsonb not null default '{}' check (jsonb_typeof(secrets) = 'object'),
@@ -3100,20 +3100,20 @@ create table if not exists money.payment_webhook_events (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
   gateway_code text not null,
-  -- What makes it the same event when it comes again: the hash of its bytes, or of what a status answer said.
+  -- The identity of an event that comes again: the hash of its bytes, or of a status answer.
   event_key text not null,
   event_type text not null,
   -- signature: signed by the gateway. status: the gateway's own answer when it was asked.
   proof text not null check (proof in ('signature', 'status')),
   raw_body text,
-  -- What was read out of it: {kind, gateway_order_id, transaction_id, amount, unit, currency ...}
+  -- The parsed fields: {kind, gateway_order_id, transaction_id, amount, unit, currency ...}
   facts jsonb not null check (jsonb_typeof(facts) = 'object'),
   -- unmatched: money somebody has to look for.
   outcome text not null default 'ignored' check (outcome in ('processed', 'ignored', 'unmatched')),
   reason text,
   payment_id uuid,
   resolution text check (resolution in ('refunded_at_gateway', 'credited_by_adjustment', 'accepted', 'dismissed')),
-  -- What the books did with the money; null: nothing.
+  -- The booking of the money; null: none.
   action text check (action in ('refund', 'credit_wallet', 'accept')),
   resolution_note text,
   resolved_by uuid references tenancy.profiles (id) on delete set null,
@@ -3296,7 +3296,7 @@ create index if not exists custom_domains_verified on storefront.custom_domains 
 
 -- sql/storefront/customers/tables.sql
 
--- What customers of a store do: carts, orders, reviews, their addresses.
+-- Tables of a store's customers: carts, orders, reviews, their addresses.
 
 create table if not exists storefront.carts (
   id uuid primary key default gen_random_uuid(),
@@ -3355,7 +3355,7 @@ create table if not exists storefront.storefront_orders (
   cart_id uuid not null,
   status text not null default 'pending' check (status in (
     'pending', 'awaiting_approval', 'approved', 'confirmed', 'shipped', 'delivered', 'completed', 'cancelled')),
-  -- What lists filter by: pending, confirmed, shipped, completed or cancelled, each with the words that mean it.
+  -- The status that lists filter by: pending, confirmed, shipped, completed or cancelled, each with the words that mean it.
   status_group text not null generated always as (case
     when status in ('pending', 'awaiting_approval') then 'pending'
     when status in ('approved', 'confirmed') then 'confirmed'
@@ -3390,7 +3390,7 @@ create table if not exists storefront.storefront_orders (
   estimated_delivery timestamptz,
   -- The first of its deliveries; all of them stand in storefront_order_parts.
   delivery_id uuid,
-  -- What of it the customer got; returned: all that left came back.
+  -- The share that reached the customer; returned: all that left came back.
   fulfilment text not null default 'none' check (fulfilment in ('none', 'partial', 'full', 'returned')),
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
@@ -3414,7 +3414,7 @@ create index if not exists storefront_orders_changed on storefront.storefront_or
 -- The administrators' list: newest first, and one index for each filter that is also an order.
 create index if not exists orders_recent on storefront.storefront_orders (tenant_id, created_at desc nulls last, id desc);
 
--- What administrators search: see storefront.orders_matching.
+-- The words that administrators search: see storefront.orders_matching.
 create index if not exists orders_search on storefront.storefront_orders using gin ((order_number || ' ' || id::text) extensions.gin_trgm_ops);
 
 create index if not exists orders_market on storefront.storefront_orders (tenant_id, market_id, created_at desc nulls last, id desc);
@@ -3470,7 +3470,7 @@ create index if not exists order_items_product on storefront.storefront_order_it
 create index if not exists order_items_inventory on storefront.storefront_order_items (tenant_id, inventory_item_id)
   where inventory_item_id is not null;
 
--- What of an order leaves one warehouse: picked there by one picking order, and sent by one delivery or by the shop's own means.
+-- The part of an order that leaves one warehouse: picked there by one picking order, and sent by one delivery or by the shop's own means.
 -- Written by definers alone.
 create table if not exists storefront.storefront_order_parts (
   id uuid primary key default gen_random_uuid(),
@@ -3507,7 +3507,7 @@ create table if not exists storefront.storefront_order_part_items (
   -- The same in delivery.delivery_items and warehousing.receiving_order_items.
   position integer not null check (position > 0),
   order_item_id uuid not null,
-  -- What was set aside for it; short: of that, what was not found and the shop sends the order without.
+  -- The reserved quantity; short: of it, what was not found and the shop sends the order without.
   quantity integer not null check (quantity > 0),
   short integer not null default 0,
   primary key (tenant_id, part_id, position),
@@ -3537,7 +3537,7 @@ create table if not exists storefront.product_reviews (
   tenant_id uuid not null,
   product_id uuid not null,
   user_id uuid not null,
-  -- What was bought; each purchase can be reviewed once.
+  -- The purchase; each can be reviewed once.
   order_item_id uuid not null,
   rating smallint not null check (rating between 1 and 5),
   comment text,
@@ -3559,7 +3559,7 @@ create index if not exists product_reviews_reviewed_by on storefront.product_rev
 
 -- sql/carriers/inbound/tables.sql
 
--- What carriers reported, each report once.
+-- Carriers' status reports, each once.
 create table if not exists integration.carrier_events (
   id bigint generated always as identity primary key,
   tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
@@ -3654,7 +3654,7 @@ create table if not exists integration.webhook_attempts (
   is_manual boolean not null default false,
   http_status_code integer,
   latency_ms integer not null check (latency_ms >= 0),
-  -- What the subscriber answered, up to 16 KiB.
+  -- The subscriber's answer, up to 16 KiB.
   response_body text,
   error_message text,
   created_at timestamptz not null default now(),
@@ -3692,13 +3692,13 @@ end $$;
 
 -- sql/warehousing/inventory/references.sql
 
--- What is in a parcel may be goods of the stock.
+-- Contents of a parcel may be items of the inventory.
 alter table delivery.delivery_items add foreign key (tenant_id, item_id)
   references warehousing.inventory_items (tenant_id, id) on delete restrict;
 
 -- sql/storefront/orders/references.sql
 
--- What names an order and stands before it in the order of the files.
+-- Foreign keys to an order from tables that are built before it.
 do $$
 begin
   if not exists (select from pg_constraint where conname = 'payment_order' and conrelid = 'money.payments'::regclass) then
@@ -3723,7 +3723,7 @@ end $$;
 
 -- sql/base/engine/api_key_scopes.sql
 
--- What a tenant's key may do now: those of its scopes that its maker has, as an active member of the tenant or as a system
+-- The effective grants of a tenant's key: those of its scopes that its maker has, as an active member of the tenant or as a system
 -- administrator, and never what is the system's.
 create or replace function private.api_key_scopes(tenant_id uuid, maker uuid, scopes text[]) returns text[]
 language plpgsql stable security definer set search_path = '' as $$
@@ -3743,7 +3743,7 @@ grant execute on function private.api_key_scopes(uuid, uuid, text[]) to barid_ca
 
 -- sql/base/engine/call.sql
 
--- What a refusal says, as PostgreSQL's diagnostics have it.
+-- The fields of a refusal, from PostgreSQL's diagnostics.
 do $$ begin
   create type private.refused as (state text, message text, detail text, constraint_name text, context text);
 exception when duplicate_object then null;
@@ -3803,7 +3803,7 @@ begin
     perform private.idempotency_store(claims ->> 'operation', v_key, coalesce(v_answer, 'null'));
   end if;
   if not coalesce((rule ->> 'reads_only')::boolean, false) then
-    -- What a constraint finds at the commit would be an error outside of this block.
+    -- A deferred constraint that fails at the commit would be an error outside of this block.
     set constraints all immediate;
   end if;
   return jsonb_build_object('data', v_answer, 'language', v_language, 'tenant', app.tenant_id(),
@@ -3974,7 +3974,7 @@ begin
   if (rule ->> 'reads_only')::boolean then
     perform set_config('transaction_read_only', 'on', true);
   else
-    -- What writes finds its rows by what names them, whatever the values are: planning for each of them costs more than
+    -- A write finds its rows by their keys, whatever the values are: planning for each of them costs more than
     -- it saves. What reads may look for anything.
     perform set_config('plan_cache_mode', 'force_generic_plan', true);
   end if;
@@ -4091,7 +4091,7 @@ begin
 end $$;
 grant execute on function private.api_key_id(jsonb) to barid_api, barid_caller;
 
--- Who a verified token (or service key, or API key) stands for, in which tenant, with which grants.
+-- The user, tenant and grants behind a verified token, service key or API key.
 --
 -- claims: sub (user id), tenant_id (the token's active tenant), asked_tenant_id (?tenant_id=),
 --         service (the function's own key), api_key_hash (hex SHA-256), tenant_mode (required, optional, none),
@@ -4147,7 +4147,7 @@ begin
     api_key_id := v_key.id;
     is_company_key := v_key.tenant_id is not null;
   elsif v_user is not null then
-    -- What was issued before its owner proved the account may be in the hands of whoever made it. Tokens name seconds.
+    -- A token issued before the account was confirmed may belong to whoever created the account. Tokens name seconds.
     if not exists (select from tenancy.profiles p where p.id = v_user and (p.proven_at is null or v_mailbox or v_service
         or to_timestamp((claims ->> 'issued_at')::bigint) > p.proven_at)) then
       perform app.fail('unauthorized');
@@ -4381,7 +4381,7 @@ grant execute on function private.rate_take(text, integer) to barid_api;
 
 -- sql/base/engine/restore.sql
 
--- What a dump of another database needs before and after it is loaded into one that the migrations have just built, all
+-- The steps that a dump of another database needs before and after it is loaded into one that the migrations have just built, all
 -- in one transaction with session_replication_role = replica, so that no trigger or foreign key acts on rows that were
 -- checked when they were written (see docs/operations.md). By hand, by the owner of the tables.
 
@@ -4539,7 +4539,7 @@ begin
 end $$;
 grant execute on function private.published_types() to barid_caller;
 
--- What a subscription names that nobody sends: neither Barid nor whoever publishes for the caller's tenant, as far as is known.
+-- The event types of a subscription that neither Barid nor the publishers of the caller's tenant are known to send.
 -- {event_types?} -> {unknown_event_types}, or {} where all are known
 create or replace function integration.unknown_named(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -4657,7 +4657,7 @@ begin
         v_to := v_at - 1;
       end;
     end loop;
-    -- What waits for the commit would be missed by a dry run.
+    -- A dry run would miss constraints that wait for the commit.
     set constraints all immediate;
     if (input ->> 'dry_run')::boolean then
       raise exception using errcode = 'UNDO0', message = 'dry run';
@@ -5370,7 +5370,7 @@ end $$;
 
 -- sql/tenants/accounts/accounts.sql
 
--- What must be known of people beyond the caller's tenant. Definers, each with its own narrow question.
+-- Reads of people beyond the caller's tenant. Definers, each with its own narrow question.
 
 -- The caller's own active memberships, in all tenants.
 -- -> [{tenant_id, slug, name, tenant_user_type, roles, permissions}], oldest first.
@@ -5614,7 +5614,7 @@ end $$;
 
 -- sql/tenants/administration/tenants.sql
 
--- What the administration of tenants needs beyond the rights of its callers.
+-- Definers for the administration of tenants, beyond the rights of its callers.
 
 -- Holds requests to the rules on a tenant's own row: only those who manage the system change its address,
 -- status and subscription, and a status moves only where it may. Whoever works on the database itself is
@@ -5875,7 +5875,7 @@ revoke execute on function tenancy.api_keys_warn() from barid_caller;
 
 -- Invitations as a company's administrators make them. Whether an address has an account they never learn.
 
--- What an invitation is now: its status, or expired.
+-- The present state of an invitation: its status, or expired.
 create or replace function tenancy.invitation_status(invitation tenancy.invitations) returns text
 language plpgsql stable set search_path = '' as $$
 begin
@@ -6141,7 +6141,7 @@ end $$;
 grant execute on function tenancy.invitations_of_caller(), tenancy.invitation_answer(uuid, boolean),
   tenancy.membership_end(uuid) to barid_caller;
 
--- What is to be done so that the invited person hears of it. Called by the job that delivers invitations.
+-- The steps that notify the invited person. Called by the job that delivers invitations.
 -- -> {step: make, user_id, email, full_name, password? (sealed)}: Auth is to make the account and send its mail;
 --    {step: mail, email}: the account was made before, its mail is sent again;
 --    {step: none}: the person has an account, and finds a notice there. System administrators find none.
@@ -6218,7 +6218,7 @@ revoke execute on function tenancy.account_unused(uuid), tenancy.invitation_deli
 
 -- sql/tenants/me/me.sql
 
--- Who am I, and in which tenant. -> {user, memberships, active_tenant_id}
+-- The caller's account and tenant. -> {user, memberships, active_tenant_id}
 -- active_tenant_id is the tenant this token's calls go to; null when it names none the caller is in.
 -- Fails: forbidden (an API key or the system is nobody).
 create or replace function tenancy.me_get(input jsonb) returns jsonb
@@ -6260,7 +6260,7 @@ begin
   return jsonb_build_object('active_tenant_id', app.tenant_id());
 end $$;
 
--- Who made the caller's tenant, or changed it last: {id, email}. A definer, since that is mostly somebody of the system,
+-- The person who made the caller's tenant, or changed it last: {id, email}. A definer, since that is mostly somebody of the system,
 -- whose profile members do not see; it answers for these two alone.
 create or replace function tenancy.tenant_writer(writer uuid) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -6486,7 +6486,7 @@ begin
   end if;
 end $$;
 
--- What patches name must exist in the tenant. Services are held until the end, so that none is deleted
+-- Ids named by patches must exist in the tenant. Services are held until the end, so that none is deleted
 -- while a setting begins to name it. [{module, group, settings}]. Fails: invalid_reference.
 create or replace function tenancy.require_references(patches jsonb) returns void
 language plpgsql set search_path = '' as $$
@@ -6585,7 +6585,7 @@ end $$;
 
 -- sql/tenants/subscription/api.sql
 
--- What a tenant pays for using the system, while the system asks for it. No payment provider is
+-- The subscription of a tenant, while the system asks for one. No payment provider is
 -- connected: that a subscription is paid for is what a system administrator says.
 
 -- Whether tenants need a subscription: system setting tenant_subscription.enabled.
@@ -6782,7 +6782,7 @@ begin
   end if;
 end $$;
 
--- What a member of a kind needs besides the membership: a driver their row; drivers, institutions and
+-- The rows a member of a kind needs besides the membership: a driver their row; drivers, institutions and
 -- customers a wallet in the tenant's currency. Doing it twice changes nothing.
 create or replace function tenancy.member_provision(user_id uuid, user_type text) returns void
 language plpgsql set search_path = '' as $$
@@ -7296,7 +7296,7 @@ end $$;
 
 -- sql/delivery/assignments/answer.sql
 
--- What becomes of an assignment before its parcel is picked up: the driver's answer, and taking it back.
+-- An assignment before pickup: the driver's answer, and its cancellation.
 
 -- The driver's answer to one assignment or to a whole bulk, all or nothing. What was withdrawn from the driver is no longer part
 -- of its bulk, and cannot be answered.
@@ -7610,7 +7610,7 @@ end $$;
 
 -- sql/delivery/assignments/followers.sql
 
--- What follows an assignment wherever it is written: the row a driver's app listens to, the handoff that waits for a
+-- The consequences of an assignment wherever it is written: the row a driver's app listens to, the handoff that waits for a
 -- driver who is no longer the one, and the event of one that ended before its delivery was completed.
 
 -- Updates the row that a driver's app listens to, cancels the handoff of a driver who no longer has the delivery, and
@@ -7830,7 +7830,7 @@ begin
   from delivery.assignments a
   join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
   where a.tenant_id = v_tenant and a.driver_id = v_from and a.status in ('pending', 'assigned', 'accepted')
-    -- What came onto the list while this waited is not held, and stays.
+    -- Assignments added while this waited are not locked, and stay.
     and a.delivery_id = any (v_held) and (v_asked is null or a.delivery_id = any (v_asked));
   if exists (select from unnest(v_asked) q (id)
       where not coalesce(v_open, '[]') @> jsonb_build_array(jsonb_build_object('delivery_id', q.id))) then
@@ -7864,7 +7864,7 @@ end $$;
 
 -- sql/delivery/assignments/judge.sql
 
--- What may be assigned to whom. One judgement serves the single assignment, the bulk, its dry run, the
+-- The rules of who may carry which delivery. One check serves the single assignment, the bulk, its dry run, the
 -- hand-over and the warehouse's default driver.
 
 -- The zones of these deliveries; of some there is no row. Whatever keeps the view from answering is the
@@ -7919,7 +7919,7 @@ begin
     ) l on d.delivery_flow = 'pnd_parent'
   ) a;
 
-  -- What the rows themselves say comes first: of what is settled by it, nobody asks the warehouse or the zones.
+  -- Checks on the rows themselves come first: where they decide, the warehouse and the zones are not read.
   select jsonb_agg(to_jsonb(a) order by a.place), coalesce(array_agg(a.delivery_id) filter (where a.code is null), '{}')
   into v_lines, v_ids
   from (
@@ -8234,7 +8234,7 @@ begin
   return jsonb_build_object('updated_count', v_count);
 end $$;
 
--- What a proposal is worked out from. {driver_id} -> {start: {latitude, longitude} | null, assignments: [{assignment_id,
+-- The input of a proposed sequence. {driver_id} -> {start: {latitude, longitude} | null, assignments: [{assignment_id,
 -- delivery_id, delivery_code, picked_up, pickup, dropoff: {latitude, longitude} | null, pickup_by, dropoff_by}]}
 -- start: the driver's last known position, at the latest pickup or delivery.
 create or replace function delivery.sequence_stops(input jsonb) returns jsonb
@@ -8569,7 +8569,7 @@ end $$;
 
 -- sql/delivery/carrier-cash/reconciliation.sql
 
--- What carriers took, owe and have paid: the rows, the remittances and the ledger have to say the same.
+-- Reconciliation of carriers' cash: rows, remittances and ledger must agree on what they took, owe and paid.
 
 -- The collections that were paid as of a moment, by remittances that were not reversed by then.
 create or replace function money.carrier_paid(tenant uuid, as_of timestamptz) returns table (carrier_collection_id uuid, remittance_id uuid)
@@ -8686,7 +8686,7 @@ revoke execute on function money.carrier_paid(uuid, timestamptz), money.carrier_
 
 -- sql/delivery/carrier-cash/remittances.sql
 
--- What external carriers pay of the cash they took. A definer, as all writers of cash: it asks for the permission
+-- Payments of external carriers for the cash they took. A definer, as all writers of cash: it asks for the permission
 -- itself, and every statement names the caller's tenant.
 
 -- Locks what a carrier's payment covers, in the order of the ids, and answers it in the order the cash was taken: the
@@ -8881,7 +8881,7 @@ begin
   return v_found;
 end $$;
 
--- What is owed in each currency from the kept totals, [{currency, amount, collections}]; wanted: {carrier_code, currency?}.
+-- The debt in each currency from the kept totals, [{currency, amount, collections}]; wanted: {carrier_code, currency?}.
 create or replace function money.carrier_owed_from_tallies(wanted jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -8893,7 +8893,7 @@ end $$;
 
 -- sql/delivery/cash-desks/payers.sql
 
--- Who paid the fee of a parcel, {name, phone}, each null where it is not known.
+-- The payer of a parcel's fee, {name, phone}, each null where it is not known.
 create or replace function money.payer_contact(d delivery.deliveries) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -8908,7 +8908,7 @@ end $$;
 
 -- sql/delivery/cash-desks/reconciliation.sql
 
--- What the desks of the office hold: what was brought to them and what left them has to be what the ledger says.
+-- Reconciliation of the office's desks: cash received less cash withdrawn must equal the ledger.
 
 -- The cash of a tenant's desks as of a moment, by owner and currency, from the rows and from the ledger.
 --   remitted         what drivers, or for the tenant's own till carriers, handed in, without what was reversed
@@ -8929,7 +8929,7 @@ language sql stable security definer set search_path = '' as $$
     where s.tenant_id = tenant and s.method = 'remit' and not s.historical and s.settled_at <= as_of
       and (s.reversed_at is null or s.reversed_at > as_of)
     union all
-    -- What was missing already when it was remitted, less what was found in a second count.
+    -- The shortage at the remittance, less the amount found in a second count.
     select case when s.receiver_id = s.driver_id then 'driver' else 'staff' end, s.receiver_id, s.currency::text, 0,
       case when h.resolution = 'recounted' and h.resolved_at <= as_of then 0 else s.shortage end, 0, 0, 0
     from money.cod_settlements s
@@ -9011,7 +9011,7 @@ language sql stable security definer set search_path = '' as $$
     and (b.taken, b.brought, b.journals) is distinct from (e.taken, -e.taken, e.journals::bigint)
 $$;
 
--- What the desks of the caller's tenant hold as of a moment, [{owner_type, user_id, user_name, currency, remitted,
+-- The balances of the desks of the caller's tenant as of a moment, [{owner_type, user_id, user_name, currency, remitted,
 -- shortages, transferred_out, transferred_in, in_hand, ledger}].
 create or replace function money.desks_reconciled(as_of timestamptz) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -9260,10 +9260,10 @@ revoke execute on function money.cash_transfer_check() from barid_caller;
 
 -- sql/delivery/charges/charges.sql
 
--- What a delivery does to the books. Definers, since a customer who orders and a driver who takes cash write no
+-- The bookings of a delivery. Definers, since a customer who orders and a driver who takes cash write no
 -- payments; each reads what is due from the delivery itself, which its core has locked.
 
--- Who pays as the sender of a delivery and gets its COD: the institution, else the customer; null: nobody known.
+-- The owner of the account that pays for a delivery and receives its COD: the institution, else the customer; null: nobody known.
 -- Of a storefront order it is the shop: its customer is who pays at the door.
 create or replace function money.owner_wallet(d delivery.deliveries) returns uuid
 language plpgsql security definer set search_path = '' as $$
@@ -9354,7 +9354,7 @@ begin
   return '{"refunded": true, "refund_due": null}';
 end $$;
 
--- What a driver has to take in cash for a parcel at a stage, 'pickup' or 'dropoff'. The sender's fee is taken with
+-- The cash a driver has to take for a parcel at a stage, 'pickup' or 'dropoff'. The sender's fee is taken with
 -- the parcel; a receiver pays the fee and the COD at the door. Of a store's order the fee is part of the order.
 create or replace function money.cash_due(d delivery.deliveries, stage text, out cod numeric, out delivery_fee numeric)
 language plpgsql immutable set search_path = '' as $$
@@ -9365,7 +9365,7 @@ begin
     then d.delivery_fee else 0 end;
 end $$;
 
--- What is still to be taken in cash where a delivery begins ('pickup') or ends ('dropoff'): what is due for its parcel
+-- The cash still to be taken where a delivery begins ('pickup') or ends ('dropoff'): the amount due for its parcel
 -- until it was taken; a leg or a transfer into a warehouse ends before the door. {cod, delivery_fee, currency}
 -- A definer: the driver of the last leg sees neither the parcel nor what the first one took.
 create or replace function money.cash_to_take(d delivery.deliveries, stage text) returns jsonb
@@ -9445,7 +9445,7 @@ begin
   end if;
 end $$;
 
--- Who paid for a parcel, as lists of cash name them.
+-- The payer of a parcel, as lists of cash name them.
 create or replace function money.payer_name(d delivery.deliveries) returns text
 language plpgsql stable security definer set search_path = '' as $$
 begin
@@ -9484,7 +9484,7 @@ grant execute on function money.cash_to_take(delivery.deliveries, text) to barid
 
 -- sql/delivery/cod/books.sql
 
--- What a settlement writes: its items, its snapshot, its journal. Called by money.cod_settle alone.
+-- The records of a settlement: its items, its snapshot, its journal. Called by money.cod_settle alone.
 -- PL/pgSQL also where SQL would do: it keeps its plans, which here cost more than the work.
 
 -- A person as stored in a snapshot.
@@ -9513,7 +9513,7 @@ begin
     from unnest(rows) r);
 end $$;
 
--- What a settlement took, row by row, in the order given.
+-- The items of a settlement, in the order given.
 create or replace function money.cod_items_write(payment uuid, rows money.cod_collections[]) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -9786,10 +9786,10 @@ begin
   select u.* into v_row from money.cash_handovers u
   where u.tenant_id = app.tenant_id() and u.driver_id = driver and u.currency = handover_of.currency
     and u.status in ('counted', 'resolved') and u.settlement_payment_id is null and u.declared_amount = total
-  -- Whoever has it in hand right now is waited for: one that was passed over would be remitted by nobody.
+  -- A row that another transaction has locked is waited for: one that was skipped would be remitted by nobody.
   order by u.created_at limit 1 for no key update;
   if v_row.id is null and not v_required then
-    -- Whoever resolves or cancels it is waited for as well: what is missing is booked once.
+    -- A transaction that resolves or cancels it is waited for as well: a shortage is booked once.
     select u.* into v_row from money.cash_handovers u
     where u.tenant_id = app.tenant_id() and u.driver_id = driver and u.currency = handover_of.currency
       and u.status in ('discrepancy', 'resolved') and u.counted_amount < u.declared_amount
@@ -9803,7 +9803,7 @@ end $$;
 
 -- sql/delivery/cod/reads.sql
 
--- What the cash lists and summaries ask for.
+-- Reads of the cash lists and summaries.
 
 -- The collections that a search finds: by the code of the delivery or one of its legs,
 -- customer, receiver, address, or their driver's name or e-mail.
@@ -9862,7 +9862,7 @@ begin
     from (select app.tally_by('cod_collections', 'status', wanted) as by_status offset 0) t);
 end $$;
 
--- What a driver still holds, or all drivers. {driver_id?} ->
+-- The cash a driver still holds, or all drivers. {driver_id?} ->
 -- {summary: {total_unremitted, pending_collections_count, oldest_unremitted_date, currency, cash_ceiling, over_ceiling}}
 -- Fails: driver_not_found.
 create or replace function money.cod_summary(input jsonb) returns jsonb
@@ -9876,7 +9876,7 @@ begin
   select jsonb_build_object('total_unremitted', coalesce(sum(c.amount), 0), 'pending_collections_count', count(*),
     'oldest_unremitted_date', min(c.collected_at), 'currency', (app.currency()).code, 'cash_ceiling', v_ceiling) into v_answer
   from money.cod_collections c where c.status = 'collected' and (v_driver is null or c.driver_id = v_driver);
-  -- Who holds more than the tenant allows: the driver that was asked for, or everybody who does.
+  -- Drivers above the tenant's limit: the one that was asked for, or all.
   select coalesce(jsonb_agg(jsonb_build_object('driver_id', o.driver_id, 'full_name', o.full_name, 'amount', o.amount)
     order by o.amount desc, o.driver_id), '[]') into v_over
   from (
@@ -10494,7 +10494,7 @@ begin
   return v_rows;
 end $$;
 
--- Who takes the cash: the one named, else the caller. A driver hands it to somebody of the office, unless
+-- The receiver of the cash: the one named, else the caller. A driver hands it to somebody of the office, unless
 -- the tenant lets drivers remit to themselves (setting delivery.cod.driver_self_remit). An administrator of the
 -- system who is no member of the tenant has no desk in it, and names somebody. `field` is where the client named the receiver.
 -- Fails: invalid_receiver, receiver_required.
@@ -10648,7 +10648,7 @@ end $$;
 
 -- sql/delivery/cod/shortages.sql
 
--- What was missing when the cash of a settlement was counted, {amount, discrepancy_id}; null: nothing.
+-- The shortage found when the cash of a settlement was counted, {amount, discrepancy_id}; null: nothing.
 create or replace function money.shortage_to_json(s money.cod_settlements) returns jsonb
 language plpgsql immutable set search_path = '' as $$
 begin
@@ -10657,7 +10657,7 @@ end $$;
 
 -- sql/delivery/deliveries/assignability.sql
 
--- What keeps a delivery from being given to a driver, and the small questions that others ask about parcels.
+-- The reasons why a delivery cannot be assigned, and small reads about parcels for other features.
 
 -- The delivery that is the parcel: the parent of a leg, otherwise itself.
 create or replace function delivery.parcel_of(d delivery.deliveries) returns uuid
@@ -10704,7 +10704,7 @@ begin
   order by e.created_at desc, e.id;
 end $$;
 
--- What is true of a parcel does not depend on who asks: the next four are definers, each statement names the
+-- Facts about a parcel do not depend on the caller: the next four are definers, each statement names the
 -- caller's tenant. Under the policies of their tables they would also cost ten times as much, at every scan.
 
 -- The operational return that a parcel is on its way back by, or waits in a warehouse for; null: it is not sent back, or is back already.
@@ -10975,9 +10975,9 @@ grant execute on function delivery.delivery_release(uuid) to barid_caller;
 
 -- sql/delivery/deliveries/carried.sql
 
--- What whoever carries a parcel has to know of it, also of a leg whose parcel a driver does not see.
+-- The fields of a parcel that its carrier needs, also of a leg whose parcel a driver does not see.
 
--- What falls due of a parcel's COD and fee on a delivery: of the parcel itself all of it; of a leg what is taken in
+-- The share of a parcel's COD and fee that falls due on a delivery: of the parcel itself all of it; of a leg what is taken in
 -- cash where it begins (the sender's fee) or at the door (the COD and the receiver's fee). -> {cod_amount, delivery_fee}
 create or replace function delivery.due_on(d delivery.deliveries) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -11002,14 +11002,14 @@ end $$;
 
 grant execute on function delivery.due_on(delivery.deliveries), delivery.parcel_of_leg_to_json(delivery.deliveries) to barid_caller;
 
--- What is still to be taken in cash where a delivery begins and where it ends. -> {pickup, delivery}
+-- The cash still to be taken where a delivery begins and where it ends. -> {pickup, delivery}
 create or replace function delivery.cash_due_on(d delivery.deliveries) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
   return jsonb_build_object('pickup', money.cash_to_take(d, 'pickup'), 'delivery', money.cash_to_take(d, 'dropoff'));
 end $$;
 
--- Who gives a parcel into the driver's hands, {name, phone}; null where that is a warehouse.
+-- The person who gives a parcel to the driver, {name, phone}; null where that is a warehouse.
 create or replace function delivery.sender_of(d delivery.deliveries) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -11022,7 +11022,7 @@ begin
     where t.id = d.tenant_id) end;
 end $$;
 
--- Who takes it at the other end, as the order says; nobody by name where a leg ends in a warehouse.
+-- The person who takes it at the other end, from the order; nobody by name where a leg ends in a warehouse.
 create or replace function delivery.recipient_of(d delivery.deliveries) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -11030,7 +11030,7 @@ begin
     else d.recipient end;
 end $$;
 
--- What stands beside a delivery wherever it is named to somebody who may carry it or its cash.
+-- The fields beside a delivery wherever it is shown to somebody who may carry it or its cash.
 -- -> {cod_amount, delivery_fee, currency, cash_due, parcel, sender, recipient}
 create or replace function delivery.carried(d delivery.deliveries) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -11042,7 +11042,7 @@ end $$;
 
 -- sql/delivery/deliveries/carriers.sql
 
--- What every move of a carried delivery asks first: which leg is meant, who carries it, and what proves it.
+-- The first checks of every move of a carried delivery: the leg, its carrier and the proof.
 
 -- The delivery a move is about, its family locked: of a staged parcel the leg under way (the first one that has not
 -- ended), else the last. Fails: delivery_not_found.
@@ -11186,7 +11186,7 @@ grant execute on function delivery.parcel_terms(delivery.deliveries), delivery.p
 -- The driver's steps: pick up, depart and hand over. Each locks the family, makes one legal
 -- move and answers the delivery as lists show it.
 
--- What the answer of a move says of cash, when all that was due was taken: {due, collected}, both {cod, delivery_fee, currency}.
+-- The cash part of a move's answer, when all that was due was taken: {due, collected}, both {cod, delivery_fee, currency}.
 create or replace function delivery.cash_summary(due jsonb) returns jsonb
 language plpgsql immutable set search_path = '' as $$
 begin
@@ -11213,7 +11213,7 @@ begin
   return delivery.cash_summary(v_due);
 end $$;
 
--- What is said to be collected must be what is still to be taken; said nothing, it is that.
+-- The reported amount must be the amount still to be taken; without a report it is that amount.
 -- cash: {cod?, delivery_fee?} or null. Fails: cash_amount_mismatch {due: {cod, delivery_fee, currency}}.
 create or replace function delivery.require_cash(d delivery.deliveries, stage text, cash jsonb) returns void
 language plpgsql stable set search_path = '' as $$
@@ -11326,7 +11326,7 @@ end $$;
 
 -- sql/delivery/deliveries/corrections.sql
 
--- What may still be put right once a delivery is ordered: whom to ask for and how to reach them, what to mind, the
+-- Corrections of an ordered delivery: whom to ask for and how to reach them, what to mind, the
 -- orderer's own reference and the time that was promised. None of it costs anything or leads elsewhere; everything
 -- else stays as it was ordered.
 
@@ -11559,7 +11559,7 @@ begin
     d.order_id);
 end $$;
 
--- What creating and changing a delivery answers.
+-- The answer of creating and changing a delivery.
 create or replace function delivery.delivery_created_to_json(delivery_id uuid) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -11575,7 +11575,7 @@ end $$;
 
 -- sql/delivery/deliveries/drafts.sql
 
--- What happens to a delivery before it is under way: a draft is changed and submitted, an order changes carriers.
+-- A delivery before it is under way: a draft is changed and submitted, an order changes carriers.
 
 -- A delivery the caller sees, with its family locked. Fails: delivery_not_found.
 create or replace function delivery.lock_delivery(delivery_id uuid) returns delivery.deliveries
@@ -11608,7 +11608,7 @@ create or replace function delivery.require_owner(d delivery.deliveries) returns
 language plpgsql stable set search_path = '' as $$
 begin
   if not app.has_permission('manage:operations:tenant')
-      -- What a shop sends is the shop's: its customer has the order cancelled, not the delivery.
+      -- A delivery of a store's order belongs to the store: its customer cancels the order, not the delivery.
       and not (d.order_id is null and coalesce(app.user_id() in (d.customer_id, d.institution_user_id), false)) then
     perform app.fail('forbidden');
   end if;
@@ -11882,7 +11882,7 @@ begin
   insert into delivery.delivery_items (tenant_id, delivery_id, position, item_id, name, quantity, weight, length, width, height)
   select i.tenant_id, n.id, i.position, i.item_id, i.name, i.quantity, i.weight, i.length, i.width, i.height
   from delivery.delivery_items i where i.tenant_id = n.tenant_id and i.delivery_id = n.original_delivery_id;
-  -- What was picked for the way out goes back to its bins; numbers are taken before stock, as everywhere.
+  -- Goods picked for the way out go back to their bins; numbers are taken before stock, as everywhere.
   perform warehousing.stock_release('picking_order', p.id) from unnest(v_picks) p (id);
   perform warehousing.waybill_remove_delivery(n.original_delivery_id);
   return n.id;
@@ -11898,7 +11898,7 @@ end $$;
 
 -- sql/delivery/deliveries/fail.sql
 
--- What happens when a delivery does not come to its door: it fails, is tried again, or comes back.
+-- A delivery that does not reach its door: it fails, is attempted again, or comes back.
 
 -- True when a failed attempt counts: at the customer's door, not on the way into a warehouse, to another one or back to
 -- a sender.
@@ -11970,7 +11970,7 @@ end $$;
 
 -- picked_up|in_transit|failed -> returned. {id, reason?, notes?, warehouse_id?}
 -- -> {delivery, receiving_order_id, refunded, refund_due} (the last two as money.delivery_fee_refund says)
--- What left a warehouse goes back there: its receipt is expected, its driver answers for it until then, and
+-- Goods that left a warehouse go back there: their receipt is expected, its driver answers for it until then, and
 -- received it waits for another one. The goods of a store's order go back to the warehouse they came from, or to the one
 -- that warehouse_id names, and are its stock again. Anything else is back with its sender, for good, unless warehouse_id names
 -- a warehouse that takes it in.
@@ -12054,7 +12054,7 @@ grant execute on function delivery.returned_fees_refund(uuid[]) to barid_caller;
 
 -- Orders the deliveries of a file, each as delivery_create does, charged like any other.
 -- {lines, dry_run, refused?} -> see app.import_lines. Fails: import_has_errors; a line: as delivery_create.
--- What several lines take is taken before the first, in the house's order, so that two files never wait for each
+-- Rows that several lines need are locked before the first, in the common lock order, so that two files never wait for each
 -- other crosswise: returned deliveries, the counter of delivery codes, wallets.
 create or replace function delivery.delivery_import(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -12187,7 +12187,7 @@ begin
   return null;
 end $$;
 
--- What operational returns brought back is returned, unless it was cancelled before. They hold these parcels (delivery.lock_deliveries).
+-- Deliveries that operational returns brought back become returned, unless they were cancelled before. They hold these parcels (delivery.lock_deliveries).
 create or replace function delivery.originals_come_back(parcels uuid[]) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -12198,7 +12198,7 @@ begin
   end if;
 end $$;
 
--- What an event says of a delivery: numbers, ids and states; no name, phone or address.
+-- The payload of an event about a delivery: numbers, ids and states; no name, phone or address.
 create or replace function delivery.event_data(d delivery.deliveries) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -12297,7 +12297,7 @@ grant execute on function delivery.deliveries_matching(text) to barid_caller;
 
 -- sql/delivery/deliveries/terms.sql
 
--- What a delivery is agreed to be: who, from where to where, with which service, at what price.
+-- The terms of a delivery: parties, both ends, service and price.
 
 -- Whose delivery it is. Staff name somebody; everybody else orders for themselves.
 -- {customer_id?, institution_user_id?} -> the same two. Fails: forbidden, customer_not_found.
@@ -12490,10 +12490,10 @@ end $$;
 
 -- sql/delivery/delivery-exceptions/api.sql
 
--- What went wrong with a delivery. As long as one is open, no driver is given the delivery.
+-- Exceptions of deliveries. As long as one is open, no driver is given the delivery.
 
 -- Opens one. {id, type, notes?, items?: [{delivery_item_id, quantity?, condition?}]} -> {exception, receiving_order_id}
--- What left a warehouse and is on the road is expected back there.
+-- Goods that left a warehouse and are on the road are expected back there.
 -- Fails: delivery_not_found, forbidden, delivery_item_not_found, delivery_ended.
 create or replace function delivery.delivery_exception_open(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -13325,7 +13325,7 @@ begin
       join delivery.transfer_manifests m on m.tenant_id = app.tenant_id() and m.id = f.id));
 end $$;
 
--- What the ids of a resolve call mean: an item, or the item of an exception; null when neither is the
+-- Resolves the ids of a resolve call: an item, or the item of an exception; null when neither is the
 -- caller's, unless it is the exception of a parcel without an item and answered as unlisted_id. An item named twice, or by its
 -- exception as well, stands at its first place only.
 create or replace function delivery.exception_targets(sent uuid[])
@@ -13527,7 +13527,7 @@ begin
     || delivery.manifest_orders_change(jsonb_build_object('item_ids', input -> 'item_ids', 'destination', v_destination, 'dry_run', v_dry_run)));
 end $$;
 
--- What became of a request, in the order the items were sent.
+-- The outcome of a request, in the order the items were sent.
 -- {item_ids, changed: [{item_id, price_difference}], failures: [{item_id, code, params?}], since?, idempotency_key?}
 -- -> {changed: [{item_id, delivery, price_difference}], failed: [{item_id, code, params}]}
 -- Of an item whose part got lost the history says whether the caller changed it since; else it is order_change_interrupted.
@@ -13921,7 +13921,7 @@ end $$;
 
 -- sql/delivery/manifest-items/orders_outcome.sql
 
--- What became of a request, read from what is durable, in the order the items were scanned.
+-- The outcome of a request from committed rows, in the order the items were scanned.
 -- {item_ids, destination, failures: [{item_id, code, params?}], idempotency_key?} -> {created, failed, receipt, code}
 --   created  every requested item that has its order to this destination, made now or before
 --   failed   the others that should have one: [{item_id, barcode_value, manifest_*, current_status, code, params, delivery?}];
@@ -14429,7 +14429,7 @@ begin
 end $$;
 grant execute on function delivery.driver_status(uuid) to barid_caller;
 
--- What the caller may not say about a manifest he makes. Operations may say anything; a driver takes it
+-- The fields of a new manifest that the caller may not set. Operations may set all; a driver takes it
 -- himself, in a workflow the settings allow; an institution makes its own.
 -- Fails: forbidden, manifest_workflow_not_allowed, processing_point_choice_not_allowed.
 create or replace function delivery.require_manifest_creator(input jsonb) returns void
@@ -15392,7 +15392,7 @@ end $$;
 
 -- sql/delivery/manifests/steps.sql
 
--- What every step of a manifest's life stands on: finding and locking it for whoever may take the
+-- The common base of a manifest's steps: finding and locking it for the person who may take the
 -- step, naming it in refusals, and refusing what its status does not allow.
 
 -- How refusals name a manifest.
@@ -15582,7 +15582,7 @@ begin
     or (measure is null and not (value is null or value = 'null' or trim(value #>> '{}') = ''));
 end $$;
 
--- What is wrong with the measurements of a package, the first of them: {item (from 1), reason_key, name}; null: nothing.
+-- The first error in the measurements of a package: {item (from 1), reason_key, name}; null: nothing.
 create or replace function delivery.package_fault(package jsonb) returns jsonb
 language plpgsql immutable set search_path = '' as $$
 begin
@@ -15637,7 +15637,7 @@ end $$;
 
 -- sql/delivery/price/preview.sql
 
--- What a delivery would cost, by the same calculation that charges it.
+-- The price of a delivery before it is ordered, by the same calculation that charges it.
 -- {delivery_service_id, pickup?{latitude, longitude}, dropoff?{latitude, longitude}, unit_size?, package?,
 -- package_field?, service_field?, place_fields [2]: what the client calls them}
 -- -> {price, unit_size, unit_size_source}
@@ -16056,7 +16056,7 @@ end $$;
 
 -- sql/delivery/services/reads.sql
 
--- What a service does with the delivery fee when a delivery is cancelled or comes back, and where that
+-- A service's policy for the delivery fee when a delivery is cancelled or comes back, and where that
 -- comes from: {source: tenant | profile | custom, payment_policies{refund_delivery_fee_on_cancel,
 -- refund_delivery_fee_on_return}}. What custom overrides or a profile leave out is the tenant's setting
 -- delivery.fulfillment_policy, and without one: cancelled is refunded, returned is not.
@@ -16268,7 +16268,7 @@ begin
   if v_references <> '[]' then
     perform app.fail('delivery_service_in_use_by_settings', jsonb_build_object('setting_references', v_references));
   end if;
-  -- Whoever is just ordering with it is waited for, and then seen.
+  -- An order that is being made with it is waited for, and then seen.
   perform from delivery.delivery_services s where s.id = v_service.id for update;
   if exists (select from storefront.storefront_orders o where o.tenant_id = v_service.tenant_id
         and o.delivery_service_id = v_service.id and o.status in ('pending', 'awaiting_approval'))
@@ -16392,7 +16392,7 @@ begin
     left join money.wallets_list w on w.owner_id = app.user_id());
 end $$;
 
--- What is written of money that administrators moved by hand: a payment of the wallet. Answers its id.
+-- Records money that administrators moved by hand as a payment of the wallet. Answers its id.
 create or replace function delivery.wallet_payment_add(type text, wallet uuid, amount numeric, currency text, snapshot jsonb) returns uuid
 language plpgsql set search_path = '' as $$
 declare
@@ -16405,7 +16405,7 @@ begin
   return v_payment;
 end $$;
 
--- What is answered of it: the wallet as it is then, its payment, and the line of the journal of this kind and reference.
+-- The answer: the wallet as it is then, its payment, and the line of the journal of this kind and reference.
 create or replace function delivery.wallet_moved(wallet uuid, payment uuid, kind text, reference uuid) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -17019,7 +17019,7 @@ end $$;
 
 -- sql/warehousing/inventory/items.sql
 
--- What warehouses keep.
+-- Items of the inventory.
 
 -- {id} -> {inventory_item}. Fails: inventory_item_not_found.
 create or replace function warehousing.inventory_item_get(input jsonb) returns jsonb
@@ -17093,7 +17093,7 @@ end $$;
 
 -- {warehouse_id, notes?, items: [{item_id, from_bin_id, to_bin_id, quantity, status? ('available'), to_status? (as it was), lot_number?,
 -- serial_number?}]} -> {move_id, transactions}. All of it or nothing; a lot or piece is moved by its number, what has none without.
--- What is reserved stays where its order looks for it.
+-- Reserved stock stays where its order looks for it.
 -- Fails: warehouse_not_found, inventory_item_not_found, bin_not_found, bin_inactive, insufficient_stock, serial_number_required,
 -- serial_quantity_must_be_one.
 create or replace function warehousing.move_create(input jsonb) returns jsonb
@@ -17325,7 +17325,7 @@ end $$;
 
 -- sql/warehousing/package-scan/parts.sql
 
--- What a scanner is shown of a parcel. Everything here only reads.
+-- The view of a parcel for a scanner. Everything here only reads.
 
 -- The delivery and its legs.
 create or replace function warehousing.scan_family(d delivery.deliveries) returns uuid[]
@@ -17345,7 +17345,7 @@ begin
       where r.tenant_id = d.tenant_id and r.delivery_id = any (warehousing.scan_family(d)) and r.status = 'pending'));
 end $$;
 
--- What a parcel's barcode stands for now: the return that is under way with it, which has a number of its own while the parcel still
+-- The delivery a parcel's barcode stands for now: the return that is under way with it, which has a number of its own while the parcel still
 -- wears the old one; else the delivery itself.
 create or replace function warehousing.parcel_under_way(d delivery.deliveries) returns delivery.deliveries
 language plpgsql stable set search_path = '' as $$
@@ -17401,7 +17401,7 @@ begin
   end if;
 end $$;
 
--- What a warehouse does next with a delivery: receive, execute, pick, assign, handoff, in_delivery or none.
+-- The next step of a warehouse with a delivery: receive, execute, pick, assign, handoff, in_delivery or none.
 create or replace function warehousing.scan_next_action(d delivery.deliveries) returns text
 language plpgsql stable set search_path = '' as $$
 declare
@@ -17468,7 +17468,7 @@ begin
     from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id);
 end $$;
 
--- What comes next with a staged parcel: what comes next with the first of its legs that is not over; null without legs.
+-- The next step with a staged parcel: that of the first of its legs that is not over; null without legs.
 create or replace function warehousing.scan_next_of(legs jsonb) returns text
 language plpgsql immutable set search_path = '' as $$
 begin
@@ -17493,7 +17493,7 @@ begin
     else jsonb_build_object('action', 'open_delivery', 'entity_id', d.id, 'reason', 'delivery_details_available') end;
 end $$;
 
--- What is in a parcel, each thing with the exceptions that concern it: its own, and those of the whole parcel.
+-- The contents of a parcel, each with its own exceptions and those of the whole parcel.
 create or replace function warehousing.scan_items(d delivery.deliveries, family uuid[]) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -17690,7 +17690,7 @@ grant execute on function warehousing.parcels_advance(uuid[], uuid), warehousing
 
 -- Which packages of a selection may move from one warehouse to another, and where to.
 
--- What a selection names: one row a value, in its order: barcodes (or delivery codes), deliveries, inventory items.
+-- Resolves a selection: one row a value, in its order: barcodes (or delivery codes), deliveries, inventory items.
 -- An item of a parcel, or one that a draft stands for at the source, is that delivery; any other item is raw.
 create or replace function warehousing.transfer_selection(input jsonb)
 returns table (place bigint, kind text, value text, parcel_id uuid, item_id uuid)
@@ -17907,7 +17907,7 @@ begin
   return v_made;
 end $$;
 
--- What older waybills lack; may be run at any time and again. -> transfers made
+-- Makes the transfers that older waybills lack; may be run at any time and again. -> transfers made
 create or replace function warehousing.package_transfers_backfill() returns bigint
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -18037,7 +18037,7 @@ end $$;
 
 -- sql/warehousing/picking-orders/moves.sql
 
--- What happens to stock when a picking order moves on.
+-- Stock movements of a picking order's steps.
 
 -- Sets aside what an order's lines ask for. Fails: insufficient_stock.
 create or replace function warehousing.picking_reserve(p_order warehousing.picking_orders) returns void
@@ -18213,7 +18213,7 @@ begin
     perform warehousing.picking_set_lines(p_order, lines);
     return;
   end if;
-  -- What is given back and what is taken instead are held together, as everybody holds them.
+  -- Stock given back and stock taken instead are locked together, in the common order.
   perform warehousing.lock_stock_places((
     select jsonb_agg(jsonb_build_object('item_id', p.item_id, 'bin_id', p.bin_id)) from (
       select i.item_id, i.bin_id from warehousing.picking_order_items i where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id
@@ -18242,7 +18242,7 @@ begin
   where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.position = l.line;
 end $$;
 
--- What pickers report of an order that is locked: what was picked (lines, null: nothing new), then how far it has come (null: as it
+-- Applies pickers' reports to an order that is locked: what was picked (lines, null: nothing new), then how far it has come (null: as it
 -- is). Everything that sets picked quantities or moves a picking order on comes here.
 -- Fails: pnd_picking_handed_off_by_driver_pickup, picking_belongs_to_order, and what picking_change_lines and picking_move fail with.
 create or replace function warehousing.picking_report(p_order warehousing.picking_orders, lines jsonb, to_status text) returns void
@@ -18361,7 +18361,7 @@ begin
       window earlier as (partition by i.item_id, i.bin_id order by i.position)) l);
 end $$;
 
--- What was picked of an order and how far it has come, from the person it is given to or anybody who works in its warehouse.
+-- Reports the picked quantities and the progress of an order, by its assignee or anybody who works in its warehouse.
 -- {id, status: in_progress | completed, items: [{item_id, bin_id, picked_quantity}], picker_notes?} -> {order}
 -- Completed without any line noted, all of it was picked, as everywhere.
 -- Fails: picking_order_not_found, forbidden, and what picking_lines_reported and picking_report fail with.
@@ -18396,7 +18396,7 @@ begin
   if new.status <> old.status and not (old.status || '>' || new.status) = any (array[
     'pending>in_progress', 'pending>completed', 'pending>cancelled',
     'in_progress>completed', 'in_progress>cancelled', 'completed>handed_off'])
-    -- What waits for its driver can still be cancelled with its delivery, and what waits to be sent with its order.
+    -- A picking order that waits for its driver can still be cancelled with its delivery, one that waits to be sent with its order.
     and not (old.status = 'completed' and new.status = 'cancelled' and (old.delivery_id is not null or old.order_id is not null)) then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
   end if;
@@ -18415,7 +18415,7 @@ create or replace function warehousing.picking_orders_with(part text) returns se
 language plpgsql stable security definer rows 50 set search_path = '' as $$
 declare
   v_part text := app.ascii_digits(part);
-  -- What every reference begins with is in the index once for each: only what follows is looked up there.
+  -- The common prefix of references is in the index once for each: only what follows is looked up there.
   v_rare text := regexp_replace(v_part, '^p?k?o?-?0*', '', 'i');
 begin
   -- Executed as text, so that each search is planned for its own pattern. What is asked in full is asked of an
@@ -18498,7 +18498,7 @@ begin
     jsonb_build_object('field', format('item_details.%s.quantity', v_bad.place), 'item_id', v_bad.item_id));
 end $$;
 
--- What is noted of the progress, as it is kept: its times are moments, whatever clock they were told by.
+-- The progress as it is stored: its times are in UTC, whatever zone they were sent in.
 create or replace function warehousing.picking_progress(progress jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
@@ -18637,7 +18637,7 @@ revoke execute on function warehousing.parcel_items_known(uuid),
 
 -- Taking a receipt: stock, and what it means for the delivery that brought it.
 
--- What was sent of a receipt's lines, each entry with the line it is about: an entry names a line by its item, else by its
+-- Matches the sent entries of a receipt with its lines: an entry names a line by its item, else by its
 -- place. An entry about nothing has no line, and two lines of one item share an entry.
 create or replace function warehousing.receipt_entries(r warehousing.receiving_orders, details jsonb)
 returns table (place bigint, line uuid, item_id uuid, bin_id uuid, received_quantity bigint, condition text, damaged_quantity bigint)
@@ -18715,7 +18715,7 @@ begin
   end if;
 end $$;
 
--- What a receipt puts into stock: what came sound, and what came damaged. Goods of a store come back as the lots and pieces that left for
+-- The stock that a receipt adds: sound goods, and damaged ones. Goods of a store come back as the lots and pieces that left for
 -- their order; which of several is damaged or missing nobody says, so it is the last.
 create or replace function warehousing.receipt_pieces(r warehousing.receiving_orders)
 returns table (item_id uuid, bin_id uuid, status text, lot_number text, serial_number text, quantity bigint)
@@ -18773,7 +18773,7 @@ begin
       'actor_id', app.user_id()))));
 end $$;
 
--- What a receipt does to the delivery that brought the parcel.
+-- Updates the delivery that brought the parcel of a receipt.
 create or replace function warehousing.parcel_received(d delivery.deliveries, r warehousing.receiving_orders) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -18899,7 +18899,7 @@ begin
           where m.tenant_id = d.tenant_id and m.zone_id = d.dropoff_zone_id) end));
 end $$;
 
--- What a scan answers.
+-- The answer of a scan.
 create or replace function warehousing.sorting_scan_answer(p_scan uuid, already boolean) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -19230,7 +19230,7 @@ end $$;
 
 -- sql/warehousing/stock-reconciliation/api.sql
 
--- What came into each warehouse and left it, what is there, and where the units of orders are.
+-- Stock of each warehouse: units received, units that left, the balance, and the units of orders.
 
 -- {as_of?} -> {as_of, reconciled, warehouses, orders, difference_count, differences: the first thousand}; see warehousing.stock_differences.
 --   warehouses  of each, in units, as of the moment: received (with opening stock) + returned + transferred_in - transferred_out - picked
@@ -19308,7 +19308,7 @@ end $$;
 
 -- Which rows a demand is met from.
 
--- What is asked for, where null may be anything; `rank` is higher the more a line says. And what of a row meets it.
+-- A demand, where null matches anything; `rank` is higher the more a line specifies. And the part of a row that meets it.
 do $$
 begin
   if to_regtype('private.stock_demand') is null then
@@ -19445,7 +19445,7 @@ revoke execute on function warehousing.stock_rank(uuid,uuid,text,text),
 
 -- sql/warehousing/stock/count.sql
 
--- What lies where somebody counted, by the books.
+-- Stock by the books at counted places.
 
 -- The rows that a count of these lines may write: those of the places it names, opened where something was found and nothing ever lay,
 -- and with `whole_bins` every other place of the same bins that holds something. What is in parcels is none of it: it goes with them.
@@ -19475,7 +19475,7 @@ begin
   return v_rows;
 end $$;
 
--- What the books say of these lines now, told by one look at all of them: `expected` is all that lies at a place, `reserved` what of it is
+-- The quantities of these lines by the books, read at once: `expected` is all that lies at a place, `reserved` what of it is
 -- set aside for somebody. With `whole_bins` what else lies in the same bins follows them, as found nowhere (counted 0).
 -- `settled`: each row that a difference would be booked on is among `held`.
 create or replace function warehousing.stock_count_look(
@@ -19716,7 +19716,7 @@ begin
   if coalesce(cardinality(movements), 0) = 0 then
     return;
   end if;
-  -- Whoever closes a warehouse or a bin, or gives an item serial numbers, waits for what is still coming in,
+  -- Closing a warehouse or a bin, or giving an item serial numbers, waits for stock that is still coming in,
   -- and what comes later is checked by the change.
   perform from warehousing.warehouses w where w.tenant_id = v_tenant
     and w.id = any (array(select l.warehouse_id from unnest(movements) l where l.goes)) order by w.id for key share;
@@ -19761,7 +19761,7 @@ begin
   from unnest(movements) l
   order by l.line;
 
-  -- What is left first: a serial number may not be in two places, not even for a moment.
+  -- Decreases first: a serial number may not be in two places, not even for a moment.
   for sign in 0..1 loop
     exit when sign = 1 and not v_serials;
     update warehousing.stock s set quantity = s.quantity + c.delta,
@@ -19801,7 +19801,7 @@ begin
   return v_found;
 end $$;
 
--- What is reserved for somebody, in one warehouse or in all: the rows of stock_allocate(), one a place.
+-- Reserved stock by its holder, in one warehouse or in all: the rows of stock_allocate(), one a place.
 create or replace function warehousing.stock_reserved(p_type text, p_id uuid, warehouse uuid default null) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 begin
@@ -20166,7 +20166,7 @@ declare
   v_bin warehousing.bins;
   v_wanted warehousing.bins;
 begin
-  -- What is coming in holds the bin until it has come.
+  -- Incoming stock locks the bin until it has arrived.
   select * into v_bin from warehousing.bins b
   where b.id = (input ->> 'id')::uuid and b.warehouse_id = (input ->> 'warehouse_id')::uuid for update;
   if not found then
@@ -20227,7 +20227,7 @@ end $$;
 
 -- sql/warehousing/warehouses/carriers.sql
 
--- What a warehouse is called at the carriers that collect from it.
+-- The names of a warehouse at the carriers that collect from it.
 
 -- Notes a warehouse's number, and name, at a carrier, over what was noted before.
 -- {warehouse_id, carrier_code, external_id, external_name?} -> {carrier_warehouse}. Fails: warehouse_not_found, carrier_not_found.
@@ -20333,7 +20333,7 @@ declare
   v_tenant uuid := app.tenant_id();
   v_id uuid := (input ->> 'id')::uuid;
 begin
-  -- What is coming in holds the warehouse until it has come; what comes later finds it deleted.
+  -- Incoming stock locks the warehouse until it has arrived; stock that comes later finds it deleted.
   perform from warehousing.warehouses w where w.id = v_id and w.deleted_at is null for update;
   if not found then
     perform app.fail('warehouse_not_found');
@@ -20364,7 +20364,7 @@ end $$;
 
 -- sql/warehousing/warehouses/workers.sql
 
--- Who works where.
+-- Members of warehouses.
 
 -- True when the caller may work in a warehouse: they run warehouses or operations, or is active staff there.
 create or replace function warehousing.works_in(warehouse uuid) returns boolean
@@ -20581,7 +20581,7 @@ begin
     perform app.fail('bin_id_required_for_received_items', '{"field": "bin_id"}');
   end if;
   perform warehousing.parcels_advance(parcels, w.destination_warehouse_id);
-  -- What ended here: wallets before stock, as everywhere.
+  -- The deliveries that end here: wallets before stock, as everywhere.
   perform delivery.returned_fees_refund(parcels);
   perform storefront.orders_settle();
   perform warehousing.stock_receive(v_lines, 'transfer_in', 'waybill', w.id);
@@ -20630,7 +20630,7 @@ begin
   return warehousing.waybill_get(input);
 end $$;
 
--- What became of a missing parcel. found: it arrives now, like the others did. lost: its way failed.
+-- The outcome of a missing parcel. found: it arrives now, like the others did. lost: its way failed.
 -- {id, discrepancy_id, resolution: found|lost, notes?, bin_id?} -> {waybill}
 -- Fails: waybill_not_found, forbidden, discrepancy_not_found, what waybill_arrive fails with. Resolved before: the same answer.
 create or replace function warehousing.waybill_discrepancy_resolve(input jsonb) returns jsonb
@@ -20924,7 +20924,7 @@ begin
     money.decimals_of(p.currency));
 end $$;
 
--- What the functions must know of a payment to talk to its gateway about it. The request is in the payment's tenant.
+-- The fields of a payment that a call to its gateway needs. The request is in the payment's tenant.
 create or replace function money.payment_known(p money.payments) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 begin
@@ -21033,7 +21033,7 @@ revoke execute on function money.minor_digits(money.payments), money.payment_che
 
 -- sql/payment/payments/payments.sql
 
--- What an order and a wallet do to the books. Definers, since a customer who orders writes no payments; each reads
+-- The bookings of an order and of a wallet. Definers, since a customer who orders writes no payments; each reads
 -- what is due from the order itself.
 
 -- A journal between two accounts, named after a payment.
@@ -21250,7 +21250,7 @@ revoke execute on function money.gateway_signers(text,text) from barid_caller;
 
 -- sql/payment/webhooks/events.sql
 
--- What a gateway says of a payment, applied once and forwards only. Nothing said later takes a paid order back, and
+-- A gateway's notice about a payment, applied once and forwards only. No later notice takes a paid order back, and
 -- money that fits no payment is kept for somebody to look at instead of being booked.
 
 -- Why what was told cannot pay this payment, or null when it can. Everything must be equal: amount, currency, the
@@ -21276,7 +21276,7 @@ begin
     where c.code = p.currency);
 end $$;
 
--- What becomes of it. p and o are locked. -> outcome and, where it is not processed, the reason.
+-- The outcome of a notice. p and o are locked. -> outcome and, where it is not processed, the reason.
 create or replace function money.payment_follow(p money.payments, o storefront.storefront_orders, facts jsonb, out outcome text, out reason text)
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -21912,7 +21912,7 @@ begin
   return jsonb_build_object('holder', storefront.domain_holder(input ->> 'custom_domain'));
 end $$;
 
--- What to look up. -> {id, custom_domain, status, dns_records, holder: {id, record} of another market that has proven it, or null}
+-- The domain to look up. -> {id, custom_domain, status, dns_records, holder: {id, record} of another market that has proven it, or null}
 -- Fails: market_not_found, custom_domain_not_found.
 create or replace function storefront.domain_due(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -22106,7 +22106,7 @@ revoke execute on function storefront.domain_checked_by_job(uuid,boolean,uuid),
 
 -- sql/storefront/customers/addresses.sql
 
--- What customers of a shop have besides their carts.
+-- Addresses of a store's customers.
 
 -- How an open market can be paid: what it turned on, and of the gateways those the tenant has set up. {market_id} -> [{id, code, type, gateway_code?, name}]
 -- Fails: market_not_found.
@@ -22152,7 +22152,7 @@ end $$;
 
 -- sql/storefront/customers/carts.sql
 
--- What a customer is about to buy. Nothing is reserved and no price is fixed before the order.
+-- Carts. Nothing is reserved and no price is fixed before the order.
 
 -- A cart with what it costs now. Fails: cart_not_found.
 create or replace function storefront.cart_to_json(cart_id uuid) returns jsonb
@@ -22446,7 +22446,7 @@ end $$;
 
 -- sql/storefront/market/review.sql
 
--- What the system's administrators do with a market that waits for them.
+-- The review of a market by the system's administrators.
 
 -- Approves or rejects. {market_id, decision, admin_notes?} -> the market
 -- The first approval opens the shop; the approval of a changed one leaves it as open as it is.
@@ -22489,7 +22489,7 @@ end $$;
 
 -- sql/storefront/market/settings.sql
 
--- What a market's fields may say.
+-- Validation of a market's fields.
 
 -- The words of a market's setting payment_methods: a list of them, or {word: true | {enabled: true}}.
 create or replace function storefront.parse_payment_methods(methods jsonb) returns setof text
@@ -22611,7 +22611,7 @@ end $$;
 
 -- sql/storefront/market/writes.sql
 
--- What a tenant does with its market.
+-- Writes of a tenant to its market.
 
 -- Opens the tenant's one market, as a draft with the platform's default categories.
 -- {store_name, directory_category?, tagline?, settings?, logo_url?, theme_settings?, banners?} -> the market
@@ -23135,7 +23135,7 @@ end $$;
 
 -- A cart becomes an order.
 
--- What is in a cart at the prices of now: [{variant_id, product_id, product_name, sku, attributes, images,
+-- The items of a cart at present prices: [{variant_id, product_id, product_name, sku, attributes, images,
 -- inventory_item_id, quantity, unit_price}]. Fails: cart_empty, cart_item_unavailable (variant_id).
 create or replace function storefront.cart_lines(v_cart storefront.carts) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -23210,7 +23210,7 @@ begin
   return v_method;
 end $$;
 
--- What a confirmed order answers: {order, payment_type, payment_id: one to open at a gateway, or null}.
+-- The answer of a confirmed order: {order, payment_type, payment_id: one to open at a gateway, or null}.
 create or replace function storefront.order_confirmed(order_id uuid) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -23387,7 +23387,7 @@ begin
   if old.payment_status = 'paid' and new.payment_status <> 'paid' then
     raise exception 'order % was paid and stays so', old.id using errcode = 'integrity_constraint_violation';
   end if;
-  -- What was bought, by whom and for how much is agreed. The shop may send less than it promised, for as much less.
+  -- Goods, customer and price are agreed. The shop may send less than it promised, for as much less.
   if new.total_price < old.total_price and new.subtotal - old.subtotal = new.total_price - old.total_price
       and old.status in ('approved', 'confirmed', 'shipped') then
     old.subtotal := new.subtotal;
@@ -23514,7 +23514,7 @@ begin
   return null;
 end $$;
 
--- What becomes of a shipped order when one of its deliveries has ended. The order is locked.
+-- Updates a shipped order when one of its deliveries has ended. The order is locked.
 create or replace function storefront.order_after_delivery_ended(o storefront.storefront_orders) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -23538,7 +23538,7 @@ drop trigger if exists orders_follow on delivery.deliveries;
 create trigger orders_follow after update on delivery.deliveries referencing old table as old_rows new table as new_rows
   for each statement execute function storefront.orders_after_deliveries_moved();
 
--- What is left to do for an order whose deliveries have ended, at the end of a core (storefront.orders_settle) or of the transaction, when
+-- Finishes an order whose deliveries have ended, at the end of a core (storefront.orders_settle) or of the transaction, when
 -- nothing is locked after it any more: what is still set aside for it is free, what left and came back is expected in a warehouse, and
 -- what was paid for goods that the customer did not get is refunded to their wallet; the fee only where nothing was delivered. Where
 -- the shop's wallet is short, the order ends all the same, with an event. One that the shop sent itself and ends by hand
@@ -23713,7 +23713,7 @@ begin
   end loop;
 end $$;
 
--- What was to be fetched for the parts of an order and was not found, once the picking has ended and as long as the part is here:
+-- Goods to be picked for the parts of an order that were not found, once the picking has ended and as long as the part is here:
 -- [{part_id, position, item_id, quantity}] of one part or of all.
 create or replace function storefront.order_missing(p_order uuid, p_part uuid default null) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -23906,7 +23906,7 @@ begin
   end if;
 end $$;
 
--- What was paid for an order and not yet given back.
+-- The amount paid for an order and not yet refunded.
 create or replace function storefront.order_refundable(o storefront.storefront_orders) returns numeric
 language plpgsql stable security definer set search_path = '' as $$
 begin
@@ -24075,7 +24075,7 @@ begin
     where p.tenant_id = o.tenant_id and p.order_id = o.id);
 end $$;
 
--- What the warehouse did not find of an order: [{item {id, product_name, sku}, ordered, picked, accepted}]; accepted: the shop sends it
+-- The goods of an order that the warehouse did not find: [{item {id, product_name, sku}, ordered, picked, accepted}]; accepted: the shop sends it
 -- without, and nothing waits for it any more.
 create or replace function storefront.order_short(o storefront.storefront_orders) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -24095,7 +24095,7 @@ begin
     join storefront.storefront_order_items i on i.tenant_id = o.tenant_id and i.id = s.item);
 end $$;
 
--- What was agreed when an order was placed, for administrators: who bought what.
+-- The terms of a placed order, for administrators: customer and goods.
 create or replace function storefront.order_snapshot_to_json(o storefront.storefront_orders) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -24232,7 +24232,7 @@ begin
   if o.status <> 'shipped' then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', o.status, 'to', 'delivered'));
   end if;
-  -- What one of our deliveries took out is with its customer when that delivery says so, or came back.
+  -- Goods that one of our deliveries took out are with the customer when that delivery is delivered, or came back.
   select p.delivery_id into v_delivery from storefront.storefront_order_parts p
   where p.tenant_id = o.tenant_id and p.order_id = o.id and p.left_at is not null and p.delivery_id is not null order by p.position limit 1;
   if found then
@@ -24299,7 +24299,7 @@ grant execute on function storefront.store_of_order(uuid) to barid_caller;
 
 -- Which warehouses an order leaves from.
 
--- What stands behind the goods of an order: whether warehouses have them, how big they are, where they leave from.
+-- The supply of an order's goods: their stock, their size, and the warehouse they leave from.
 -- lines: [{inventory_item_id, quantity}]; those without an item are not kept in stock and leave with the first of the rest.
 -- Of the warehouses that have most of what is still missing the nearest to the customer is taken, those in use before others, then
 -- the default one, then the oldest: so one that has all of it, and only where none has, as few as there can be.
@@ -24348,7 +24348,7 @@ begin
   if v_sources = '[]' then
     v_sources := '[{"takes": {}}]';
   end if;
-  -- What a warehouse has of an item and what the lines want of it, laid end to end: each line takes the stretch it covers.
+  -- A warehouse's stock of an item and the demand of the lines, laid end to end: each line takes the stretch it covers.
   with line as (
     select l.line, l.inventory_item_id as item, l.quantity, sum(l.quantity) over (partition by l.inventory_item_id order by l.line) as until
     from rows from (jsonb_to_recordset(lines) as (inventory_item_id uuid, quantity bigint)) with ordinality l (inventory_item_id, quantity, line)
@@ -24391,7 +24391,7 @@ end $$;
 
 -- sql/storefront/reviews/api.sql
 
--- What buyers say about products.
+-- Reviews of products.
 
 -- A review as its writer and the staff read it. Fails: review_not_found.
 create or replace function storefront.review_to_json(review_id uuid) returns jsonb
@@ -24650,7 +24650,7 @@ grant execute on function storefront.open_shop(text, text), storefront.join_shop
 
 -- sql/carriers/inbound/api.sql
 
--- What carriers report. They have no token: the function proves who it is by the signature, with the secret it
+-- Carriers' status reports. Carriers have no token: the function proves who it is by the signature, with the secret it
 -- asks for here; so these are for the functions alone, outside any request.
 
 -- The sealed webhook secret of an enabled carrier of an active tenant, or null.
@@ -24826,7 +24826,7 @@ begin
       'cash_due', s.cash_due, 'currency', d.currency, 'notes', d.notes));
 end $$;
 
--- What a carrier has to collect at the door for a delivery: what a driver would. A leg into a warehouse ends before
+-- The amount a carrier has to collect at the door for a delivery: the same as a driver. A leg into a warehouse ends before
 -- the door. Carriers take nothing from the sender, so the sender's cash has to be collected before.
 -- Fails: carrier_collects_no_cash, sender_cash_not_collected.
 create or replace function integration.cash_for_carrier(d delivery.deliveries, collects_cash boolean) returns numeric
@@ -25023,7 +25023,7 @@ begin
     select to_jsonb(l) - 'position' from integration.carriers_list l where l.code = carrier_to_json.carrier_code);
 end $$;
 
--- What is sealed of a carrier's credentials now, for merging what is sent into it. {carrier_code} -> {credentials}
+-- The sealed credentials of a carrier, for merging new ones into them. {carrier_code} -> {credentials}
 create or replace function integration.carrier_sealed(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -25053,7 +25053,7 @@ end $$;
 -- Attempts by hand, in three steps around the call: claim, send, write down. The claim is one conditional update,
 -- so of any number of callers one sends. An Idempotency-Key (`key`) remembers the answer of the last step.
 
--- What the sender needs of a claimed delivery: {id, claim_token, body, url, subscription_id, secrets}.
+-- The fields of a claimed delivery that the sender needs: {id, claim_token, body, url, subscription_id, secrets}.
 create or replace function integration.claimed(e integration.webhook_events) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -25181,7 +25181,7 @@ begin
 end $$;
 
 -- Leases up to `batch` due deliveries, at most `each` of a subscription, and one at a time of one that only fails.
--- What is leased of a subscription is in the hands of one worker, so that it alone decides how many connections
+-- The lease of a subscription belongs to one worker, so that it alone decides how many connections
 -- it gets; `mine` are the subscriptions that the caller has in hand already. An event waits while an earlier one
 -- of its thing is unfinished there. A worker renews what it has in hand every second (integration.webhooks_renew): after
 -- `silence` its subscriptions are anybody's, but what it had in hand is so only after `lease`, since sending
@@ -25408,7 +25408,7 @@ begin
   return null;
 end $$;
 
--- Whoever begins to listen hears what happens from now on.
+-- A new subscription receives events from now on.
 create or replace function integration.subscription_listens() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -25421,7 +25421,7 @@ begin
   return new;
 end $$;
 
--- What is sent: {id, type, timestamp, tenant_id, data}, as the text that is signed.
+-- The body of a webhook: {id, type, timestamp, tenant_id, data}, as the text that is signed.
 create or replace function integration.webhook_body(id uuid, event_type text, at timestamptz, tenant_id uuid, data jsonb) returns text
 language plpgsql stable set search_path = '' as $$
 begin
@@ -25922,7 +25922,7 @@ grant select on money.wallets_list to barid_caller;
 
 drop view if exists money.wallet_transactions_list cascade;
 
--- What moved a wallet: one row per entry. A positive amount came in.
+-- The movements of a wallet: one row per entry. A positive amount came in.
 create view money.wallet_transactions_list with (security_invoker = true) as
 select e.id, e.account_id as wallet_id, t.kind, t.description, case when e.amount > 0 then 'credit' else 'debit' end as direction,
   e.amount, e.currency, e.balance_after, t.reference_type, t.reference_id, t.actor_id, e.created_at
@@ -25988,7 +25988,7 @@ grant select on tenancy.api_keys_list to barid_caller;
 
 drop view if exists tenancy.audit_list cascade;
 
--- What changed in the tenant and who did it, row by row: entity_type is the table, before and after what changed of a row.
+-- The audit log of the tenant, row by row: entity_type is the table, before and after what changed of a row.
 create view tenancy.audit_list with (security_invoker = true) as
 select l.id, l.entity as entity_type, l.entity_id, l.action, l.before, l.after, l.operation, l.request_id, l.client_request_id,
   l.actor_id, (select p.full_name from tenancy.profiles p where p.id = l.actor_id) as actor_name,
@@ -26203,7 +26203,7 @@ left join money.carrier_remittances r on r.tenant_id = c.tenant_id and r.id = c.
 
 grant select on money.carrier_collections_list to barid_caller;
 
--- What carriers paid of it, as its list shows it.
+-- Carriers' payments, as their list shows them.
 drop view if exists money.carrier_remittances_list cascade;
 
 create view money.carrier_remittances_list with (security_invoker = true) as
@@ -26220,7 +26220,7 @@ grant select on money.carrier_remittances_list to barid_caller;
 
 -- sql/delivery/cash-desks/views.sql
 
--- Who holds how much cash of the office: the desks of staff, those of drivers who remitted to themselves, and the
+-- Cash of the office by holder: the desks of staff, those of drivers who remitted to themselves, and the
 -- tenant's own till. The columns after `last_moved_at` are for search, order and reading the whole list.
 drop view if exists money.cash_desks_list cascade;
 
@@ -26236,7 +26236,7 @@ where a.kind = 'cash_on_hand';
 
 grant select on money.cash_desks_list to barid_caller;
 
--- What left the desks; the ids and names of both people are for filters and order.
+-- Withdrawals from the desks; the ids and names of both people are for filters and order.
 drop view if exists money.cash_transfers_list cascade;
 
 create view money.cash_transfers_list with (security_invoker = true) as
@@ -26405,7 +26405,7 @@ join tenancy.profiles p on p.id = m.driver_id;
 
 grant select on delivery.performance_months to barid_caller;
 
--- What deliveries count as in their driver's figures; read by delivery.performance_apply() alone:
+-- The contribution of deliveries to their driver's figures; read by delivery.performance_apply() alone:
 -- - only what came to an end: delivered, or failed, returned, cancelled;
 -- - for the last driver who did not reject it. What was cancelled while it waited for a driver is nobody's, and so
 --   is what another company carried; what was taken from a driver counts for him only if he had picked it up;
@@ -26650,13 +26650,13 @@ drop view if exists warehousing.inventory_transfers_list cascade;
 
 drop view if exists warehousing.write_offs_list cascade;
 
--- What the tenant keeps; the parts of a single parcel are no items of its catalogue.
+-- The tenant's items; the parts of a single parcel are no items of its catalogue.
 create view warehousing.inventory_items_list with (security_invoker = true) as
 select i.id, i.name, i.sku, i.barcode, i.brand, i.model, i.unit_size, i.is_serialized, i.is_active, i.created_at, i.updated_at
 from warehousing.inventory_items i
 where i.parcel_delivery_id is null;
 
--- What lies where; rows that hold nothing any more are only for their movements.
+-- Stock by place; empty rows are only kept for their movements.
 create view warehousing.inventory_list with (security_invoker = true) as
 select s.id, s.warehouse_id, s.bin_id, s.item_id, s.status, s.lot_number, s.serial_number, s.quantity,
   s.reserved_for_type, s.reserved_for_id,
@@ -26878,7 +26878,7 @@ grant select on warehousing.warehouses_list, warehousing.bins_list, warehousing.
 
 drop view if exists money.webhook_events_list cascade;
 
--- What gateways told, without the bytes it came in: those may name people.
+-- Gateways' notices, without their raw bytes: those may name people.
 create view money.webhook_events_list with (security_invoker = true) as
 select e.id, e.gateway_code, e.event_type, e.proof, e.outcome, e.reason, e.payment_id, p.order_id,
   e.facts ->> 'gateway_order_id' as gateway_order_id, e.facts ->> 'transaction_id' as gateway_transaction_id,
@@ -26942,7 +26942,7 @@ left join tenancy.profiles f on f.id = r.user_id;
 
 grant select on storefront.categories_list, storefront.variants_list, storefront.products_list, storefront.reviews_list to barid_caller;
 
--- What a product's own page has and lists leave out: {description, variants} with all that the caller sees of them.
+-- The details of a product that lists leave out: {description, variants} with all that the caller sees of them.
 create or replace function storefront.product_details(product storefront.products_list) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -26989,7 +26989,7 @@ drop view if exists storefront.orders_list cascade;
 
 drop view if exists storefront.my_orders_list cascade;
 
--- What administrators see of an order in a list.
+-- An order as administrators see it in a list.
 create view storefront.orders_list with (security_invoker = true) as
 select o.id, o.order_number, o.market_id, o.user_id, o.status, o.status_group, o.fulfilment, o.payment_method, o.payment_status, o.city,
   o.shipping_cost, o.discount_amount, o.total_price, o.total_items, o.currency, o.created_at, o.updated_at
@@ -27268,7 +27268,7 @@ create policy member on tenancy.profiles for all to barid_caller
     select from tenancy.tenant_users u where u.user_id = profiles.id and u.tenant_id = (select app.tenant_id())))
   with check (id = (select app.user_id()) or (select app.has_permission('manage:tenant')));
 
--- Who made an account and whether it is proven no request writes.
+-- No request writes who made an account nor whether it is confirmed.
 revoke insert, update on tenancy.profiles from barid_caller;
 
 grant select, update (full_name, phone, avatar_url) on tenancy.profiles to barid_caller;
@@ -27306,7 +27306,7 @@ grant select, insert, update on tenancy.tenants to barid_caller;
 
 select app.audited('tenancy.tenants');
 
--- What only the system's administrators change of a tenant, and in which order; see tenancy.move_tenant.
+-- Columns of a tenant that only the system's administrators change; see tenancy.move_tenant.
 drop trigger if exists guard on tenancy.tenants;
 create trigger guard before update on tenancy.tenants for each row when (current_user = 'barid_caller')
   execute function tenancy.tenant_guard();
@@ -27363,7 +27363,7 @@ create policy nobody on tenancy.active_tenants for all to barid_caller using (fa
 
 -- sql/tenants/modules/policies.sql
 
--- What a tenant has and pays for is the system's business; its people read it.
+-- Modules and subscription are written by the system; the tenant's people read them.
 select app.tenant_table('tenancy.tenant_modules', writes => 'insert, update', writers => $$app.has_permission('manage:system')$$);
 
 select app.touched('tenancy.tenant_modules');
@@ -27555,7 +27555,7 @@ select app.touched('money.settlement_receipts');
 select app.touched('money.cash_handovers');
 select app.followed('money.cod_collections');
 
--- What a settlement took, and its receipt: whoever sees the settlement.
+-- The items of a settlement and its receipt are seen by everybody who sees the settlement.
 drop policy tenant on money.cod_settlement_items;
 create policy tenant on money.cod_settlement_items for all to barid_caller
   using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
@@ -27599,7 +27599,7 @@ create policy writers_change on delivery.deliveries as restrictive for update to
     or exists (select from delivery.assignments a where a.tenant_id = deliveries.tenant_id and a.delivery_id = deliveries.id
       and a.driver_id = (select app.user_id()) and a.status in ('pending', 'assigned', 'accepted')));
 
--- What belongs to a delivery is seen, and written, by whoever sees the delivery. What is in a parcel
+-- Parts of a delivery are seen, and written, by everybody who sees the delivery. What is in a parcel
 -- stands with the parent; its driver sees a leg.
 drop policy tenant on delivery.delivery_status_history;
 create policy tenant on delivery.delivery_status_history for all to barid_caller
@@ -27685,7 +27685,7 @@ select app.append_only('delivery.transfer_manifest_events');
 select app.touched('delivery.transfer_manifests');
 select app.touched('delivery.transfer_manifest_items');
 
--- What belongs to a manifest is seen, and written, by whoever sees the manifest.
+-- Parts of a manifest are seen, and written, by everybody who sees the manifest.
 drop policy tenant on delivery.transfer_manifest_items;
 create policy tenant on delivery.transfer_manifest_items for all to barid_caller
   using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
@@ -27904,7 +27904,7 @@ select app.tenant_table('storefront.customer_addresses', own => '{user_id}', wri
 select app.touched('storefront.carts');
 select app.touched('storefront.cart_items');
 
--- What is in a cart is seen, and changed, by whoever sees the cart; the parts of an order likewise.
+-- Items of a cart are seen, and changed, by everybody who sees the cart; the parts of an order likewise.
 drop policy tenant on storefront.cart_items;
 create policy tenant on storefront.cart_items for all to barid_caller
   using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
@@ -28402,7 +28402,7 @@ begin
       ('delivery.institution_branches', 'contact_info', 4096), ('delivery.deliveries', 'recipient', 4096),
       ('delivery.deliveries', 'pickup_snapshot', 5120), ('delivery.deliveries', 'dropoff_snapshot', 5120),
       ('storefront.storefront_orders', 'shipping_address', 5120), ('warehousing.warehouses', 'features', 8192), ('delivery.zones', 'polygon', 1048576),
-      -- What is in a parcel.
+      -- The contents of a parcel.
       ('delivery.deliveries', 'package_details', 65536), ('delivery.transfer_manifest_items', 'package_details', 65536),
       ('delivery.delivery_exceptions', 'items', 12288),
       -- Settings.
@@ -28440,7 +28440,7 @@ alter table delivery.transfer_manifest_exceptions add constraint photo_urls_abov
 
 -- sql/cron.sql
 
--- What runs by the clock (UTC). Scheduling a name again changes its job, so this file can be applied again.
+-- Scheduled jobs (UTC). Scheduling a name again changes its job, so this file can be applied again.
 -- No seconds and nothing newer than pg_cron 1.4. Without pg_cron the backend works, but old keys and jobs
 -- stay and a lost background job waits for the next request of its kind.
 do $$

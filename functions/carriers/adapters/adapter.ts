@@ -1,4 +1,4 @@
-/** What an external carrier is to Barid. One file with an Adapter, and its line in registry.ts, adds one. */
+/** The interface of an external carrier. One file with an Adapter, and its line in registry.ts, adds one. */
 import { AppError } from "../../../shared/errors/errors.ts";
 
 /** Statuses of a delivery that a carrier can report. */
@@ -45,7 +45,7 @@ export interface Parcel {
     }
     | null;
   unit_size: number;
-  /** What the carrier has to collect at the door, in `currency`; more than 0 only for those that collect cash. */
+  /** The amount to collect at the door, in `currency`; more than 0 only for those that collect cash. */
   cash_due: number;
   currency: string;
   notes: string | null;

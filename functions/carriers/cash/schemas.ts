@@ -129,7 +129,7 @@ function ofCarrier(declared: ListDeclaration): {
 export const collectionsOf = ofCarrier(declared);
 
 /**
- * What a carrier paid. The same meaning has the same form: ids stand in order, and what is not said is left out, since
+ * A carrier's payment, normalised: ids are sorted and missing fields left out, since
  * a repeated Idempotency-Key is compared with it.
  */
 export const Remit = z.object({
@@ -170,7 +170,7 @@ export const Reverse = z.object({ reason: Text });
 export const Remittance = z.strictObject({
   id: Id,
   carrier_code: CarrierCode,
-  /** What the carrier paid, in `currency`. */
+  /** The amount paid, in `currency`. */
   amount: z.number(),
   cod_amount: z.number(),
   delivery_fee_amount: z.number(),
@@ -204,7 +204,7 @@ export const RemittanceResponse = z.object({ remittance: WithCollections });
 
 export const RemittedResponse = z.object({
   remittance: WithCollections.extend({
-    /** What the carrier owes after it, in this currency. */
+    /** The carrier's debt after it, in this currency. */
     still_owed: z.number(),
   }),
 });

@@ -17,7 +17,7 @@ import { CarrierParams } from "../tenant/schemas.ts";
 
 const bodyBytesMax = 65_536;
 
-/** What carriers report. Nobody signs in here: the signature over the raw bytes is the proof. */
+/** Carriers' status reports. Nobody signs in here: the signature over the raw bytes is the proof. */
 export const carrierWebhooks: AnyEndpoint[] = [
   endpoint({
     method: "post",

@@ -1,3 +1,3 @@
-/** What the secrets of a carrier are sealed for. */
+/** The purpose that a carrier's secrets are sealed for. */
 export const credentialsPurpose = (code: string) => `carrier-credentials/${code}`;
 export const webhookPurpose = (code: string) => `carrier-webhook/${code}`;

@@ -51,7 +51,7 @@ export const Shipment = z.strictObject({
   status: z.enum(["booking", "booked", "cancelling", "cancelled"]),
   tracking_number: z.string().nullable(),
   label_url: z.string().nullable(),
-  /** What the carrier collects at the door, in the delivery's currency. */
+  /** The amount collected at the door, in the delivery's currency. */
   cash_due: z.number(),
   booked_at: Timestamp.nullable(),
   cancelled_at: Timestamp.nullable(),

@@ -7,7 +7,7 @@ import { byDeadline, type Problem } from "./route-problem.ts";
 
 /** Looks at possible moves: about a fifth of a second of CPU. */
 const workMax = 3_000_000;
-/** What a minute of delay is worth in distance, and what is too little to be a gain. */
+/** The weight of a minute of delay in distance, and the smallest gain worth a change. */
 const [latePrice, tiny] = [1, 1e-9];
 
 /** The order of the stops. Never longer, or later, than the order given (if that keeps the rules). */

@@ -1,4 +1,4 @@
-/** What has to be visited, by when and after what. */
+/** The stops of a route, with their deadlines and the order they must keep. */
 export interface Problem {
   /** Stops are 0 … count - 1; as given is how they are visited now. */
   count: number;

@@ -45,7 +45,7 @@ const obstacles: readonly ErrorCode[] = [
   "handoff_already_pending",
 ];
 
-/** Who carries what: given by dispatchers, answered by drivers. */
+/** Assignments: made by dispatchers, answered by drivers. */
 export const assignments: AnyEndpoint[] = [
   endpoint({
     method: "get",

@@ -25,7 +25,7 @@ function named(params: { institution_user_id: string; branch_id: string }) {
   return { institution_user_id: params.institution_user_id, id: params.branch_id };
 }
 
-/** What a new branch may be refused for. */
+/** The refusals of a new branch. */
 const refusals: readonly ErrorCode[] = [
   "address_not_found",
   "processing_point_not_found",

@@ -1,4 +1,4 @@
-/** Who of the office holds cash, and what left the desks. */
+/** Cash at the desks of the office, and withdrawals from them. */
 import { z } from "zod";
 import { AppError } from "../../../shared/errors/errors.ts";
 import {
@@ -55,7 +55,7 @@ export const DesksResponse = z.object({
     /** Null for the tenant's own till. */
     user: Person.nullable(),
     currency: z.string(),
-    /** What is there now by the ledger, in `currency`. Less than nothing: a shortage was booked before its cash came. */
+    /** The present balance by the ledger, in `currency`. Negative: a shortage was booked before its cash came. */
     balance: z.number(),
     last_moved_at: Timestamp.nullable(),
   })),
@@ -63,7 +63,7 @@ export const DesksResponse = z.object({
 });
 
 /**
- * What leaves a desk. The same meaning has the same form: what is not said is left out, since a repeated
+ * A withdrawal from a desk, normalised: missing fields are left out, since a repeated
  * Idempotency-Key is compared with it.
  */
 export const Transfer = z.object({
@@ -106,7 +106,7 @@ const CashTransfer = z.strictObject({
   from_user: Person.nullable(),
   /** Null for the bank and for refunds. */
   to_user: Person.nullable(),
-  /** What was due back, of a refund. */
+  /** The amount due, of a refund. */
   refund_id: Id.nullable(),
   amount: z.number(),
   currency: z.string(),

@@ -1,4 +1,4 @@
-/** Who may ask what about cash. */
+/** Access to the endpoints about cash. */
 import { anyOf, permission, role } from "../../../shared/api/access.ts";
 
 /** Those who count cash and prove where it is. */

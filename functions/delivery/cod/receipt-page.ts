@@ -35,7 +35,7 @@ export interface Receipt {
   reference: string | null;
   notes: string | null;
   historical: boolean;
-  /** What was counted and what was missing; left out when nothing was. */
+  /** The amounts counted and missing; left out when nothing was missing. */
   counted?: number;
   shortage?: number;
   /** When the settlement was reversed. */
@@ -46,7 +46,7 @@ export interface Receipt {
   orders: ReceiptOrder[];
   /** `count` is of orders: one whose cash was taken in two parts is one. */
   totals: { count: number; amount: number; cod: number; delivery_fee: number };
-  /** What the QR code says. */
+  /** The text of the QR code. */
   verify_url: string;
 }
 
@@ -183,7 +183,7 @@ function drawHead(sheet: Sheet, receipt: Receipt, words: ReceiptCaptions, notes:
   sheet.text(receipt.notes, { ...box, size: notesSize, size_min: 5, weight: "bold" });
 }
 
-/** What was counted and what is missing, where anything is. */
+/** The lines of the counted and the missing amount, where anything is missing. */
 function shortageFacts(receipt: Receipt, words: ReceiptCaptions): [string, string][] {
   if (!receipt.shortage) return [];
   const money = moneyOf(receipt);

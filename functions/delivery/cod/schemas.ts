@@ -70,7 +70,7 @@ export const SummaryResponse = z.object({
     pending_collections_count: z.int(),
     oldest_unremitted_date: Timestamp.nullable(),
     currency: z.string(),
-    /** What a driver may hold; null: no limit is set. */
+    /** The most a driver may hold; null: no limit is set. */
     cash_ceiling: z.number().nullable(),
     /** Drivers who hold more than that. */
     over_ceiling: z.array(
@@ -80,7 +80,7 @@ export const SummaryResponse = z.object({
 });
 
 /**
- * What is settled. The same meaning has the same form whatever the client wrote: nulls are left out and
+ * The selection to settle, normalised whatever the client wrote: nulls are left out and
  * ids stand in order, since a repeated Idempotency-Key is compared with it.
  */
 export const Settle = z.object({
@@ -121,7 +121,7 @@ export const Settled = z.object({
   delivery_code: z.number(),
   delivery_number: z.string(),
 });
-/** What was missing when the cash was counted, and the handover that says so; null: nothing. */
+/** The shortage found when the cash was counted, and the handover that records it; null: none. */
 export const Shortage = z.object({ amount: z.number(), discrepancy_id: Id }).nullable();
 const settlement = {
   scope: z.enum(["selected", "all"]),
@@ -141,7 +141,7 @@ export const RemitResponse = z.object({
     total_delivery_fee_remitted: z.number(),
     remitted_count: z.int(),
     remitted_at: Timestamp,
-    /** What came to the receiver's desk: the total less the shortage. */
+    /** The amount that reached the receiver's desk: the total less the shortage. */
     counted: z.number(),
     shortage: Shortage,
   }),
@@ -240,7 +240,7 @@ const Position = z.object({
   in_hand: z.number(),
   remitted: z.number(),
   settled_by_wallet: z.number(),
-  /** What the ledger says is in the driver's hands. */
+  /** The driver's balance by the ledger. */
   ledger: z.number(),
 });
 
@@ -261,10 +261,10 @@ export const ReconciliationResponse = z.object({
     collected: z.number(),
     remitted: z.number(),
     owed: z.number(),
-    /** What the ledger says the carrier owes. */
+    /** The carrier's balance by the ledger. */
     ledger: z.number(),
   })),
-  /** What was handed in, and where it went: of cashiers, of drivers who remitted to themselves, of the tenant's own till. */
+  /** Remitted cash by destination: of cashiers, of drivers who remitted to themselves, of the tenant's own till. */
   desks: z.array(z.object({
     owner_type: z.enum(["staff", "driver", "tenant"]),
     user_id: Id.nullable(),
@@ -277,7 +277,7 @@ export const ReconciliationResponse = z.object({
     transferred_out: z.number(),
     transferred_in: z.number(),
     in_hand: z.number(),
-    /** What the ledger says is on the desk. */
+    /** The desk's balance by the ledger. */
     ledger: z.number(),
   })),
   differences: z.array(z.object({

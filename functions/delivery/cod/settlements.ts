@@ -30,14 +30,14 @@ const Settlement = z.strictObject({
   method: Method,
   scope: z.enum(["selected", "all"]),
   driver: Person,
-  /** Who took the cash; null when it was settled from the driver's wallet. */
+  /** The receiver of the cash; null when it was settled from the driver's wallet. */
   receiver: Person.nullable(),
   entered_by: Person,
   currency: z.string(),
   total: z.number(),
   cod: z.number(),
   delivery_fee: z.number(),
-  /** What came to the receiver's desk, or from the wallet: the total less the shortage. */
+  /** The amount that reached the receiver's desk or left the wallet: the total less the shortage. */
   counted: z.number(),
   shortage: Shortage,
   /** How many collections it settled. */

@@ -24,7 +24,7 @@ import {
 const params = ids("delivery_id");
 const operations = permission("manage:operations:tenant");
 
-/** What terms of a delivery may be refused for. */
+/** The refusals of a delivery's terms. */
 const terms: readonly ErrorCode[] = [
   "customer_not_found",
   "address_not_found",
@@ -46,7 +46,7 @@ const terms: readonly ErrorCode[] = [
   "delivery_barcode_taken",
 ];
 
-/** What ordering one may be refused for. */
+/** The refusals of ordering a delivery. */
 const ordering: readonly ErrorCode[] = [
   ...terms,
   "staging_warehouse_required",

@@ -257,7 +257,7 @@ export const DeliveryDetail = DeliveryRow.extend({
   policy: JsonObject.nullable(),
 });
 
-/** What a detail brings along when asked. Links are signed anew each time, so only then does its ETag change by itself. */
+/** The parts a detail includes when asked. Links are signed anew each time, so only then does its ETag change by itself. */
 export const DeliveryDetailQuery = z.object({ include: z.literal("proof_links").optional() });
 
 export const DeliveryResponse = z.object({ delivery: DeliveryRow });
@@ -298,7 +298,7 @@ export const DeliveryMade = z.object({
 const Refund = {
   /** Whether the fee went to a wallet. */
   refunded: z.boolean(),
-  /** What a desk has to pay back to a payer without a wallet; null: nothing. */
+  /** The refund a desk owes to a payer without a wallet; null: none. */
   refund_due: z.object({
     id: Id,
     amount: z.number(),

@@ -59,7 +59,7 @@ const exceptionsList = defineList({
   limit: { default: 20, max: 100 },
 });
 
-/** What went wrong with deliveries, and that it was settled. */
+/** Exceptions of deliveries, and their resolution. */
 export const deliveryExceptions: AnyEndpoint[] = [
   endpoint({
     method: "post",

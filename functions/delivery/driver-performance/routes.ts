@@ -15,7 +15,7 @@ import {
 
 const readers = permission("manage:operations:tenant");
 
-/** What drivers achieved: figures that are brought up to date every quarter of an hour. */
+/** Driver performance: figures that are brought up to date every quarter of an hour. */
 export const driverPerformance: AnyEndpoint[] = [
   endpoint({
     method: "get",

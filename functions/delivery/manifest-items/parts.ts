@@ -7,11 +7,11 @@ import { callPlatform } from "../../../shared/outbound/fetch.ts";
 
 export const ordersPerPart = 20;
 const partsAtOnce = 2;
-/** What the platform answers when an invocation died or found no room. */
+/** The platform's statuses for an invocation that died or found no capacity. */
 const worthAnotherTry = [502, 503, 504, 546];
 const partTimeoutMs = 30_000;
 
-/** Who asks, as the parts must know it. */
+/** The caller, as the parts need it. */
 export interface Asker {
   userId: string | null;
   tenantId: string;
@@ -20,11 +20,11 @@ export interface Asker {
 export interface Failure {
   item_id: string;
   code: string;
-  /** What fills the holes of the code's text. */
+  /** The values for the placeholders in the code's message. */
   params?: Record<string, unknown> | null;
 }
 
-/** What is left to do in parts, as the first statement of a request answers it. */
+/** The work left to do in parts, as the first statement of a request answers it. */
 export interface Pending {
   pending: string[];
   destination: unknown;

@@ -70,7 +70,7 @@ export const ValidateBody = z.object({
   return list.map(valueOf);
 });
 
-/** What was scanned, as text; what is no text is shown as it was sent. */
+/** Scanned codes as text; any other value is shown as it was sent. */
 function valueOf(entry: unknown): string {
   const value = isEntry(entry) ? entry.value : entry;
   return typeof value === "string" ? value : JSON.stringify(value) ?? "";
@@ -172,7 +172,7 @@ export const SetDestinationResponse = z.object({
 const ChangedOrder = z.object({
   item_id: Id,
   delivery: OrderRef,
-  /** What the institution paid more for it; less is negative. */
+  /** The additional amount that the institution paid for it; negative when it paid less. */
   price_difference: z.number(),
 });
 

@@ -39,7 +39,7 @@ const numeric = (number: z.ZodNumber) =>
   ]).nullish();
 const measurement = numeric(z.number().min(0).max(1_000_000));
 
-/** What a parcel holds, its measurements being numbers the price can use; the rest is kept as it is sent. */
+/** The contents of a parcel, with measurements as numbers that the price can use; the rest is kept as it is sent. */
 const PackageDetails = within(
   documentBytesMax,
   z.looseObject({
@@ -127,7 +127,7 @@ export const ReceiveItems = z.object({ item_ids: z.array(Id).min(1).max(itemsMax
 export const CompleteReceiving = z.object({ missing: z.literal("exception").optional() });
 export const Cancel = z.object({ reason: Text });
 export const MoveManifest = z.object({ destination_processing_point_id: Id });
-/** What a detail brings along when asked: `events`, `proof_links`, or both with a comma. */
+/** The parts a detail includes when asked: `events`, `proof_links`, or both with a comma. */
 export const DetailQuery = z.object({
   include: z.string().regex(/^(events|proof_links)(,(events|proof_links))*$/).optional(),
 });

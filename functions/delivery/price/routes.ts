@@ -11,7 +11,7 @@ const refusals: readonly ErrorCode[] = [
   "can_not_use_this_delivery_for_this_unit_size",
 ];
 
-/** What a delivery would cost, by the calculation that charges it. */
+/** The price of a delivery before it is ordered, by the calculation that charges it. */
 export const price: AnyEndpoint[] = [
   endpoint({
     method: "get",

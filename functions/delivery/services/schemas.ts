@@ -51,7 +51,7 @@ const refunds = {
   refund_delivery_fee_on_return: z.boolean().nullish(),
 };
 const Policy = z.object({ payment_policies: z.object(refunds).optional() });
-/** What nobody knows would be kept and decide nothing. */
+/** Refuses unknown keys: they would be kept and decide nothing. */
 const WrittenPolicy = z.strictObject({ payment_policies: z.strictObject(refunds).optional() });
 
 const Mandatory = z.object({
@@ -87,7 +87,7 @@ const Voluntary = z.object({
   policy_overrides: WrittenPolicy.nullish(),
 });
 
-/** What a service may be without: a null empties it. Of anything else a null is as good as nothing sent. */
+/** The optional fields of a service: null empties them. A null for any other field means that it was not sent. */
 const emptied = [
   "description",
   "image_url",

@@ -1,4 +1,4 @@
-/** What one label says. */
+/** The content of one label. */
 export type LabelParty = {
   name: string;
   phone: string | null;

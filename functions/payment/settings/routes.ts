@@ -20,7 +20,7 @@ const Shown = z.object({
   /** Which secrets are set; never what they are. */
   secrets: z.record(z.string(), z.boolean()),
   has_previous_webhook_secret: z.boolean(),
-  /** What the gateway is to notify. */
+  /** The address the gateway is to notify. */
   webhook_url: z.string(),
   updated_at: Timestamp.nullable(),
 });

@@ -37,7 +37,7 @@ const Event = z.object({
   amount_unit: z.string().nullable(),
   currency: z.string().nullable(),
   resolution: z.enum(resolutions).nullable(),
-  /** What the books did with the money; null: nothing. */
+  /** The booking of the money; null: none. */
   action: z.enum(actions).nullable(),
   resolution_note: z.string().nullable(),
   resolved_by: Id.nullable(),

@@ -1,4 +1,4 @@
-/** Who signed an event: HMAC-SHA256 over the bytes as they came, lower-case hex. */
+/** The signature of an event: HMAC-SHA256 over the bytes as they came, lower-case hex. */
 import { Buffer } from "node:buffer";
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { system } from "../../../shared/db/db.ts";

@@ -2,7 +2,7 @@
 import { AppError } from "../../../shared/errors/errors.ts";
 import { parseJson } from "../../../shared/schemas/input.ts";
 
-/** What the bytes say. Fails with invalid_json, for a repeated key as well. */
+/** Parses the bytes. Fails with invalid_json, for a repeated key as well. */
 export function parseStrictly(bytes: Uint8Array): unknown {
   const value = parseJson(bytes);
   if (repeatsKeys(new TextDecoder().decode(bytes))) throw new AppError("invalid_json");

@@ -31,7 +31,7 @@ const Answer = z.object({
   Answer: z.array(z.object({ type: z.int(), data: z.string().max(4_096) })).max(200).optional(),
 });
 
-/** What was found of each record that the domain needs. Never throws: a resolver may be away. */
+/** Looks up each record that the domain needs. Never throws: a resolver may be away. */
 export function checkRecords(records: readonly DnsRecord[]): Promise<Check[]> {
   return Promise.all(records.map(async ({ type, name_full: asked, value }): Promise<Check> => {
     const base = { type, name: asked, expected: value };

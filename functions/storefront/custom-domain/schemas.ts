@@ -48,7 +48,7 @@ export const DomainVerified = z.object({
       status: true,
       dns_verified_at: true,
     }),
-    /** What was found of each record; empty where nothing had to be looked up. */
+    /** The records found; empty where nothing had to be looked up. */
     checks: z.array(z.object({
       type: z.string(),
       name: z.string(),

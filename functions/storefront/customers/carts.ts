@@ -5,7 +5,7 @@ import { AddItem, CartResponse, OpenCart, UpdateItem } from "./schemas.ts";
 
 const notMine = ["cart_not_found", "cart_not_active"] as const;
 
-/** What a customer is about to buy. */
+/** A customer's cart. */
 export const carts: AnyEndpoint[] = [
   endpoint({
     method: "post",

@@ -19,7 +19,7 @@ import {
 
 const params = ids("order_id");
 
-/** What ends an order before its customer has it, whether it left or not: the same is said and answered. */
+/** The endings of an order before its customer has it, shipped or not: they share input and answer. */
 const ending = {
   method: "put",
   version: versionedBy("storefront.storefront_orders", "order_id"),

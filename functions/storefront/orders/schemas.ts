@@ -28,7 +28,7 @@ export const statuses = [
   "completed",
   "cancelled",
 ] as const;
-/** What its customer got of it. */
+/** The share of the order that reached its customer. */
 export const fulfilments = ["none", "partial", "full", "returned"] as const;
 const Fulfilment = z.enum(fulfilments);
 const PaymentStatus = z.enum(["pending", "paid", "failed"]);
@@ -262,7 +262,7 @@ const Order = z.object({
   }).nullable(),
   fulfilment: Fulfilment,
   deliveries: Deliveries,
-  /** What was not found when it was picked. `accepted`: the order is sent without. */
+  /** The goods not found during picking. `accepted`: the order is sent without. */
   short: z.array(z.object({
     item: z.object({ id: Id, product_name: StoredLocalizedText, sku: z.string() }),
     ordered: z.int(),

@@ -5,7 +5,7 @@ import { settingsNamed, SystemSettings } from "./catalogue.ts";
 
 const SettingsResponse = z.object({ settings: z.record(z.string(), z.unknown()) });
 
-/** What holds for the whole system. */
+/** Settings of the whole system. */
 export const systemSettings: AnyEndpoint[] = [
   endpoint({
     method: "get",

@@ -22,7 +22,7 @@ const list = defineList({
   limit: { default: 20, max: 100 },
 });
 
-/** What the key of an answer is sealed for, while the answer may be asked for again. */
+/** The purpose that a new key is sealed for while its answer may be replayed. */
 const purpose = (id: string) => `api_key/${id}`;
 
 /** A new key: a name to find it by in a leaked file, and 32 random bytes. */

@@ -8,7 +8,7 @@ import {
   Timestamp,
 } from "../../../shared/schemas/schemas.ts";
 
-/** What a key of a tenant may do; permissions of the system are none of its business. */
+/** The scopes open to a tenant's key; permissions of the system are not among them. */
 const Scope = z.enum([
   "view:tenant",
   "manage:tenant",

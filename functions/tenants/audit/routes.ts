@@ -51,7 +51,7 @@ const Change = z.strictObject({
   client_request_id: z.string().nullable(),
 });
 
-/** Who changed what in a company. */
+/** The audit log of a company. */
 export const auditLog: AnyEndpoint[] = [
   endpoint({
     method: "get",

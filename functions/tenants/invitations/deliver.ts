@@ -6,7 +6,7 @@ import { log } from "../../../shared/runtime/log.ts";
 import { unseal } from "../../../shared/outbound/secrets.ts";
 import { deleteAuthUser, makeAuthUser, sendInvitationMail } from "../users/auth-users.ts";
 
-/** What the first password of an invited address is sealed for. */
+/** The purpose that the first password of an invited address is sealed for. */
 export const passwordPurpose = (email: string): string => `invitation/${email}`;
 
 interface Delivery {

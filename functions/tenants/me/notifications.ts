@@ -40,9 +40,9 @@ const Notification = z.object({
   id: Id,
   tenant_id: Id.nullable(),
   type: z.enum(types),
-  /** What it says, in the reader's language. */
+  /** The text, in the reader's language. */
   message: z.string(),
-  /** What it is about: ids and numbers. */
+  /** The subject: ids and numbers. */
   payload: JsonObject,
   read_at: Timestamp.nullable(),
   created_at: Timestamp,

@@ -4,7 +4,7 @@ import { ids } from "../../../shared/schemas/schemas.ts";
 import { confirmAccount } from "./confirm-account.ts";
 import { Confirm, ConfirmResponse, MeResponse, SwitchResponse, TenantResponse } from "./schemas.ts";
 
-/** Who I am, which tenants I belong to, and which of them my calls go to. */
+/** The caller's own account, memberships, and the tenant their calls go to. */
 export const me: AnyEndpoint[] = [
   endpoint({
     method: "get",

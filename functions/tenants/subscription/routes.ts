@@ -3,7 +3,7 @@ import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { CreateSubscription, SubscriptionResponse } from "./schemas.ts";
 
-/** What a tenant pays for using the system. */
+/** The subscription of a tenant. */
 export const subscription: AnyEndpoint[] = [
   endpoint({
     method: "get",

@@ -65,7 +65,7 @@ const CountWithLines = Count.extend({
     status: z.string(),
     lot_number: z.string().nullable(),
     serial_number: z.string().nullable(),
-    /** What the books said; of what is available with what was set aside for orders. */
+    /** The quantity by the books; for available stock including what is reserved for orders. */
     expected: z.int(),
     counted: z.int(),
     /** Units found (positive) or missing (negative). */

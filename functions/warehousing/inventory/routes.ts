@@ -36,7 +36,7 @@ const arriving: readonly ErrorCode[] = [
   "serial_number_taken",
 ];
 
-/** What warehouses keep, where it lies, and how it comes in. */
+/** Inventory: items, their places, and stock coming in. */
 export const inventory: AnyEndpoint[] = [
   endpoint({
     method: "get",

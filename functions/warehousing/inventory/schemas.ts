@@ -39,7 +39,7 @@ export const CreateItem = z.object({
 });
 export const UpdateItem = CreateItem.partial();
 
-/** What an item is, without when and how it is kept. */
+/** The description of an item, without its timestamps and stock. */
 export const ItemCard = z.object({
   id: Id,
   name: z.string(),
@@ -125,7 +125,7 @@ export const CreateReturn = z.object({
 });
 export const ReturnResponse = z.object({ return_id: Id, transactions: z.array(Movement) });
 
-/** What is lost or spoilt. Of a lot or a piece `lot` or `serial` says which; another name for it is refused, not ignored. */
+/** Lost or spoilt goods. Of a lot or a piece `lot` or `serial` says which; another name for it is refused, not ignored. */
 export const CreateWriteOff = z.object({
   warehouse_id: Id,
   reason: Text,

@@ -8,7 +8,7 @@ interface Found {
   error_code?: string;
 }
 
-/** What a barcode is, and which screen a warehouse opens for it; nothing is changed. */
+/** Identifies a barcode and the screen a warehouse opens for it; nothing is changed. */
 export const packageScan: AnyEndpoint[] = [
   endpoint({
     method: "get",

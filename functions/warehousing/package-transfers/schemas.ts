@@ -10,7 +10,7 @@ const operations = ["single_delivery", "waybill"] as const;
 /** Barcodes, or delivery codes where no barcode matches. */
 const Barcodes = z.array(z.string().trim().min(1).max(100)).max(500);
 
-/** What a waybill can be made of; the three kinds mix. */
+/** The contents a waybill can be made of; the three kinds mix. */
 export const Selection = {
   package_barcodes: Barcodes.optional(),
   delivery_ids: z.array(Id).max(500).optional(),

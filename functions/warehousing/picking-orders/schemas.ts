@@ -28,7 +28,7 @@ const Lines = z.array(z.object({
   bin_id: Id,
   quantity: Quantity,
   /**
-   * What was taken. As long as every line says 0 and none has a status of its own (`missing`, say), nobody has recorded
+   * The picked quantities. As long as every line says 0 and none has a status of its own (`missing`, say), nobody has recorded
    * anything, and completing takes all.
    */
   picked_quantity: Count.nullish(),
@@ -73,7 +73,7 @@ export const UpdatePickingOrder = z.object({
   Voluntary.shape,
 );
 
-/** What a picker reports: how far the order has come, and what was taken of the lines that are named. */
+/** A picker's report: the progress of the order and the quantities picked of the named lines. */
 export const ReportProgress = z.object({
   status: z.enum(["in_progress", "completed"]),
   items: z.array(z.object({

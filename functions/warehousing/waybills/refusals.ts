@@ -1,6 +1,6 @@
 import type { ErrorCode } from "../../../shared/errors/errors.ts";
 
-/** What making a waybill is refused with, by either path. */
+/** The refusals of making a waybill, by either path. */
 export const waybillRefusals: readonly ErrorCode[] = [
   "warehouse_not_found",
   "warehouses_must_differ",

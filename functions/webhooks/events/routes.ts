@@ -11,7 +11,7 @@ import {
   EventsResponse,
 } from "./schemas.ts";
 
-/** What was sent to whom, and how it went. */
+/** Webhook deliveries: the event, the subscriber and the outcome. */
 export const webhookEvents: AnyEndpoint[] = [
   endpoint({
     method: "get",

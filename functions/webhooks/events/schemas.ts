@@ -63,7 +63,7 @@ export const EventsResponse = z.object({
   total: z.int(),
 });
 
-/** What an attempt made by hand came to. */
+/** The outcome of an attempt made by hand. */
 export const AttemptResponse = z.object({
   event_id: Id,
   status: z.enum(statuses),

@@ -27,7 +27,7 @@ export interface Ran {
   failed: number;
 }
 
-/** What a run did, and whether its time was over before its work was. */
+/** The counts of a run, and whether its time ended before its work. */
 interface Ended extends Ran {
   left: boolean;
 }
@@ -95,7 +95,7 @@ async function work(lanes: Lanes, clock: Clock): Promise<Ended> {
   }
 }
 
-/** What is in hand: waiting for a connection, being sent, or sent and not written down yet. */
+/** Claimed deliveries: waiting for a connection, being sent, or sent and not written down yet. */
 class Lanes {
   private queue: Claimed[] = [];
   private readonly sending = new Set<Claimed>();

@@ -30,7 +30,7 @@ export interface SendResult {
 const timeoutMs = 15_000;
 const keepBytes = 16_384;
 
-/** What the secret of a subscription is sealed for. */
+/** The purpose that a subscription's secret is sealed for. */
 export const secretPurpose = (subscriptionId: string) => `webhook/${subscriptionId}`;
 
 /** Fails only when there is nothing to sign with (SealBroken, or no key at all); all else is a result. */

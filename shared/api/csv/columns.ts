@@ -42,7 +42,7 @@ function variants(schema: Schema): Schema[] {
   return inner.length ? inner.flatMap(variants) : [schema];
 }
 
-/** What the field at a path may be; undefined when there is none. */
+/** The schema of the field at a path; undefined when there is none. */
 function optionsAt(schema: Schema, [step, ...rest]: string[]): Schema[] | undefined {
   if (step === undefined) return variants(schema);
   for (const option of variants(schema)) {

@@ -99,7 +99,7 @@ export function csvEndpoint(
 }
 
 /**
- * What a list endpoint answers, as a file of every row its filters leave: `run` is repeated from place to place, and
+ * The answer of a list endpoint as a file of every row that matches its filters: `run` is repeated from place to place, and
  * the columns are those its response declares, or those the first rows have where it declares none.
  */
 export function exportList(

@@ -15,7 +15,7 @@ import { Flag, Id } from "../../schemas/schemas.ts";
 /** At most so many errors are in an answer, which always has their number. */
 const errorsMax = 100;
 
-/** What any line may be refused for. */
+/** The refusals of any line. */
 const commonLineCodes: readonly ErrorCode[] = [
   "validation_failed",
   "field_too_large",
@@ -117,7 +117,7 @@ function answerOf(lineCodes: readonly ErrorCode[]) {
   });
 }
 
-/** What the schema and what the core found, by line, in words. */
+/** The findings of the schema and of the core, by line, as messages. */
 function allErrors(file: CsvFile, tried: Tried, language: Language) {
   const found = [...file.errors, ...tried.errors.map(lineErrorOf)]
     .sort((a, b) => a.line - b.line).slice(0, errorsMax);

@@ -30,7 +30,7 @@ export interface CsvFile {
 }
 
 const delimiters = [",", ";", "\t"];
-/** What every exported row has and no imported one sets. */
+/** Columns that every exported row has and no imported one sets. */
 const passedOver = ["id", "created_at", "updated_at"];
 
 interface Row {
@@ -96,7 +96,7 @@ function rowsOf(text: string): Row[] {
   }
 }
 
-/** What stands between the cells of the heading: whatever makes the most of them. */
+/** The delimiter of the file: the candidate that splits the heading into most cells. */
 function delimiterOf(text: string): string {
   const cells = delimiters.map((delimiter) => {
     try {

@@ -1,4 +1,4 @@
--- What a tenant's key may do now: those of its scopes that its maker has, as an active member of the tenant or as a system
+-- The effective grants of a tenant's key: those of its scopes that its maker has, as an active member of the tenant or as a system
 -- administrator, and never what is the system's.
 create or replace function private.api_key_scopes(tenant_id uuid, maker uuid, scopes text[]) returns text[]
 language plpgsql stable security definer set search_path = '' as $$

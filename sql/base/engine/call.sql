@@ -1,4 +1,4 @@
--- What a refusal says, as PostgreSQL's diagnostics have it.
+-- The fields of a refusal, from PostgreSQL's diagnostics.
 do $$ begin
   create type private.refused as (state text, message text, detail text, constraint_name text, context text);
 exception when duplicate_object then null;
@@ -58,7 +58,7 @@ begin
     perform private.idempotency_store(claims ->> 'operation', v_key, coalesce(v_answer, 'null'));
   end if;
   if not coalesce((rule ->> 'reads_only')::boolean, false) then
-    -- What a constraint finds at the commit would be an error outside of this block.
+    -- A deferred constraint that fails at the commit would be an error outside of this block.
     set constraints all immediate;
   end if;
   return jsonb_build_object('data', v_answer, 'language', v_language, 'tenant', app.tenant_id(),

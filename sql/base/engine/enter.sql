@@ -27,7 +27,7 @@ begin
   if (rule ->> 'reads_only')::boolean then
     perform set_config('transaction_read_only', 'on', true);
   else
-    -- What writes finds its rows by what names them, whatever the values are: planning for each of them costs more than
+    -- A write finds its rows by their keys, whatever the values are: planning for each of them costs more than
     -- it saves. What reads may look for anything.
     perform set_config('plan_cache_mode', 'force_generic_plan', true);
   end if;

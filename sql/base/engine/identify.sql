@@ -6,7 +6,7 @@ begin
 end $$;
 grant execute on function private.api_key_id(jsonb) to barid_api, barid_caller;
 
--- Who a verified token (or service key, or API key) stands for, in which tenant, with which grants.
+-- The user, tenant and grants behind a verified token, service key or API key.
 --
 -- claims: sub (user id), tenant_id (the token's active tenant), asked_tenant_id (?tenant_id=),
 --         service (the function's own key), api_key_hash (hex SHA-256), tenant_mode (required, optional, none),
@@ -62,7 +62,7 @@ begin
     api_key_id := v_key.id;
     is_company_key := v_key.tenant_id is not null;
   elsif v_user is not null then
-    -- What was issued before its owner proved the account may be in the hands of whoever made it. Tokens name seconds.
+    -- A token issued before the account was confirmed may belong to whoever created the account. Tokens name seconds.
     if not exists (select from tenancy.profiles p where p.id = v_user and (p.proven_at is null or v_mailbox or v_service
         or to_timestamp((claims ->> 'issued_at')::bigint) > p.proven_at)) then
       perform app.fail('unauthorized');

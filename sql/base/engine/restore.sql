@@ -1,4 +1,4 @@
--- What a dump of another database needs before and after it is loaded into one that the migrations have just built, all
+-- The steps that a dump of another database needs before and after it is loaded into one that the migrations have just built, all
 -- in one transaction with session_replication_role = replica, so that no trigger or foreign key acts on rows that were
 -- checked when they were written (see docs/operations.md). By hand, by the owner of the tables.
 

@@ -1,4 +1,4 @@
--- What the engine itself keeps: idempotency keys, background jobs, number counters.
+-- The engine's own tables: idempotency keys, background jobs, number counters.
 
 -- One row per Idempotency-Key. Written by the transaction whose answer it remembers, so a failed
 -- attempt leaves nothing behind and a concurrent duplicate waits on the primary key.
@@ -37,7 +37,7 @@ create index if not exists jobs_entity on app.jobs (entity_key, id) where status
 create index if not exists jobs_dead on app.jobs (finished_at) where status = 'dead';
 create index if not exists jobs_tenant on app.jobs (tenant_id);
 
--- What callers have left of the requests they may send in a minute. Not logged: after a crash everybody has them all.
+-- The remaining requests of callers in the current minute. Unlogged: after a crash everybody has the full number.
 create unlogged table if not exists app.rate_buckets (
   bucket text primary key check (length(bucket) between 1 and 200),
   tokens double precision not null,

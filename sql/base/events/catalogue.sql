@@ -34,7 +34,7 @@ begin
 end $$;
 grant execute on function private.published_types() to barid_caller;
 
--- What a subscription names that nobody sends: neither Barid nor whoever publishes for the caller's tenant, as far as is known.
+-- The event types of a subscription that neither Barid nor the publishers of the caller's tenant are known to send.
 -- {event_types?} -> {unknown_event_types}, or {} where all are known
 create or replace function integration.unknown_named(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$

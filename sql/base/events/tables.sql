@@ -1,4 +1,4 @@
--- What happened, for other modules and for subscribers: written by the transaction that did it, handed on
+-- Events for other modules and for subscribers: written by the transaction that caused them, handed on
 -- after its commit in the order of `position`.
 
 create table if not exists integration.system_events (

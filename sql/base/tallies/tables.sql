@@ -14,7 +14,7 @@ create table if not exists app.tallies (
 );
 create index if not exists tallies_of on app.tallies (tenant_id, tally, dims) include (entries, amount);
 
--- What is counted: the table, the columns that make the groups, and a column that is summed.
+-- The definition of a tally: the table, the columns that make the groups, and a column that is summed.
 create table if not exists app.tally_kinds (
   tally text primary key,
   source text not null,

@@ -1,4 +1,4 @@
--- What carriers report. They have no token: the function proves who it is by the signature, with the secret it
+-- Carriers' status reports. Carriers have no token: the function proves who it is by the signature, with the secret it
 -- asks for here; so these are for the functions alone, outside any request.
 
 -- The sealed webhook secret of an enabled carrier of an active tenant, or null.

@@ -1,4 +1,4 @@
--- What carriers reported, each report once.
+-- Carriers' status reports, each once.
 create table if not exists integration.carrier_events (
   id bigint generated always as identity primary key,
   tenant_id uuid not null references tenancy.tenants (id) on delete cascade,

@@ -60,7 +60,7 @@ begin
       'cash_due', s.cash_due, 'currency', d.currency, 'notes', d.notes));
 end $$;
 
--- What a carrier has to collect at the door for a delivery: what a driver would. A leg into a warehouse ends before
+-- The amount a carrier has to collect at the door for a delivery: the same as a driver. A leg into a warehouse ends before
 -- the door. Carriers take nothing from the sender, so the sender's cash has to be collected before.
 -- Fails: carrier_collects_no_cash, sender_cash_not_collected.
 create or replace function integration.cash_for_carrier(d delivery.deliveries, collects_cash boolean) returns numeric

@@ -64,7 +64,7 @@ begin
     select to_jsonb(l) - 'position' from integration.carriers_list l where l.code = carrier_to_json.carrier_code);
 end $$;
 
--- What is sealed of a carrier's credentials now, for merging what is sent into it. {carrier_code} -> {credentials}
+-- The sealed credentials of a carrier, for merging new ones into them. {carrier_code} -> {credentials}
 create or replace function integration.carrier_sealed(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin

@@ -1,4 +1,4 @@
--- What becomes of an assignment before its parcel is picked up: the driver's answer, and taking it back.
+-- An assignment before pickup: the driver's answer, and its cancellation.
 
 -- The driver's answer to one assignment or to a whole bulk, all or nothing. What was withdrawn from the driver is no longer part
 -- of its bulk, and cannot be answered.

@@ -1,4 +1,4 @@
--- What follows an assignment wherever it is written: the row a driver's app listens to, the handoff that waits for a
+-- The consequences of an assignment wherever it is written: the row a driver's app listens to, the handoff that waits for a
 -- driver who is no longer the one, and the event of one that ended before its delivery was completed.
 
 -- Updates the row that a driver's app listens to, cancels the handoff of a driver who no longer has the delivery, and

@@ -46,7 +46,7 @@ begin
   from delivery.assignments a
   join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
   where a.tenant_id = v_tenant and a.driver_id = v_from and a.status in ('pending', 'assigned', 'accepted')
-    -- What came onto the list while this waited is not held, and stays.
+    -- Assignments added while this waited are not locked, and stay.
     and a.delivery_id = any (v_held) and (v_asked is null or a.delivery_id = any (v_asked));
   if exists (select from unnest(v_asked) q (id)
       where not coalesce(v_open, '[]') @> jsonb_build_array(jsonb_build_object('delivery_id', q.id))) then

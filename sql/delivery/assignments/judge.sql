@@ -1,4 +1,4 @@
--- What may be assigned to whom. One judgement serves the single assignment, the bulk, its dry run, the
+-- The rules of who may carry which delivery. One check serves the single assignment, the bulk, its dry run, the
 -- hand-over and the warehouse's default driver.
 
 -- The zones of these deliveries; of some there is no row. Whatever keeps the view from answering is the
@@ -53,7 +53,7 @@ begin
     ) l on d.delivery_flow = 'pnd_parent'
   ) a;
 
-  -- What the rows themselves say comes first: of what is settled by it, nobody asks the warehouse or the zones.
+  -- Checks on the rows themselves come first: where they decide, the warehouse and the zones are not read.
   select jsonb_agg(to_jsonb(a) order by a.place), coalesce(array_agg(a.delivery_id) filter (where a.code is null), '{}')
   into v_lines, v_ids
   from (

@@ -71,7 +71,7 @@ begin
   return jsonb_build_object('updated_count', v_count);
 end $$;
 
--- What a proposal is worked out from. {driver_id} -> {start: {latitude, longitude} | null, assignments: [{assignment_id,
+-- The input of a proposed sequence. {driver_id} -> {start: {latitude, longitude} | null, assignments: [{assignment_id,
 -- delivery_id, delivery_code, picked_up, pickup, dropoff: {latitude, longitude} | null, pickup_by, dropoff_by}]}
 -- start: the driver's last known position, at the latest pickup or delivery.
 create or replace function delivery.sequence_stops(input jsonb) returns jsonb

@@ -1,4 +1,4 @@
--- Who carries what. A driver's answer, load and list follow from these rows.
+-- Assignments of deliveries to drivers. A driver's answer, load and list follow from these rows.
 
 create table if not exists delivery.bulk_assignments (
   id uuid primary key default gen_random_uuid(),
@@ -73,7 +73,7 @@ create index if not exists assignments_vehicle on delivery.assignments (tenant_i
 create index if not exists assignments_bulk on delivery.assignments (tenant_id, bulk_assignment_id) where bulk_assignment_id is not null;
 create index if not exists assignments_by on delivery.assignments (tenant_id, assigned_by, assignment_time desc) where assigned_by is not null;
 
--- What a driver's app listens to: one row for a single assignment, one for a whole bulk.
+-- The rows a driver's app listens to: one row for a single assignment, one for a whole bulk.
 create table if not exists public.delivery_realtime_assignments (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null,

@@ -1,4 +1,4 @@
--- What carriers took, owe and have paid: the rows, the remittances and the ledger have to say the same.
+-- Reconciliation of carriers' cash: rows, remittances and ledger must agree on what they took, owe and paid.
 
 -- The collections that were paid as of a moment, by remittances that were not reversed by then.
 create or replace function money.carrier_paid(tenant uuid, as_of timestamptz) returns table (carrier_collection_id uuid, remittance_id uuid)

@@ -1,4 +1,4 @@
--- What external carriers pay of the cash they took. A definer, as all writers of cash: it asks for the permission
+-- Payments of external carriers for the cash they took. A definer, as all writers of cash: it asks for the permission
 -- itself, and every statement names the caller's tenant.
 
 -- Locks what a carrier's payment covers, in the order of the ids, and answers it in the order the cash was taken: the
@@ -193,7 +193,7 @@ begin
   return v_found;
 end $$;
 
--- What is owed in each currency from the kept totals, [{currency, amount, collections}]; wanted: {carrier_code, currency?}.
+-- The debt in each currency from the kept totals, [{currency, amount, collections}]; wanted: {carrier_code, currency?}.
 create or replace function money.carrier_owed_from_tallies(wanted jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin

@@ -55,7 +55,7 @@ create table if not exists money.carrier_collections (
   collected_at timestamptz not null default now(),
   remitted_at timestamptz,
   remittance_id uuid,
-  -- What lists filter and sort by, as it was when the cash was taken.
+  -- Columns that lists filter and sort by, as of when the cash was taken.
   delivery_code bigint not null,
   tracking_number text,
   external_reference_id text,
@@ -75,7 +75,7 @@ create index if not exists carrier_collections_recent
 create index if not exists carrier_collections_status
   on money.carrier_collections (tenant_id, carrier_code, status, collected_at desc nulls last, id desc);
 
--- What a payment without a list of rows covers, oldest first.
+-- The rows that a payment without a list covers, oldest first.
 create index if not exists carrier_collections_owed on money.carrier_collections (tenant_id, carrier_code, currency, collected_at, id)
   where status = 'owed';
 

@@ -10,7 +10,7 @@ left join money.carrier_remittances r on r.tenant_id = c.tenant_id and r.id = c.
 
 grant select on money.carrier_collections_list to barid_caller;
 
--- What carriers paid of it, as its list shows it.
+-- Carriers' payments, as their list shows them.
 drop view if exists money.carrier_remittances_list cascade;
 
 create view money.carrier_remittances_list with (security_invoker = true) as

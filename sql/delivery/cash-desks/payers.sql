@@ -1,4 +1,4 @@
--- Who paid the fee of a parcel, {name, phone}, each null where it is not known.
+-- The payer of a parcel's fee, {name, phone}, each null where it is not known.
 create or replace function money.payer_contact(d delivery.deliveries) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin

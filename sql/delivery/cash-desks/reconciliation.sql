@@ -1,4 +1,4 @@
--- What the desks of the office hold: what was brought to them and what left them has to be what the ledger says.
+-- Reconciliation of the office's desks: cash received less cash withdrawn must equal the ledger.
 
 -- The cash of a tenant's desks as of a moment, by owner and currency, from the rows and from the ledger.
 --   remitted         what drivers, or for the tenant's own till carriers, handed in, without what was reversed
@@ -19,7 +19,7 @@ language sql stable security definer set search_path = '' as $$
     where s.tenant_id = tenant and s.method = 'remit' and not s.historical and s.settled_at <= as_of
       and (s.reversed_at is null or s.reversed_at > as_of)
     union all
-    -- What was missing already when it was remitted, less what was found in a second count.
+    -- The shortage at the remittance, less the amount found in a second count.
     select case when s.receiver_id = s.driver_id then 'driver' else 'staff' end, s.receiver_id, s.currency::text, 0,
       case when h.resolution = 'recounted' and h.resolved_at <= as_of then 0 else s.shortage end, 0, 0, 0
     from money.cod_settlements s
@@ -101,7 +101,7 @@ language sql stable security definer set search_path = '' as $$
     and (b.taken, b.brought, b.journals) is distinct from (e.taken, -e.taken, e.journals::bigint)
 $$;
 
--- What the desks of the caller's tenant hold as of a moment, [{owner_type, user_id, user_name, currency, remitted,
+-- The balances of the desks of the caller's tenant as of a moment, [{owner_type, user_id, user_name, currency, remitted,
 -- shortages, transferred_out, transferred_in, in_hand, ledger}].
 create or replace function money.desks_reconciled(as_of timestamptz) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$

@@ -1,4 +1,4 @@
--- Who holds how much cash of the office: the desks of staff, those of drivers who remitted to themselves, and the
+-- Cash of the office by holder: the desks of staff, those of drivers who remitted to themselves, and the
 -- tenant's own till. The columns after `last_moved_at` are for search, order and reading the whole list.
 drop view if exists money.cash_desks_list cascade;
 
@@ -14,7 +14,7 @@ where a.kind = 'cash_on_hand';
 
 grant select on money.cash_desks_list to barid_caller;
 
--- What left the desks; the ids and names of both people are for filters and order.
+-- Withdrawals from the desks; the ids and names of both people are for filters and order.
 drop view if exists money.cash_transfers_list cascade;
 
 create view money.cash_transfers_list with (security_invoker = true) as

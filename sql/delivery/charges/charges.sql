@@ -1,7 +1,7 @@
--- What a delivery does to the books. Definers, since a customer who orders and a driver who takes cash write no
+-- The bookings of a delivery. Definers, since a customer who orders and a driver who takes cash write no
 -- payments; each reads what is due from the delivery itself, which its core has locked.
 
--- Who pays as the sender of a delivery and gets its COD: the institution, else the customer; null: nobody known.
+-- The owner of the account that pays for a delivery and receives its COD: the institution, else the customer; null: nobody known.
 -- Of a storefront order it is the shop: its customer is who pays at the door.
 create or replace function money.owner_wallet(d delivery.deliveries) returns uuid
 language plpgsql security definer set search_path = '' as $$
@@ -92,7 +92,7 @@ begin
   return '{"refunded": true, "refund_due": null}';
 end $$;
 
--- What a driver has to take in cash for a parcel at a stage, 'pickup' or 'dropoff'. The sender's fee is taken with
+-- The cash a driver has to take for a parcel at a stage, 'pickup' or 'dropoff'. The sender's fee is taken with
 -- the parcel; a receiver pays the fee and the COD at the door. Of a store's order the fee is part of the order.
 create or replace function money.cash_due(d delivery.deliveries, stage text, out cod numeric, out delivery_fee numeric)
 language plpgsql immutable set search_path = '' as $$
@@ -103,7 +103,7 @@ begin
     then d.delivery_fee else 0 end;
 end $$;
 
--- What is still to be taken in cash where a delivery begins ('pickup') or ends ('dropoff'): what is due for its parcel
+-- The cash still to be taken where a delivery begins ('pickup') or ends ('dropoff'): the amount due for its parcel
 -- until it was taken; a leg or a transfer into a warehouse ends before the door. {cod, delivery_fee, currency}
 -- A definer: the driver of the last leg sees neither the parcel nor what the first one took.
 create or replace function money.cash_to_take(d delivery.deliveries, stage text) returns jsonb
@@ -183,7 +183,7 @@ begin
   end if;
 end $$;
 
--- Who paid for a parcel, as lists of cash name them.
+-- The payer of a parcel, as lists of cash name them.
 create or replace function money.payer_name(d delivery.deliveries) returns text
 language plpgsql stable security definer set search_path = '' as $$
 begin

@@ -1,4 +1,4 @@
--- What a settlement writes: its items, its snapshot, its journal. Called by money.cod_settle alone.
+-- The records of a settlement: its items, its snapshot, its journal. Called by money.cod_settle alone.
 -- PL/pgSQL also where SQL would do: it keeps its plans, which here cost more than the work.
 
 -- A person as stored in a snapshot.
@@ -27,7 +27,7 @@ begin
     from unnest(rows) r);
 end $$;
 
--- What a settlement took, row by row, in the order given.
+-- The items of a settlement, in the order given.
 create or replace function money.cod_items_write(payment uuid, rows money.cod_collections[]) returns void
 language plpgsql set search_path = '' as $$
 begin

@@ -181,10 +181,10 @@ begin
   select u.* into v_row from money.cash_handovers u
   where u.tenant_id = app.tenant_id() and u.driver_id = driver and u.currency = handover_of.currency
     and u.status in ('counted', 'resolved') and u.settlement_payment_id is null and u.declared_amount = total
-  -- Whoever has it in hand right now is waited for: one that was passed over would be remitted by nobody.
+  -- A row that another transaction has locked is waited for: one that was skipped would be remitted by nobody.
   order by u.created_at limit 1 for no key update;
   if v_row.id is null and not v_required then
-    -- Whoever resolves or cancels it is waited for as well: what is missing is booked once.
+    -- A transaction that resolves or cancels it is waited for as well: a shortage is booked once.
     select u.* into v_row from money.cash_handovers u
     where u.tenant_id = app.tenant_id() and u.driver_id = driver and u.currency = handover_of.currency
       and u.status in ('discrepancy', 'resolved') and u.counted_amount < u.declared_amount

@@ -11,7 +11,7 @@ select app.touched('money.settlement_receipts');
 select app.touched('money.cash_handovers');
 select app.followed('money.cod_collections');
 
--- What a settlement took, and its receipt: whoever sees the settlement.
+-- The items of a settlement and its receipt are seen by everybody who sees the settlement.
 drop policy tenant on money.cod_settlement_items;
 create policy tenant on money.cod_settlement_items for all to barid_caller
   using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (

@@ -1,4 +1,4 @@
--- What the cash lists and summaries ask for.
+-- Reads of the cash lists and summaries.
 
 -- The collections that a search finds: by the code of the delivery or one of its legs,
 -- customer, receiver, address, or their driver's name or e-mail.
@@ -57,7 +57,7 @@ begin
     from (select app.tally_by('cod_collections', 'status', wanted) as by_status offset 0) t);
 end $$;
 
--- What a driver still holds, or all drivers. {driver_id?} ->
+-- The cash a driver still holds, or all drivers. {driver_id?} ->
 -- {summary: {total_unremitted, pending_collections_count, oldest_unremitted_date, currency, cash_ceiling, over_ceiling}}
 -- Fails: driver_not_found.
 create or replace function money.cod_summary(input jsonb) returns jsonb
@@ -71,7 +71,7 @@ begin
   select jsonb_build_object('total_unremitted', coalesce(sum(c.amount), 0), 'pending_collections_count', count(*),
     'oldest_unremitted_date', min(c.collected_at), 'currency', (app.currency()).code, 'cash_ceiling', v_ceiling) into v_answer
   from money.cod_collections c where c.status = 'collected' and (v_driver is null or c.driver_id = v_driver);
-  -- Who holds more than the tenant allows: the driver that was asked for, or everybody who does.
+  -- Drivers above the tenant's limit: the one that was asked for, or all.
   select coalesce(jsonb_agg(jsonb_build_object('driver_id', o.driver_id, 'full_name', o.full_name, 'amount', o.amount)
     order by o.amount desc, o.driver_id), '[]') into v_over
   from (

@@ -89,7 +89,7 @@ begin
   return v_rows;
 end $$;
 
--- Who takes the cash: the one named, else the caller. A driver hands it to somebody of the office, unless
+-- The receiver of the cash: the one named, else the caller. A driver hands it to somebody of the office, unless
 -- the tenant lets drivers remit to themselves (setting delivery.cod.driver_self_remit). An administrator of the
 -- system who is no member of the tenant has no desk in it, and names somebody. `field` is where the client named the receiver.
 -- Fails: invalid_receiver, receiver_required.

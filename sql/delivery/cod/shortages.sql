@@ -1,4 +1,4 @@
--- What was missing when the cash of a settlement was counted, {amount, discrepancy_id}; null: nothing.
+-- The shortage found when the cash of a settlement was counted, {amount, discrepancy_id}; null: nothing.
 create or replace function money.shortage_to_json(s money.cod_settlements) returns jsonb
 language plpgsql immutable set search_path = '' as $$
 begin

@@ -19,7 +19,7 @@ create table if not exists money.cod_collections (
   remitted_to_user_id uuid,
   -- Null for rows settled before settlements were kept, until their first receipt is printed.
   settlement_payment_id uuid,
-  -- What lists filter, search and sort by, as it was when the cash was taken.
+  -- Columns that lists filter, search and sort by, as of when the cash was taken.
   delivery_code bigint not null,
   delivery_number text not null,
   -- The numbers of the parcel's legs in their order, [number]: what its drivers know it by.
@@ -30,7 +30,7 @@ create table if not exists money.cod_collections (
   receiver_name text not null default '',
   notes text,
   reference text,
-  -- What people search by, besides the driver.
+  -- Search columns besides the driver.
   search_text text not null generated always as (delivery_code::text || ' ' || customer_name || ' ' || delivery_address
     || ' ' || receiver_name || ' ' || leg_codes::text) stored,
   created_at timestamptz not null default now(),
@@ -74,14 +74,14 @@ create table if not exists money.cod_settlements (
   scope text not null check (scope in ('selected', 'all')),
   driver_id uuid not null,
   actor_id uuid not null,
-  -- Who has the cash now. Null when it was settled from the wallet.
+  -- The present holder of the cash. Null when it was settled from the wallet.
   receiver_id uuid,
   currency char(3) not null references tenancy.currencies (code) on delete restrict,
   total numeric(18, 3) not null check (total > 0),
   cod_total numeric(18, 3) not null check (cod_total >= 0),
   fee_total numeric(18, 3) not null check (fee_total >= 0),
   collections integer not null check (collections > 0),
-  -- What was missing when the cash was counted, and the handover that says so: open when this was remitted.
+  -- The shortage found when the cash was counted, and the handover that records it: open when this was remitted.
   shortage numeric(18, 3) not null default 0,
   shortage_handover_id uuid,
   notes text,
@@ -149,7 +149,7 @@ create table if not exists money.settlement_receipts (
   tenant_id uuid not null,
   status text not null default 'pending' check (status in ('pending', 'in_process', 'success', 'failure')),
   language text not null default 'en',
-  -- What the receipt's QR code says; verifying recomputes it from the rows.
+  -- The text of the receipt's QR code; verifying recomputes it from the rows.
   hash text not null check (hash ~ '^[0-9a-f]{32}$'),
   -- Counts what has to be printed anew, so that a print that is under way ends no later one.
   edition integer not null default 1,

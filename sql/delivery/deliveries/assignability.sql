@@ -1,4 +1,4 @@
--- What keeps a delivery from being given to a driver, and the small questions that others ask about parcels.
+-- The reasons why a delivery cannot be assigned, and small reads about parcels for other features.
 
 -- The delivery that is the parcel: the parent of a leg, otherwise itself.
 create or replace function delivery.parcel_of(d delivery.deliveries) returns uuid
@@ -45,7 +45,7 @@ begin
   order by e.created_at desc, e.id;
 end $$;
 
--- What is true of a parcel does not depend on who asks: the next four are definers, each statement names the
+-- Facts about a parcel do not depend on the caller: the next four are definers, each statement names the
 -- caller's tenant. Under the policies of their tables they would also cost ten times as much, at every scan.
 
 -- The operational return that a parcel is on its way back by, or waits in a warehouse for; null: it is not sent back, or is back already.

@@ -1,6 +1,6 @@
--- What whoever carries a parcel has to know of it, also of a leg whose parcel a driver does not see.
+-- The fields of a parcel that its carrier needs, also of a leg whose parcel a driver does not see.
 
--- What falls due of a parcel's COD and fee on a delivery: of the parcel itself all of it; of a leg what is taken in
+-- The share of a parcel's COD and fee that falls due on a delivery: of the parcel itself all of it; of a leg what is taken in
 -- cash where it begins (the sender's fee) or at the door (the COD and the receiver's fee). -> {cod_amount, delivery_fee}
 create or replace function delivery.due_on(d delivery.deliveries) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -25,14 +25,14 @@ end $$;
 
 grant execute on function delivery.due_on(delivery.deliveries), delivery.parcel_of_leg_to_json(delivery.deliveries) to barid_caller;
 
--- What is still to be taken in cash where a delivery begins and where it ends. -> {pickup, delivery}
+-- The cash still to be taken where a delivery begins and where it ends. -> {pickup, delivery}
 create or replace function delivery.cash_due_on(d delivery.deliveries) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
   return jsonb_build_object('pickup', money.cash_to_take(d, 'pickup'), 'delivery', money.cash_to_take(d, 'dropoff'));
 end $$;
 
--- Who gives a parcel into the driver's hands, {name, phone}; null where that is a warehouse.
+-- The person who gives a parcel to the driver, {name, phone}; null where that is a warehouse.
 create or replace function delivery.sender_of(d delivery.deliveries) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -45,7 +45,7 @@ begin
     where t.id = d.tenant_id) end;
 end $$;
 
--- Who takes it at the other end, as the order says; nobody by name where a leg ends in a warehouse.
+-- The person who takes it at the other end, from the order; nobody by name where a leg ends in a warehouse.
 create or replace function delivery.recipient_of(d delivery.deliveries) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -53,7 +53,7 @@ begin
     else d.recipient end;
 end $$;
 
--- What stands beside a delivery wherever it is named to somebody who may carry it or its cash.
+-- The fields beside a delivery wherever it is shown to somebody who may carry it or its cash.
 -- -> {cod_amount, delivery_fee, currency, cash_due, parcel, sender, recipient}
 create or replace function delivery.carried(d delivery.deliveries) returns jsonb
 language plpgsql stable set search_path = '' as $$

@@ -1,4 +1,4 @@
--- What every move of a carried delivery asks first: which leg is meant, who carries it, and what proves it.
+-- The first checks of every move of a carried delivery: the leg, its carrier and the proof.
 
 -- The delivery a move is about, its family locked: of a staged parcel the leg under way (the first one that has not
 -- ended), else the last. Fails: delivery_not_found.

@@ -1,7 +1,7 @@
 -- The driver's steps: pick up, depart and hand over. Each locks the family, makes one legal
 -- move and answers the delivery as lists show it.
 
--- What the answer of a move says of cash, when all that was due was taken: {due, collected}, both {cod, delivery_fee, currency}.
+-- The cash part of a move's answer, when all that was due was taken: {due, collected}, both {cod, delivery_fee, currency}.
 create or replace function delivery.cash_summary(due jsonb) returns jsonb
 language plpgsql immutable set search_path = '' as $$
 begin
@@ -28,7 +28,7 @@ begin
   return delivery.cash_summary(v_due);
 end $$;
 
--- What is said to be collected must be what is still to be taken; said nothing, it is that.
+-- The reported amount must be the amount still to be taken; without a report it is that amount.
 -- cash: {cod?, delivery_fee?} or null. Fails: cash_amount_mismatch {due: {cod, delivery_fee, currency}}.
 create or replace function delivery.require_cash(d delivery.deliveries, stage text, cash jsonb) returns void
 language plpgsql stable set search_path = '' as $$

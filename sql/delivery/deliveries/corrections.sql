@@ -1,4 +1,4 @@
--- What may still be put right once a delivery is ordered: whom to ask for and how to reach them, what to mind, the
+-- Corrections of an ordered delivery: whom to ask for and how to reach them, what to mind, the
 -- orderer's own reference and the time that was promised. None of it costs anything or leads elsewhere; everything
 -- else stays as it was ordered.
 

@@ -159,7 +159,7 @@ begin
     d.order_id);
 end $$;
 
--- What creating and changing a delivery answers.
+-- The answer of creating and changing a delivery.
 create or replace function delivery.delivery_created_to_json(delivery_id uuid) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin

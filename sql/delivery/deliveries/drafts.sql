@@ -1,4 +1,4 @@
--- What happens to a delivery before it is under way: a draft is changed and submitted, an order changes carriers.
+-- A delivery before it is under way: a draft is changed and submitted, an order changes carriers.
 
 -- A delivery the caller sees, with its family locked. Fails: delivery_not_found.
 create or replace function delivery.lock_delivery(delivery_id uuid) returns delivery.deliveries
@@ -31,7 +31,7 @@ create or replace function delivery.require_owner(d delivery.deliveries) returns
 language plpgsql stable set search_path = '' as $$
 begin
   if not app.has_permission('manage:operations:tenant')
-      -- What a shop sends is the shop's: its customer has the order cancelled, not the delivery.
+      -- A delivery of a store's order belongs to the store: its customer cancels the order, not the delivery.
       and not (d.order_id is null and coalesce(app.user_id() in (d.customer_id, d.institution_user_id), false)) then
     perform app.fail('forbidden');
   end if;

@@ -147,7 +147,7 @@ begin
   insert into delivery.delivery_items (tenant_id, delivery_id, position, item_id, name, quantity, weight, length, width, height)
   select i.tenant_id, n.id, i.position, i.item_id, i.name, i.quantity, i.weight, i.length, i.width, i.height
   from delivery.delivery_items i where i.tenant_id = n.tenant_id and i.delivery_id = n.original_delivery_id;
-  -- What was picked for the way out goes back to its bins; numbers are taken before stock, as everywhere.
+  -- Goods picked for the way out go back to their bins; numbers are taken before stock, as everywhere.
   perform warehousing.stock_release('picking_order', p.id) from unnest(v_picks) p (id);
   perform warehousing.waybill_remove_delivery(n.original_delivery_id);
   return n.id;

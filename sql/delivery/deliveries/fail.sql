@@ -1,4 +1,4 @@
--- What happens when a delivery does not come to its door: it fails, is tried again, or comes back.
+-- A delivery that does not reach its door: it fails, is attempted again, or comes back.
 
 -- True when a failed attempt counts: at the customer's door, not on the way into a warehouse, to another one or back to
 -- a sender.
@@ -70,7 +70,7 @@ end $$;
 
 -- picked_up|in_transit|failed -> returned. {id, reason?, notes?, warehouse_id?}
 -- -> {delivery, receiving_order_id, refunded, refund_due} (the last two as money.delivery_fee_refund says)
--- What left a warehouse goes back there: its receipt is expected, its driver answers for it until then, and
+-- Goods that left a warehouse go back there: their receipt is expected, its driver answers for it until then, and
 -- received it waits for another one. The goods of a store's order go back to the warehouse they came from, or to the one
 -- that warehouse_id names, and are its stock again. Anything else is back with its sender, for good, unless warehouse_id names
 -- a warehouse that takes it in.

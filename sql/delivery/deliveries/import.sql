@@ -1,6 +1,6 @@
 -- Orders the deliveries of a file, each as delivery_create does, charged like any other.
 -- {lines, dry_run, refused?} -> see app.import_lines. Fails: import_has_errors; a line: as delivery_create.
--- What several lines take is taken before the first, in the house's order, so that two files never wait for each
+-- Rows that several lines need are locked before the first, in the common lock order, so that two files never wait for each
 -- other crosswise: returned deliveries, the counter of delivery codes, wallets.
 create or replace function delivery.delivery_import(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$

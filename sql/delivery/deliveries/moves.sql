@@ -106,7 +106,7 @@ begin
   return null;
 end $$;
 
--- What operational returns brought back is returned, unless it was cancelled before. They hold these parcels (delivery.lock_deliveries).
+-- Deliveries that operational returns brought back become returned, unless they were cancelled before. They hold these parcels (delivery.lock_deliveries).
 create or replace function delivery.originals_come_back(parcels uuid[]) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -117,7 +117,7 @@ begin
   end if;
 end $$;
 
--- What an event says of a delivery: numbers, ids and states; no name, phone or address.
+-- The payload of an event about a delivery: numbers, ids and states; no name, phone or address.
 create or replace function delivery.event_data(d delivery.deliveries) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin

@@ -27,7 +27,7 @@ create policy writers_change on delivery.deliveries as restrictive for update to
     or exists (select from delivery.assignments a where a.tenant_id = deliveries.tenant_id and a.delivery_id = deliveries.id
       and a.driver_id = (select app.user_id()) and a.status in ('pending', 'assigned', 'accepted')));
 
--- What belongs to a delivery is seen, and written, by whoever sees the delivery. What is in a parcel
+-- Parts of a delivery are seen, and written, by everybody who sees the delivery. What is in a parcel
 -- stands with the parent; its driver sees a leg.
 drop policy tenant on delivery.delivery_status_history;
 create policy tenant on delivery.delivery_status_history for all to barid_caller

@@ -49,7 +49,7 @@ create table if not exists delivery.deliveries (
   dropoff_zone_id uuid,
   pickup_warehouse_id uuid,
   dropoff_warehouse_id uuid,
-  -- Who recorded these two last, when it was a transfer of packages: on paper alone, or for a driver. Null: they are the order's.
+  -- The source of these two when a transfer of packages set them last: on paper alone, or for a driver. Null: the order.
   transfer_kind text check (transfer_kind in ('system_only', 'single_delivery')),
   -- The warehouse its order ends in, while a transfer has another one recorded.
   ordered_to_warehouse_id uuid,
@@ -115,7 +115,7 @@ create unique index if not exists delivery_barcode_taken on delivery.deliveries 
 create index if not exists deliveries_manifest_item on delivery.deliveries (tenant_id, manifest_item_id) where manifest_item_id is not null;
 create unique index if not exists leg_sequence_taken on delivery.deliveries (tenant_id, parent_id, sequence_plan) where parent_id is not null;
 
--- What went out comes back once.
+-- A delivery comes back at most once.
 create unique index if not exists return_already_exists on delivery.deliveries (tenant_id, original_delivery_id)
   where original_delivery_id is not null and status <> 'cancelled';
 create index if not exists deliveries_order on delivery.deliveries (tenant_id, order_id) where order_id is not null;
@@ -140,7 +140,7 @@ create index if not exists deliveries_flow on delivery.deliveries (tenant_id, de
 create index if not exists deliveries_external on delivery.deliveries (tenant_id, carrier_code, created_at desc nulls last, id desc) where carrier_type = 'external';
 create index if not exists deliveries_reference on delivery.deliveries (tenant_id, external_reference_id) where external_reference_id is not null;
 
--- What delivery.deliveries_matching() searches, word for word.
+-- The words that delivery.deliveries_matching() searches.
 create index if not exists deliveries_search on delivery.deliveries using gin ((delivery_code::text || ' ' || barcode || ' '
   || coalesce(external_reference_id, '') || ' ' || coalesce(recipient ->> 'name', '') || ' ' || coalesce(recipient ->> 'phone', ''))
   extensions.gin_trgm_ops);
@@ -161,7 +161,7 @@ create table if not exists delivery.delivery_status_history (
 );
 create index if not exists delivery_history on delivery.delivery_status_history (tenant_id, delivery_id, id);
 
--- What is in a parcel, what went wrong with it, and how it comes back into a warehouse.
+-- Contents of parcels, their exceptions, and their returns into a warehouse.
 
 create table if not exists delivery.delivery_items (
   id uuid primary key default gen_random_uuid(),

@@ -1,4 +1,4 @@
--- What a delivery is agreed to be: who, from where to where, with which service, at what price.
+-- The terms of a delivery: parties, both ends, service and price.
 
 -- Whose delivery it is. Staff name somebody; everybody else orders for themselves.
 -- {customer_id?, institution_user_id?} -> the same two. Fails: forbidden, customer_not_found.

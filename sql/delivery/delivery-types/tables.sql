@@ -1,4 +1,4 @@
--- What can be ordered: delivery services, who may use them and where.
+-- The catalogue: delivery services, their users and zones.
 
 create table if not exists delivery.delivery_types (
   id uuid primary key default gen_random_uuid(),

@@ -1,7 +1,7 @@
--- What drivers achieved, kept by month. Nothing here is written by a request: delivery.performance_refresh()
+-- Driver performance, kept by month. Nothing here is written by a request: delivery.performance_refresh()
 -- brings it up to date with what changed, delivery.performance_recompute() makes it anew.
 
--- What changed since the last refresh. A row is taken when its refresh commits; whatever commits later is
+-- Changes since the last refresh. A row is taken when its refresh commits; whatever commits later is
 -- still here for the next, however long its transaction took, so nothing is ever missed.
 create table if not exists delivery.performance_changes (
   id bigint generated always as identity primary key,
@@ -10,7 +10,7 @@ create table if not exists delivery.performance_changes (
 );
 create index if not exists performance_changes_tenant on delivery.performance_changes (tenant_id, delivery_id);
 
--- What each delivery that came to its end counts as, so that a change of one takes back exactly what it
+-- The contribution of each finished delivery, so that a change of one reverses exactly what it
 -- gave. Of a parcel in legs each leg that was carried has a row, for its way, and one of them counts as the delivery.
 create table if not exists delivery.performance_deliveries (
   tenant_id uuid not null,

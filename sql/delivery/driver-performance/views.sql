@@ -13,7 +13,7 @@ join tenancy.profiles p on p.id = m.driver_id;
 
 grant select on delivery.performance_months to barid_caller;
 
--- What deliveries count as in their driver's figures; read by delivery.performance_apply() alone:
+-- The contribution of deliveries to their driver's figures; read by delivery.performance_apply() alone:
 -- - only what came to an end: delivered, or failed, returned, cancelled;
 -- - for the last driver who did not reject it. What was cancelled while it waited for a driver is nobody's, and so
 --   is what another company carried; what was taken from a driver counts for him only if he had picked it up;

@@ -38,7 +38,7 @@ create table if not exists delivery.driver_zones (
 );
 create index if not exists driver_zones_zone on delivery.driver_zones (tenant_id, zone_id);
 
--- Who carries out a service. No rows: every team, every vehicle.
+-- Teams and vehicles of a service. No rows: all of them.
 create table if not exists delivery.teams (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete cascade,

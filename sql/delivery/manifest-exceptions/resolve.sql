@@ -95,7 +95,7 @@ begin
       join delivery.transfer_manifests m on m.tenant_id = app.tenant_id() and m.id = f.id));
 end $$;
 
--- What the ids of a resolve call mean: an item, or the item of an exception; null when neither is the
+-- Resolves the ids of a resolve call: an item, or the item of an exception; null when neither is the
 -- caller's, unless it is the exception of a parcel without an item and answered as unlisted_id. An item named twice, or by its
 -- exception as well, stands at its first place only.
 create or replace function delivery.exception_targets(sent uuid[])

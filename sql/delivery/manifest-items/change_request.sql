@@ -33,7 +33,7 @@ begin
     || delivery.manifest_orders_change(jsonb_build_object('item_ids', input -> 'item_ids', 'destination', v_destination, 'dry_run', v_dry_run)));
 end $$;
 
--- What became of a request, in the order the items were sent.
+-- The outcome of a request, in the order the items were sent.
 -- {item_ids, changed: [{item_id, price_difference}], failures: [{item_id, code, params?}], since?, idempotency_key?}
 -- -> {changed: [{item_id, delivery, price_difference}], failed: [{item_id, code, params}]}
 -- Of an item whose part got lost the history says whether the caller changed it since; else it is order_change_interrupted.

@@ -1,4 +1,4 @@
--- What became of a request, read from what is durable, in the order the items were scanned.
+-- The outcome of a request from committed rows, in the order the items were scanned.
 -- {item_ids, destination, failures: [{item_id, code, params?}], idempotency_key?} -> {created, failed, receipt, code}
 --   created  every requested item that has its order to this destination, made now or before
 --   failed   the others that should have one: [{item_id, barcode_value, manifest_*, current_status, code, params, delivery?}];

@@ -13,7 +13,7 @@ begin
 end $$;
 grant execute on function delivery.driver_status(uuid) to barid_caller;
 
--- What the caller may not say about a manifest he makes. Operations may say anything; a driver takes it
+-- The fields of a new manifest that the caller may not set. Operations may set all; a driver takes it
 -- himself, in a workflow the settings allow; an institution makes its own.
 -- Fails: forbidden, manifest_workflow_not_allowed, processing_point_choice_not_allowed.
 create or replace function delivery.require_manifest_creator(input jsonb) returns void

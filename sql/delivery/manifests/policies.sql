@@ -6,7 +6,7 @@ select app.append_only('delivery.transfer_manifest_events');
 select app.touched('delivery.transfer_manifests');
 select app.touched('delivery.transfer_manifest_items');
 
--- What belongs to a manifest is seen, and written, by whoever sees the manifest.
+-- Parts of a manifest are seen, and written, by everybody who sees the manifest.
 drop policy tenant on delivery.transfer_manifest_items;
 create policy tenant on delivery.transfer_manifest_items for all to barid_caller
   using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (

@@ -1,4 +1,4 @@
--- What every step of a manifest's life stands on: finding and locking it for whoever may take the
+-- The common base of a manifest's steps: finding and locking it for the person who may take the
 -- step, naming it in refusals, and refusing what its status does not allow.
 
 -- How refusals name a manifest.

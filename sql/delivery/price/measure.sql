@@ -13,7 +13,7 @@ begin
     or (measure is null and not (value is null or value = 'null' or trim(value #>> '{}') = ''));
 end $$;
 
--- What is wrong with the measurements of a package, the first of them: {item (from 1), reason_key, name}; null: nothing.
+-- The first error in the measurements of a package: {item (from 1), reason_key, name}; null: nothing.
 create or replace function delivery.package_fault(package jsonb) returns jsonb
 language plpgsql immutable set search_path = '' as $$
 begin

@@ -1,4 +1,4 @@
--- What a delivery would cost, by the same calculation that charges it.
+-- The price of a delivery before it is ordered, by the same calculation that charges it.
 -- {delivery_service_id, pickup?{latitude, longitude}, dropoff?{latitude, longitude}, unit_size?, package?,
 -- package_field?, service_field?, place_fields [2]: what the client calls them}
 -- -> {price, unit_size, unit_size_source}

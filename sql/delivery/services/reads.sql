@@ -1,4 +1,4 @@
--- What a service does with the delivery fee when a delivery is cancelled or comes back, and where that
+-- A service's policy for the delivery fee when a delivery is cancelled or comes back, and where that
 -- comes from: {source: tenant | profile | custom, payment_policies{refund_delivery_fee_on_cancel,
 -- refund_delivery_fee_on_return}}. What custom overrides or a profile leave out is the tenant's setting
 -- delivery.fulfillment_policy, and without one: cancelled is refunded, returned is not.

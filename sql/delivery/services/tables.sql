@@ -1,4 +1,4 @@
--- What a tenant does with money when things go wrong, by name: {payment_policies: {refund_delivery_fee_on_cancel,
+-- A tenant's policies for money when things go wrong, by name: {payment_policies: {refund_delivery_fee_on_cancel,
 -- refund_delivery_fee_on_return}}. What a profile leaves out follows the tenant's default.
 create table if not exists delivery.policy_profiles (
   id uuid primary key default gen_random_uuid(),

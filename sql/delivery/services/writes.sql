@@ -96,7 +96,7 @@ begin
   if v_references <> '[]' then
     perform app.fail('delivery_service_in_use_by_settings', jsonb_build_object('setting_references', v_references));
   end if;
-  -- Whoever is just ordering with it is waited for, and then seen.
+  -- An order that is being made with it is waited for, and then seen.
   perform from delivery.delivery_services s where s.id = v_service.id for update;
   if exists (select from storefront.storefront_orders o where o.tenant_id = v_service.tenant_id
         and o.delivery_service_id = v_service.id and o.status in ('pending', 'awaiting_approval'))

@@ -22,7 +22,7 @@ begin
     left join money.wallets_list w on w.owner_id = app.user_id());
 end $$;
 
--- What is written of money that administrators moved by hand: a payment of the wallet. Answers its id.
+-- Records money that administrators moved by hand as a payment of the wallet. Answers its id.
 create or replace function delivery.wallet_payment_add(type text, wallet uuid, amount numeric, currency text, snapshot jsonb) returns uuid
 language plpgsql set search_path = '' as $$
 declare
@@ -35,7 +35,7 @@ begin
   return v_payment;
 end $$;
 
--- What is answered of it: the wallet as it is then, its payment, and the line of the journal of this kind and reference.
+-- The answer: the wallet as it is then, its payment, and the line of the journal of this kind and reference.
 create or replace function delivery.wallet_moved(wallet uuid, payment uuid, kind text, reference uuid) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin

@@ -13,7 +13,7 @@ grant select on money.wallets_list to barid_caller;
 
 drop view if exists money.wallet_transactions_list cascade;
 
--- What moved a wallet: one row per entry. A positive amount came in.
+-- The movements of a wallet: one row per entry. A positive amount came in.
 create view money.wallet_transactions_list with (security_invoker = true) as
 select e.id, e.account_id as wallet_id, t.kind, t.description, case when e.amount > 0 then 'credit' else 'debit' end as direction,
   e.amount, e.currency, e.balance_after, t.reference_type, t.reference_id, t.actor_id, e.created_at

@@ -12,7 +12,7 @@ begin
     money.decimals_of(p.currency));
 end $$;
 
--- What the functions must know of a payment to talk to its gateway about it. The request is in the payment's tenant.
+-- The fields of a payment that a call to its gateway needs. The request is in the payment's tenant.
 create or replace function money.payment_known(p money.payments) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 begin

@@ -5,7 +5,7 @@ create table if not exists money.payment_gateways (
   tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
   gateway_code text not null check (gateway_code ~ '^[a-z0-9_]{2,40}$'),
   is_active boolean not null default false,
-  -- What is no secret: terminal, account_id, amount_exponent ...
+  -- Settings that are no secrets: terminal, account_id, amount_exponent ...
   settings jsonb not null default '{}' check (jsonb_typeof(settings) = 'object'),
   -- {name: sealed text}; the functions alone can open them.
   secrets jsonb not null default '{}' check (jsonb_typeof(secrets) = 'object'),

@@ -1,4 +1,4 @@
--- What a gateway says of a payment, applied once and forwards only. Nothing said later takes a paid order back, and
+-- A gateway's notice about a payment, applied once and forwards only. No later notice takes a paid order back, and
 -- money that fits no payment is kept for somebody to look at instead of being booked.
 
 -- Why what was told cannot pay this payment, or null when it can. Everything must be equal: amount, currency, the
@@ -24,7 +24,7 @@ begin
     where c.code = p.currency);
 end $$;
 
--- What becomes of it. p and o are locked. -> outcome and, where it is not processed, the reason.
+-- The outcome of a notice. p and o are locked. -> outcome and, where it is not processed, the reason.
 create or replace function money.payment_follow(p money.payments, o storefront.storefront_orders, facts jsonb, out outcome text, out reason text)
 language plpgsql security definer set search_path = '' as $$
 begin

@@ -3,20 +3,20 @@ create table if not exists money.payment_webhook_events (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
   gateway_code text not null,
-  -- What makes it the same event when it comes again: the hash of its bytes, or of what a status answer said.
+  -- The identity of an event that comes again: the hash of its bytes, or of a status answer.
   event_key text not null,
   event_type text not null,
   -- signature: signed by the gateway. status: the gateway's own answer when it was asked.
   proof text not null check (proof in ('signature', 'status')),
   raw_body text,
-  -- What was read out of it: {kind, gateway_order_id, transaction_id, amount, unit, currency ...}
+  -- The parsed fields: {kind, gateway_order_id, transaction_id, amount, unit, currency ...}
   facts jsonb not null check (jsonb_typeof(facts) = 'object'),
   -- unmatched: money somebody has to look for.
   outcome text not null default 'ignored' check (outcome in ('processed', 'ignored', 'unmatched')),
   reason text,
   payment_id uuid,
   resolution text check (resolution in ('refunded_at_gateway', 'credited_by_adjustment', 'accepted', 'dismissed')),
-  -- What the books did with the money; null: nothing.
+  -- The booking of the money; null: none.
   action text check (action in ('refund', 'credit_wallet', 'accept')),
   resolution_note text,
   resolved_by uuid references tenancy.profiles (id) on delete set null,

@@ -1,6 +1,6 @@
 drop view if exists money.webhook_events_list cascade;
 
--- What gateways told, without the bytes it came in: those may name people.
+-- Gateways' notices, without their raw bytes: those may name people.
 create view money.webhook_events_list with (security_invoker = true) as
 select e.id, e.gateway_code, e.event_type, e.proof, e.outcome, e.reason, e.payment_id, p.order_id,
   e.facts ->> 'gateway_order_id' as gateway_order_id, e.facts ->> 'transaction_id' as gateway_transaction_id,

@@ -48,7 +48,7 @@ left join tenancy.profiles f on f.id = r.user_id;
 
 grant select on storefront.categories_list, storefront.variants_list, storefront.products_list, storefront.reviews_list to barid_caller;
 
--- What a product's own page has and lists leave out: {description, variants} with all that the caller sees of them.
+-- The details of a product that lists leave out: {description, variants} with all that the caller sees of them.
 create or replace function storefront.product_details(product storefront.products_list) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin

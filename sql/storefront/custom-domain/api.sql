@@ -72,7 +72,7 @@ begin
   return jsonb_build_object('holder', storefront.domain_holder(input ->> 'custom_domain'));
 end $$;
 
--- What to look up. -> {id, custom_domain, status, dns_records, holder: {id, record} of another market that has proven it, or null}
+-- The domain to look up. -> {id, custom_domain, status, dns_records, holder: {id, record} of another market that has proven it, or null}
 -- Fails: market_not_found, custom_domain_not_found.
 create or replace function storefront.domain_due(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$

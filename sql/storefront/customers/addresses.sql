@@ -1,4 +1,4 @@
--- What customers of a shop have besides their carts.
+-- Addresses of a store's customers.
 
 -- How an open market can be paid: what it turned on, and of the gateways those the tenant has set up. {market_id} -> [{id, code, type, gateway_code?, name}]
 -- Fails: market_not_found.

@@ -1,4 +1,4 @@
--- What a customer is about to buy. Nothing is reserved and no price is fixed before the order.
+-- Carts. Nothing is reserved and no price is fixed before the order.
 
 -- A cart with what it costs now. Fails: cart_not_found.
 create or replace function storefront.cart_to_json(cart_id uuid) returns jsonb

@@ -4,7 +4,7 @@ select app.tenant_table('storefront.customer_addresses', own => '{user_id}', wri
 select app.touched('storefront.carts');
 select app.touched('storefront.cart_items');
 
--- What is in a cart is seen, and changed, by whoever sees the cart; the parts of an order likewise.
+-- Items of a cart are seen, and changed, by everybody who sees the cart; the parts of an order likewise.
 drop policy tenant on storefront.cart_items;
 create policy tenant on storefront.cart_items for all to barid_caller
   using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (

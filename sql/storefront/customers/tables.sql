@@ -1,4 +1,4 @@
--- What customers of a store do: carts, orders, reviews, their addresses.
+-- Tables of a store's customers: carts, orders, reviews, their addresses.
 
 create table if not exists storefront.carts (
   id uuid primary key default gen_random_uuid(),

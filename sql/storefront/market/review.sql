@@ -1,4 +1,4 @@
--- What the system's administrators do with a market that waits for them.
+-- The review of a market by the system's administrators.
 
 -- Approves or rejects. {market_id, decision, admin_notes?} -> the market
 -- The first approval opens the shop; the approval of a changed one leaves it as open as it is.

@@ -1,4 +1,4 @@
--- What a market's fields may say.
+-- Validation of a market's fields.
 
 -- The words of a market's setting payment_methods: a list of them, or {word: true | {enabled: true}}.
 create or replace function storefront.parse_payment_methods(methods jsonb) returns setof text

@@ -1,4 +1,4 @@
--- What a tenant does with its market.
+-- Writes of a tenant to its market.
 
 -- Opens the tenant's one market, as a draft with the platform's default categories.
 -- {store_name, directory_category?, tagline?, settings?, logo_url?, theme_settings?, banners?} -> the market

@@ -1,6 +1,6 @@
 -- A cart becomes an order.
 
--- What is in a cart at the prices of now: [{variant_id, product_id, product_name, sku, attributes, images,
+-- The items of a cart at present prices: [{variant_id, product_id, product_name, sku, attributes, images,
 -- inventory_item_id, quantity, unit_price}]. Fails: cart_empty, cart_item_unavailable (variant_id).
 create or replace function storefront.cart_lines(v_cart storefront.carts) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -75,7 +75,7 @@ begin
   return v_method;
 end $$;
 
--- What a confirmed order answers: {order, payment_type, payment_id: one to open at a gateway, or null}.
+-- The answer of a confirmed order: {order, payment_type, payment_id: one to open at a gateway, or null}.
 create or replace function storefront.order_confirmed(order_id uuid) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin

@@ -41,7 +41,7 @@ begin
   if old.payment_status = 'paid' and new.payment_status <> 'paid' then
     raise exception 'order % was paid and stays so', old.id using errcode = 'integrity_constraint_violation';
   end if;
-  -- What was bought, by whom and for how much is agreed. The shop may send less than it promised, for as much less.
+  -- Goods, customer and price are agreed. The shop may send less than it promised, for as much less.
   if new.total_price < old.total_price and new.subtotal - old.subtotal = new.total_price - old.total_price
       and old.status in ('approved', 'confirmed', 'shipped') then
     old.subtotal := new.subtotal;
@@ -168,7 +168,7 @@ begin
   return null;
 end $$;
 
--- What becomes of a shipped order when one of its deliveries has ended. The order is locked.
+-- Updates a shipped order when one of its deliveries has ended. The order is locked.
 create or replace function storefront.order_after_delivery_ended(o storefront.storefront_orders) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -192,7 +192,7 @@ drop trigger if exists orders_follow on delivery.deliveries;
 create trigger orders_follow after update on delivery.deliveries referencing old table as old_rows new table as new_rows
   for each statement execute function storefront.orders_after_deliveries_moved();
 
--- What is left to do for an order whose deliveries have ended, at the end of a core (storefront.orders_settle) or of the transaction, when
+-- Finishes an order whose deliveries have ended, at the end of a core (storefront.orders_settle) or of the transaction, when
 -- nothing is locked after it any more: what is still set aside for it is free, what left and came back is expected in a warehouse, and
 -- what was paid for goods that the customer did not get is refunded to their wallet; the fee only where nothing was delivered. Where
 -- the shop's wallet is short, the order ends all the same, with an event. One that the shop sent itself and ends by hand

@@ -55,7 +55,7 @@ begin
   end loop;
 end $$;
 
--- What was to be fetched for the parts of an order and was not found, once the picking has ended and as long as the part is here:
+-- Goods to be picked for the parts of an order that were not found, once the picking has ended and as long as the part is here:
 -- [{part_id, position, item_id, quantity}] of one part or of all.
 create or replace function storefront.order_missing(p_order uuid, p_part uuid default null) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$

@@ -26,7 +26,7 @@ begin
   end if;
 end $$;
 
--- What was paid for an order and not yet given back.
+-- The amount paid for an order and not yet refunded.
 create or replace function storefront.order_refundable(o storefront.storefront_orders) returns numeric
 language plpgsql stable security definer set search_path = '' as $$
 begin

@@ -82,7 +82,7 @@ begin
     where p.tenant_id = o.tenant_id and p.order_id = o.id);
 end $$;
 
--- What the warehouse did not find of an order: [{item {id, product_name, sku}, ordered, picked, accepted}]; accepted: the shop sends it
+-- The goods of an order that the warehouse did not find: [{item {id, product_name, sku}, ordered, picked, accepted}]; accepted: the shop sends it
 -- without, and nothing waits for it any more.
 create or replace function storefront.order_short(o storefront.storefront_orders) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -102,7 +102,7 @@ begin
     join storefront.storefront_order_items i on i.tenant_id = o.tenant_id and i.id = s.item);
 end $$;
 
--- What was agreed when an order was placed, for administrators: who bought what.
+-- The terms of a placed order, for administrators: customer and goods.
 create or replace function storefront.order_snapshot_to_json(o storefront.storefront_orders) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin

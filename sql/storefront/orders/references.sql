@@ -1,4 +1,4 @@
--- What names an order and stands before it in the order of the files.
+-- Foreign keys to an order from tables that are built before it.
 do $$
 begin
   if not exists (select from pg_constraint where conname = 'payment_order' and conrelid = 'money.payments'::regclass) then

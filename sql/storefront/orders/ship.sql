@@ -37,7 +37,7 @@ begin
   if o.status <> 'shipped' then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', o.status, 'to', 'delivered'));
   end if;
-  -- What one of our deliveries took out is with its customer when that delivery says so, or came back.
+  -- Goods that one of our deliveries took out are with the customer when that delivery is delivered, or came back.
   select p.delivery_id into v_delivery from storefront.storefront_order_parts p
   where p.tenant_id = o.tenant_id and p.order_id = o.id and p.left_at is not null and p.delivery_id is not null order by p.position limit 1;
   if found then

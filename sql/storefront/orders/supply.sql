@@ -1,6 +1,6 @@
 -- Which warehouses an order leaves from.
 
--- What stands behind the goods of an order: whether warehouses have them, how big they are, where they leave from.
+-- The supply of an order's goods: their stock, their size, and the warehouse they leave from.
 -- lines: [{inventory_item_id, quantity}]; those without an item are not kept in stock and leave with the first of the rest.
 -- Of the warehouses that have most of what is still missing the nearest to the customer is taken, those in use before others, then
 -- the default one, then the oldest: so one that has all of it, and only where none has, as few as there can be.
@@ -49,7 +49,7 @@ begin
   if v_sources = '[]' then
     v_sources := '[{"takes": {}}]';
   end if;
-  -- What a warehouse has of an item and what the lines want of it, laid end to end: each line takes the stretch it covers.
+  -- A warehouse's stock of an item and the demand of the lines, laid end to end: each line takes the stretch it covers.
   with line as (
     select l.line, l.inventory_item_id as item, l.quantity, sum(l.quantity) over (partition by l.inventory_item_id order by l.line) as until
     from rows from (jsonb_to_recordset(lines) as (inventory_item_id uuid, quantity bigint)) with ordinality l (inventory_item_id, quantity, line)

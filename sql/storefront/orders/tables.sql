@@ -8,7 +8,7 @@ create table if not exists storefront.storefront_orders (
   cart_id uuid not null,
   status text not null default 'pending' check (status in (
     'pending', 'awaiting_approval', 'approved', 'confirmed', 'shipped', 'delivered', 'completed', 'cancelled')),
-  -- What lists filter by: pending, confirmed, shipped, completed or cancelled, each with the words that mean it.
+  -- The status that lists filter by: pending, confirmed, shipped, completed or cancelled, each with the words that mean it.
   status_group text not null generated always as (case
     when status in ('pending', 'awaiting_approval') then 'pending'
     when status in ('approved', 'confirmed') then 'confirmed'
@@ -43,7 +43,7 @@ create table if not exists storefront.storefront_orders (
   estimated_delivery timestamptz,
   -- The first of its deliveries; all of them stand in storefront_order_parts.
   delivery_id uuid,
-  -- What of it the customer got; returned: all that left came back.
+  -- The share that reached the customer; returned: all that left came back.
   fulfilment text not null default 'none' check (fulfilment in ('none', 'partial', 'full', 'returned')),
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
@@ -67,7 +67,7 @@ create index if not exists storefront_orders_changed on storefront.storefront_or
 -- The administrators' list: newest first, and one index for each filter that is also an order.
 create index if not exists orders_recent on storefront.storefront_orders (tenant_id, created_at desc nulls last, id desc);
 
--- What administrators search: see storefront.orders_matching.
+-- The words that administrators search: see storefront.orders_matching.
 create index if not exists orders_search on storefront.storefront_orders using gin ((order_number || ' ' || id::text) extensions.gin_trgm_ops);
 
 create index if not exists orders_market on storefront.storefront_orders (tenant_id, market_id, created_at desc nulls last, id desc);
@@ -123,7 +123,7 @@ create index if not exists order_items_product on storefront.storefront_order_it
 create index if not exists order_items_inventory on storefront.storefront_order_items (tenant_id, inventory_item_id)
   where inventory_item_id is not null;
 
--- What of an order leaves one warehouse: picked there by one picking order, and sent by one delivery or by the shop's own means.
+-- The part of an order that leaves one warehouse: picked there by one picking order, and sent by one delivery or by the shop's own means.
 -- Written by definers alone.
 create table if not exists storefront.storefront_order_parts (
   id uuid primary key default gen_random_uuid(),
@@ -160,7 +160,7 @@ create table if not exists storefront.storefront_order_part_items (
   -- The same in delivery.delivery_items and warehousing.receiving_order_items.
   position integer not null check (position > 0),
   order_item_id uuid not null,
-  -- What was set aside for it; short: of that, what was not found and the shop sends the order without.
+  -- The reserved quantity; short: of it, what was not found and the shop sends the order without.
   quantity integer not null check (quantity > 0),
   short integer not null default 0,
   primary key (tenant_id, part_id, position),

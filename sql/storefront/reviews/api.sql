@@ -1,4 +1,4 @@
--- What buyers say about products.
+-- Reviews of products.
 
 -- A review as its writer and the staff read it. Fails: review_not_found.
 create or replace function storefront.review_to_json(review_id uuid) returns jsonb

@@ -3,7 +3,7 @@ create table if not exists storefront.product_reviews (
   tenant_id uuid not null,
   product_id uuid not null,
   user_id uuid not null,
-  -- What was bought; each purchase can be reviewed once.
+  -- The purchase; each can be reviewed once.
   order_item_id uuid not null,
   rating smallint not null check (rating between 1 and 5),
   comment text,

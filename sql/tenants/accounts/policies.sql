@@ -10,7 +10,7 @@ create policy member on tenancy.profiles for all to barid_caller
     select from tenancy.tenant_users u where u.user_id = profiles.id and u.tenant_id = (select app.tenant_id())))
   with check (id = (select app.user_id()) or (select app.has_permission('manage:tenant')));
 
--- Who made an account and whether it is proven no request writes.
+-- No request writes who made an account nor whether it is confirmed.
 revoke insert, update on tenancy.profiles from barid_caller;
 
 grant select, update (full_name, phone, avatar_url) on tenancy.profiles to barid_caller;

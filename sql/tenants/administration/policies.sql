@@ -24,7 +24,7 @@ grant select, insert, update on tenancy.tenants to barid_caller;
 
 select app.audited('tenancy.tenants');
 
--- What only the system's administrators change of a tenant, and in which order; see tenancy.move_tenant.
+-- Columns of a tenant that only the system's administrators change; see tenancy.move_tenant.
 drop trigger if exists guard on tenancy.tenants;
 create trigger guard before update on tenancy.tenants for each row when (current_user = 'barid_caller')
   execute function tenancy.tenant_guard();

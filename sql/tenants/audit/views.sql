@@ -1,6 +1,6 @@
 drop view if exists tenancy.audit_list cascade;
 
--- What changed in the tenant and who did it, row by row: entity_type is the table, before and after what changed of a row.
+-- The audit log of the tenant, row by row: entity_type is the table, before and after what changed of a row.
 create view tenancy.audit_list with (security_invoker = true) as
 select l.id, l.entity as entity_type, l.entity_id, l.action, l.before, l.after, l.operation, l.request_id, l.client_request_id,
   l.actor_id, (select p.full_name from tenancy.profiles p where p.id = l.actor_id) as actor_name,

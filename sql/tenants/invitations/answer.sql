@@ -1,6 +1,6 @@
 -- Invitations as a company's administrators make them. Whether an address has an account they never learn.
 
--- What an invitation is now: its status, or expired.
+-- The present state of an invitation: its status, or expired.
 create or replace function tenancy.invitation_status(invitation tenancy.invitations) returns text
 language plpgsql stable set search_path = '' as $$
 begin

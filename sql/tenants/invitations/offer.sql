@@ -139,7 +139,7 @@ end $$;
 grant execute on function tenancy.invitations_of_caller(), tenancy.invitation_answer(uuid, boolean),
   tenancy.membership_end(uuid) to barid_caller;
 
--- What is to be done so that the invited person hears of it. Called by the job that delivers invitations.
+-- The steps that notify the invited person. Called by the job that delivers invitations.
 -- -> {step: make, user_id, email, full_name, password? (sealed)}: Auth is to make the account and send its mail;
 --    {step: mail, email}: the account was made before, its mail is sent again;
 --    {step: none}: the person has an account, and finds a notice there. System administrators find none.

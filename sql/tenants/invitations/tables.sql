@@ -3,7 +3,7 @@ create table if not exists tenancy.invitations (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
   email text not null check (email = lower(email)),
-  -- What the member is to be: {full_name, phone?, avatar_url?, tenant_user_type, roles, is_business, employee_id?}.
+  -- The future member: {full_name, phone?, avatar_url?, tenant_user_type, roles, is_business, employee_id?}.
   person jsonb not null check (jsonb_typeof(person) = 'object' and octet_length(person::text) <= 8192),
   -- Pending and past expires_at is shown as expired.
   status text not null default 'pending' check (status in ('pending', 'accepted', 'declined', 'revoked')),

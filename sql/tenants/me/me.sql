@@ -1,4 +1,4 @@
--- Who am I, and in which tenant. -> {user, memberships, active_tenant_id}
+-- The caller's account and tenant. -> {user, memberships, active_tenant_id}
 -- active_tenant_id is the tenant this token's calls go to; null when it names none the caller is in.
 -- Fails: forbidden (an API key or the system is nobody).
 create or replace function tenancy.me_get(input jsonb) returns jsonb
@@ -40,7 +40,7 @@ begin
   return jsonb_build_object('active_tenant_id', app.tenant_id());
 end $$;
 
--- Who made the caller's tenant, or changed it last: {id, email}. A definer, since that is mostly somebody of the system,
+-- The person who made the caller's tenant, or changed it last: {id, email}. A definer, since that is mostly somebody of the system,
 -- whose profile members do not see; it answers for these two alone.
 create or replace function tenancy.tenant_writer(writer uuid) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$

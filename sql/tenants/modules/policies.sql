@@ -1,4 +1,4 @@
--- What a tenant has and pays for is the system's business; its people read it.
+-- Modules and subscription are written by the system; the tenant's people read them.
 select app.tenant_table('tenancy.tenant_modules', writes => 'insert, update', writers => $$app.has_permission('manage:system')$$);
 
 select app.touched('tenancy.tenant_modules');

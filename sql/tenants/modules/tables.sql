@@ -1,4 +1,4 @@
--- What the system's administrators keep about tenants: modules, subscriptions, and wizards under way.
+-- Records of the system's administrators about tenants: modules, subscriptions, and wizards under way.
 
 create table if not exists tenancy.modules (
   id uuid primary key,

@@ -97,7 +97,7 @@ begin
   end if;
 end $$;
 
--- What patches name must exist in the tenant. Services are held until the end, so that none is deleted
+-- Ids named by patches must exist in the tenant. Services are held until the end, so that none is deleted
 -- while a setting begins to name it. [{module, group, settings}]. Fails: invalid_reference.
 create or replace function tenancy.require_references(patches jsonb) returns void
 language plpgsql set search_path = '' as $$

@@ -1,4 +1,4 @@
--- What a tenant pays for using the system, while the system asks for it. No payment provider is
+-- The subscription of a tenant, while the system asks for one. No payment provider is
 -- connected: that a subscription is paid for is what a system administrator says.
 
 -- Whether tenants need a subscription: system setting tenant_subscription.enabled.

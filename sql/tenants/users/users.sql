@@ -29,7 +29,7 @@ begin
   end if;
 end $$;
 
--- What a member of a kind needs besides the membership: a driver their row; drivers, institutions and
+-- The rows a member of a kind needs besides the membership: a driver their row; drivers, institutions and
 -- customers a wallet in the tenant's currency. Doing it twice changes nothing.
 create or replace function tenancy.member_provision(user_id uuid, user_type text) returns void
 language plpgsql set search_path = '' as $$

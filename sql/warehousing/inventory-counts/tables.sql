@@ -1,4 +1,4 @@
--- What clerks found when they counted bins, beside what the books said at that moment: kept also where nothing differed. What differed
+-- Counts of bins, beside the quantities of the books at that moment: kept also where nothing differed. What differed
 -- was booked with it, by movements whose reference is the count.
 
 create table if not exists warehousing.inventory_counts (
@@ -6,7 +6,7 @@ create table if not exists warehousing.inventory_counts (
   tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
   warehouse_id uuid not null,
   notes text,
-  -- What lay in the bins and was not named was counted as not found.
+  -- Stock in the bins that was not named was counted as not found.
   whole_bins boolean not null default false,
   -- Null: an API key or the system itself.
   counted_by uuid,
@@ -43,7 +43,7 @@ create table if not exists warehousing.inventory_count_lines (
   status text not null check (status not in ('', 'reserved')),
   lot_number text check (lot_number <> ''),
   serial_number text check (serial_number <> ''),
-  -- What the books said, how much of it was set aside, and what was found.
+  -- The quantity by the books, the reserved part of it, and the quantity found.
   expected bigint not null check (expected >= 0),
   reserved bigint not null check (reserved between 0 and expected),
   counted bigint not null,

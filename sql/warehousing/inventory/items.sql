@@ -1,4 +1,4 @@
--- What warehouses keep.
+-- Items of the inventory.
 
 -- {id} -> {inventory_item}. Fails: inventory_item_not_found.
 create or replace function warehousing.inventory_item_get(input jsonb) returns jsonb

@@ -1,3 +1,3 @@
--- What is in a parcel may be goods of the stock.
+-- Contents of a parcel may be items of the inventory.
 alter table delivery.delivery_items add foreign key (tenant_id, item_id)
   references warehousing.inventory_items (tenant_id, id) on delete restrict;

@@ -6,13 +6,13 @@ drop view if exists warehousing.inventory_transfers_list cascade;
 
 drop view if exists warehousing.write_offs_list cascade;
 
--- What the tenant keeps; the parts of a single parcel are no items of its catalogue.
+-- The tenant's items; the parts of a single parcel are no items of its catalogue.
 create view warehousing.inventory_items_list with (security_invoker = true) as
 select i.id, i.name, i.sku, i.barcode, i.brand, i.model, i.unit_size, i.is_serialized, i.is_active, i.created_at, i.updated_at
 from warehousing.inventory_items i
 where i.parcel_delivery_id is null;
 
--- What lies where; rows that hold nothing any more are only for their movements.
+-- Stock by place; empty rows are only kept for their movements.
 create view warehousing.inventory_list with (security_invoker = true) as
 select s.id, s.warehouse_id, s.bin_id, s.item_id, s.status, s.lot_number, s.serial_number, s.quantity,
   s.reserved_for_type, s.reserved_for_id,

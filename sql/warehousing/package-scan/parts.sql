@@ -1,4 +1,4 @@
--- What a scanner is shown of a parcel. Everything here only reads.
+-- The view of a parcel for a scanner. Everything here only reads.
 
 -- The delivery and its legs.
 create or replace function warehousing.scan_family(d delivery.deliveries) returns uuid[]
@@ -18,7 +18,7 @@ begin
       where r.tenant_id = d.tenant_id and r.delivery_id = any (warehousing.scan_family(d)) and r.status = 'pending'));
 end $$;
 
--- What a parcel's barcode stands for now: the return that is under way with it, which has a number of its own while the parcel still
+-- The delivery a parcel's barcode stands for now: the return that is under way with it, which has a number of its own while the parcel still
 -- wears the old one; else the delivery itself.
 create or replace function warehousing.parcel_under_way(d delivery.deliveries) returns delivery.deliveries
 language plpgsql stable set search_path = '' as $$
@@ -74,7 +74,7 @@ begin
   end if;
 end $$;
 
--- What a warehouse does next with a delivery: receive, execute, pick, assign, handoff, in_delivery or none.
+-- The next step of a warehouse with a delivery: receive, execute, pick, assign, handoff, in_delivery or none.
 create or replace function warehousing.scan_next_action(d delivery.deliveries) returns text
 language plpgsql stable set search_path = '' as $$
 declare
@@ -141,7 +141,7 @@ begin
     from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id);
 end $$;
 
--- What comes next with a staged parcel: what comes next with the first of its legs that is not over; null without legs.
+-- The next step with a staged parcel: that of the first of its legs that is not over; null without legs.
 create or replace function warehousing.scan_next_of(legs jsonb) returns text
 language plpgsql immutable set search_path = '' as $$
 begin
@@ -166,7 +166,7 @@ begin
     else jsonb_build_object('action', 'open_delivery', 'entity_id', d.id, 'reason', 'delivery_details_available') end;
 end $$;
 
--- What is in a parcel, each thing with the exceptions that concern it: its own, and those of the whole parcel.
+-- The contents of a parcel, each with its own exceptions and those of the whole parcel.
 create or replace function warehousing.scan_items(d delivery.deliveries, family uuid[]) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin

@@ -1,6 +1,6 @@
 -- Which packages of a selection may move from one warehouse to another, and where to.
 
--- What a selection names: one row a value, in its order: barcodes (or delivery codes), deliveries, inventory items.
+-- Resolves a selection: one row a value, in its order: barcodes (or delivery codes), deliveries, inventory items.
 -- An item of a parcel, or one that a draft stands for at the source, is that delivery; any other item is raw.
 create or replace function warehousing.transfer_selection(input jsonb)
 returns table (place bigint, kind text, value text, parcel_id uuid, item_id uuid)

@@ -37,7 +37,7 @@ begin
   return v_made;
 end $$;
 
--- What older waybills lack; may be run at any time and again. -> transfers made
+-- Makes the transfers that older waybills lack; may be run at any time and again. -> transfers made
 create or replace function warehousing.package_transfers_backfill() returns bigint
 language plpgsql security definer set search_path = '' as $$
 begin

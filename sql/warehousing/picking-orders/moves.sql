@@ -1,4 +1,4 @@
--- What happens to stock when a picking order moves on.
+-- Stock movements of a picking order's steps.
 
 -- Sets aside what an order's lines ask for. Fails: insufficient_stock.
 create or replace function warehousing.picking_reserve(p_order warehousing.picking_orders) returns void

@@ -85,7 +85,7 @@ begin
     perform warehousing.picking_set_lines(p_order, lines);
     return;
   end if;
-  -- What is given back and what is taken instead are held together, as everybody holds them.
+  -- Stock given back and stock taken instead are locked together, in the common order.
   perform warehousing.lock_stock_places((
     select jsonb_agg(jsonb_build_object('item_id', p.item_id, 'bin_id', p.bin_id)) from (
       select i.item_id, i.bin_id from warehousing.picking_order_items i where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id
@@ -114,7 +114,7 @@ begin
   where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.position = l.line;
 end $$;
 
--- What pickers report of an order that is locked: what was picked (lines, null: nothing new), then how far it has come (null: as it
+-- Applies pickers' reports to an order that is locked: what was picked (lines, null: nothing new), then how far it has come (null: as it
 -- is). Everything that sets picked quantities or moves a picking order on comes here.
 -- Fails: pnd_picking_handed_off_by_driver_pickup, picking_belongs_to_order, and what picking_change_lines and picking_move fail with.
 create or replace function warehousing.picking_report(p_order warehousing.picking_orders, lines jsonb, to_status text) returns void

@@ -35,7 +35,7 @@ begin
       window earlier as (partition by i.item_id, i.bin_id order by i.position)) l);
 end $$;
 
--- What was picked of an order and how far it has come, from the person it is given to or anybody who works in its warehouse.
+-- Reports the picked quantities and the progress of an order, by its assignee or anybody who works in its warehouse.
 -- {id, status: in_progress | completed, items: [{item_id, bin_id, picked_quantity}], picker_notes?} -> {order}
 -- Completed without any line noted, all of it was picked, as everywhere.
 -- Fails: picking_order_not_found, forbidden, and what picking_lines_reported and picking_report fail with.

@@ -7,7 +7,7 @@ begin
   if new.status <> old.status and not (old.status || '>' || new.status) = any (array[
     'pending>in_progress', 'pending>completed', 'pending>cancelled',
     'in_progress>completed', 'in_progress>cancelled', 'completed>handed_off'])
-    -- What waits for its driver can still be cancelled with its delivery, and what waits to be sent with its order.
+    -- A picking order that waits for its driver can still be cancelled with its delivery, one that waits to be sent with its order.
     and not (old.status = 'completed' and new.status = 'cancelled' and (old.delivery_id is not null or old.order_id is not null)) then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
   end if;
@@ -26,7 +26,7 @@ create or replace function warehousing.picking_orders_with(part text) returns se
 language plpgsql stable security definer rows 50 set search_path = '' as $$
 declare
   v_part text := app.ascii_digits(part);
-  -- What every reference begins with is in the index once for each: only what follows is looked up there.
+  -- The common prefix of references is in the index once for each: only what follows is looked up there.
   v_rare text := regexp_replace(v_part, '^p?k?o?-?0*', '', 'i');
 begin
   -- Executed as text, so that each search is planned for its own pattern. What is asked in full is asked of an
@@ -109,7 +109,7 @@ begin
     jsonb_build_object('field', format('item_details.%s.quantity', v_bad.place), 'item_id', v_bad.item_id));
 end $$;
 
--- What is noted of the progress, as it is kept: its times are moments, whatever clock they were told by.
+-- The progress as it is stored: its times are in UTC, whatever zone they were sent in.
 create or replace function warehousing.picking_progress(progress jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare

@@ -1,6 +1,6 @@
 -- Taking a receipt: stock, and what it means for the delivery that brought it.
 
--- What was sent of a receipt's lines, each entry with the line it is about: an entry names a line by its item, else by its
+-- Matches the sent entries of a receipt with its lines: an entry names a line by its item, else by its
 -- place. An entry about nothing has no line, and two lines of one item share an entry.
 create or replace function warehousing.receipt_entries(r warehousing.receiving_orders, details jsonb)
 returns table (place bigint, line uuid, item_id uuid, bin_id uuid, received_quantity bigint, condition text, damaged_quantity bigint)
@@ -78,7 +78,7 @@ begin
   end if;
 end $$;
 
--- What a receipt puts into stock: what came sound, and what came damaged. Goods of a store come back as the lots and pieces that left for
+-- The stock that a receipt adds: sound goods, and damaged ones. Goods of a store come back as the lots and pieces that left for
 -- their order; which of several is damaged or missing nobody says, so it is the last.
 create or replace function warehousing.receipt_pieces(r warehousing.receiving_orders)
 returns table (item_id uuid, bin_id uuid, status text, lot_number text, serial_number text, quantity bigint)
@@ -136,7 +136,7 @@ begin
       'actor_id', app.user_id()))));
 end $$;
 
--- What a receipt does to the delivery that brought the parcel.
+-- Updates the delivery that brought the parcel of a receipt.
 create or replace function warehousing.parcel_received(d delivery.deliveries, r warehousing.receiving_orders) returns void
 language plpgsql security definer set search_path = '' as $$
 begin

@@ -18,7 +18,7 @@ begin
           where m.tenant_id = d.tenant_id and m.zone_id = d.dropoff_zone_id) end));
 end $$;
 
--- What a scan answers.
+-- The answer of a scan.
 create or replace function warehousing.sorting_scan_answer(p_scan uuid, already boolean) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin

@@ -1,4 +1,4 @@
--- What came into each warehouse and left it, what is there, and where the units of orders are.
+-- Stock of each warehouse: units received, units that left, the balance, and the units of orders.
 
 -- {as_of?} -> {as_of, reconciled, warehouses, orders, difference_count, differences: the first thousand}; see warehousing.stock_differences.
 --   warehouses  of each, in units, as of the moment: received (with opening stock) + returned + transferred_in - transferred_out - picked

@@ -1,6 +1,6 @@
 -- Which rows a demand is met from.
 
--- What is asked for, where null may be anything; `rank` is higher the more a line says. And what of a row meets it.
+-- A demand, where null matches anything; `rank` is higher the more a line specifies. And the part of a row that meets it.
 do $$
 begin
   if to_regtype('private.stock_demand') is null then

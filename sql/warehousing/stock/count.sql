@@ -1,4 +1,4 @@
--- What lies where somebody counted, by the books.
+-- Stock by the books at counted places.
 
 -- The rows that a count of these lines may write: those of the places it names, opened where something was found and nothing ever lay,
 -- and with `whole_bins` every other place of the same bins that holds something. What is in parcels is none of it: it goes with them.
@@ -28,7 +28,7 @@ begin
   return v_rows;
 end $$;
 
--- What the books say of these lines now, told by one look at all of them: `expected` is all that lies at a place, `reserved` what of it is
+-- The quantities of these lines by the books, read at once: `expected` is all that lies at a place, `reserved` what of it is
 -- set aside for somebody. With `whole_bins` what else lies in the same bins follows them, as found nowhere (counted 0).
 -- `settled`: each row that a difference would be booked on is among `held`.
 create or replace function warehousing.stock_count_look(

@@ -142,7 +142,7 @@ begin
   if coalesce(cardinality(movements), 0) = 0 then
     return;
   end if;
-  -- Whoever closes a warehouse or a bin, or gives an item serial numbers, waits for what is still coming in,
+  -- Closing a warehouse or a bin, or giving an item serial numbers, waits for stock that is still coming in,
   -- and what comes later is checked by the change.
   perform from warehousing.warehouses w where w.tenant_id = v_tenant
     and w.id = any (array(select l.warehouse_id from unnest(movements) l where l.goes)) order by w.id for key share;
@@ -187,7 +187,7 @@ begin
   from unnest(movements) l
   order by l.line;
 
-  -- What is left first: a serial number may not be in two places, not even for a moment.
+  -- Decreases first: a serial number may not be in two places, not even for a moment.
   for sign in 0..1 loop
     exit when sign = 1 and not v_serials;
     update warehousing.stock s set quantity = s.quantity + c.delta,

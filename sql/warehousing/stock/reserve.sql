@@ -19,7 +19,7 @@ begin
   return v_found;
 end $$;
 
--- What is reserved for somebody, in one warehouse or in all: the rows of stock_allocate(), one a place.
+-- Reserved stock by its holder, in one warehouse or in all: the rows of stock_allocate(), one a place.
 create or replace function warehousing.stock_reserved(p_type text, p_id uuid, warehouse uuid default null) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 begin

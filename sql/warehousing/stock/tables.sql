@@ -37,7 +37,7 @@ create unique index if not exists serial_number_taken on warehousing.stock (tena
 -- not be looked for here: where the usual item has a row or two, the planner takes this index for as good as stock_place.
 create index if not exists stock_of_item on warehousing.stock (tenant_id, item_id, status, warehouse_id) where quantity > 0;
 
--- What was closed for good, by its bin and item.
+-- Rows that were written off, by bin and item.
 create index if not exists stock_written_off on warehousing.stock (tenant_id, bin_id, item_id) where written_off_at is not null;
 
 -- Rows outlive their quantity, since movements name them: what a warehouse holds is looked for among the others.

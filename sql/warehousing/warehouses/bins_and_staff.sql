@@ -36,7 +36,7 @@ declare
   v_bin warehousing.bins;
   v_wanted warehousing.bins;
 begin
-  -- What is coming in holds the bin until it has come.
+  -- Incoming stock locks the bin until it has arrived.
   select * into v_bin from warehousing.bins b
   where b.id = (input ->> 'id')::uuid and b.warehouse_id = (input ->> 'warehouse_id')::uuid for update;
   if not found then

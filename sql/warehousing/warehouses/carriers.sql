@@ -1,4 +1,4 @@
--- What a warehouse is called at the carriers that collect from it.
+-- The names of a warehouse at the carriers that collect from it.
 
 -- Notes a warehouse's number, and name, at a carrier, over what was noted before.
 -- {warehouse_id, carrier_code, external_id, external_name?} -> {carrier_warehouse}. Fails: warehouse_not_found, carrier_not_found.

@@ -19,7 +19,7 @@ create unique index if not exists warehouse_code_exists on warehousing.warehouse
 create index if not exists warehouses_address on warehousing.warehouses (tenant_id, address_id);
 create index if not exists warehouses_recent on warehousing.warehouses (tenant_id, created_at desc nulls last, id desc);
 
--- What lies where in a warehouse. Quantities are whole units. A stock row is the place of a quantity:
+-- Stock by place. Quantities are whole units. A stock row is the place of a quantity:
 -- bin, item, status, lot, serial and for whom it is reserved; every change of one is a movement.
 
 create table if not exists warehousing.bins (
@@ -58,7 +58,7 @@ create table if not exists warehousing.warehouse_users (
 );
 create index if not exists warehouse_users_user on warehousing.warehouse_users (tenant_id, user_id);
 
--- What a warehouse is called at a carrier.
+-- The name of a warehouse at a carrier.
 create table if not exists warehousing.carrier_warehouses (
   tenant_id uuid not null,
   carrier_code text not null check (carrier_code <> ''),

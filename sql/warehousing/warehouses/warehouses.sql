@@ -73,7 +73,7 @@ declare
   v_tenant uuid := app.tenant_id();
   v_id uuid := (input ->> 'id')::uuid;
 begin
-  -- What is coming in holds the warehouse until it has come; what comes later finds it deleted.
+  -- Incoming stock locks the warehouse until it has arrived; stock that comes later finds it deleted.
   perform from warehousing.warehouses w where w.id = v_id and w.deleted_at is null for update;
   if not found then
     perform app.fail('warehouse_not_found');

@@ -1,4 +1,4 @@
--- Who works where.
+-- Members of warehouses.
 
 -- True when the caller may work in a warehouse: they run warehouses or operations, or is active staff there.
 create or replace function warehousing.works_in(warehouse uuid) returns boolean

@@ -16,7 +16,7 @@ begin
     perform app.fail('bin_id_required_for_received_items', '{"field": "bin_id"}');
   end if;
   perform warehousing.parcels_advance(parcels, w.destination_warehouse_id);
-  -- What ended here: wallets before stock, as everywhere.
+  -- The deliveries that end here: wallets before stock, as everywhere.
   perform delivery.returned_fees_refund(parcels);
   perform storefront.orders_settle();
   perform warehousing.stock_receive(v_lines, 'transfer_in', 'waybill', w.id);
@@ -65,7 +65,7 @@ begin
   return warehousing.waybill_get(input);
 end $$;
 
--- What became of a missing parcel. found: it arrives now, like the others did. lost: its way failed.
+-- The outcome of a missing parcel. found: it arrives now, like the others did. lost: its way failed.
 -- {id, discrepancy_id, resolution: found|lost, notes?, bin_id?} -> {waybill}
 -- Fails: waybill_not_found, forbidden, discrepancy_not_found, what waybill_arrive fails with. Resolved before: the same answer.
 create or replace function warehousing.waybill_discrepancy_resolve(input jsonb) returns jsonb

@@ -73,7 +73,7 @@ create table if not exists warehousing.waybill_discrepancies (
 );
 create index if not exists discrepancies_open on warehousing.waybill_discrepancies (tenant_id, delivery_id) where status = 'open';
 
--- What travels on a waybill, and the record of every move of packages between warehouses.
+-- The contents of waybills, and the record of every move of packages between warehouses.
 
 -- The stock that goes with the parcels of a waybill: reserved for it, out of the source at the handover, into the
 -- destination at the receipt.

@@ -1,7 +1,7 @@
 -- Attempts by hand, in three steps around the call: claim, send, write down. The claim is one conditional update,
 -- so of any number of callers one sends. An Idempotency-Key (`key`) remembers the answer of the last step.
 
--- What the sender needs of a claimed delivery: {id, claim_token, body, url, subscription_id, secrets}.
+-- The fields of a claimed delivery that the sender needs: {id, claim_token, body, url, subscription_id, secrets}.
 create or replace function integration.claimed(e integration.webhook_events) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin

@@ -43,7 +43,7 @@ create table if not exists integration.webhook_attempts (
   is_manual boolean not null default false,
   http_status_code integer,
   latency_ms integer not null check (latency_ms >= 0),
-  -- What the subscriber answered, up to 16 KiB.
+  -- The subscriber's answer, up to 16 KiB.
   response_body text,
   error_message text,
   created_at timestamptz not null default now(),

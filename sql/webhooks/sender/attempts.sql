@@ -8,7 +8,7 @@ begin
 end $$;
 
 -- Leases up to `batch` due deliveries, at most `each` of a subscription, and one at a time of one that only fails.
--- What is leased of a subscription is in the hands of one worker, so that it alone decides how many connections
+-- The lease of a subscription belongs to one worker, so that it alone decides how many connections
 -- it gets; `mine` are the subscriptions that the caller has in hand already. An event waits while an earlier one
 -- of its thing is unfinished there. A worker renews what it has in hand every second (integration.webhooks_renew): after
 -- `silence` its subscriptions are anybody's, but what it had in hand is so only after `lease`, since sending

@@ -13,7 +13,7 @@ begin
   return null;
 end $$;
 
--- Whoever begins to listen hears what happens from now on.
+-- A new subscription receives events from now on.
 create or replace function integration.subscription_listens() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -26,7 +26,7 @@ begin
   return new;
 end $$;
 
--- What is sent: {id, type, timestamp, tenant_id, data}, as the text that is signed.
+-- The body of a webhook: {id, type, timestamp, tenant_id, data}, as the text that is signed.
 create or replace function integration.webhook_body(id uuid, event_type text, at timestamptz, tenant_id uuid, data jsonb) returns text
 language plpgsql stable set search_path = '' as $$
 begin

@@ -1,4 +1,4 @@
-/** What mails of Auth carry: a link or a code that signs in whoever reads the mail. */
+/** The contents of Auth's mails: a link or a code that signs the reader in. */
 import { createHash, randomInt } from "node:crypto";
 import type postgres from "postgres";
 import { AuthFailure } from "./failure.ts";
@@ -12,7 +12,7 @@ const kinds = ["recovery", "magiclink", "invite", "signup", "email"] as const;
 type Kind = typeof kinds[number];
 const secondsMax = 3_600;
 
-/** What sending a mail needs. */
+/** The dependencies of sending a mail. */
 export interface Postman {
   sql: postgres.Sql;
   mails: Mails;

@@ -1,4 +1,4 @@
-/** What is asked of Auth by mail: a new password, a link or code to sign in, the confirmation once more. */
+/** The requests to Auth that send a mail: a new password, a link or code to sign in, the confirmation once more. */
 import { Hono } from "hono";
 import { isObject, readBody } from "./body.ts";
 import { AuthFailure } from "./failure.ts";

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { inboxPage } from "./inbox-page.ts";
 
-/** What a mail is for, as `verifyOtp` names it. */
+/** The purpose of a mail, as `verifyOtp` names it. */
 export type MailType = "invite" | "signup" | "recovery" | "magiclink";
 
 /** A mail that the hosted service would send. */

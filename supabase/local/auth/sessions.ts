@@ -6,7 +6,7 @@ import type { TokenKeys } from "../keys.ts";
 import { AuthFailure } from "./failure.ts";
 import { findUser, isBanned, userJson, type UserRow } from "./users.ts";
 
-/** What issuing tokens needs. */
+/** The dependencies of issuing tokens. */
 export interface TokenIssuer {
   sql: postgres.Sql;
   keys: TokenKeys;

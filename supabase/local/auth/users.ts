@@ -25,7 +25,7 @@ export interface UserRow {
   is_anonymous: boolean;
 }
 
-/** What may be set on a user; undefined leaves a field as it is. */
+/** The writable fields of a user; undefined leaves a field as it is. */
 export interface UserChanges {
   id?: string;
   email?: string;

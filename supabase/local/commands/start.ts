@@ -59,7 +59,7 @@ async function stop(): Promise<void> {
   stopping = true;
   // Whatever hangs, the process goes; Postgres and the workers end with it.
   setTimeout(() => process.exit(1), 2_900).unref();
-  // What the signal itself broke is no news to who sent it.
+  // Errors that the signal itself caused are not reported.
   await starting?.catch(() => {});
   await stack?.stop();
   process.exit(0);

@@ -1,4 +1,4 @@
-/** What was opened here, and how it stands. Kept in memory: a demo does not outlive its process. */
+/** The checkouts opened here and their state. Kept in memory: a demo does not outlive its process. */
 import { randomInt, randomUUID } from "node:crypto";
 
 export interface Payment {

@@ -1,6 +1,6 @@
 import type { Change } from "./pgoutput.ts";
 
-/** What a client asks for with `.on("postgres_changes", …)`. */
+/** A client's subscription by `.on("postgres_changes", …)`. */
 export interface Binding {
   id: number;
   event: string;

@@ -19,7 +19,7 @@ export function decode(data: Buffer, isBinary: boolean): Message | undefined {
     const [joinRef, ref, topic, event, payload] = message;
     return { joinRef, ref, topic, event, payload };
   } catch {
-    // What is not JSON is not for us; the real service drops it too.
+    // A message that is not JSON is ignored; the real service drops it too.
     return undefined;
   }
 }

@@ -11,7 +11,7 @@ import { type Binding, matches } from "./filter.ts";
 import { decode, encode, type Message } from "./messages.ts";
 import type { Change } from "./pgoutput.ts";
 
-/** What Realtime stands on. */
+/** The dependencies of Realtime. */
 export interface RealtimeParts {
   sql: postgres.Sql;
   dbUrl: string;

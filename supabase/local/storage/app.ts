@@ -11,7 +11,7 @@ import { listObjects } from "./list.ts";
 import * as objects from "./objects.ts";
 import { readUpload } from "./upload.ts";
 
-/** What the stand-in of Storage stands on. */
+/** The dependencies of the Storage stand-in. */
 export interface StorageParts {
   sql: postgres.Sql;
   keys: TokenKeys;

@@ -12,7 +12,7 @@ export class StorageFailure extends Error {
   }
 }
 
-/** What a failed statement or check means to the client. */
+/** Translates a failed statement or check for the client. */
 export function toStorageFailure(error: unknown): StorageFailure {
   if (error instanceof StorageFailure) return error;
   switch (errorCode(error)) {

@@ -1,7 +1,7 @@
 import type postgres from "postgres";
 import { asCaller, type Caller } from "../callers.ts";
 
-/** What supabase-js sends to list a folder. */
+/** The request of supabase-js to list a folder. */
 export interface ListOptions {
   prefix?: string;
   limit?: number;

@@ -22,7 +22,7 @@ begin
       where i.id = any (v_ids) and i.delivery_id is not null));
   end if;
   select coalesce(jsonb_agg(j.line order by j.place), '[]') into v_lines from delivery.order_changes_evaluate(v_ids, v_destination) j;
-  v_lines := delivery.order_changes_paid(v_lines, v_dry_run);
+  v_lines := delivery.order_changes_settle(v_lines, v_dry_run);
   if not v_dry_run then
     perform delivery.order_changes_write((
       select coalesce(jsonb_agg(l.line order by l.place), '[]') from jsonb_array_elements(v_lines) with ordinality l (line, place)

@@ -38,6 +38,10 @@ export const ports: Record<string, string> = {
   "warehousing.parcel_arrives": "a parcel brought to a warehouse is expected there",
   "warehousing.receipt_expect": "what comes back is expected where it goes",
   "warehousing.receipts_withdraw": "what was expected does not come any more",
+  "warehousing.return_shelved": "what goes back from a warehouse is picked there",
+  "warehousing.return_unshelved": "and is not, when it does not go back after all",
+  "warehousing.return_is_lost": "nor can it, when it was lost",
+  "warehousing.parcel_leaves": "a parcel that is picked up is out of stock",
 };
 
 /** The schema in which a file keeps its functions; the folder is finer than the schema where one schema has one wall. */

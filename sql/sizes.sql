@@ -46,7 +46,8 @@ begin
       -- People and places.
       ('tenancy.tenants', 'contact_info', 4096), ('delivery.addresses', 'title', 4096), ('delivery.addresses', 'contact_info', 4096),
       ('delivery.institution_branches', 'contact_info', 4096), ('delivery.deliveries', 'recipient', 4096),
-      ('delivery.deliveries', 'pickup_snapshot', 5120), ('delivery.deliveries', 'dropoff_snapshot', 5120),
+      ('delivery.deliveries', 'pickup_snapshot', 5120), ('delivery.deliveries', 'ordered_from_snapshot', 5120),
+      ('delivery.deliveries', 'dropoff_snapshot', 5120),
       ('storefront.storefront_orders', 'shipping_address', 5120), ('warehousing.warehouses', 'features', 8192), ('delivery.zones', 'polygon', 1048576),
       -- The contents of a parcel.
       ('delivery.deliveries', 'package_details', 65536), ('delivery.transfer_manifest_items', 'package_details', 65536),

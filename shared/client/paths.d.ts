@@ -7275,11 +7275,14 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "invalid_status_transition" | "idempotency_conflict";
+                    destination_warehouse_id?: string;
                     from?: string;
                     message: string;
                     /** @constant */
                     success: false;
                     to?: string;
+                    transfer_id?: string;
+                    waybill_id?: string;
                 };
             };
         };
@@ -7327,12 +7330,15 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "assignment_ended" | "assignment_not_accepted" | "invalid_status_transition" | "idempotency_conflict";
+                    destination_warehouse_id?: string;
                     from?: string;
                     message: string;
                     status?: string;
                     /** @constant */
                     success: false;
                     to?: string;
+                    transfer_id?: string;
+                    waybill_id?: string;
                 };
             };
         };
@@ -7370,11 +7376,14 @@ export interface components {
                 "application/json": {
                     /** @enum {unknown} */
                     code: "assignment_not_pending" | "invalid_status_transition" | "idempotency_conflict";
+                    destination_warehouse_id?: string;
                     from?: string;
                     message: string;
                     /** @constant */
                     success: false;
                     to?: string;
+                    transfer_id?: string;
+                    waybill_id?: string;
                 };
             };
         };
@@ -7481,11 +7490,14 @@ export interface components {
                     /** @enum {unknown} */
                     code: "invalid_status_transition" | "order_has_delivery" | "idempotency_conflict";
                     delivery_id?: string;
+                    destination_warehouse_id?: string;
                     from?: string;
                     message: string;
                     /** @constant */
                     success: false;
                     to?: string;
+                    transfer_id?: string;
+                    waybill_id?: string;
                 };
             };
         };
@@ -9593,6 +9605,7 @@ export interface operations {
                         /** @enum {unknown} */
                         code: "driver_not_active" | "driver_has_no_vehicle" | "vehicle_inactive" | "delivery_already_assigned" | "delivery_status_changed" | "return_under_way" | "delivery_has_open_exception" | "parent_exception_open" | "warehouse_item_exception_open" | "warehouse_preparation_inconsistent" | "insufficient_vehicle_capacity" | "invalid_status_transition" | "handoff_already_pending" | "driver_vehicle_taken" | "idempotency_conflict";
                         delivery_ids?: string[];
+                        destination_warehouse_id?: string;
                         field?: string;
                         from?: string;
                         message: string;
@@ -9600,7 +9613,9 @@ export interface operations {
                         /** @constant */
                         success: false;
                         to?: string;
+                        transfer_id?: string;
                         used?: number;
+                        waybill_id?: string;
                     };
                 };
             };
@@ -9736,11 +9751,14 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "assignment_ended" | "delivery_already_picked_up" | "invalid_status_transition" | "idempotency_conflict";
+                        destination_warehouse_id?: string;
                         from?: string;
                         message: string;
                         /** @constant */
                         success: false;
                         to?: string;
+                        transfer_id?: string;
+                        waybill_id?: string;
                     };
                 };
             };
@@ -10154,6 +10172,7 @@ export interface operations {
                         /** @enum {unknown} */
                         code: "driver_not_active" | "driver_has_no_vehicle" | "vehicle_inactive" | "delivery_already_assigned" | "delivery_status_changed" | "return_under_way" | "delivery_has_open_exception" | "parent_exception_open" | "warehouse_item_exception_open" | "warehouse_preparation_inconsistent" | "insufficient_vehicle_capacity" | "invalid_status_transition" | "handoff_already_pending" | "idempotency_conflict";
                         delivery_ids?: string[];
+                        destination_warehouse_id?: string;
                         field?: string;
                         from?: string;
                         message: string;
@@ -10161,7 +10180,9 @@ export interface operations {
                         /** @constant */
                         success: false;
                         to?: string;
+                        transfer_id?: string;
                         used?: number;
+                        waybill_id?: string;
                     };
                 };
             };
@@ -10424,6 +10445,7 @@ export interface operations {
                         /** @enum {unknown} */
                         code: "driver_not_active" | "driver_has_no_vehicle" | "vehicle_inactive" | "delivery_already_assigned" | "delivery_status_changed" | "return_under_way" | "delivery_has_open_exception" | "parent_exception_open" | "warehouse_item_exception_open" | "warehouse_preparation_inconsistent" | "insufficient_vehicle_capacity" | "invalid_status_transition" | "handoff_already_pending" | "assignment_ended" | "nothing_to_hand_over" | "idempotency_conflict";
                         delivery_ids?: string[];
+                        destination_warehouse_id?: string;
                         field?: string;
                         from?: string;
                         message: string;
@@ -10431,7 +10453,9 @@ export interface operations {
                         /** @constant */
                         success: false;
                         to?: string;
+                        transfer_id?: string;
                         used?: number;
+                        waybill_id?: string;
                     };
                 };
             };
@@ -14859,11 +14883,14 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_status_transition" | "delivery_not_in_warehouse" | "return_already_exists" | "idempotency_conflict";
+                        destination_warehouse_id?: string;
                         from?: string;
                         message: string;
                         /** @constant */
                         success: false;
                         to?: string;
+                        transfer_id?: string;
+                        waybill_id?: string;
                     };
                 };
             };
@@ -15097,11 +15124,14 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_status_transition" | "delivery_goes_in_legs" | "shipment_with_other_carrier" | "idempotency_conflict";
+                        destination_warehouse_id?: string;
                         from?: string;
                         message: string;
                         /** @constant */
                         success: false;
                         to?: string;
+                        transfer_id?: string;
+                        waybill_id?: string;
                     };
                 };
             };
@@ -15370,12 +15400,15 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "assignment_ended" | "assignment_not_accepted" | "invalid_status_transition" | "delivery_has_no_driver" | "idempotency_conflict";
+                        destination_warehouse_id?: string;
                         from?: string;
                         message: string;
                         status?: string;
                         /** @constant */
                         success: false;
                         to?: string;
+                        transfer_id?: string;
+                        waybill_id?: string;
                     };
                 };
             };
@@ -15573,6 +15606,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "assignment_ended" | "assignment_not_accepted" | "invalid_status_transition" | "goods_not_picked" | "idempotency_conflict";
+                        destination_warehouse_id?: string;
                         from?: string;
                         message: string;
                         picking_order_id?: string;
@@ -15580,6 +15614,8 @@ export interface operations {
                         /** @constant */
                         success: false;
                         to?: string;
+                        transfer_id?: string;
+                        waybill_id?: string;
                     };
                 };
             };
@@ -15927,6 +15963,7 @@ export interface operations {
                         /** @enum {unknown} */
                         code: "delivery_not_executable" | "invalid_status_transition" | "return_under_way" | "warehouse_preparation_inconsistent" | "idempotency_conflict";
                         delivery_ids?: string[];
+                        destination_warehouse_id?: string;
                         field?: string;
                         from?: string;
                         message: string;
@@ -15934,6 +15971,8 @@ export interface operations {
                         /** @constant */
                         success: false;
                         to?: string;
+                        transfer_id?: string;
+                        waybill_id?: string;
                     };
                 };
             };
@@ -16234,11 +16273,14 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "delivery_not_in_warehouse" | "invalid_status_transition" | "return_already_exists" | "idempotency_conflict";
+                        destination_warehouse_id?: string;
                         from?: string;
                         message: string;
                         /** @constant */
                         success: false;
                         to?: string;
+                        transfer_id?: string;
+                        waybill_id?: string;
                     };
                 };
             };
@@ -16459,6 +16501,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "assignment_ended" | "invalid_status_transition" | "assignment_not_accepted" | "pickup_by_handoff" | "goods_not_picked" | "idempotency_conflict";
+                        destination_warehouse_id?: string;
                         from?: string;
                         handoff_id?: string | null;
                         message: string;
@@ -16467,6 +16510,8 @@ export interface operations {
                         /** @constant */
                         success: false;
                         to?: string;
+                        transfer_id?: string;
+                        waybill_id?: string;
                     };
                 };
             };
@@ -16754,6 +16799,7 @@ export interface operations {
                         attempts_used?: number;
                         /** @enum {unknown} */
                         code: "assignment_ended" | "assignment_not_accepted" | "invalid_status_transition" | "delivery_attempts_exhausted" | "delivery_has_no_driver" | "return_through_warehouse" | "idempotency_conflict";
+                        destination_warehouse_id?: string;
                         field?: string;
                         from?: string;
                         message: string;
@@ -16761,6 +16807,8 @@ export interface operations {
                         /** @constant */
                         success: false;
                         to?: string;
+                        transfer_id?: string;
+                        waybill_id?: string;
                     };
                 };
             };
@@ -18655,6 +18703,7 @@ export interface operations {
                         /** @enum {unknown} */
                         code: "handoff_not_pending" | "assignment_ended" | "invalid_status_transition" | "assignment_not_accepted" | "warehouse_preparation_inconsistent" | "idempotency_conflict";
                         delivery_ids?: string[];
+                        destination_warehouse_id?: string;
                         field?: string;
                         from?: string;
                         message: string;
@@ -18662,6 +18711,8 @@ export interface operations {
                         /** @constant */
                         success: false;
                         to?: string;
+                        transfer_id?: string;
+                        waybill_id?: string;
                     };
                 };
             };
@@ -23049,6 +23100,7 @@ export interface operations {
                         /** @enum {unknown} */
                         code: "invalid_status_transition" | "manifest_has_open_exceptions" | "manifest_items_unfinished" | "idempotency_conflict";
                         count?: number;
+                        destination_warehouse_id?: string;
                         from?: string;
                         manifest_id?: string;
                         manifest_number?: string;
@@ -23057,6 +23109,8 @@ export interface operations {
                         /** @constant */
                         success: false;
                         to?: string;
+                        transfer_id?: string;
+                        waybill_id?: string;
                     };
                 };
             };
@@ -23185,6 +23239,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_status_transition" | "manifest_items_missing" | "idempotency_conflict";
+                        destination_warehouse_id?: string;
                         from?: string;
                         manifest_id?: string;
                         manifest_number?: string;
@@ -23194,6 +23249,8 @@ export interface operations {
                         /** @constant */
                         success: false;
                         to?: string;
+                        transfer_id?: string;
+                        waybill_id?: string;
                     };
                 };
             };
@@ -23745,6 +23802,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_status_transition" | "manifest_has_no_items" | "manifest_pickup_proof_required" | "idempotency_conflict";
+                        destination_warehouse_id?: string;
                         from?: string;
                         manifest_id?: string;
                         manifest_number?: string;
@@ -23753,6 +23811,8 @@ export interface operations {
                         /** @constant */
                         success: false;
                         to?: string;
+                        transfer_id?: string;
+                        waybill_id?: string;
                     };
                 };
             };
@@ -24289,6 +24349,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_status_transition" | "manifest_arrival_required" | "manifest_delivery_proof_required" | "idempotency_conflict";
+                        destination_warehouse_id?: string;
                         from?: string;
                         manifest_id?: string;
                         manifest_number?: string;
@@ -24297,6 +24358,8 @@ export interface operations {
                         /** @constant */
                         success: false;
                         to?: string;
+                        transfer_id?: string;
+                        waybill_id?: string;
                     };
                 };
             };
@@ -29991,12 +30054,15 @@ export interface operations {
                         code: "order_not_short" | "order_nothing_picked" | "shipment_cash_changes" | "invalid_status_transition" | "idempotency_conflict";
                         currency?: string;
                         delivery_id?: string;
+                        destination_warehouse_id?: string;
                         from?: string;
                         message: string;
                         status?: string;
                         /** @constant */
                         success: false;
                         to?: string;
+                        transfer_id?: string;
+                        waybill_id?: string;
                     };
                 };
             };
@@ -30420,12 +30486,15 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "order_not_cancellable" | "invalid_status_transition" | "idempotency_conflict";
+                        destination_warehouse_id?: string;
                         from?: string;
                         message: string;
                         status?: string;
                         /** @constant */
                         success: false;
                         to?: string;
+                        transfer_id?: string;
+                        waybill_id?: string;
                     };
                 };
             };
@@ -31317,12 +31386,15 @@ export interface operations {
                         /** @enum {unknown} */
                         code: "invalid_status_transition" | "order_has_delivery" | "goods_not_picked" | "idempotency_conflict";
                         delivery_id?: string;
+                        destination_warehouse_id?: string;
                         from?: string;
                         message: string;
                         picking_order_id?: string;
                         /** @constant */
                         success: false;
                         to?: string;
+                        transfer_id?: string;
+                        waybill_id?: string;
                     };
                 };
             };
@@ -41427,6 +41499,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_status_transition" | "picking_items_fixed" | "picking_incomplete" | "pnd_picking_handed_off_by_driver_pickup" | "picking_not_pending" | "picking_reference_exists" | "picking_belongs_to_order" | "item_of_parcel" | "insufficient_stock" | "idempotency_conflict";
+                        destination_warehouse_id?: string;
                         field?: string;
                         from?: string;
                         item_id?: string;
@@ -41436,7 +41509,9 @@ export interface operations {
                         /** @constant */
                         success: false;
                         to?: string;
+                        transfer_id?: string;
                         variant_id?: string | null;
+                        waybill_id?: string;
                     };
                 };
             };
@@ -41640,6 +41715,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_status_transition" | "picking_items_fixed" | "picking_incomplete" | "insufficient_stock" | "idempotency_conflict";
+                        destination_warehouse_id?: string;
                         field?: string;
                         from?: string;
                         item_id?: string;
@@ -41647,7 +41723,9 @@ export interface operations {
                         /** @constant */
                         success: false;
                         to?: string;
+                        transfer_id?: string;
                         variant_id?: string | null;
+                        waybill_id?: string;
                     };
                 };
             };
@@ -42079,12 +42157,15 @@ export interface operations {
                     "application/json": {
                         /** @enum {unknown} */
                         code: "invalid_status_transition" | "bin_inactive" | "idempotency_conflict";
+                        destination_warehouse_id?: string;
                         field?: string;
                         from?: string;
                         message: string;
                         /** @constant */
                         success: false;
                         to?: string;
+                        transfer_id?: string;
+                        waybill_id?: string;
                     };
                 };
             };

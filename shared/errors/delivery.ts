@@ -57,7 +57,11 @@ export const deliveryErrors = {
   zone_tag_in_use: { status: 409, fields: ["services"] },
   barcode_batch_not_found: 404,
   barcode_serials_exhausted: 409,
-  invalid_status_transition: { status: 409, fields: ["from", "to"] },
+  // The other three name the transfer to another warehouse that is waited for.
+  invalid_status_transition: {
+    status: 409,
+    fields: ["from", "to", "transfer_id", "waybill_id", "destination_warehouse_id"],
+  },
 
   // Deliveries
   delivery_not_found: { status: 404, fields: ["field", "delivery_codes", "delivery_ids"] },
@@ -87,7 +91,10 @@ export const deliveryErrors = {
   return_through_warehouse: 409,
   delivery_not_executable: 409,
   warehouse_preparation_inconsistent: { status: 409, fields: ["field", "delivery_ids"] },
-  delivery_not_in_warehouse: 409,
+  delivery_not_in_warehouse: {
+    status: 409,
+    fields: ["transfer_id", "waybill_id", "destination_warehouse_id"],
+  },
   handoff_not_found: 404,
   handoff_not_pending: { status: 409, fields: ["status"] },
   delivery_exception_not_found: 404,

@@ -1612,6 +1612,11 @@ create table if not exists delivery.deliveries (
   transfer_kind text check (transfer_kind in ('system_only', 'single_delivery')),
   -- The warehouse its order ends in, while a transfer has another one recorded.
   ordered_to_warehouse_id uuid,
+  -- The place where its order begins, once it continues from a warehouse and is fetched there: the address, as it was then, and the warehouse if it
+  -- is one's. Null: where it is fetched is where its order begins.
+  ordered_from_address_id uuid,
+  ordered_from_snapshot jsonb,
+  ordered_from_warehouse_id uuid,
   -- Where the parcel lies now; null while somebody carries it.
   current_warehouse_id uuid,
   -- Of a staged parent: where it lies between its legs.
@@ -1658,6 +1663,8 @@ create table if not exists delivery.deliveries (
   foreign key (tenant_id, pickup_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, dropoff_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, ordered_to_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, ordered_from_address_id) references delivery.addresses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, ordered_from_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, current_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, staging_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, manifest_id) references delivery.transfer_manifests (tenant_id, id) on delete restrict,
@@ -1693,6 +1700,9 @@ create index if not exists deliveries_dropoff_zone on delivery.deliveries (tenan
 create index if not exists deliveries_from_warehouse on delivery.deliveries (tenant_id, pickup_warehouse_id) where pickup_warehouse_id is not null;
 create index if not exists deliveries_to_warehouse on delivery.deliveries (tenant_id, dropoff_warehouse_id) where dropoff_warehouse_id is not null;
 create index if not exists deliveries_ordered_to on delivery.deliveries (tenant_id, ordered_to_warehouse_id) where ordered_to_warehouse_id is not null;
+create index if not exists deliveries_ordered_from on delivery.deliveries (tenant_id, ordered_from_address_id) where ordered_from_address_id is not null;
+create index if not exists deliveries_ordered_from_warehouse on delivery.deliveries (tenant_id, ordered_from_warehouse_id)
+  where ordered_from_warehouse_id is not null;
 create index if not exists deliveries_in_warehouse on delivery.deliveries (tenant_id, current_warehouse_id) where current_warehouse_id is not null;
 create index if not exists deliveries_staged on delivery.deliveries (tenant_id, staging_warehouse_id) where staging_warehouse_id is not null;
 create index if not exists deliveries_flow on delivery.deliveries (tenant_id, delivery_flow, created_at desc nulls last, id desc);
@@ -8901,9 +8911,9 @@ begin
     return jsonb_build_object('name', d.recipient ->> 'name', 'phone', d.recipient ->> 'phone');
   end if;
   return (
-    select jsonb_build_object('name', coalesce(p.full_name, app.localized(d.pickup_snapshot -> 'title')),
-      'phone', coalesce(p.phone, d.pickup_snapshot #>> '{contact_info,phone}'))
-    from (values (1)) one left join tenancy.profiles p on p.id = coalesce(d.institution_user_id, d.customer_id));
+    select jsonb_build_object('name', coalesce(p.full_name, app.localized(f.place -> 'title')),
+      'phone', coalesce(p.phone, f.place #>> '{contact_info,phone}'))
+    from (values (coalesce(d.ordered_from_snapshot, d.pickup_snapshot))) f (place) left join tenancy.profiles p on p.id = coalesce(d.institution_user_id, d.customer_id));
 end $$;
 
 -- sql/delivery/cash-desks/reconciliation.sql
@@ -10855,7 +10865,7 @@ grant execute on function delivery.lock_deliveries(uuid[]) to barid_caller;
 -- {id, reason, notes?} -> {delivery, refunded, refund_due, operational_return: delivery or null}; see money.delivery_fee_refund
 -- Locks the item's manifest and the item before the delivery.
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, delivery_not_in_warehouse (it is not received yet),
--- insufficient_wallet_balance, return_already_exists.
+-- insufficient_wallet_balance, return_already_exists. On the road to another warehouse, the refusal names the transfer.
 create or replace function delivery.delivery_cancel(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -10866,7 +10876,7 @@ declare
   v_picks uuid[];
   v_refund jsonb;
   v_waiting delivery.deliveries;
-  v_return uuid;
+  v_return record;
 begin
   perform delivery.lock_manifest_item((input ->> 'id')::uuid);
   d := delivery.lock_delivery((input ->> 'id')::uuid);
@@ -10875,19 +10885,25 @@ begin
     perform app.fail('forbidden');
   end if;
   perform delivery.require_owner(d);
-  -- Back to who sent it, as long as its order stays cancelled.
+  -- Back to who sent it, as long as its order stays cancelled; unless it was lost or written off, and nothing is left to go back.
   if d.delivery_flow = 'operational_return' and exists (select from delivery.deliveries o
-      where o.tenant_id = d.tenant_id and o.id = d.original_delivery_id and o.status = 'cancelled') then
+      where o.tenant_id = d.tenant_id and o.id = d.original_delivery_id and o.status = 'cancelled') and not warehousing.return_is_lost(d) then
     perform app.fail('invalid_status_transition',
       jsonb_build_object('from', d.status, 'to', 'cancelled', 'text_key', 'reason_return_of_cancelled'));
   end if;
   select * into v_waiting from delivery.deliveries x
   where x.tenant_id = d.tenant_id and (x.id = d.id or x.parent_id = d.id) and x.delivery_flow in ('standard', 'pnd_outbound')
-    and x.status in ('pending', 'assigned', 'accepted') and x.current_warehouse_id is not null and d.picked_up_at is not null;
+    and x.status in ('pending', 'assigned', 'accepted') and x.current_warehouse_id is not null
+    and (d.picked_up_at is not null or d.ordered_from_address_id is not null)
+    and x.current_warehouse_id is distinct from (delivery.ordered_from(d)).warehouse_id;
   if found then
     v_return := delivery.delivery_cancel_waiting(d, v_waiting, input);
     v_refund := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel');
-    return v_refund || jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'operational_return', delivery.delivery_to_json(v_return));
+    perform delivery.operational_return_shelve(v_return.id, v_return.picks);
+    return v_refund || jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'operational_return', delivery.delivery_to_json(v_return.id));
+  end if;
+  if v_operations and delivery.transfer_under_way(d) is not null then
+    perform app.fail('invalid_status_transition', delivery.transfer_under_way(d) || jsonb_build_object('from', d.status, 'to', 'cancelled'));
   end if;
   perform delivery.require_move(d, case when v_operations then '{draft,pending,assigned,accepted}' else '{draft,pending}' end::text[], 'cancelled');
   select l.status into v_under_way from delivery.deliveries l
@@ -10908,21 +10924,28 @@ begin
   v_refund := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel');
   perform warehousing.stock_release('picking_order', p.id) from unnest(v_picks) p (id);
   perform warehousing.waybill_remove_delivery(d.id);
+  if d.delivery_flow = 'operational_return' then
+    perform warehousing.return_unshelved(d.id);
+  end if;
   perform storefront.orders_settle();
   return v_refund || jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'operational_return', null);
 end $$;
 
--- Calls off a parcel d of which the leg `waiting` (or d itself) waits in a warehouse, and sends it back. -> the return's id
+-- Calls off a parcel d of which the leg `waiting` (or d itself) waits in a warehouse, and sends it back. -> as operational_return_make
 -- Fails: invalid_status_transition (not for operations), delivery_not_in_warehouse, return_already_exists.
-create or replace function delivery.delivery_cancel_waiting(d delivery.deliveries, waiting delivery.deliveries, input jsonb) returns uuid
+create or replace function delivery.delivery_cancel_waiting(d delivery.deliveries, waiting delivery.deliveries, input jsonb, out id uuid, out picks uuid[])
 language plpgsql set search_path = '' as $$
+declare
+  v_made record;
 begin
   if not app.has_permission('manage:operations:tenant') then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', d.status, 'to', 'cancelled'));
   end if;
   update delivery.deliveries x set status = 'cancelled', status_reason = input ->> 'reason', status_notes = input ->> 'notes'
   where x.tenant_id = d.tenant_id and x.id = waiting.id;
-  return delivery.operational_return_make(waiting, input);
+  v_made := delivery.operational_return_make(waiting, input);
+  id := v_made.id;
+  picks := v_made.picks;
 end $$;
 
 -- Frees all that was bound to a parcel that will not leave now: handoffs, picks, drivers; what an operational return would have brought
@@ -10962,8 +10985,7 @@ begin
   where f.driver_id is distinct from app.user_id();
   -- Not sent back after all, and perhaps in another warehouse by now.
   update delivery.deliveries o set status_reason = null, status_notes = null,
-    pickup_warehouse_id = case o.delivery_flow when 'pnd_outbound' then r.pickup_warehouse_id else o.pickup_warehouse_id end,
-    pickup_address_id = r.pickup_address_id, pickup_snapshot = r.pickup_snapshot, pickup_zone_id = r.pickup_zone_id
+    pickup_warehouse_id = r.pickup_warehouse_id, pickup_address_id = r.pickup_address_id, pickup_snapshot = r.pickup_snapshot, pickup_zone_id = r.pickup_zone_id
   from delivery.deliveries r
   where r.tenant_id = v_tenant and r.id = parcel and r.delivery_flow = 'operational_return' and r.status = 'cancelled'
     and o.tenant_id = v_tenant and (o.parent_id = r.original_delivery_id or o.id = r.original_delivery_id)
@@ -11230,7 +11252,7 @@ begin
   end if;
 end $$;
 
--- assigned|accepted -> picked_up, at a door. {id, proof?, cash_collected?, latitude?, longitude?} -> {delivery, cash}
+-- assigned|accepted -> picked_up, at a door, or in a warehouse what goes from door to door and waits there, with what it has in stock. {id, proof?, cash_collected?, latitude?, longitude?} -> {delivery, cash}
 -- Fails: delivery_not_found, what delivery_taken fails with, cash_amount_mismatch, pickup_by_handoff (it waits in a
 -- warehouse: it is taken over there).
 create or replace function delivery.delivery_pickup(input jsonb) returns jsonb
@@ -11249,6 +11271,9 @@ begin
   end if;
   v_cash := delivery.delivery_taken(d, input);
   perform delivery.parcel_at(delivery.parcel_of(d), null);
+  if d.current_warehouse_id is not null then
+    perform warehousing.parcel_leaves(d.id, d.current_warehouse_id);
+  end if;
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'cash', v_cash);
 end $$;
 
@@ -11446,7 +11471,7 @@ begin
     v_filled := v_filled || jsonb_build_object('pickup_address_id', v_original.dropoff_address_id);
   end if;
   if num_nonnulls(input -> 'dropoff', input ->> 'dropoff_address_id', input ->> 'dropoff_warehouse_id') = 0 then
-    v_filled := v_filled || jsonb_build_object('dropoff_address_id', v_original.pickup_address_id);
+    v_filled := v_filled || jsonb_build_object('dropoff_address_id', (delivery.ordered_from(v_original)).address_id);
   end if;
   return jsonb_strip_nulls(v_filled) || input || jsonb_build_object('original_delivery_id', v_original.id);
 end $$;
@@ -11733,7 +11758,7 @@ end $$;
 
 -- sql/delivery/deliveries/execute.sql
 
--- Parcels that leave a warehouse: picked by Execute, taken over by their driver, or sent back to who sent them.
+-- Parcels that leave a warehouse: picked by Execute, and then taken over by their driver.
 
 -- Prepares a parcel for its driver: one completed picking order with all of it reserved. Again: the same order.
 -- {id, warehouse_id?} -> {picking_order{id, reference_number, status, warehouse_id, delivery_id, item_details}, delivery}
@@ -11799,93 +11824,6 @@ begin
           'picked_quantity', i.picked_quantity, 'status', i.status) order by i.position)
         from warehousing.picking_order_items i where i.tenant_id = p.tenant_id and i.picking_order_id = p.id))
     from warehousing.picking_orders p where p.id = v_pick));
-end $$;
-
--- Sends a parcel that lies in a warehouse back to who sent it: a delivery of its own, with its own barcode, free of
--- charge. The original keeps its status, goes nowhere else meanwhile, and is returned when that delivery is delivered
--- (delivery.originals_come_back). {id, delivery_service_id?, reason?, notes?} -> the new delivery
--- Fails: delivery_not_found, service_not_found, delivery_not_in_warehouse, invalid_status_transition, return_already_exists.
-create or replace function delivery.delivery_operational_return(input jsonb) returns jsonb
-language plpgsql set search_path = '' as $$
-declare
-  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
-  v_id uuid;
-begin
-  if d.delivery_flow not in ('pnd_outbound', 'pnd_inbound', 'standard') or d.current_warehouse_id is null then
-    perform app.fail('delivery_not_in_warehouse');
-  end if;
-  perform delivery.require_move(d, case d.delivery_flow when 'pnd_inbound' then '{returned}'::text[] else '{pending,returned}' end, 'returned');
-  if d.status = 'pending' then
-    update delivery.deliveries x set status_reason = input ->> 'reason', status_notes = input ->> 'notes'
-    where x.tenant_id = d.tenant_id and x.id = d.id;
-  end if;
-  v_id := delivery.operational_return_make(d, input);
-  return delivery.delivery_created_to_json(v_id);
-end $$;
-
--- The operational return of d, a parcel or the leg of one that lies in a warehouse: what was bound to its way out is freed. {delivery_service_id?, reason?, notes?} -> the id of the new delivery
--- Fails: delivery_not_in_warehouse, service_not_found, return_already_exists.
-create or replace function delivery.operational_return_make(d delivery.deliveries, input jsonb) returns uuid
-language plpgsql set search_path = '' as $$
-declare
-  n delivery.deliveries;
-  v_place jsonb;
-  v_zone uuid;
-  v_service delivery.delivery_services;
-  v_picks uuid[];
-begin
-  if exists (select from warehousing.receiving_orders r where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.status = 'pending') then
-    perform app.fail('delivery_not_in_warehouse');
-  end if;
-  select * into n from delivery.deliveries x where x.tenant_id = d.tenant_id and x.id = delivery.parcel_of(d);
-  select * into v_service from delivery.delivery_services s
-  where s.id = coalesce((input ->> 'delivery_service_id')::uuid, n.delivery_service_id) and (input ->> 'delivery_service_id' is null or s.deleted_at is null);
-  if not found then
-    perform app.fail('service_not_found', '{"field": "delivery_service_id"}');
-  end if;
-  v_picks := delivery.delivery_release(n.id);
-
-  select to_jsonb(a), a.zone_id, a.id into v_place, v_zone, n.dropoff_address_id
-  from warehousing.warehouses w join delivery.addresses_list a on a.id = w.address_id
-  where w.tenant_id = d.tenant_id and w.id = d.current_warehouse_id;
-  n.original_delivery_id := n.id;
-  n.id := gen_random_uuid();
-  n.recipient := jsonb_strip_nulls(jsonb_build_object('name', coalesce(delivery.person_name(coalesce(n.institution_user_id, n.customer_id)),
-    app.localized(n.pickup_snapshot -> 'title')), 'phone', n.pickup_snapshot #>> '{contact_info,phone}'));
-  -- From the warehouse (just read into the drop-off) to where it was picked up.
-  select n.dropoff_address_id, n.pickup_address_id, v_place, n.pickup_snapshot, v_zone, n.pickup_zone_id
-  into n.pickup_address_id, n.dropoff_address_id, n.pickup_snapshot, n.dropoff_snapshot, n.pickup_zone_id, n.dropoff_zone_id;
-  n.pickup_warehouse_id := d.current_warehouse_id;
-  n.current_warehouse_id := d.current_warehouse_id;
-  n.dropoff_warehouse_id := null;
-  n.staging_warehouse_id := null;
-  n.delivery_flow := 'operational_return';
-  n.status := 'pending';
-  n.carrier_type := 'internal';
-  n.carrier_code := null;
-  n.payer_type := 'sender';
-  n.payment_method := 'cash';
-  n.cod_amount := 0;
-  n.delivery_fee := 0;
-  n.distance_km := null;
-  n.delivery_service_id := v_service.id;
-  n.external_reference_id := null;
-  -- It brings nothing of the store's order to anybody.
-  n.order_id := null;
-  n.promised_at := null;
-  n.status_reason := input ->> 'reason';
-  n.notes := input ->> 'notes';
-  n.created_by := app.user_id();
-  n.delivery_code := app.take_numbers('delivery_code');
-  n.barcode := delivery.barcode_of_code(n.delivery_code);
-  perform delivery.delivery_insert(n);
-  insert into delivery.delivery_items (tenant_id, delivery_id, position, item_id, name, quantity, weight, length, width, height)
-  select i.tenant_id, n.id, i.position, i.item_id, i.name, i.quantity, i.weight, i.length, i.width, i.height
-  from delivery.delivery_items i where i.tenant_id = n.tenant_id and i.delivery_id = n.original_delivery_id;
-  -- Goods picked for the way out go back to their bins; numbers are taken before stock, as everywhere.
-  perform warehousing.stock_release('picking_order', p.id) from unnest(v_picks) p (id);
-  perform warehousing.waybill_remove_delivery(n.original_delivery_id);
-  return n.id;
 end $$;
 
 -- The name of a person, or null.
@@ -11968,12 +11906,20 @@ begin
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id));
 end $$;
 
--- picked_up|in_transit|failed -> returned. {id, reason?, notes?, warehouse_id?}
+-- True when a door-to-door parcel that comes back into this warehouse is not back yet: its order neither begins nor ends there.
+create or replace function delivery.stops_at(d delivery.deliveries, warehouse uuid) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return warehouse is not null and d.delivery_flow = 'standard' and d.order_id is null
+    and warehouse is distinct from (delivery.ordered_from(d)).warehouse_id and warehouse is distinct from delivery.ends_in(d);
+end $$;
+
+-- picked_up|in_transit|failed -> returned, or in_transit. {id, reason?, notes?, warehouse_id?}
 -- -> {delivery, receiving_order_id, refunded, refund_due} (the last two as money.delivery_fee_refund says)
 -- Goods that left a warehouse go back there: their receipt is expected, its driver answers for it until then, and
 -- received it waits for another one. The goods of a store's order go back to the warehouse they came from, or to the one
--- that warehouse_id names, and are its stock again. Anything else is back with its sender, for good, unless warehouse_id names
--- a warehouse that takes it in.
+-- that warehouse_id names, and are its stock again. Anything else is back with its sender, for good; unless warehouse_id names
+-- a warehouse on the way (delivery.stops_at): it stays in_transit until it is received there, and then waits as pending.
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, warehouse_not_found.
 create or replace function delivery.delivery_return(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -11981,6 +11927,7 @@ declare
   d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
   a delivery.assignments := delivery.require_carrier(d);
   v_warehouse uuid := (input ->> 'warehouse_id')::uuid;
+  v_stop boolean;
   v_receipt uuid;
   v_refund jsonb;
 begin
@@ -11988,7 +11935,11 @@ begin
   if v_warehouse is not null and not exists (select from warehousing.warehouses w where w.id = v_warehouse and w.deleted_at is null) then
     perform app.fail('warehouse_not_found', '{"field": "warehouse_id"}');
   end if;
-  update delivery.deliveries x set status = 'returned', status_reason = coalesce(input ->> 'reason', x.status_reason),
+  v_stop := delivery.stops_at(d, v_warehouse);
+  if d.delivery_flow = 'standard' then
+    perform warehousing.receipts_withdraw(d.id, v_warehouse);
+  end if;
+  update delivery.deliveries x set status = case when v_stop then 'in_transit' else 'returned' end, status_reason = coalesce(input ->> 'reason', x.status_reason),
     status_notes = input ->> 'notes'
   where x.tenant_id = d.tenant_id and x.id = d.id;
   if not delivery.leaves_warehouse(d) then
@@ -11997,7 +11948,8 @@ begin
   if not (delivery.returns_to_warehouse(d) or v_warehouse is not null) then
     perform delivery.assignment_end(a, 'returned');
   end if;
-  v_refund := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_return');
+  v_refund := case when v_stop then '{"refunded": false, "refund_due": null}'
+    else delivery.delivery_refund_on(d, 'refund_delivery_fee_on_return') end;
   if delivery.returns_to_warehouse(d) or v_warehouse is not null then
     v_receipt := warehousing.receipt_expect(d.id, v_warehouse, d.status = 'failed');
   end if;
@@ -12294,6 +12246,174 @@ begin
 end $$;
 
 grant execute on function delivery.deliveries_matching(text) to barid_caller;
+
+-- sql/delivery/deliveries/send_back.sql
+
+-- Parcels that lie in a warehouse and go back to where they were ordered from, by a delivery of their own.
+
+-- The place where the order of a parcel begins, wherever it is fetched by now; the warehouse only if that is one's address.
+create or replace function delivery.ordered_from(d delivery.deliveries, out address_id uuid, out snapshot jsonb, out warehouse_id uuid, out zone_id uuid)
+language plpgsql stable set search_path = '' as $$
+begin
+  if d.ordered_from_address_id is null then
+    address_id := d.pickup_address_id;
+    snapshot := d.pickup_snapshot;
+    zone_id := d.pickup_zone_id;
+    -- A transfer on paper may have named another warehouse.
+    select w.id into warehouse_id from warehousing.warehouses w
+    where w.tenant_id = d.tenant_id and w.id = d.pickup_warehouse_id and w.address_id = d.pickup_address_id;
+  else
+    address_id := d.ordered_from_address_id;
+    snapshot := d.ordered_from_snapshot;
+    warehouse_id := d.ordered_from_warehouse_id;
+    select a.zone_id into zone_id from delivery.addresses a where a.tenant_id = d.tenant_id and a.id = address_id;
+  end if;
+end $$;
+
+-- Keeps where an order begins when its parcel is fetched in a warehouse from now on. Of what is staged the parcel itself says it.
+create or replace function delivery.order_keeps_its_beginning() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_from record := delivery.ordered_from(old);
+begin
+  new.ordered_from_address_id := v_from.address_id;
+  new.ordered_from_snapshot := v_from.snapshot;
+  new.ordered_from_warehouse_id := v_from.warehouse_id;
+  return new;
+end $$;
+
+drop trigger if exists order_keeps_its_beginning on delivery.deliveries;
+create trigger order_keeps_its_beginning before update of pickup_address_id on delivery.deliveries
+  for each row when (old.delivery_flow = 'standard' and old.status <> 'draft' and old.ordered_from_address_id is null
+    and old.pickup_address_id <> new.pickup_address_id)
+  execute function delivery.order_keeps_its_beginning();
+
+-- The transfer to another warehouse that a parcel is on the road by, as a refusal names it, with the warehouse in words:
+-- {transfer_id, waybill_id, destination_warehouse_id, warehouse, text_key}; null when it is on none.
+create or replace function delivery.transfer_under_way(d delivery.deliveries) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  if d.current_warehouse_id is not null then
+    return null;
+  end if;
+  return (
+    select jsonb_build_object('transfer_id', t.id, 'waybill_id', t.waybill_id, 'destination_warehouse_id', w.id, 'warehouse', w.name,
+      'text_key', 'reason_on_transfer')
+    from warehousing.package_transfer_deliveries p
+    join warehousing.package_transfers t on t.tenant_id = p.tenant_id and t.id = p.transfer_id
+    join warehousing.warehouses w on w.tenant_id = t.tenant_id and w.id = t.destination_warehouse_id
+    left join warehousing.waybill_deliveries b on b.tenant_id = t.tenant_id and b.waybill_id = t.waybill_id and b.delivery_id = p.delivery_id
+    where p.tenant_id = d.tenant_id and p.delivery_id = delivery.parcel_of(d)
+      and case when t.waybill_id is null then delivery.is_transferred(d) and d.status in ('picked_up', 'in_transit', 'failed')
+        and t.operation_type = 'single_delivery' and t.destination_warehouse_id = d.dropoff_warehouse_id
+        else b.is_open and d.status = 'in_transit' end
+    order by t.created_at desc, t.id limit 1);
+end $$;
+
+-- Sends a parcel that lies in a warehouse back to who sent it: a delivery of its own, with its own barcode, free of
+-- charge. The original keeps its status, goes nowhere else meanwhile, and is returned when that delivery is delivered
+-- (delivery.originals_come_back). {id, delivery_service_id?, reason?, notes?} -> the new delivery
+-- Fails: delivery_not_found, service_not_found, delivery_not_in_warehouse (with the transfer it is on, if it is on one),
+-- invalid_status_transition, return_already_exists.
+create or replace function delivery.delivery_operational_return(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+  v_made record;
+begin
+  if d.delivery_flow not in ('pnd_outbound', 'pnd_inbound', 'standard') or d.current_warehouse_id is null then
+    perform app.fail('delivery_not_in_warehouse', coalesce(delivery.transfer_under_way(d), '{}'));
+  end if;
+  perform delivery.require_move(d, case d.delivery_flow when 'pnd_inbound' then '{returned}'::text[] else '{pending,returned}' end, 'returned');
+  if d.delivery_flow = 'standard' and d.current_warehouse_id = (delivery.ordered_from(d)).warehouse_id then
+    perform app.fail('invalid_status_transition',
+      jsonb_build_object('from', d.status, 'to', 'returned', 'text_key', 'reason_lies_at_sender'));
+  end if;
+  if d.status = 'pending' then
+    update delivery.deliveries x set status_reason = input ->> 'reason', status_notes = input ->> 'notes'
+    where x.tenant_id = d.tenant_id and x.id = d.id;
+  end if;
+  v_made := delivery.operational_return_make(d, input);
+  perform delivery.operational_return_shelve(v_made.id, v_made.picks);
+  return delivery.delivery_created_to_json(v_made.id);
+end $$;
+
+-- The operational return of d, a parcel or the leg of one that lies in a warehouse: what was bound to its way out is freed.
+-- {delivery_service_id?, reason?, notes?} -> the new delivery, and the picks whose stock operational_return_shelve puts back, after the wallets.
+-- Fails: delivery_not_in_warehouse, service_not_found, return_already_exists.
+create or replace function delivery.operational_return_make(d delivery.deliveries, input jsonb, out id uuid, out picks uuid[])
+language plpgsql set search_path = '' as $$
+declare
+  n delivery.deliveries;
+  v_from record;
+  v_service delivery.delivery_services;
+begin
+  if exists (select from warehousing.receiving_orders r where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.status = 'pending') then
+    perform app.fail('delivery_not_in_warehouse');
+  end if;
+  select * into n from delivery.deliveries x where x.tenant_id = d.tenant_id and x.id = delivery.parcel_of(d);
+  select * into v_service from delivery.delivery_services s
+  where s.id = coalesce((input ->> 'delivery_service_id')::uuid, n.delivery_service_id) and (input ->> 'delivery_service_id' is null or s.deleted_at is null);
+  if not found then
+    perform app.fail('service_not_found', '{"field": "delivery_service_id"}');
+  end if;
+  picks := delivery.delivery_release(n.id);
+  v_from := delivery.ordered_from(n);
+  n.original_delivery_id := n.id;
+  n.id := gen_random_uuid();
+  -- A warehouse takes it back under its own name, as somebody's door under theirs.
+  n.recipient := jsonb_strip_nulls(jsonb_build_object('name', coalesce(delivery.warehouse_name(n.tenant_id, v_from.warehouse_id),
+    delivery.person_name(coalesce(n.institution_user_id, n.customer_id)), app.localized(v_from.snapshot -> 'title')),
+    'phone', v_from.snapshot #>> '{contact_info,phone}'));
+  n.dropoff_address_id := v_from.address_id;
+  n.dropoff_snapshot := v_from.snapshot;
+  n.dropoff_zone_id := v_from.zone_id;
+  -- The goods of a store are received in their warehouse by themselves, when the parcel is back (storefront.order_goods_expect).
+  n.dropoff_warehouse_id := case when n.order_id is null then v_from.warehouse_id end;
+  select to_jsonb(a), a.zone_id, a.id into n.pickup_snapshot, n.pickup_zone_id, n.pickup_address_id
+  from warehousing.warehouses w join delivery.addresses_list a on a.id = w.address_id
+  where w.tenant_id = d.tenant_id and w.id = d.current_warehouse_id;
+  n.pickup_warehouse_id := d.current_warehouse_id;
+  n.current_warehouse_id := d.current_warehouse_id;
+  n.staging_warehouse_id := null;
+  n.delivery_flow := 'operational_return';
+  n.status := 'pending';
+  n.carrier_type := 'internal';
+  n.carrier_code := null;
+  n.payer_type := 'sender';
+  n.payment_method := 'cash';
+  n.cod_amount := 0;
+  n.delivery_fee := 0;
+  n.distance_km := null;
+  n.delivery_service_id := v_service.id;
+  n.external_reference_id := null;
+  -- It brings nothing of the store's order to anybody.
+  n.order_id := null;
+  n.promised_at := null;
+  n.status_reason := input ->> 'reason';
+  n.notes := input ->> 'notes';
+  n.created_by := app.user_id();
+  n.delivery_code := app.take_numbers('delivery_code');
+  n.barcode := delivery.barcode_of_code(n.delivery_code);
+  perform delivery.delivery_insert(n);
+  insert into delivery.delivery_items (tenant_id, delivery_id, position, item_id, name, quantity, weight, length, width, height)
+  select i.tenant_id, n.id, i.position, i.item_id, i.name, i.quantity, i.weight, i.length, i.width, i.height
+  from delivery.delivery_items i where i.tenant_id = n.tenant_id and i.delivery_id = n.original_delivery_id;
+  id := n.id;
+end $$;
+
+-- Readies the stock for a return that was made: what was picked for the way out goes back to its bins, and what lay here without being
+-- stock is taken into it, to be picked for its driver like any other.
+create or replace function delivery.operational_return_shelve(p_return uuid, picks uuid[]) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform warehousing.stock_release('picking_order', p.id) from unnest(picks) p (id);
+  perform warehousing.waybill_remove_delivery((select r.original_delivery_id from delivery.deliveries r where r.id = p_return));
+  perform warehousing.return_shelved(p_return);
+end $$;
+
+-- Nobody calls these but other functions and triggers.
+revoke execute on function delivery.order_keeps_its_beginning() from barid_caller;
 
 -- sql/delivery/deliveries/terms.sql
 
@@ -13434,7 +13554,7 @@ begin
   left join delivery.deliveries d on d.tenant_id = i.tenant_id and d.id = i.delivery_id
   left join money.payments p on p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.type = 'DELIVERY_FEE' and p.status = 'SUCCESS'
   left join delivery.delivery_services s on s.tenant_id = d.tenant_id and s.id = coalesce(v_service, d.delivery_service_id)
-  left join delivery.addresses a on a.tenant_id = d.tenant_id and a.id = d.pickup_address_id
+  left join delivery.addresses a on a.tenant_id = d.tenant_id and a.id = coalesce(d.ordered_from_address_id, d.pickup_address_id)
   cross join lateral (select delivery.order_has_destination(i, d, v_branch, v_to.id, s.id) as same) g
   cross join lateral (select delivery.road_distance_km(
     case when v_from_source then (m.source_snapshot #>> '{address,latitude}')::double precision else a.latitude end,
@@ -18642,12 +18762,13 @@ begin
     case when p_failed or v_exception is not null then 'failed_delivery_return' else 'delivery_return_handoff' end, v_exception);
 end $$;
 
--- Nothing is to be received of a delivery any more.
-create or replace function warehousing.receipts_withdraw(p_delivery uuid) returns void
+-- Nothing is to be received of a delivery any more, but for what is expected in the warehouse `but_in`.
+create or replace function warehousing.receipts_withdraw(p_delivery uuid, but_in uuid default null) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
   update warehousing.receiving_orders r set status = 'cancelled'
-  where r.tenant_id = app.tenant_id() and r.delivery_id = p_delivery and r.status = 'pending' and r.source <> 'inbound';
+  where r.tenant_id = app.tenant_id() and r.delivery_id = p_delivery and r.status = 'pending' and r.source <> 'inbound'
+    and r.warehouse_id is distinct from but_in;
 end $$;
 
 -- A delivery that came to a warehouse: received at once where staff need not count it and a default receiving bin
@@ -18667,11 +18788,90 @@ begin
   return v_order;
 end $$;
 
-grant execute on function warehousing.receipt_expect(uuid, uuid, boolean), warehousing.receipts_withdraw(uuid), warehousing.parcel_arrives(uuid, uuid) to barid_caller;
+grant execute on function warehousing.receipt_expect(uuid, uuid, boolean), warehousing.receipts_withdraw(uuid, uuid), warehousing.parcel_arrives(uuid, uuid) to barid_caller;
 
 -- Nobody calls these but other functions and triggers.
 revoke execute on function warehousing.parcel_items_known(uuid),
   warehousing.receipt_open(delivery.deliveries,uuid,text,uuid) from barid_caller;
+
+-- sql/warehousing/receiving-orders/shelve.sql
+
+-- Door-to-door parcels in stock. What goes from door to door lies in no stock, but where a receipt took it in, or where it waits for the
+-- return that it is picked for. Definers, as those in expect.sql are; the parcels are held.
+
+-- Takes the parcel of a return that was just made into the stock of the warehouse it lies in, unless it is there: at once where there is a
+-- default receiving bin, else by a receipt that waits for staff. What a store sold is a parcel by now, not goods that it could sell again.
+create or replace function warehousing.return_shelved(p_return uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  r delivery.deliveries;
+  o delivery.deliveries;
+  v_receipt uuid;
+begin
+  select * into strict r from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_return;
+  select * into strict o from delivery.deliveries x where x.tenant_id = r.tenant_id and x.id = r.original_delivery_id;
+  if o.delivery_flow <> 'standard'
+    or (o.order_id is null and exists (select from delivery.delivery_items i
+      where i.tenant_id = r.tenant_id and i.delivery_id = r.id and warehousing.units_available(i.item_id, r.current_warehouse_id) > 0))
+    -- Received here, and less than all of it came.
+    or exists (select from warehousing.receiving_orders n
+      where n.tenant_id = r.tenant_id and n.delivery_id = o.id and n.warehouse_id = r.current_warehouse_id and n.status = 'received'
+        and n.received_at > coalesce(o.picked_up_at, '-infinity')) then
+    return;
+  end if;
+  if o.order_id is null then
+    perform warehousing.parcel_items_known(o.id);
+  end if;
+  update delivery.delivery_items i set item_id = (
+    select k.id from delivery.delivery_items x
+    join warehousing.inventory_items k on k.tenant_id = x.tenant_id and k.id = x.item_id and k.parcel_delivery_id = o.id
+    where x.tenant_id = i.tenant_id and x.delivery_id = o.id and x.position = i.position)
+  where i.tenant_id = r.tenant_id and i.delivery_id = r.id;
+  v_receipt := warehousing.receipt_open(r, r.current_warehouse_id, 'inbound');
+  if warehousing.default_receiving_bin(r.current_warehouse_id) is not null then
+    perform warehousing.receipt_take(v_receipt, null, null);
+  end if;
+end $$;
+
+-- A return that was called off needs nothing any more: not to be received, nor what was made for it alone.
+create or replace function warehousing.return_unshelved(p_return uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  update warehousing.receiving_orders r set status = 'cancelled'
+  where r.tenant_id = app.tenant_id() and r.delivery_id = p_return and r.status = 'pending' and r.source = 'inbound';
+  perform warehousing.parcel_leaves(p_return, null);
+end $$;
+
+-- True when a return lies in a warehouse that has nothing of its parcel, and expects nothing of it.
+create or replace function warehousing.return_is_lost(r delivery.deliveries) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return r.current_warehouse_id is not null
+    and not exists (select from warehousing.receiving_orders n where n.tenant_id = r.tenant_id and n.delivery_id = r.id and n.status = 'pending')
+    and not exists (
+      select from delivery.delivery_items i
+      join warehousing.stock s on s.tenant_id = i.tenant_id and s.item_id = i.item_id and s.warehouse_id = r.current_warehouse_id and s.quantity > 0
+      where i.tenant_id = r.tenant_id and i.delivery_id = r.id);
+end $$;
+
+-- Books out what a parcel has in the stock of a warehouse, or of any (null): it goes along with it.
+create or replace function warehousing.parcel_leaves(parcel uuid, warehouse uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  perform warehousing.stock_post((
+    select jsonb_agg(jsonb_build_object('type', 'pick', 'item_id', s.item_id, 'warehouse_id', s.warehouse_id, 'quantity', s.quantity,
+      'from', jsonb_strip_nulls(jsonb_build_object('bin_id', s.bin_id, 'status', s.status, 'lot_number', s.lot_number, 'serial_number', s.serial_number)),
+      'reference_type', 'delivery', 'reference_id', parcel) order by s.id)
+    from warehousing.inventory_items i
+    join warehousing.stock s on s.tenant_id = i.tenant_id and s.item_id = i.id
+    where i.tenant_id = v_tenant and i.parcel_delivery_id = parcel and s.quantity > 0 and s.reserved_for_id is null
+      and (warehouse is null or s.warehouse_id = warehouse)));
+end $$;
+
+grant execute on function warehousing.return_shelved(uuid), warehousing.return_unshelved(uuid),
+  warehousing.return_is_lost(delivery.deliveries), warehousing.parcel_leaves(uuid, uuid) to barid_caller;
 
 -- sql/warehousing/receiving-orders/take.sql
 
@@ -18823,7 +19023,11 @@ begin
     where n.tenant_id = d.tenant_id and n.parent_id = d.parent_id and n.sequence_plan = d.sequence_plan + 1 and n.status = 'draft';
     return;
   end if;
-  if d.status in ('picked_up', 'in_transit', 'failed') then
+  if d.delivery_flow = 'standard' and d.status in ('picked_up', 'in_transit', 'failed') then
+    -- It stops here, and continues from here.
+    update delivery.deliveries x set status = 'in_transit' where x.tenant_id = d.tenant_id and x.id = d.id and x.status <> 'in_transit';
+    perform warehousing.parcels_advance(array[d.id], r.warehouse_id);
+  elsif d.status in ('picked_up', 'in_transit', 'failed') then
     update delivery.deliveries x set status = 'returned' where x.tenant_id = d.tenant_id and x.id = d.id;
   end if;
   -- The goods of a store are unpacked: no parcel lies there.
@@ -18879,14 +19083,14 @@ begin
   return jsonb_build_object('order', warehousing.receiving_order_to_json(v_id));
 end $$;
 
--- pending -> cancelled; a cancelled return continues with its driver. Fails: invalid_status_transition.
+-- pending -> cancelled; a cancelled return continues with its driver. What is to be taken in for a return lies here already. Fails: invalid_status_transition.
 create or replace function warehousing.receiving_order_cancel(r warehousing.receiving_orders, notes text) returns void
 language plpgsql set search_path = '' as $$
 declare
   d delivery.deliveries;
 begin
   select * into d from delivery.deliveries x where x.tenant_id = r.tenant_id and x.id = r.delivery_id;
-  if d.id is not null and (d.status = 'delivered' or (d.status = 'returned' and not (delivery.leaves_warehouse(d) and exists (
+  if d.id is not null and (d.status = 'delivered' or (d.delivery_flow = 'operational_return' and r.source = 'inbound') or (d.status = 'returned' and not (delivery.leaves_warehouse(d) and exists (
       select from delivery.assignments a where a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('assigned', 'accepted'))))) then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', r.status, 'to', 'cancelled'));
   end if;
@@ -20391,7 +20595,8 @@ begin
     or exists (select from warehousing.waybills b join warehousing.waybill_discrepancies x on x.tenant_id = b.tenant_id and x.waybill_id = b.id
       where b.tenant_id = v_tenant and b.destination_warehouse_id = v_id and b.status = 'received' and x.status = 'open')
     or exists (select from delivery.deliveries d where d.tenant_id = v_tenant and d.status not in ('delivered', 'returned', 'cancelled')
-      and v_id in (d.pickup_warehouse_id, d.dropoff_warehouse_id, d.ordered_to_warehouse_id, d.current_warehouse_id, d.staging_warehouse_id)) then
+      and v_id in (d.pickup_warehouse_id, d.dropoff_warehouse_id, d.ordered_to_warehouse_id, d.ordered_from_warehouse_id, d.current_warehouse_id,
+        d.staging_warehouse_id)) then
     perform app.fail('warehouse_in_use');
   end if;
   if (app.settings('general', 'warehouse') ->> 'default_warehouse_id')::uuid = v_id then
@@ -28440,7 +28645,8 @@ begin
       -- People and places.
       ('tenancy.tenants', 'contact_info', 4096), ('delivery.addresses', 'title', 4096), ('delivery.addresses', 'contact_info', 4096),
       ('delivery.institution_branches', 'contact_info', 4096), ('delivery.deliveries', 'recipient', 4096),
-      ('delivery.deliveries', 'pickup_snapshot', 5120), ('delivery.deliveries', 'dropoff_snapshot', 5120),
+      ('delivery.deliveries', 'pickup_snapshot', 5120), ('delivery.deliveries', 'ordered_from_snapshot', 5120),
+      ('delivery.deliveries', 'dropoff_snapshot', 5120),
       ('storefront.storefront_orders', 'shipping_address', 5120), ('warehousing.warehouses', 'features', 8192), ('delivery.zones', 'polygon', 1048576),
       -- The contents of a parcel.
       ('delivery.deliveries', 'package_details', 65536), ('delivery.transfer_manifest_items', 'package_details', 65536),

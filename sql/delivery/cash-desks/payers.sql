@@ -6,7 +6,7 @@ begin
     return jsonb_build_object('name', d.recipient ->> 'name', 'phone', d.recipient ->> 'phone');
   end if;
   return (
-    select jsonb_build_object('name', coalesce(p.full_name, app.localized(d.pickup_snapshot -> 'title')),
-      'phone', coalesce(p.phone, d.pickup_snapshot #>> '{contact_info,phone}'))
-    from (values (1)) one left join tenancy.profiles p on p.id = coalesce(d.institution_user_id, d.customer_id));
+    select jsonb_build_object('name', coalesce(p.full_name, app.localized(f.place -> 'title')),
+      'phone', coalesce(p.phone, f.place #>> '{contact_info,phone}'))
+    from (values (coalesce(d.ordered_from_snapshot, d.pickup_snapshot))) f (place) left join tenancy.profiles p on p.id = coalesce(d.institution_user_id, d.customer_id));
 end $$;

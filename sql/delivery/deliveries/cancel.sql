@@ -7,7 +7,7 @@
 -- {id, reason, notes?} -> {delivery, refunded, refund_due, operational_return: delivery or null}; see money.delivery_fee_refund
 -- Locks the item's manifest and the item before the delivery.
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, delivery_not_in_warehouse (it is not received yet),
--- insufficient_wallet_balance, return_already_exists.
+-- insufficient_wallet_balance, return_already_exists. On the road to another warehouse, the refusal names the transfer.
 create or replace function delivery.delivery_cancel(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -18,7 +18,7 @@ declare
   v_picks uuid[];
   v_refund jsonb;
   v_waiting delivery.deliveries;
-  v_return uuid;
+  v_return record;
 begin
   perform delivery.lock_manifest_item((input ->> 'id')::uuid);
   d := delivery.lock_delivery((input ->> 'id')::uuid);
@@ -27,19 +27,25 @@ begin
     perform app.fail('forbidden');
   end if;
   perform delivery.require_owner(d);
-  -- Back to who sent it, as long as its order stays cancelled.
+  -- Back to who sent it, as long as its order stays cancelled; unless it was lost or written off, and nothing is left to go back.
   if d.delivery_flow = 'operational_return' and exists (select from delivery.deliveries o
-      where o.tenant_id = d.tenant_id and o.id = d.original_delivery_id and o.status = 'cancelled') then
+      where o.tenant_id = d.tenant_id and o.id = d.original_delivery_id and o.status = 'cancelled') and not warehousing.return_is_lost(d) then
     perform app.fail('invalid_status_transition',
       jsonb_build_object('from', d.status, 'to', 'cancelled', 'text_key', 'reason_return_of_cancelled'));
   end if;
   select * into v_waiting from delivery.deliveries x
   where x.tenant_id = d.tenant_id and (x.id = d.id or x.parent_id = d.id) and x.delivery_flow in ('standard', 'pnd_outbound')
-    and x.status in ('pending', 'assigned', 'accepted') and x.current_warehouse_id is not null and d.picked_up_at is not null;
+    and x.status in ('pending', 'assigned', 'accepted') and x.current_warehouse_id is not null
+    and (d.picked_up_at is not null or d.ordered_from_address_id is not null)
+    and x.current_warehouse_id is distinct from (delivery.ordered_from(d)).warehouse_id;
   if found then
     v_return := delivery.delivery_cancel_waiting(d, v_waiting, input);
     v_refund := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel');
-    return v_refund || jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'operational_return', delivery.delivery_to_json(v_return));
+    perform delivery.operational_return_shelve(v_return.id, v_return.picks);
+    return v_refund || jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'operational_return', delivery.delivery_to_json(v_return.id));
+  end if;
+  if v_operations and delivery.transfer_under_way(d) is not null then
+    perform app.fail('invalid_status_transition', delivery.transfer_under_way(d) || jsonb_build_object('from', d.status, 'to', 'cancelled'));
   end if;
   perform delivery.require_move(d, case when v_operations then '{draft,pending,assigned,accepted}' else '{draft,pending}' end::text[], 'cancelled');
   select l.status into v_under_way from delivery.deliveries l
@@ -60,21 +66,28 @@ begin
   v_refund := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel');
   perform warehousing.stock_release('picking_order', p.id) from unnest(v_picks) p (id);
   perform warehousing.waybill_remove_delivery(d.id);
+  if d.delivery_flow = 'operational_return' then
+    perform warehousing.return_unshelved(d.id);
+  end if;
   perform storefront.orders_settle();
   return v_refund || jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'operational_return', null);
 end $$;
 
--- Calls off a parcel d of which the leg `waiting` (or d itself) waits in a warehouse, and sends it back. -> the return's id
+-- Calls off a parcel d of which the leg `waiting` (or d itself) waits in a warehouse, and sends it back. -> as operational_return_make
 -- Fails: invalid_status_transition (not for operations), delivery_not_in_warehouse, return_already_exists.
-create or replace function delivery.delivery_cancel_waiting(d delivery.deliveries, waiting delivery.deliveries, input jsonb) returns uuid
+create or replace function delivery.delivery_cancel_waiting(d delivery.deliveries, waiting delivery.deliveries, input jsonb, out id uuid, out picks uuid[])
 language plpgsql set search_path = '' as $$
+declare
+  v_made record;
 begin
   if not app.has_permission('manage:operations:tenant') then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', d.status, 'to', 'cancelled'));
   end if;
   update delivery.deliveries x set status = 'cancelled', status_reason = input ->> 'reason', status_notes = input ->> 'notes'
   where x.tenant_id = d.tenant_id and x.id = waiting.id;
-  return delivery.operational_return_make(waiting, input);
+  v_made := delivery.operational_return_make(waiting, input);
+  id := v_made.id;
+  picks := v_made.picks;
 end $$;
 
 -- Frees all that was bound to a parcel that will not leave now: handoffs, picks, drivers; what an operational return would have brought
@@ -114,8 +127,7 @@ begin
   where f.driver_id is distinct from app.user_id();
   -- Not sent back after all, and perhaps in another warehouse by now.
   update delivery.deliveries o set status_reason = null, status_notes = null,
-    pickup_warehouse_id = case o.delivery_flow when 'pnd_outbound' then r.pickup_warehouse_id else o.pickup_warehouse_id end,
-    pickup_address_id = r.pickup_address_id, pickup_snapshot = r.pickup_snapshot, pickup_zone_id = r.pickup_zone_id
+    pickup_warehouse_id = r.pickup_warehouse_id, pickup_address_id = r.pickup_address_id, pickup_snapshot = r.pickup_snapshot, pickup_zone_id = r.pickup_zone_id
   from delivery.deliveries r
   where r.tenant_id = v_tenant and r.id = parcel and r.delivery_flow = 'operational_return' and r.status = 'cancelled'
     and o.tenant_id = v_tenant and (o.parent_id = r.original_delivery_id or o.id = r.original_delivery_id)

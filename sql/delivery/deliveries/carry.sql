@@ -45,7 +45,7 @@ begin
   end if;
 end $$;
 
--- assigned|accepted -> picked_up, at a door. {id, proof?, cash_collected?, latitude?, longitude?} -> {delivery, cash}
+-- assigned|accepted -> picked_up, at a door, or in a warehouse what goes from door to door and waits there, with what it has in stock. {id, proof?, cash_collected?, latitude?, longitude?} -> {delivery, cash}
 -- Fails: delivery_not_found, what delivery_taken fails with, cash_amount_mismatch, pickup_by_handoff (it waits in a
 -- warehouse: it is taken over there).
 create or replace function delivery.delivery_pickup(input jsonb) returns jsonb
@@ -64,6 +64,9 @@ begin
   end if;
   v_cash := delivery.delivery_taken(d, input);
   perform delivery.parcel_at(delivery.parcel_of(d), null);
+  if d.current_warehouse_id is not null then
+    perform warehousing.parcel_leaves(d.id, d.current_warehouse_id);
+  end if;
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'cash', v_cash);
 end $$;
 

@@ -46,7 +46,7 @@ begin
     v_filled := v_filled || jsonb_build_object('pickup_address_id', v_original.dropoff_address_id);
   end if;
   if num_nonnulls(input -> 'dropoff', input ->> 'dropoff_address_id', input ->> 'dropoff_warehouse_id') = 0 then
-    v_filled := v_filled || jsonb_build_object('dropoff_address_id', v_original.pickup_address_id);
+    v_filled := v_filled || jsonb_build_object('dropoff_address_id', (delivery.ordered_from(v_original)).address_id);
   end if;
   return jsonb_strip_nulls(v_filled) || input || jsonb_build_object('original_delivery_id', v_original.id);
 end $$;

@@ -68,12 +68,20 @@ begin
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id));
 end $$;
 
--- picked_up|in_transit|failed -> returned. {id, reason?, notes?, warehouse_id?}
+-- True when a door-to-door parcel that comes back into this warehouse is not back yet: its order neither begins nor ends there.
+create or replace function delivery.stops_at(d delivery.deliveries, warehouse uuid) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return warehouse is not null and d.delivery_flow = 'standard' and d.order_id is null
+    and warehouse is distinct from (delivery.ordered_from(d)).warehouse_id and warehouse is distinct from delivery.ends_in(d);
+end $$;
+
+-- picked_up|in_transit|failed -> returned, or in_transit. {id, reason?, notes?, warehouse_id?}
 -- -> {delivery, receiving_order_id, refunded, refund_due} (the last two as money.delivery_fee_refund says)
 -- Goods that left a warehouse go back there: their receipt is expected, its driver answers for it until then, and
 -- received it waits for another one. The goods of a store's order go back to the warehouse they came from, or to the one
--- that warehouse_id names, and are its stock again. Anything else is back with its sender, for good, unless warehouse_id names
--- a warehouse that takes it in.
+-- that warehouse_id names, and are its stock again. Anything else is back with its sender, for good; unless warehouse_id names
+-- a warehouse on the way (delivery.stops_at): it stays in_transit until it is received there, and then waits as pending.
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, warehouse_not_found.
 create or replace function delivery.delivery_return(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -81,6 +89,7 @@ declare
   d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
   a delivery.assignments := delivery.require_carrier(d);
   v_warehouse uuid := (input ->> 'warehouse_id')::uuid;
+  v_stop boolean;
   v_receipt uuid;
   v_refund jsonb;
 begin
@@ -88,7 +97,11 @@ begin
   if v_warehouse is not null and not exists (select from warehousing.warehouses w where w.id = v_warehouse and w.deleted_at is null) then
     perform app.fail('warehouse_not_found', '{"field": "warehouse_id"}');
   end if;
-  update delivery.deliveries x set status = 'returned', status_reason = coalesce(input ->> 'reason', x.status_reason),
+  v_stop := delivery.stops_at(d, v_warehouse);
+  if d.delivery_flow = 'standard' then
+    perform warehousing.receipts_withdraw(d.id, v_warehouse);
+  end if;
+  update delivery.deliveries x set status = case when v_stop then 'in_transit' else 'returned' end, status_reason = coalesce(input ->> 'reason', x.status_reason),
     status_notes = input ->> 'notes'
   where x.tenant_id = d.tenant_id and x.id = d.id;
   if not delivery.leaves_warehouse(d) then
@@ -97,7 +110,8 @@ begin
   if not (delivery.returns_to_warehouse(d) or v_warehouse is not null) then
     perform delivery.assignment_end(a, 'returned');
   end if;
-  v_refund := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_return');
+  v_refund := case when v_stop then '{"refunded": false, "refund_due": null}'
+    else delivery.delivery_refund_on(d, 'refund_delivery_fee_on_return') end;
   if delivery.returns_to_warehouse(d) or v_warehouse is not null then
     v_receipt := warehousing.receipt_expect(d.id, v_warehouse, d.status = 'failed');
   end if;

@@ -53,6 +53,11 @@ create table if not exists delivery.deliveries (
   transfer_kind text check (transfer_kind in ('system_only', 'single_delivery')),
   -- The warehouse its order ends in, while a transfer has another one recorded.
   ordered_to_warehouse_id uuid,
+  -- The place where its order begins, once it continues from a warehouse and is fetched there: the address, as it was then, and the warehouse if it
+  -- is one's. Null: where it is fetched is where its order begins.
+  ordered_from_address_id uuid,
+  ordered_from_snapshot jsonb,
+  ordered_from_warehouse_id uuid,
   -- Where the parcel lies now; null while somebody carries it.
   current_warehouse_id uuid,
   -- Of a staged parent: where it lies between its legs.
@@ -99,6 +104,8 @@ create table if not exists delivery.deliveries (
   foreign key (tenant_id, pickup_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, dropoff_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, ordered_to_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, ordered_from_address_id) references delivery.addresses (tenant_id, id) on delete restrict,
+  foreign key (tenant_id, ordered_from_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, current_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, staging_warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
   foreign key (tenant_id, manifest_id) references delivery.transfer_manifests (tenant_id, id) on delete restrict,
@@ -134,6 +141,9 @@ create index if not exists deliveries_dropoff_zone on delivery.deliveries (tenan
 create index if not exists deliveries_from_warehouse on delivery.deliveries (tenant_id, pickup_warehouse_id) where pickup_warehouse_id is not null;
 create index if not exists deliveries_to_warehouse on delivery.deliveries (tenant_id, dropoff_warehouse_id) where dropoff_warehouse_id is not null;
 create index if not exists deliveries_ordered_to on delivery.deliveries (tenant_id, ordered_to_warehouse_id) where ordered_to_warehouse_id is not null;
+create index if not exists deliveries_ordered_from on delivery.deliveries (tenant_id, ordered_from_address_id) where ordered_from_address_id is not null;
+create index if not exists deliveries_ordered_from_warehouse on delivery.deliveries (tenant_id, ordered_from_warehouse_id)
+  where ordered_from_warehouse_id is not null;
 create index if not exists deliveries_in_warehouse on delivery.deliveries (tenant_id, current_warehouse_id) where current_warehouse_id is not null;
 create index if not exists deliveries_staged on delivery.deliveries (tenant_id, staging_warehouse_id) where staging_warehouse_id is not null;
 create index if not exists deliveries_flow on delivery.deliveries (tenant_id, delivery_flow, created_at desc nulls last, id desc);

@@ -70,7 +70,7 @@ begin
   left join delivery.deliveries d on d.tenant_id = i.tenant_id and d.id = i.delivery_id
   left join money.payments p on p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.type = 'DELIVERY_FEE' and p.status = 'SUCCESS'
   left join delivery.delivery_services s on s.tenant_id = d.tenant_id and s.id = coalesce(v_service, d.delivery_service_id)
-  left join delivery.addresses a on a.tenant_id = d.tenant_id and a.id = d.pickup_address_id
+  left join delivery.addresses a on a.tenant_id = d.tenant_id and a.id = coalesce(d.ordered_from_address_id, d.pickup_address_id)
   cross join lateral (select delivery.order_has_destination(i, d, v_branch, v_to.id, s.id) as same) g
   cross join lateral (select delivery.road_distance_km(
     case when v_from_source then (m.source_snapshot #>> '{address,latitude}')::double precision else a.latitude end,

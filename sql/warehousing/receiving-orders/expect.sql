@@ -63,12 +63,13 @@ begin
     case when p_failed or v_exception is not null then 'failed_delivery_return' else 'delivery_return_handoff' end, v_exception);
 end $$;
 
--- Nothing is to be received of a delivery any more.
-create or replace function warehousing.receipts_withdraw(p_delivery uuid) returns void
+-- Nothing is to be received of a delivery any more, but for what is expected in the warehouse `but_in`.
+create or replace function warehousing.receipts_withdraw(p_delivery uuid, but_in uuid default null) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
   update warehousing.receiving_orders r set status = 'cancelled'
-  where r.tenant_id = app.tenant_id() and r.delivery_id = p_delivery and r.status = 'pending' and r.source <> 'inbound';
+  where r.tenant_id = app.tenant_id() and r.delivery_id = p_delivery and r.status = 'pending' and r.source <> 'inbound'
+    and r.warehouse_id is distinct from but_in;
 end $$;
 
 -- A delivery that came to a warehouse: received at once where staff need not count it and a default receiving bin
@@ -88,7 +89,7 @@ begin
   return v_order;
 end $$;
 
-grant execute on function warehousing.receipt_expect(uuid, uuid, boolean), warehousing.receipts_withdraw(uuid), warehousing.parcel_arrives(uuid, uuid) to barid_caller;
+grant execute on function warehousing.receipt_expect(uuid, uuid, boolean), warehousing.receipts_withdraw(uuid, uuid), warehousing.parcel_arrives(uuid, uuid) to barid_caller;
 
 -- Nobody calls these but other functions and triggers.
 revoke execute on function warehousing.parcel_items_known(uuid),

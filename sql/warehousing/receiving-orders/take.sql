@@ -146,7 +146,11 @@ begin
     where n.tenant_id = d.tenant_id and n.parent_id = d.parent_id and n.sequence_plan = d.sequence_plan + 1 and n.status = 'draft';
     return;
   end if;
-  if d.status in ('picked_up', 'in_transit', 'failed') then
+  if d.delivery_flow = 'standard' and d.status in ('picked_up', 'in_transit', 'failed') then
+    -- It stops here, and continues from here.
+    update delivery.deliveries x set status = 'in_transit' where x.tenant_id = d.tenant_id and x.id = d.id and x.status <> 'in_transit';
+    perform warehousing.parcels_advance(array[d.id], r.warehouse_id);
+  elsif d.status in ('picked_up', 'in_transit', 'failed') then
     update delivery.deliveries x set status = 'returned' where x.tenant_id = d.tenant_id and x.id = d.id;
   end if;
   -- The goods of a store are unpacked: no parcel lies there.
@@ -202,14 +206,14 @@ begin
   return jsonb_build_object('order', warehousing.receiving_order_to_json(v_id));
 end $$;
 
--- pending -> cancelled; a cancelled return continues with its driver. Fails: invalid_status_transition.
+-- pending -> cancelled; a cancelled return continues with its driver. What is to be taken in for a return lies here already. Fails: invalid_status_transition.
 create or replace function warehousing.receiving_order_cancel(r warehousing.receiving_orders, notes text) returns void
 language plpgsql set search_path = '' as $$
 declare
   d delivery.deliveries;
 begin
   select * into d from delivery.deliveries x where x.tenant_id = r.tenant_id and x.id = r.delivery_id;
-  if d.id is not null and (d.status = 'delivered' or (d.status = 'returned' and not (delivery.leaves_warehouse(d) and exists (
+  if d.id is not null and (d.status = 'delivered' or (d.delivery_flow = 'operational_return' and r.source = 'inbound') or (d.status = 'returned' and not (delivery.leaves_warehouse(d) and exists (
       select from delivery.assignments a where a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('assigned', 'accepted'))))) then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', r.status, 'to', 'cancelled'));
   end if;

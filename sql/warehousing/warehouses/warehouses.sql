@@ -91,7 +91,8 @@ begin
     or exists (select from warehousing.waybills b join warehousing.waybill_discrepancies x on x.tenant_id = b.tenant_id and x.waybill_id = b.id
       where b.tenant_id = v_tenant and b.destination_warehouse_id = v_id and b.status = 'received' and x.status = 'open')
     or exists (select from delivery.deliveries d where d.tenant_id = v_tenant and d.status not in ('delivered', 'returned', 'cancelled')
-      and v_id in (d.pickup_warehouse_id, d.dropoff_warehouse_id, d.ordered_to_warehouse_id, d.current_warehouse_id, d.staging_warehouse_id)) then
+      and v_id in (d.pickup_warehouse_id, d.dropoff_warehouse_id, d.ordered_to_warehouse_id, d.ordered_from_warehouse_id, d.current_warehouse_id,
+        d.staging_warehouse_id)) then
     perform app.fail('warehouse_in_use');
   end if;
   if (app.settings('general', 'warehouse') ->> 'default_warehouse_id')::uuid = v_id then

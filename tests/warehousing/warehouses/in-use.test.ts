@@ -39,7 +39,8 @@ test("a delivery that names it, wherever", async () => {
 
 test("a receipt that is expected", async () => {
   yard = await newYard(tenant);
-  const { id } = await deliveryIn(yard, "in_transit");
+  const from = { pickup_address_id: undefined, pickup_warehouse_id: yard.there };
+  const { id } = await deliveryIn(yard, "in_transit", from);
   const back: Body = await moves(tenant.driver, id, ["return", { warehouse_id: yard.there }]);
   await stands(yard.there);
   const received = await tenant.warehouse.put(

@@ -1,0 +1,165 @@
+-- Parcels that lie in a warehouse and go back to where they were ordered from, by a delivery of their own.
+
+-- The place where the order of a parcel begins, wherever it is fetched by now; the warehouse only if that is one's address.
+create or replace function delivery.ordered_from(d delivery.deliveries, out address_id uuid, out snapshot jsonb, out warehouse_id uuid, out zone_id uuid)
+language plpgsql stable set search_path = '' as $$
+begin
+  if d.ordered_from_address_id is null then
+    address_id := d.pickup_address_id;
+    snapshot := d.pickup_snapshot;
+    zone_id := d.pickup_zone_id;
+    -- A transfer on paper may have named another warehouse.
+    select w.id into warehouse_id from warehousing.warehouses w
+    where w.tenant_id = d.tenant_id and w.id = d.pickup_warehouse_id and w.address_id = d.pickup_address_id;
+  else
+    address_id := d.ordered_from_address_id;
+    snapshot := d.ordered_from_snapshot;
+    warehouse_id := d.ordered_from_warehouse_id;
+    select a.zone_id into zone_id from delivery.addresses a where a.tenant_id = d.tenant_id and a.id = address_id;
+  end if;
+end $$;
+
+-- Keeps where an order begins when its parcel is fetched in a warehouse from now on. Of what is staged the parcel itself says it.
+create or replace function delivery.order_keeps_its_beginning() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_from record := delivery.ordered_from(old);
+begin
+  new.ordered_from_address_id := v_from.address_id;
+  new.ordered_from_snapshot := v_from.snapshot;
+  new.ordered_from_warehouse_id := v_from.warehouse_id;
+  return new;
+end $$;
+
+drop trigger if exists order_keeps_its_beginning on delivery.deliveries;
+create trigger order_keeps_its_beginning before update of pickup_address_id on delivery.deliveries
+  for each row when (old.delivery_flow = 'standard' and old.status <> 'draft' and old.ordered_from_address_id is null
+    and old.pickup_address_id <> new.pickup_address_id)
+  execute function delivery.order_keeps_its_beginning();
+
+-- The transfer to another warehouse that a parcel is on the road by, as a refusal names it, with the warehouse in words:
+-- {transfer_id, waybill_id, destination_warehouse_id, warehouse, text_key}; null when it is on none.
+create or replace function delivery.transfer_under_way(d delivery.deliveries) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  if d.current_warehouse_id is not null then
+    return null;
+  end if;
+  return (
+    select jsonb_build_object('transfer_id', t.id, 'waybill_id', t.waybill_id, 'destination_warehouse_id', w.id, 'warehouse', w.name,
+      'text_key', 'reason_on_transfer')
+    from warehousing.package_transfer_deliveries p
+    join warehousing.package_transfers t on t.tenant_id = p.tenant_id and t.id = p.transfer_id
+    join warehousing.warehouses w on w.tenant_id = t.tenant_id and w.id = t.destination_warehouse_id
+    left join warehousing.waybill_deliveries b on b.tenant_id = t.tenant_id and b.waybill_id = t.waybill_id and b.delivery_id = p.delivery_id
+    where p.tenant_id = d.tenant_id and p.delivery_id = delivery.parcel_of(d)
+      and case when t.waybill_id is null then delivery.is_transferred(d) and d.status in ('picked_up', 'in_transit', 'failed')
+        and t.operation_type = 'single_delivery' and t.destination_warehouse_id = d.dropoff_warehouse_id
+        else b.is_open and d.status = 'in_transit' end
+    order by t.created_at desc, t.id limit 1);
+end $$;
+
+-- Sends a parcel that lies in a warehouse back to who sent it: a delivery of its own, with its own barcode, free of
+-- charge. The original keeps its status, goes nowhere else meanwhile, and is returned when that delivery is delivered
+-- (delivery.originals_come_back). {id, delivery_service_id?, reason?, notes?} -> the new delivery
+-- Fails: delivery_not_found, service_not_found, delivery_not_in_warehouse (with the transfer it is on, if it is on one),
+-- invalid_status_transition, return_already_exists.
+create or replace function delivery.delivery_operational_return(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+  v_made record;
+begin
+  if d.delivery_flow not in ('pnd_outbound', 'pnd_inbound', 'standard') or d.current_warehouse_id is null then
+    perform app.fail('delivery_not_in_warehouse', coalesce(delivery.transfer_under_way(d), '{}'));
+  end if;
+  perform delivery.require_move(d, case d.delivery_flow when 'pnd_inbound' then '{returned}'::text[] else '{pending,returned}' end, 'returned');
+  if d.delivery_flow = 'standard' and d.current_warehouse_id = (delivery.ordered_from(d)).warehouse_id then
+    perform app.fail('invalid_status_transition',
+      jsonb_build_object('from', d.status, 'to', 'returned', 'text_key', 'reason_lies_at_sender'));
+  end if;
+  if d.status = 'pending' then
+    update delivery.deliveries x set status_reason = input ->> 'reason', status_notes = input ->> 'notes'
+    where x.tenant_id = d.tenant_id and x.id = d.id;
+  end if;
+  v_made := delivery.operational_return_make(d, input);
+  perform delivery.operational_return_shelve(v_made.id, v_made.picks);
+  return delivery.delivery_created_to_json(v_made.id);
+end $$;
+
+-- The operational return of d, a parcel or the leg of one that lies in a warehouse: what was bound to its way out is freed.
+-- {delivery_service_id?, reason?, notes?} -> the new delivery, and the picks whose stock operational_return_shelve puts back, after the wallets.
+-- Fails: delivery_not_in_warehouse, service_not_found, return_already_exists.
+create or replace function delivery.operational_return_make(d delivery.deliveries, input jsonb, out id uuid, out picks uuid[])
+language plpgsql set search_path = '' as $$
+declare
+  n delivery.deliveries;
+  v_from record;
+  v_service delivery.delivery_services;
+begin
+  if exists (select from warehousing.receiving_orders r where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.status = 'pending') then
+    perform app.fail('delivery_not_in_warehouse');
+  end if;
+  select * into n from delivery.deliveries x where x.tenant_id = d.tenant_id and x.id = delivery.parcel_of(d);
+  select * into v_service from delivery.delivery_services s
+  where s.id = coalesce((input ->> 'delivery_service_id')::uuid, n.delivery_service_id) and (input ->> 'delivery_service_id' is null or s.deleted_at is null);
+  if not found then
+    perform app.fail('service_not_found', '{"field": "delivery_service_id"}');
+  end if;
+  picks := delivery.delivery_release(n.id);
+  v_from := delivery.ordered_from(n);
+  n.original_delivery_id := n.id;
+  n.id := gen_random_uuid();
+  -- A warehouse takes it back under its own name, as somebody's door under theirs.
+  n.recipient := jsonb_strip_nulls(jsonb_build_object('name', coalesce(delivery.warehouse_name(n.tenant_id, v_from.warehouse_id),
+    delivery.person_name(coalesce(n.institution_user_id, n.customer_id)), app.localized(v_from.snapshot -> 'title')),
+    'phone', v_from.snapshot #>> '{contact_info,phone}'));
+  n.dropoff_address_id := v_from.address_id;
+  n.dropoff_snapshot := v_from.snapshot;
+  n.dropoff_zone_id := v_from.zone_id;
+  -- The goods of a store are received in their warehouse by themselves, when the parcel is back (storefront.order_goods_expect).
+  n.dropoff_warehouse_id := case when n.order_id is null then v_from.warehouse_id end;
+  select to_jsonb(a), a.zone_id, a.id into n.pickup_snapshot, n.pickup_zone_id, n.pickup_address_id
+  from warehousing.warehouses w join delivery.addresses_list a on a.id = w.address_id
+  where w.tenant_id = d.tenant_id and w.id = d.current_warehouse_id;
+  n.pickup_warehouse_id := d.current_warehouse_id;
+  n.current_warehouse_id := d.current_warehouse_id;
+  n.staging_warehouse_id := null;
+  n.delivery_flow := 'operational_return';
+  n.status := 'pending';
+  n.carrier_type := 'internal';
+  n.carrier_code := null;
+  n.payer_type := 'sender';
+  n.payment_method := 'cash';
+  n.cod_amount := 0;
+  n.delivery_fee := 0;
+  n.distance_km := null;
+  n.delivery_service_id := v_service.id;
+  n.external_reference_id := null;
+  -- It brings nothing of the store's order to anybody.
+  n.order_id := null;
+  n.promised_at := null;
+  n.status_reason := input ->> 'reason';
+  n.notes := input ->> 'notes';
+  n.created_by := app.user_id();
+  n.delivery_code := app.take_numbers('delivery_code');
+  n.barcode := delivery.barcode_of_code(n.delivery_code);
+  perform delivery.delivery_insert(n);
+  insert into delivery.delivery_items (tenant_id, delivery_id, position, item_id, name, quantity, weight, length, width, height)
+  select i.tenant_id, n.id, i.position, i.item_id, i.name, i.quantity, i.weight, i.length, i.width, i.height
+  from delivery.delivery_items i where i.tenant_id = n.tenant_id and i.delivery_id = n.original_delivery_id;
+  id := n.id;
+end $$;
+
+-- Readies the stock for a return that was made: what was picked for the way out goes back to its bins, and what lay here without being
+-- stock is taken into it, to be picked for its driver like any other.
+create or replace function delivery.operational_return_shelve(p_return uuid, picks uuid[]) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform warehousing.stock_release('picking_order', p.id) from unnest(picks) p (id);
+  perform warehousing.waybill_remove_delivery((select r.original_delivery_id from delivery.deliveries r where r.id = p_return));
+  perform warehousing.return_shelved(p_return);
+end $$;
+
+-- Nobody calls these but other functions and triggers.
+revoke execute on function delivery.order_keeps_its_beginning() from barid_caller;

@@ -5,25 +5,34 @@
  */
 import { AppError } from "../errors/errors.ts";
 
+/** Which rows a step reads. */
 export interface Keyset {
-  by: "created" | "changes";
+  readonly by: "created" | "changes";
   /** Written into a file to its end, instead of answered step by step. */
-  file?: boolean;
+  readonly file?: boolean;
   /** Rows of a step. */
-  size: number;
+  readonly size: number;
   /** For changes: from when on. */
-  since?: string;
+  readonly since?: string;
   /** The last row of the step before; null at the beginning. */
-  after: Position | null;
-  /** Set by each step: the position of the next, null at the end; changes have no end. */
-  next: Position | null;
-  /** Set by each step: more rows wait already. */
+  readonly after: Position | null;
+  /** The summary that the first step of a file read: it is the same for all, so it is read once. */
+  readonly summary?: unknown;
+}
+
+/** Where a step ended. */
+export interface ListStep {
+  /** The row after which the next step begins; null at the end of a file. Changes have no end. */
+  position: Position | null;
+  /** More rows wait already. */
   more: boolean;
-  /** The summary of the first step; it is the same for all steps, so it is read once. */
   summary?: unknown;
 }
 
-/** A row's place: the time (or number of the transaction) it is ordered by, and its id. */
+/** Under this key a page and the answer made of it carry where their step ended. */
+export const listStep: unique symbol = Symbol("listStep");
+
+/** A row's position: the time (or number of the transaction) it is ordered by, and its id. */
 export interface Position {
   at: string;
   id: string;
@@ -32,11 +41,9 @@ export interface Position {
 /** Rows of one statement of an export. */
 const exportStep = 2_000;
 
-const start = { after: null, next: null, more: false };
-
 /** Pages through all rows of a file, or through the changes that were asked for. */
 export function exportKeyset(asked: Keyset | undefined): Keyset {
-  const keyset = asked?.by === "changes" ? asked : { by: "created" as const, ...start };
+  const keyset = asked?.by === "changes" ? asked : { by: "created" as const, after: null };
   return { ...keyset, file: true, size: exportStep };
 }
 
@@ -50,13 +57,13 @@ export function parseKeyset(
 }
 
 function changesOf(sent: Record<string, string | undefined>, size: number): Keyset | undefined {
-  if (sent.cursor) return { by: "changes", size, ...start, after: parseCursor(sent.cursor) };
-  if (sent.updated_since) return { by: "changes", size, ...start, since: sent.updated_since };
+  if (sent.cursor) return { by: "changes", size, after: parseCursor(sent.cursor) };
+  if (sent.updated_since) return { by: "changes", size, after: null, since: sent.updated_since };
 }
 
 const cursorText = /^(\d{1,19})\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
-/** A place as clients hold it: opaque, so that they do not build their own. */
+/** A position as clients hold it: opaque, so that they do not build their own. */
 function formatCursor({ at, id }: Position): string {
   return btoa(`${at}.${id}`).replaceAll("=", "");
 }
@@ -66,7 +73,7 @@ function parseCursor(cursor: string): Position {
   try {
     text = atob(cursor);
   } catch {
-    // Not even base64: refused below, like every other text that is no place.
+    // Not even base64: refused below, like every other text that is no position.
   }
   const [, at, id] = cursorText.exec(text) ?? [];
   if (!at || BigInt(at) > 9_223_372_036_854_775_807n) {
@@ -82,18 +89,18 @@ export function keysetFrom({ view, changes }: KeysetSource, { by }: Keyset): str
   return by === "changes" ? `${view} r join ${changes} f on f.id = r.id` : `${view} r`;
 }
 
-/** The column that says a row's place. */
+/** The column that a row's position is read from. */
 export function positionColumn({ readBy = "created_at" }: KeysetSource, { by }: Keyset): string {
   return by === "changes" ? "f.changed" : `r.${readBy}`;
 }
 
 /** The order of the rows of a page; the lists' indexes are written this way. */
 export function keysetOrder(list: KeysetSource, keyset: Keyset): string {
-  const place = positionColumn(list, keyset);
-  return keyset.by === "changes" ? `${place}, f.id` : `${place} desc nulls last, r.id desc`;
+  const column = positionColumn(list, keyset);
+  return keyset.by === "changes" ? `${column}, f.id` : `${column} desc nulls last, r.id desc`;
 }
 
-/** Which rows lie beyond the place. Values stand under `after` and `since` of the statement's input. */
+/** Which rows lie beyond the position. Values stand under `after` and `since` of the statement's input. */
 export function keysetCondition(list: KeysetSource, keyset: Keyset): string {
   const id = `($1 #>> '{after,id}')::${list.idType ?? "uuid"}`;
   if (keyset.by === "created") {
@@ -112,18 +119,27 @@ export function keysetCondition(list: KeysetSource, keyset: Keyset): string {
     and f.changed >= (select private.changes_from('${list.changes}', ${since}))`;
 }
 
-/** Notes where the step ended, and takes the places off the rows. */
-export function takeStep(keyset: Keyset, rows: Record<string, unknown>[]): void {
-  const last = rows.at(-1);
-  const place = last ? { at: String(last.place), id: String(last.id) } : null;
-  for (const row of rows) delete row.place;
-  keyset.more = rows.length === keyset.size;
-  keyset.next = keyset.by === "changes" ? place ?? keyset.after : keyset.more ? place : null;
+/** The key of a row's position, beside its columns. */
+export const positionKey = "keyset_position";
+
+/** The rows of a step without their positions, and where it ended. */
+export function stepOf(
+  { by, size, after }: Keyset,
+  read: readonly Record<string, unknown>[],
+): { rows: Record<string, unknown>[]; position: Position | null; more: boolean } {
+  const last = read.at(-1);
+  const end = last ? { at: String(last[positionKey]), id: String(last.id) } : null;
+  const more = read.length === size;
+  return {
+    rows: read.map(({ [positionKey]: _, ...row }) => row),
+    position: by === "changes" ? end ?? after : more ? end : null,
+    more,
+  };
 }
 
 /** The fields beside the rows in an answer to a request for changes. */
 export function nextCursor(
-  { next, more }: Keyset,
+  { position, more }: ListStep,
 ): { next_cursor: string | null; has_more: boolean } {
-  return { next_cursor: next && formatCursor(next), has_more: more };
+  return { next_cursor: position && formatCursor(position), has_more: more };
 }

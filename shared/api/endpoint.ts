@@ -8,7 +8,8 @@ import type { CsvBody, CsvFile } from "./csv/read.ts";
 import type { Database } from "../db/db.ts";
 import type { ErrorCode } from "../errors/errors.ts";
 import type { Language, MessageKey } from "../i18n/index.ts";
-import { listOf } from "./declared-lists.ts";
+import type { ListStep, listStep } from "./cursor.ts";
+import { listOf } from "./list-declaration.ts";
 
 type Schema = z.ZodType;
 type Output<S> = S extends Schema ? z.output<S> : Record<never, never>;
@@ -34,14 +35,21 @@ export interface Run<P, Q, B> {
 }
 
 /** The result of `run`: the body beside `success` and `message`, or a whole response. */
-export type Result =
-  | (Record<string, unknown> & { [status]?: number; [messageKey]?: string })
-  | Response;
+export type Result = Answer | Response;
+
+export interface Answer extends Record<string, unknown> {
+  [status]?: number;
+  [messageKey]?: string;
+  [replayed]?: boolean;
+  [listStep]?: ListStep;
+}
 
 /** Put under this key, a number is the HTTP status of this one answer. */
 export const status: unique symbol = Symbol("status");
 /** Put under this key, a word is the message key of this one answer. */
 export const messageKey: unique symbol = Symbol("message");
+/** Put under this key, true says that the answer is that of an earlier call with the same Idempotency-Key. */
+export const replayed: unique symbol = Symbol("replayed");
 
 export interface Endpoint<
   P extends Schema | undefined = Schema | undefined,

@@ -82,20 +82,23 @@ export interface Database {
   /** The same caller without the request's Idempotency-Key, for the later steps of a longer call. */
   withoutKey(): Database;
   /** The side results of the calls so far. */
-  readonly seen: {
-    /** It was asked something, and so knows or refused the caller. */
-    asked: boolean;
-    replayed: boolean;
-    jobs: boolean;
-    events: boolean;
-    language: string | null;
-    /** The tenant that the caller works in. */
-    tenant: string | null;
-    /** The id of the API key that the call came with, also when it was refused. */
-    apiKey: string | null;
-    /** Of the endpoint's row, after the last call. */
-    version: string | null;
-  };
+  readonly seen: Readonly<Seen>;
+}
+
+interface Seen {
+  /** It was asked something, and so knows or refused the caller. */
+  asked: boolean;
+  /** The engine gave the answer of an earlier call with the same Idempotency-Key. */
+  replayed: boolean;
+  jobs: boolean;
+  events: boolean;
+  language: string | null;
+  /** The tenant that the caller works in. */
+  tenant: string | null;
+  /** The id of the API key that the call came with, also when it was refused. */
+  apiKey: string | null;
+  /** Of the endpoint's row, after the last call. */
+  version: string | null;
 }
 
 /**
@@ -108,7 +111,7 @@ export function openDatabase(
   idempotencyKey?: string,
   gone?: AbortSignal,
 ): Database {
-  const seen: Database["seen"] = {
+  const seen: Seen = {
     asked: false,
     replayed: false,
     jobs: false,

@@ -4,7 +4,7 @@ import { columnsOf } from "../api/csv/columns.ts";
 import type { CsvBody } from "../api/csv/read.ts";
 import { type AnyEndpoint, impliedCodes, readsOnly } from "../api/endpoint.ts";
 import { commonCodes, type ErrorCode, statusOf } from "../errors/errors.ts";
-import { listOf } from "../api/declared-lists.ts";
+import { listOf } from "../api/list-declaration.ts";
 import { refusals, shareRefusals } from "./openapi-refusals.ts";
 
 type Json = Record<string, unknown>;

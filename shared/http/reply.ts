@@ -4,6 +4,7 @@ import {
   impliedCodes,
   messageKey,
   readsOnly,
+  replayed,
   type Result,
   status,
 } from "../api/endpoint.ts";
@@ -44,9 +45,16 @@ export async function respond(
   result: Result,
   language: Language,
   start: Started,
-  { version, ignored }: { version: string | null; ignored: readonly string[] },
+  { version, ignored, ...engine }: {
+    version: string | null;
+    replayed: boolean;
+    ignored: readonly string[];
+  },
 ): Promise<Response> {
   const headers = headersOf(start, endpoint);
+  if (engine.replayed || (!(result instanceof Response) && result[replayed])) {
+    headers["idempotency-replayed"] = "true";
+  }
   if (result instanceof Response) {
     for (const [header, value] of Object.entries(headers)) result.headers.set(header, value);
     // A file has no place for it. Names are the caller's own, so whatever ends a header is escaped.
@@ -109,7 +117,7 @@ function defaultMessage(endpoint: AnyEndpoint): string {
 export function refuse(
   error: unknown,
   start: Started,
-  tenantLanguage: string | null = null,
+  tenantLanguage?: string | null,
   endpoint?: AnyEndpoint,
 ): Response {
   if (!(error instanceof AppError)) {

@@ -1,6 +1,6 @@
 /** Every list as a file: the same rows as its pages, whatever the function. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { listOf } from "../../shared/api/declared-lists.ts";
+import { listOf } from "../../shared/api/list-declaration.ts";
 import type { Answer, Person } from "../support/api.ts";
 import { settled } from "../support/changes.ts";
 import { sql } from "../support/db.ts";

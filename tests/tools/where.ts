@@ -5,7 +5,7 @@
 import { type AnyEndpoint, impliedCodes } from "../../shared/api/endpoint.ts";
 import { statusOf } from "../../shared/errors/errors.ts";
 import { template } from "../../shared/i18n/index.ts";
-import { listOf } from "../../shared/api/declared-lists.ts";
+import { listOf } from "../../shared/api/list-declaration.ts";
 import { everyOperation, type Operation } from "../../supabase/local/endpoints.ts";
 import { filesIn, textOf } from "./checks/files.ts";
 import { type Place, testsOf } from "./tests-of.ts";

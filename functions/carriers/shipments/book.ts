@@ -1,5 +1,6 @@
 /** Booking and cancelling: two transactions of ours around a call to the carrier. */
 import type { Database } from "../../../shared/db/db.ts";
+import { type Answer, replayed } from "../../../shared/api/endpoint.ts";
 import { AppError } from "../../../shared/errors/errors.ts";
 import { describeError, log } from "../../../shared/runtime/log.ts";
 import { unseal } from "../../../shared/outbound/secrets.ts";
@@ -19,17 +20,14 @@ export async function book(
   db: Database,
   asked: { delivery_id: string; carrier_code: string },
   key: string | undefined,
-): Promise<Record<string, unknown>> {
+): Promise<Answer> {
   const keyed = key === undefined ? {} : { key };
   const begun = await db.call<Begun>("integration.shipment_begin", {
     ...asked,
     ...keyed,
     collects_cash: collectsCash(asked.carrier_code),
   });
-  if (begun.answer) {
-    db.seen.replayed = key !== undefined;
-    return begun.answer;
-  }
+  if (begun.answer) return { ...begun.answer, [replayed]: key !== undefined };
   const { shipment_id, claim_token } = begun;
   try {
     const adapter = await adapterFor(asked.carrier_code);

@@ -55,8 +55,8 @@ export const assignments: AnyEndpoint[] = [
     query: assignmentList.query,
     response: AssignmentsResponse,
     async run({ db, query }) {
-      const { rows, page, limit, total, summary } = await assignmentList.run(db, query);
-      return { assignments: rows, page, limit, total, stats: summary };
+      const { rows: assignments, summary: stats, ...page } = await assignmentList.run(db, query);
+      return { assignments, stats, ...page };
     },
   }),
   endpoint({

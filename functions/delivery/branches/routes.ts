@@ -2,7 +2,6 @@ import { permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
 import type { ErrorCode } from "../../../shared/errors/errors.ts";
 import { importEndpoint } from "../../../shared/api/csv/import.ts";
-import { pagination } from "../../../shared/api/list.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { staffOrInstitution, staffOrManifestPeople } from "../access.ts";
 import {
@@ -74,12 +73,12 @@ export const branches: AnyEndpoint[] = [
     errors: ["institution_not_found"],
     async run({ db, params, query }) {
       const filters = { ...query.filters, ...params };
-      const page = await branchList.run(db, { ...query, filters });
+      const page = await branchList.answer(db, { ...query, filters });
       // Nothing found may also mean that there is no such institution.
-      if (page.total === 0) {
+      if (page.pagination.total === 0) {
         await db.call("delivery.institution_get", { id: params.institution_user_id });
       }
-      return { data: page.rows, pagination: pagination(page) };
+      return page;
     },
   }),
   endpoint({
@@ -90,10 +89,9 @@ export const branches: AnyEndpoint[] = [
     feature,
     query: branchList.query,
     response: BranchesResponse,
-    async run({ db, query }) {
+    run({ db, query }) {
       const filters = { is_active: "true", ...query.filters };
-      const page = await branchList.run(db, { ...query, filters });
-      return { data: page.rows, pagination: pagination(page) };
+      return branchList.answer(db, { ...query, filters });
     },
   }),
   endpoint({

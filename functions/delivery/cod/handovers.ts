@@ -1,5 +1,5 @@
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
-import { defineList, id, oneOf, pagination, since, until } from "../../../shared/api/list.ts";
+import { defineList, id, oneOf, since, until } from "../../../shared/api/list.ts";
 import { ids, Pagination } from "../../../shared/schemas/schemas.ts";
 import { z } from "zod";
 import { cashPeople, cashReaders, office } from "./access.ts";
@@ -34,11 +34,8 @@ export const cashHandovers: AnyEndpoint[] = [
     query: handovers.query,
     response: z.object({ data: z.array(Handover), pagination: Pagination }),
     async run({ db, query }) {
-      const page = await handovers.run(db, query);
-      return {
-        data: page.rows.map(({ driver_id: _filteredBy, ...handover }) => handover),
-        pagination: pagination(page),
-      };
+      const { data, ...page } = await handovers.answer(db, query);
+      return { data: data.map(({ driver_id: _filteredBy, ...handover }) => handover), ...page };
     },
   }),
   endpoint({

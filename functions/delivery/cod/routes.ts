@@ -1,3 +1,4 @@
+import { listStep } from "../../../shared/api/cursor.ts";
 import { csvEndpoint, csvFile } from "../../../shared/api/csv/export.ts";
 import { csvLine } from "../../../shared/api/csv/cells.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
@@ -38,9 +39,11 @@ export const cod: AnyEndpoint[] = [
     query: collections.query,
     response: CollectionsResponse,
     async run({ db, query }) {
-      const { rows, page, limit, total, summary } = await collections.run(db, query);
+      const found = await collections.run(db, query);
+      const { rows, summary, [listStep]: step, ...pagination } = found;
       return {
-        cod: { collections: rows.map(shown), pagination: { page, limit, total }, summary },
+        cod: { collections: rows.map(shown), pagination, summary },
+        [listStep]: step,
       };
     },
   }),

@@ -9,7 +9,6 @@ import {
   isSet,
   number,
   oneOf,
-  pagination,
   sinceDay,
   untilDay,
 } from "../../../shared/api/list.ts";
@@ -123,10 +122,7 @@ export const codSettlements: AnyEndpoint[] = [
     access: cashReaders,
     query: settlements.query,
     response: SettlementsResponse,
-    async run({ db, query }) {
-      const page = await settlements.run(db, query);
-      return { data: page.rows, pagination: pagination(page), summary: page.summary };
-    },
+    run: ({ db, query }) => settlements.answer(db, query),
   }),
   endpoint({
     method: "get",

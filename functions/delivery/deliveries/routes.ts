@@ -117,8 +117,8 @@ export const deliveries: AnyEndpoint[] = [
     query: deliveriesList.query,
     response: DeliveriesResponse,
     async run({ db, query }) {
-      const { rows, page, limit, total } = await deliveriesList.run(db, query);
-      return { deliveries: rows, page, limit, total };
+      const { rows: deliveries, ...page } = await deliveriesList.run(db, query);
+      return { deliveries, ...page };
     },
   }),
   endpoint({

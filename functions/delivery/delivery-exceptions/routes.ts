@@ -97,8 +97,8 @@ export const deliveryExceptions: AnyEndpoint[] = [
       total: z.int(),
     }),
     async run({ db, query }) {
-      const { rows, page, limit, total } = await exceptionsList.run(db, query);
-      return { exceptions: rows, page, limit, total };
+      const { rows: exceptions, ...page } = await exceptionsList.run(db, query);
+      return { exceptions, ...page };
     },
   }),
   endpoint({

@@ -1,7 +1,6 @@
 import { anyOf, permission, role } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import type { ErrorCode } from "../../../shared/errors/errors.ts";
-import { pagination } from "../../../shared/api/list.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import {
   CreateDriver,
@@ -38,9 +37,9 @@ export const fleet: AnyEndpoint[] = [
     query: driverList.query,
     response: DriversResponse,
     async run({ db, query }) {
-      const page = await driverList.run(db, query);
-      const data = page.rows.map(({ full_name: _searched, phone: _too, ...driver }) => driver);
-      return { data, pagination: pagination(page) };
+      const { data, ...page } = await driverList.answer(db, query);
+      const drivers = data.map(({ full_name: _searched, phone: _too, ...driver }) => driver);
+      return { data: drivers, ...page };
     },
   }),
   endpoint({

@@ -54,8 +54,8 @@ export const handoffs: AnyEndpoint[] = [
       total: z.int(),
     }),
     async run({ db, query }) {
-      const { rows, page, limit, total } = await handoffsList.run(db, query);
-      return { handoffs: rows, page, limit, total };
+      const { rows: handoffs, ...page } = await handoffsList.run(db, query);
+      return { handoffs, ...page };
     },
   }),
   endpoint({

@@ -1,7 +1,6 @@
 import { permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { type Language, translate } from "../../../shared/i18n/index.ts";
-import { pagination } from "../../../shared/api/list.ts";
 import { canScan } from "../access.ts";
 import {
   CreateException,
@@ -31,11 +30,8 @@ export const manifestExceptions: AnyEndpoint[] = [
     query: exceptionsList.query,
     response: ExceptionsResponse,
     async run({ db, query, language }) {
-      const page = await exceptionsList.run(db, query);
-      return {
-        data: page.rows.map((row) => withLabel(language(), row)),
-        pagination: pagination(page),
-      };
+      const { data, ...page } = await exceptionsList.answer(db, query);
+      return { data: data.map((row) => withLabel(language(), row)), ...page };
     },
   }),
   endpoint({

@@ -1,4 +1,5 @@
 /** Gives the orders of items another destination, in parts where they are many. */
+import { replayed } from "../../../shared/api/endpoint.ts";
 import type { Database } from "../../../shared/db/db.ts";
 import { type Language, refusalText, translate } from "../../../shared/i18n/index.ts";
 import { type Failure, ordersPerPart, type Pending, runParts } from "./parts.ts";
@@ -24,16 +25,13 @@ export async function changeDestination(
   db: Database,
   request: Request,
   idempotency_key: string | undefined,
-): Promise<Outcome> {
+): Promise<Outcome & { [replayed]?: boolean }> {
   const first = await db.call<FirstStep>("delivery.manifest_change_destination", {
     ...request,
     idempotency_key,
     orders_max: ordersPerPart,
   });
-  if ("answer" in first) {
-    if (first.replayed) db.seen.replayed = true;
-    return first.answer;
-  }
+  if ("answer" in first) return { ...first.answer, [replayed]: first.replayed };
   const parts = await runParts<Part>("manifest-change-parts", first);
   const last = await db.call<{ answer: Outcome }>("delivery.manifest_changes_outcome", {
     idempotency_key,

@@ -1,5 +1,5 @@
 import { permission, service } from "../../../shared/api/access.ts";
-import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { type AnyEndpoint, endpoint, replayed } from "../../../shared/api/endpoint.ts";
 import { canScan } from "../access.ts";
 import { changeDestination, presentChanges } from "./change-destination.ts";
 import {
@@ -70,7 +70,8 @@ export const manifestItems: AnyEndpoint[] = [
       "conflict",
     ],
     async run({ db, body, language, idempotencyKey }) {
-      return present(await setDestination(db, body, idempotencyKey), language());
+      const outcome = await setDestination(db, body, idempotencyKey);
+      return { ...present(outcome, language()), [replayed]: outcome[replayed] };
     },
   }),
   endpoint({
@@ -90,7 +91,8 @@ export const manifestItems: AnyEndpoint[] = [
       "delivery_service_not_available",
     ],
     async run({ db, body, language, idempotencyKey }) {
-      return presentChanges(await changeDestination(db, body, idempotencyKey), language());
+      const outcome = await changeDestination(db, body, idempotencyKey);
+      return { ...presentChanges(outcome, language()), [replayed]: outcome[replayed] };
     },
   }),
   endpoint({

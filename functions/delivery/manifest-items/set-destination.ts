@@ -2,6 +2,7 @@
  * Receives what was scanned and makes its orders. Up to 20 orders are made by the first statement; more are made in
  * parts.
  */
+import { replayed } from "../../../shared/api/endpoint.ts";
 import type { Database } from "../../../shared/db/db.ts";
 import { type Language, refusalText, translate } from "../../../shared/i18n/index.ts";
 import { type Failure, ordersPerPart, type Pending, runParts } from "./parts.ts";
@@ -29,16 +30,13 @@ export async function setDestination(
   db: Database,
   request: Request,
   idempotencyKey: string | undefined,
-): Promise<Outcome> {
+): Promise<Outcome & { [replayed]?: boolean }> {
   const input = { ...request, idempotency_key: idempotencyKey };
   const first = await db.call<FirstStep>("delivery.manifest_receive_and_order", {
     ...input,
     orders_max: ordersPerPart,
   });
-  if ("answer" in first) {
-    if (first.replayed) db.seen.replayed = true;
-    return first.answer;
-  }
+  if ("answer" in first) return { ...first.answer, [replayed]: first.replayed };
   const parts = await runParts<{ failures: Failure[] }>("manifest-order-parts", first);
   const last = await db.call<{ answer: Outcome }>("delivery.manifest_orders_outcome", {
     ...input,

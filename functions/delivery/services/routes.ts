@@ -39,11 +39,11 @@ export const services: AnyEndpoint[] = [
     response: ServicesResponse,
     async run({ db, query }) {
       const { customer_id, context, include_stats } = query.filters;
-      const { rows, page, limit, total } = await serviceList.run(db, query);
+      const { rows: deliveryServices, ...page } = await serviceList.run(db, query);
       const stats = include_stats === "false"
         ? null
         : await db.call("delivery.services_stats", { customer_id, context });
-      return { deliveryServices: rows, stats, page, limit, total };
+      return { deliveryServices, stats, ...page };
     },
   }),
   endpoint({

@@ -1,6 +1,5 @@
 import { anyOf, member, permission, role } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
-import { pagination } from "../../../shared/api/list.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import {
   AdjustWallet,
@@ -35,9 +34,8 @@ export const walletEndpoints: AnyEndpoint[] = [
     query: wallets.query,
     response: WalletsResponse,
     async run({ db, query }) {
-      const page = await wallets.run(db, query);
-      const data = page.rows.map(({ owner_name: _searchedOnly, ...wallet }) => wallet);
-      return { data, pagination: pagination(page) };
+      const { data, ...page } = await wallets.answer(db, query);
+      return { data: data.map(({ owner_name: _searchedOnly, ...wallet }) => wallet), ...page };
     },
   }),
   endpoint({
@@ -50,12 +48,12 @@ export const walletEndpoints: AnyEndpoint[] = [
     response: TransactionsResponse,
     errors: ["wallet_not_found"],
     async run({ db, params, query }) {
-      const { summary: wallet, ...page } = await transactions.run(db, {
+      const { summary: wallet, data, ...page } = await transactions.answer(db, {
         ...query,
         column_filters: { ...query.column_filters, wallet_id: params.id },
       });
-      const data = page.rows.map(({ wallet_id: _asked, ...transaction }) => transaction);
-      return { wallet, data, pagination: pagination(page) };
+      const moves = data.map(({ wallet_id: _asked, ...transaction }) => transaction);
+      return { wallet, data: moves, ...page };
     },
   }),
   endpoint({

@@ -3,7 +3,7 @@ import { translate } from "../../../shared/i18n/index.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { tenantAdmin } from "../access.ts";
 import { adminOrders } from "./list.ts";
-import { inEveryList, pages } from "./pages.ts";
+import { inEveryList, ordersPage } from "./pages.ts";
 import {
   AcceptShortResponse,
   Approve,
@@ -40,8 +40,7 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
     query: adminOrders.query,
     response: OrdersResponse,
     async run({ db, query }) {
-      const page = await adminOrders.run(db, query);
-      const orders = page.rows.map((row) => ({
+      const { summary: stats, ...page } = await ordersPage(adminOrders, db, query, (row) => ({
         ...inEveryList(row),
         fulfilment: row.fulfilment,
         shippingAddress: { city: row.city },
@@ -49,7 +48,7 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
         discountAmount: row.discount_amount,
         finalAmount: row.total_price,
       }));
-      return { orders, pagination: pages(page), stats: page.summary };
+      return { ...page, stats };
     },
   }),
   endpoint({

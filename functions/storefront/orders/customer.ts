@@ -8,7 +8,7 @@ import { measureFirst } from "../../../shared/routing/measured.ts";
 import { checkPayment, openPayment, returnTo } from "../../../shared/payment-gateways/checkout.ts";
 import { isCustomer } from "../access.ts";
 import { myOrders } from "./list.ts";
-import { inEveryList, pages } from "./pages.ts";
+import { inEveryList, ordersPage } from "./pages.ts";
 import {
   Confirm,
   ConfirmResponse,
@@ -110,16 +110,13 @@ export const customerOrders: AnyEndpoint[] = [
     access: isCustomer,
     query: myOrders.query,
     response: MyOrdersResponse,
-    async run({ db, query }) {
-      const page = await myOrders.run(db, query);
-      const orders = page.rows.map((row) => ({
+    run: ({ db, query }) =>
+      ordersPage(myOrders, db, query, (row) => ({
         ...inEveryList(row),
         totalPrice: row.total_price,
         currency: row.currency,
         market: { id: row.market_id, name: row.store_name },
-      }));
-      return { orders, pagination: pages(page) };
-    },
+      })),
   }),
 ];
 

@@ -1,12 +1,22 @@
-import type { ListPage } from "../../../shared/api/list.ts";
+import type { Database } from "../../../shared/db/db.ts";
+import type { List, ListQuery } from "../../../shared/api/list.ts";
 
-/** The pagination of order lists, in camelCase. */
-export function pages({ page, limit, total }: ListPage) {
-  return { page, limit, total, totalPages: Math.ceil(total / limit) };
+type Row = Record<string, unknown>;
+
+/** A page of orders, each as `orderOf` shows it, with the pagination of order lists in camelCase. */
+export async function ordersPage(
+  list: List,
+  db: Database,
+  query: ListQuery,
+  orderOf: (row: Row) => Row,
+) {
+  const { rows, page, limit, total, ...rest } = await list.run(db, query);
+  const pagination = { page, limit, total, totalPages: Math.ceil(total / limit) };
+  return { orders: rows.map(orderOf), pagination, ...rest };
 }
 
 /** The columns of an order in every list. */
-export const inEveryList = (row: Record<string, unknown>) => ({
+export const inEveryList = (row: Row) => ({
   id: row.id,
   order_number: row.order_number,
   status: row.status,

@@ -1,5 +1,6 @@
 import { anyone, open } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint, status } from "../../../shared/api/endpoint.ts";
+import { listStep } from "../../../shared/api/cursor.ts";
 import { pagination } from "../../../shared/api/list.ts";
 import {
   ByDomain,
@@ -63,17 +64,22 @@ export const shop: AnyEndpoint[] = [
     response: ShopProducts,
     errors: ["market_not_found"],
     async run({ db, params, query }) {
-      const { page, limit, filters, column_filters: _, ...asked } = query;
+      const { keyset, page, filters, column_filters: _, ...asked } = query;
+      // The core reads by number of rows, so a file continues from the number that was read.
+      const limit = keyset?.size ?? query.limit;
+      const offset = keyset
+        ? Number(keyset.after?.at ?? 0)
+        : Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER);
       const { rows, total } = await db.call<
         { rows: Record<string, unknown>[]; total: number }
-      >("storefront.shop_products", {
-        ...params,
-        ...asked,
-        ...filters,
-        limit,
-        offset: Math.min((page - 1) * limit, Number.MAX_SAFE_INTEGER),
-      });
-      return { products: rows, pagination: pagination({ rows, page, limit, total }) };
+      >("storefront.shop_products", { ...params, ...asked, ...filters, limit, offset });
+      const read = offset + rows.length;
+      const more = keyset !== undefined && read < total;
+      return {
+        products: rows,
+        pagination: pagination({ page, limit, total }),
+        [listStep]: keyset && { position: more ? { at: String(read), id: "" } : null, more },
+      };
     },
   }),
   endpoint({

@@ -25,8 +25,8 @@ export const systemEvents: AnyEndpoint[] = [
     query: events.query,
     response: EventsResponse,
     async run({ db, query }) {
-      const { rows, page, limit, total } = await events.run(db, query);
-      return { events: rows, page, limit, total };
+      const { rows, ...page } = await events.run(db, query);
+      return { events: rows, ...page };
     },
   }),
   endpoint({

@@ -15,8 +15,8 @@ export const administration: AnyEndpoint[] = [
     query: tenants.query,
     response: TenantsResponse,
     async run({ db, query }) {
-      const { rows, total, page, limit } = await tenants.run(db, query);
-      return { tenants: rows, total, page, limit };
+      const { rows, ...page } = await tenants.run(db, query);
+      return { tenants: rows, ...page };
     },
   }),
   endpoint({

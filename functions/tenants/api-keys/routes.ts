@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { permission } from "../../../shared/api/access.ts";
 import { sha256Hex } from "../../../shared/http/actor.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
-import { defineList, id, oneOf, pagination } from "../../../shared/api/list.ts";
+import { defineList, id, oneOf } from "../../../shared/api/list.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { seal, unseal } from "../../../shared/outbound/secrets.ts";
 import {
@@ -40,10 +40,7 @@ export const apiKeys: AnyEndpoint[] = [
     access: permission("manage:tenant"),
     query: list.query,
     response: ApiKeysResponse,
-    async run({ db, query }) {
-      const page = await list.run(db, query);
-      return { api_keys: page.rows, pagination: pagination(page) };
-    },
+    run: ({ db, query }) => list.answer(db, query, "api_keys"),
   }),
   endpoint({
     method: "post",

@@ -1,16 +1,7 @@
 import { z } from "zod";
 import { permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
-import {
-  defineList,
-  equal,
-  forField,
-  id,
-  oneOf,
-  pagination,
-  since,
-  until,
-} from "../../../shared/api/list.ts";
+import { defineList, equal, forField, id, oneOf, since, until } from "../../../shared/api/list.ts";
 import { Id, JsonObject, Pagination, Timestamp } from "../../../shared/schemas/schemas.ts";
 
 const actions = ["insert", "update", "delete"] as const;
@@ -60,9 +51,6 @@ export const auditLog: AnyEndpoint[] = [
     access: permission("manage:tenant"),
     query: audit.query,
     response: z.object({ changes: z.array(Change), pagination: Pagination }),
-    async run({ db, query }) {
-      const page = await audit.run(db, query);
-      return { changes: page.rows, pagination: pagination(page) };
-    },
+    run: ({ db, query }) => audit.answer(db, query, "changes"),
   }),
 ];

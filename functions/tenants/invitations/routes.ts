@@ -1,6 +1,5 @@
 import { anyone, permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
-import { pagination } from "../../../shared/api/list.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { seal } from "../../../shared/outbound/secrets.ts";
 import { CreateUser } from "../users/schemas.ts";
@@ -43,10 +42,7 @@ export const tenantInvitations: AnyEndpoint[] = [
     params: ids("tenantId"),
     query: invitations.query,
     response: InvitationsResponse,
-    async run({ db, query }) {
-      const page = await invitations.run(db, query);
-      return { invitations: page.rows, pagination: pagination(page) };
-    },
+    run: ({ db, query }) => invitations.answer(db, query, "invitations"),
   }),
   endpoint({
     method: "post",

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { anyone } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { type MessageKey, translate } from "../../../shared/i18n/index.ts";
-import { defineList, isSet, oneOf, pagination } from "../../../shared/api/list.ts";
+import { defineList, isSet, oneOf } from "../../../shared/api/list.ts";
 import { Id, JsonObject, Pagination, Timestamp } from "../../../shared/schemas/schemas.ts";
 
 /** Types of notifications and their texts. */
@@ -65,15 +65,15 @@ export const myNotifications: AnyEndpoint[] = [
       pagination: Pagination,
     }),
     async run({ db, query, language }) {
-      const page = await notifications.run(db, query);
-      const rows = page.rows as (Record<string, unknown> & Notification)[];
+      const { data, summary: unread_count, ...page } = await notifications.answer(db, query);
+      const rows = data as (Record<string, unknown> & Notification)[];
       return {
         notifications: rows.map((row) => ({
           ...row,
           message: translate(language(), texts[row.type], row.payload),
         })),
-        unread_count: page.summary,
-        pagination: pagination(page),
+        unread_count,
+        ...page,
       };
     },
   }),

@@ -1,6 +1,5 @@
 import { permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
-import { pagination } from "../../../shared/api/list.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { addUser } from "./add-user.ts";
 import {
@@ -25,10 +24,7 @@ export const tenantUsers: AnyEndpoint[] = [
     params: ids("tenantId"),
     query: users.query,
     response: UsersResponse,
-    async run({ db, query }) {
-      const page = await users.run(db, query);
-      return { users: page.rows, pagination: pagination(page) };
-    },
+    run: ({ db, query }) => users.answer(db, query, "users"),
   }),
   endpoint({
     method: "post",

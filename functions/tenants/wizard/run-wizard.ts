@@ -4,7 +4,7 @@
  */
 import type { z } from "zod";
 import { type Database, system } from "../../../shared/db/db.ts";
-import type { Result } from "../../../shared/api/endpoint.ts";
+import { replayed, type Result } from "../../../shared/api/endpoint.ts";
 import { AppError } from "../../../shared/errors/errors.ts";
 import { accept } from "../../../shared/schemas/input.ts";
 import type { Job } from "../../../shared/db/jobs.ts";
@@ -43,10 +43,7 @@ export async function runWizard(
     .catch((error) => {
       throw inWordsOfTheWizard(error, wizard.subscription);
     });
-  if (begun.answer) {
-    db.seen.replayed = true;
-    return withLeftOut(begun.answer, request);
-  }
+  if (begun.answer) return { ...withLeftOut(begun.answer, request), [replayed]: true };
   try {
     if (begun.admin && request.admin) {
       await makeAdmin(db, begun.run_id, begun.admin, request.admin, wizard.admin_user?.password);

@@ -99,8 +99,8 @@ export const receivingOrders: AnyEndpoint[] = [
       total: z.int(),
     }),
     async run({ db, query }) {
-      const { rows, page, limit, total } = await ordersList.run(db, query);
-      return { orders: rows, page, limit, total };
+      const { rows: orders, ...page } = await ordersList.run(db, query);
+      return { orders, ...page };
     },
   }),
   endpoint({

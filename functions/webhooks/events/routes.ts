@@ -22,8 +22,8 @@ export const webhookEvents: AnyEndpoint[] = [
     query: EventsQuery,
     response: EventsResponse,
     async run({ db, params, query }) {
-      const { rows, page, limit, total } = await eventsOf.run(db, params.subscriptionId, query);
-      return { events: rows, page, limit, total };
+      const { rows: events, ...page } = await eventsOf.run(db, params.subscriptionId, query);
+      return { events, ...page };
     },
   }),
   endpoint({

@@ -1,4 +1,5 @@
 /** An attempt on request: claimed, sent and recorded while the caller waits. */
+import { type Answer, replayed } from "../../../shared/api/endpoint.ts";
 import type { Database } from "../../../shared/db/db.ts";
 import { AppError } from "../../../shared/errors/errors.ts";
 import { describeError, log } from "../../../shared/runtime/log.ts";
@@ -13,13 +14,10 @@ export async function attemptByHand(
   db: Database,
   begin: { core: string; input: Record<string, unknown> },
   key: string | undefined,
-): Promise<Record<string, unknown>> {
+): Promise<Answer> {
   const keyed = key === undefined ? {} : { key };
   const { answer, claimed } = await db.call<Begun>(begin.core, { ...begin.input, ...keyed });
-  if (answer) {
-    db.seen.replayed = true;
-    return answer;
-  }
+  if (answer) return { ...answer, [replayed]: true };
   let result: SendResult;
   try {
     result = await send(claimed);

@@ -8,9 +8,9 @@ import { z } from "zod";
 import { csvLine } from "./cells.ts";
 import { type AnyEndpoint, type Endpoint, endpoint, type Result } from "../endpoint.ts";
 import type { ErrorCode } from "../../errors/errors.ts";
-import type { List } from "../list.ts";
+import type { List, ListPage } from "../list.ts";
 import { describeError, log } from "../../runtime/log.ts";
-import { exportKeyset, type Keyset } from "../cursor.ts";
+import { exportKeyset, type Keyset, type ListStep, listStep } from "../cursor.ts";
 
 const byteOrderMark = "\ufeff";
 
@@ -25,6 +25,12 @@ function at(row: unknown, path: string): unknown {
   );
 }
 
+/** The rows of one step of a file. */
+interface Rows {
+  rows: readonly unknown[];
+  step: ListStep;
+}
+
 /**
  * Rows as a file that is written while they are read, one page after the other. The first step is taken before the
  * answer begins, so that a refusal is still a refusal. `columnsOf` is asked with the rows of the first step.
@@ -33,14 +39,10 @@ async function csvOf(
   filename: string,
   keyset: Keyset,
   columnsOf: (rows: readonly unknown[]) => Columns,
-  step: () => Promise<readonly unknown[]>,
+  read: (keyset: Keyset) => Promise<Rows>,
 ): Promise<Response> {
-  const stepOn = async () => {
-    const rows = await step();
-    keyset.after = keyset.next;
-    return rows;
-  };
-  const first = await stepOn();
+  const { rows: first, ...begun } = await read(keyset);
+  let { step } = begun;
   const columns = columnsOf(first);
   const paths = Object.values(columns);
   const encoder = new TextEncoder();
@@ -50,12 +52,14 @@ async function csvOf(
     start(controller) {
       controller.enqueue(encoder.encode(byteOrderMark + csvLine(Object.keys(columns))));
       controller.enqueue(encode(first));
-      if (!keyset.more) controller.close();
+      if (!step.more) controller.close();
     },
     async pull(controller) {
       try {
-        controller.enqueue(encode(await stepOn()));
-        if (!keyset.more) controller.close();
+        const next = await read({ ...keyset, after: step.position, summary: step.summary });
+        step = next.step;
+        controller.enqueue(encode(next.rows));
+        if (!step.more) controller.close();
       } catch (error) {
         // The file breaks off, which the client sees as a failed download and not as a short file.
         log("error", "export_broken", { filename, ...describeError(error) });
@@ -87,26 +91,23 @@ export function csvEndpoint(
     response: "csv",
     errors: ["invalid_column_filters", ...errors],
     run({ db, query }) {
-      const keyset = exportKeyset(query.keyset);
-      return csvOf(
-        filename,
-        keyset,
-        () => columns,
-        async () => (await list.run(db, { ...query, keyset })).rows,
-      );
+      return csvOf(filename, exportKeyset(query.keyset), () => columns, async (keyset) => {
+        const page = await list.run(db, { ...query, keyset });
+        return { rows: page.rows, step: stepIn(page) };
+      });
     },
   });
 }
 
 /**
- * The answer of a list endpoint as a file of every row that matches its filters: `run` is repeated from place to place, and
- * the columns are those its response declares, or those the first rows have where it declares none.
+ * The answer of a list endpoint as a file of every row that matches its filters: `run` is repeated from position to
+ * position, and the columns are those its response declares, or those the first rows have where it declares none.
  */
 export function exportList(
   functionName: string,
   declared: AnyEndpoint,
   keyset: Keyset,
-  run: () => Promise<Result>,
+  run: (keyset: Keyset) => Promise<Result>,
 ): Promise<Response> {
   const names = [functionName, ...declared.path.split("/")];
   const filename = `${names.findLast((part) => part && !part.startsWith(":"))}.csv`;
@@ -115,8 +116,17 @@ export function exportList(
     filename,
     keyset,
     (rows) => columns ?? columnsOfRows(rows),
-    async () => at(await run(), path) as unknown[],
+    async (keyset) => {
+      const answer = await run(keyset);
+      return { rows: at(answer, path) as unknown[], step: stepIn(answer) };
+    },
   );
+}
+
+function stepIn(page: ListPage | Result): ListStep {
+  const step = page instanceof Response ? undefined : page[listStep];
+  if (!step) throw new Error("an answer of rows read by position does not say where they ended");
+  return step;
 }
 
 type JsonSchema = {

@@ -154,6 +154,21 @@ describe("the open shop", () => {
     expect((await nobody.get(at(own.name, "/categories"))).body.categories).toHaveLength(1);
   });
 
+  test("gives a file of all products, however many a page has", async () => {
+    const mine = await newTenant();
+    const own = await newStore(mine);
+    for (const en of ["Tea", "Cake", "Nuts"]) await newProduct(mine, own, { name: { en } });
+    const query = { format: "csv", limit: 1, sort_by: "title", sort_order: "asc" };
+    const { status, body } = await nobody.get(at(own.name, "/products"), { query });
+    expect(status).toBe(200);
+    const lines = new TextDecoder().decode(body).trim().split("\r\n");
+    expect(lines.slice(1).map((line) => /Cake|Nuts|Tea/.exec(line)?.[0])).toEqual([
+      "Cake",
+      "Nuts",
+      "Tea",
+    ]);
+  });
+
   test("shows one product, of this market and on sale", async () => {
     const product = await newProduct(tenant, store);
     const hidden = await newProduct(tenant, store, { is_active: false });

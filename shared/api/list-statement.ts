@@ -1,0 +1,177 @@
+/**
+ * The SQL of a list's page, total and summary. Everything in it comes from the declaration; what a client sent is read
+ * from `$1`, as `list.ts` sends it.
+ */
+import {
+  type Keyset,
+  keysetCondition,
+  keysetFrom,
+  keysetOrder,
+  positionColumn,
+  positionKey,
+} from "./cursor.ts";
+import type { Filter } from "./filters.ts";
+import type { ListDeclaration, ListQuery } from "./list-declaration.ts";
+
+/** A condition that leaves rows out. `name`: what it narrows by; `value`: the SQL of the value that was sent. */
+interface Condition {
+  name: string;
+  sql: string;
+  value: string;
+  kept?: Filter["kept"];
+}
+
+/** The parts of a query that narrow a list, filter by filter. */
+interface Narrowing {
+  conditions: Condition[];
+  /** Filters that put their rows first and mark them, instead of leaving others out. */
+  preferred: { name: string; condition: string }[];
+  /** Sets of ids that conditions read by name. */
+  sets: { name: string; sql: string }[];
+}
+
+/** The statement, and whether the connection keeps its plan. Answers `{rows, total, summary}`. */
+export function statementOf(
+  list: ListDeclaration,
+  query: ListQuery,
+): { statement: string; keepPlan: boolean } {
+  const narrowing = narrowingOf(list, query);
+  const { conditions, sets } = narrowing;
+  const fields = [
+    `'rows', coalesce((select jsonb_agg(page.row) from (${
+      pageOf(list, query, narrowing)
+    }) page), '[]')`,
+    `'total', ${query.keyset ? "0" : totalOf(list, conditions)}`,
+  ];
+  if (list.summary && query.keyset?.summary === undefined) {
+    fields.push(`'summary', ${summaryOf(list, list.summary, conditions)}`);
+  }
+  const named = sets.map(({ name, sql }) => `${name} (id) as materialized (select ${sql})`);
+  const before = named.length ? `with ${named.join(", ")} ` : "";
+  return {
+    statement: `${before}select jsonb_build_object(${fields.join(", ")})`,
+    keepPlan: keepsPlan(list, conditions),
+  };
+}
+
+function narrowingOf(list: ListDeclaration, query: ListQuery): Narrowing {
+  const narrowing: Narrowing = { conditions: [], preferred: [], sets: [] };
+  const { conditions, preferred, sets } = narrowing;
+  const once = (sql: string) => {
+    const name = `among_${sets.length}`;
+    sets.push({ name, sql });
+    return name;
+  };
+  const use = (source: "param" | "column", name: string, filter: Filter) => {
+    const value = `($1 #> '{${source},${name}}')`;
+    const condition = filter.condition(value, once);
+    if (filter.prefers) preferred.push({ name: filter.prefers, condition });
+    else conditions.push({ name, sql: `(${condition})`, value, kept: filter.kept });
+  };
+  for (const name of Object.keys(query.filters)) {
+    const filter = list.params![name];
+    if (list.columnsWin && (filter.field ?? name) in query.column_filters) continue;
+    use("param", name, filter);
+  }
+  for (const name of Object.keys(query.column_filters)) use("column", name, list.columns![name]);
+  if (query.search && list.search) conditions.push(searchIn(list.search));
+  return narrowing;
+}
+
+/** A search in columns. One that has `phone` also finds a number that is written otherwise than it is stored. */
+function searchIn(columns: readonly string[]): Condition {
+  const patternsOf = columns.includes("phone") ? "app.contact_patterns" : "app.contains_patterns";
+  const patterns = `${patternsOf}($1 ->> 'search')`;
+  const matches = columns.map((column) => `r.${column}::text ilike any (${patterns})`);
+  return { name: "search", sql: `(${matches.join(" or ")})`, value: patterns };
+}
+
+function whereOf(conditions: readonly Condition[]): string {
+  return ["true", ...conditions.map(({ sql }) => sql)].join(" and ");
+}
+
+/**
+ * The rows of the page. What no index gives in its order is found and sorted first, and only the rows of the page are
+ * looked at whole; that costs the first page of all rows more to plan than it saves.
+ */
+function pageOf(list: ListDeclaration, query: ListQuery, narrowing: Narrowing): string {
+  const { keyset } = query;
+  const { conditions, preferred } = narrowing;
+  const from = keyset ? keysetFrom(list, keyset) : `${list.view} r`;
+  const where = whereOf(conditions) + (keyset ? ` and ${keysetCondition(list, keyset)}` : "");
+  const order = keyset ? keysetOrder(list, keyset) : [
+    ...preferred.map(({ condition }) => `coalesce(${condition}, false) desc`),
+    orderOf(list, query),
+  ].join(", ");
+  const row = `${rowOf(list, keyset, preferred)} as row`;
+  const select = (columns: string) =>
+    `select ${columns} from ${from} where ${where} order by ${order}
+      limit ($1 ->> 'limit')::bigint offset ($1 ->> 'offset')::bigint`;
+  const sortedFirst = !keyset && (conditions.length > 0 || query.sort_by !== undefined);
+  return sortedFirst
+    ? `select ${row} from (${select("r.id")}) i join ${from} on r.id = i.id order by ${order}`
+    : select(row);
+}
+
+/** One row as JSON: the columns of the view, the marks of what is preferred, and its position. */
+function rowOf(
+  list: ListDeclaration,
+  keyset: Keyset | undefined,
+  preferred: Narrowing["preferred"],
+): string {
+  const columns = ["to_jsonb(r)", ...(list.hidden ?? []).map((column) => `'${column}'`)].join(
+    " - ",
+  );
+  const marks = preferred.map(({ name, condition }) =>
+    `case when ${condition} then '{"${name}": true}'::jsonb else '{}'::jsonb end`
+  );
+  const position = keyset
+    ? [`jsonb_build_object('${positionKey}', ${positionColumn(list, keyset)})`]
+    : [];
+  return [columns, ...marks, ...position].join(" || ");
+}
+
+function orderOf(list: ListDeclaration, query: ListQuery): string {
+  const word = query.sort_by ?? list.order?.by ?? list.sort[0];
+  const by = list.sortColumns?.[word] ?? word;
+  const direction = query.sort_order ?? list.order?.direction ?? "desc";
+  return `r.${by} ${direction} nulls last, r.id ${direction}`;
+}
+
+/** The number of rows: from the kept totals for who sees the whole list, else counted. */
+function totalOf(list: ListDeclaration, conditions: readonly Condition[]): string {
+  // The conditions stand here and in the page on purpose: one shared CTE or count(*) over () is many times slower.
+  const counted = `(select count(*) from ${list.view} r where ${whereOf(conditions)})`;
+  const key = tallyKeyOf(list, conditions);
+  if (!list.tally || key === null) return counted;
+  const { name, readers = "app.sees_tenant()", ofAll = false } = list.tally;
+  const kept = `(app.tally('${name}', ${key}, ${ofAll}) ->> 'entries')::bigint`;
+  return `case when (select ${readers}) then ${kept} else ${counted} end`;
+}
+
+function summaryOf(
+  list: ListDeclaration,
+  { sql, ignores = [] }: NonNullable<ListDeclaration["summary"]>,
+  conditions: readonly Condition[],
+): string {
+  const counting = conditions.filter(({ name }) => !ignores.includes(name));
+  return sql(`${list.view} r where ${whereOf(counting)}`, { wanted: tallyKeyOf(list, counting) });
+}
+
+/** `{column: value}` for the tally; null when not only columns that it is kept by narrow the rows. */
+function tallyKeyOf({ tally }: ListDeclaration, conditions: readonly Condition[]): string | null {
+  if (!tally || conditions.some(({ name }) => !tally.filters.includes(name))) return null;
+  // Narrowed twice by one column: both must hold, which a tally cannot say.
+  if (new Set(conditions.map(({ name }) => name)).size < conditions.length) return null;
+  return conditions.map(({ name, value, kept }) =>
+    kept?.(value) ?? `jsonb_build_object('${name}', ${value} #>> '{}')`
+  ).join(" || ") || "'{}'::jsonb";
+}
+
+/**
+ * A plan is kept where one index serves whatever the values are: all rows, or those of columns that totals are kept by.
+ * Of a text or a time a rare value and a common one want different plans; so do words of more columns than one.
+ */
+function keepsPlan({ tally }: ListDeclaration, conditions: readonly Condition[]): boolean {
+  return conditions.every(({ name, kept }) => !kept && tally?.filters.includes(name));
+}

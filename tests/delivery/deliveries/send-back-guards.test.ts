@@ -196,6 +196,7 @@ test("goods of a store come back as goods to the warehouse they left", async () 
   expect(receipts).toMatchObject([{ warehouse_id: at.warehouse }]);
   await received(ground, receipts[0].id);
   expect(await unitsOf(shop.shelf.item, shop.shelf.bin)).toEqual({ available: 3 });
+  expect(await unitsOf(shop.shelf.item, shop.second.bin)).toEqual({ available: 2 });
   expect(await whereabouts(id)).toEqual({ back: 2 });
   await checkAll(owner);
 });

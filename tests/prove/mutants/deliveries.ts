@@ -106,4 +106,24 @@ export const deliveries: Mutant[] = [
       "that is not what is due refuses the completion and says what is",
     ],
   },
+  {
+    name: "a stop on the way back is the end of it",
+    file: "sql/delivery/deliveries/fail.sql",
+    from: "return warehouse is not null and d.delivery_flow = 'standard'",
+    to: "return false and d.delivery_flow = 'standard'",
+    test: [
+      "tests/delivery/deliveries/return-into-warehouse.test.ts",
+      "it is on its way until it is received, waits there, and goes to its door with its attempt kept",
+    ],
+  },
+  {
+    name: "a store's parcel goes back as what lies on another shelf",
+    file: "sql/warehousing/receiving-orders/shelve.sql",
+    from: "or (o.order_id is null and exists (",
+    to: "or (exists (",
+    test: [
+      "tests/delivery/deliveries/send-back-guards.test.ts",
+      "goods of a store come back as goods to the warehouse they left",
+    ],
+  },
 ];

@@ -13,6 +13,8 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 180_000,
     maxWorkers: workers,
+    // A process for each file would begin by reading and compiling what the one before it had.
+    isolate: false,
     onUnhandledError: (error) => isDriversOwn(error) ? false : undefined,
   },
 });

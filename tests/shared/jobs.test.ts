@@ -1,5 +1,5 @@
 /** The runner of background jobs: one at a time in a process, nothing forgotten, requests first. */
-import { beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { runJobs as RunJobs, trackRequest as TrackRequest } from "../../shared/db/jobs.ts";
 import { sql, stack } from "../support/db.ts";
 import { newTenant } from "../support/people.ts";
@@ -8,8 +8,14 @@ let runJobs: typeof RunJobs;
 let trackRequest: typeof TrackRequest;
 beforeAll(async () => {
   const { host, pathname } = new URL(stack.dbUrl);
-  process.env.BARID_DB_URL = `postgresql://barid_api:barid-local@${host}${pathname}`;
+  // Read once, when the first of these modules is loaded; files after this one load them anew.
+  vi.resetModules();
+  vi.stubEnv("BARID_DB_URL", `postgresql://barid_api:barid-local@${host}${pathname}`);
   ({ runJobs, trackRequest } = await import("../../shared/db/jobs.ts"));
+});
+afterAll(() => {
+  vi.unstubAllEnvs();
+  vi.resetModules();
 });
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));

@@ -21,7 +21,10 @@ afterEach(() => {
   vi.unstubAllEnvs();
   vi.unstubAllGlobals();
 });
-afterAll(() => server.close());
+afterAll(() => {
+  vi.resetModules();
+  server.close();
+});
 
 /** The modules as a function with this key loads them. */
 async function load(key: string) {

@@ -1,6 +1,6 @@
 /** The database as its owner sees it: for making what a test needs and looking at what it left. */
 import postgres from "postgres";
-import { afterAll, inject } from "vitest";
+import { inject } from "vitest";
 import type { Stack } from "../../supabase/local/stack.ts";
 import { startMinter } from "./minter.ts";
 import type { StackAddresses } from "./stack.ts";
@@ -11,15 +11,16 @@ export interface OurStack extends StackAddresses {
   functionsUrl: string;
 }
 
-export let stack: OurStack = ours(inject("stack"));
-export let sql = open(stack.dbUrl);
+// Files of tests run one after the other in a process, and share these connections until it ends.
+const shared = { stack: ours(inject("stack")), sql: open(inject("stack").dbUrl) };
 
-afterAll(() => sql.end());
+export let stack: OurStack = shared.stack;
+export let sql = shared.sql;
 
-function ours(shared: StackAddresses): OurStack {
-  const { functionsUrls } = shared;
+function ours(addresses: StackAddresses): OurStack {
+  const { functionsUrls } = addresses;
   const mine = Number(process.env.VITEST_POOL_ID ?? 1) % functionsUrls.length;
-  return { ...shared, functionsUrl: functionsUrls[mine]! };
+  return { ...addresses, functionsUrl: functionsUrls[mine]! };
 }
 
 function open(url: string) {
@@ -43,7 +44,6 @@ function open(url: string) {
  */
 export async function moveTo(own: Stack): Promise<() => Promise<void>> {
   const minter = await startMinter(own);
-  await sql.end();
   sql = open(own.dbUrl);
   stack = {
     ...stack,
@@ -56,7 +56,9 @@ export async function moveTo(own: Stack): Promise<() => Promise<void>> {
     pid: process.pid,
   };
   return async () => {
-    await sql.end({ timeout: 1 });
+    const moved = sql;
+    ({ stack, sql } = shared);
+    await moved.end({ timeout: 1 });
     minter.close();
   };
 }

@@ -1,6 +1,6 @@
 /** The sender stays until the next attempt is due, on a clock of the test's own: nothing else wakes it. */
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type * as Secrets from "../../../shared/outbound/secrets.ts";
 import type { runSender as RunSender } from "../../../functions/webhooks/sender/run-sender.ts";
 import type { Clock } from "../../../functions/webhooks/sender/watch.ts";
@@ -17,13 +17,16 @@ beforeAll(async () => {
     startReceiver(),
   ]);
   const { host, pathname } = new URL(database.url);
-  process.env.BARID_DB_URL = `postgresql://barid_api:barid-local@${host}${pathname}`;
-  process.env.BARID_ALLOW_LOCAL_WEBHOOKS = "1";
-  // Read once, when the first of them is loaded.
+  // Read once, when the first of these modules is loaded; files after this one load them anew.
+  vi.resetModules();
+  vi.stubEnv("BARID_DB_URL", `postgresql://barid_api:barid-local@${host}${pathname}`);
+  vi.stubEnv("BARID_ALLOW_LOCAL_WEBHOOKS", "1");
   secrets = await import("../../../shared/outbound/secrets.ts");
   ({ runSender } = await import("../../../functions/webhooks/sender/run-sender.ts"));
 });
 afterAll(async () => {
+  vi.unstubAllEnvs();
+  vi.resetModules();
   await receiver.close();
   await database.close();
 });

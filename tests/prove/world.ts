@@ -137,7 +137,7 @@ export async function newPlace(
   const lasting = await lastingToken(stack, made.tenant.admin.id, made.tenant.id);
   const tenant: Tenant = {
     ...made.tenant,
-    admin: new Person(made.tenant.admin.id, made.tenant.id, Promise.resolve(lasting)),
+    admin: new Person(made.tenant.admin.id, made.tenant.id, () => Promise.resolve(lasting)),
   };
   const shop: Shop = { ...made, tenant };
   await takeCards(shop);

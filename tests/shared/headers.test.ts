@@ -30,6 +30,23 @@ describe("caching", () => {
       .toEqual(["private, no-cache", byCaller]);
   });
 
+  test("what is compressed for who asks for it is the same, and has a weak tag that is known again", async () => {
+    const gzip = { "accept-encoding": "gzip" };
+    for (const query of [{}, { format: "csv" }]) {
+      const plain = await tenant.ops.get("/delivery/services", { query });
+      const small = await tenant.ops.get("/delivery/services", { query, headers: gzip });
+      expect([plain, small].map(({ headers }) => headers.get("content-encoding")))
+        .toEqual([null, "gzip"]);
+      expect(small.body).toEqual(plain.body);
+    }
+    const { headers } = await tenant.ops.get("/delivery/services", { headers: gzip });
+    expect(headers.get("etag")).toMatch(/^W\/"/);
+    const again = await tenant.ops.get("/delivery/services", {
+      headers: { ...gzip, "if-none-match": headers.get("etag")! },
+    });
+    expect(again.status).toBe(304);
+  });
+
   test("a refusal likewise", async () => {
     expect(cacheOf(await nobody.get("/delivery/deliveries"))).toEqual([
       "private, no-cache",

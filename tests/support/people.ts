@@ -47,11 +47,14 @@ export async function newTenant(options: TenantOptions = {}): Promise<Tenant> {
       tx.json({ en: "Tenant" })
     }, ${"t-" + id}, 'active')`;
     await addPeople(tx, id, people);
-    for (const [key, value] of Object.entries(settings)) {
-      const [module, group] = key.split(".");
-      await tx`insert into tenancy.tenant_settings (tenant_id, module, group_key, settings)
-        values (${id}, ${module}, ${group}, ${tx.json(value as never)})`;
-    }
+    await tx`insert into tenancy.tenant_settings ${
+      tx(
+        Object.entries(settings).map(([key, value]) => {
+          const [module, group_key] = key.split(".");
+          return { tenant_id: id, module, group_key, settings: tx.json(value as never) };
+        }) as never,
+      )
+    }`;
   });
   return {
     id,

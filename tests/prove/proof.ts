@@ -33,6 +33,9 @@ export function of<T>(values: Record<Exclude<Size, "brief">, T> & { brief?: T })
   return size === "brief" ? values.brief ?? values.test : values[size];
 }
 
+/** How often chance is given an opportunity: `brief` times in `npm test`, else `whole`. */
+export const tries = (whole: number, brief: number): number => size === "brief" ? brief : whole;
+
 /** Writes a figure down for the table of `npm run prove`; without it, nothing. */
 export function figure(figure: Figure): void {
   const file = process.env.BARID_PROVE_FIGURES;

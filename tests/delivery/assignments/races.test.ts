@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
+import { size } from "../../prove/proof.ts";
 import type { Answer, Person } from "../../support/api.ts";
 import {
   newDeliveries,
@@ -108,7 +109,8 @@ describe("at the same moment", () => {
     // Then all fifty by everybody, one after the other per dispatcher: whatever is left finds a place or none.
     await Promise.all(drivers.map(async (driver) => {
       for (const delivery_id of ids) {
-        await tenant.ops.post(path, { delivery_id, driver_id: driver.id });
+        const answer = await tenant.ops.post(path, { delivery_id, driver_id: driver.id });
+        if (size === "brief" && answer.body.code === "insufficient_vehicle_capacity") break;
       }
     }));
     await expectSound([...plain, ...staged.map(({ a }) => a)]);

@@ -1,5 +1,6 @@
 /** Taking settlements back under many callers, and what the reconciliation says of it, now and of before. */
 import { expect, test } from "vitest";
+import { tries } from "../../prove/proof.ts";
 import { heldBy, transfer } from "../../support/cash-desks.ts";
 import { newCash, remit, selected, settle } from "../../support/cod.ts";
 import { sql } from "../../support/db.ts";
@@ -11,7 +12,7 @@ import { paid, remitted, settlements, sound, takeBack } from "../../support/sett
 test("twenty who take back one settlement at once: one does; under one key all hear the same", async () => {
   const tenant = await newTenant();
   // The first round may find connections that have no plans yet, and so meet one after the other.
-  for (let round = 0; round < 6; round++) {
+  for (let round = 0; round < tries(6, 2); round++) {
     const { payment } = await remitted(tenant);
     const answers = await Promise.all(
       Array.from(
@@ -32,7 +33,7 @@ test("twenty who take back one settlement at once: one does; under one key all h
 
 test("taking back, settling all and giving cash on, at once: every dinar stays where the books say", async () => {
   const tenant = await newTenant();
-  for (let round = 0; round < 8; round++) {
+  for (let round = 0; round < tries(8, 2); round++) {
     const { payment } = await remitted(tenant, { rows: 3 });
     await newCash(tenant);
     const held = await heldBy(tenant, tenant.dispatcher);
@@ -49,7 +50,7 @@ test("taking back, settling all and giving cash on, at once: every dinar stays w
 
 test("who settles all while a settlement is taken back does so before it or after it, not between", async () => {
   const tenant = await newTenant();
-  for (let round = 0; round < 15; round++) {
+  for (let round = 0; round < tries(15, 3); round++) {
     const { payment } = await paid(tenant);
     const wallet = await fundWallet(tenant, "driver", tenant.driver.id, 5000);
     await newCash(tenant);

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { captions } from "../../../functions/delivery/shipment-labels/captions.ts";
 import type { ShipmentLabel } from "../../../functions/delivery/shipment-labels/label.ts";
 import { renderLabels } from "../../../functions/delivery/shipment-labels/label-page.ts";
+import { size } from "../../prove/proof.ts";
 import { overfull, samples, withManifest } from "../../support/labels.ts";
 import { bytesOf, openPdf, type Raster, scan } from "../../support/pdf.ts";
 
@@ -44,7 +45,9 @@ describe("order", () => {
     })));
     expect(pdf.pages).toBe(60);
     for (const [index, code] of codes.entries()) {
-      expect(await scan(await pdf.raster(index + 1))).toEqual([`DLV-${code}`]);
+      if (size !== "brief" || index % 20 === 0) {
+        expect(await scan(await pdf.raster(index + 1))).toEqual([`DLV-${code}`]);
+      }
       expect(await pdf.text(index + 1)).toContain(String(code));
     }
     await pdf.close();
@@ -52,10 +55,12 @@ describe("order", () => {
 });
 
 describe("barcode", () => {
-  test.each(["DLV-1048213", "12345678901234", "a", "ABCDEFGH-1234567890-XY", 'A~ 1;{}"\\'])(
+  const barcodes = ["DLV-1048213", "12345678901234", "a", "ABCDEFGH-1234567890-XY", 'A~ 1;{}"\\'];
+  test.each(barcodes)(
     "%s is scanned back and keeps the measures of the standard",
     async (barcode) => {
-      for (const language of languages) {
+      const one = languages[barcodes.indexOf(barcode) % languages.length];
+      for (const language of size === "brief" ? [one] : languages) {
         const pdf = await render([{ ...samples[language], barcode }], language);
         const raster = await pdf.raster(1, 600);
         expect(await scan(await pdf.raster(1))).toEqual([barcode]);

@@ -1,7 +1,7 @@
 /** What `npm test -- <feature>` and `--changed` run, and that nothing is left out of both commands. */
 import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
-import { textOf } from "./files.ts";
+import { filesIn, textOf } from "./files.ts";
 import { testsNamed, testsTouched } from "./selection.ts";
 import { briefInTest, onlyInFull, onlyOnDebian } from "./suites.ts";
 
@@ -59,6 +59,16 @@ test("what everything stands on touches everything", () => {
   ) {
     expect([file, testsTouched([file], [])]).toEqual([file, undefined]);
   }
+});
+
+test("whatever has a brief form is run whole by test:full", () => {
+  const whole = Object.keys(briefInTest);
+  const brief = filesIn("tests").filter((file) =>
+    /\.ts$/.test(file) && file !== "tests/prove/proof.ts" &&
+    /\btries\(|\bsize [!=]== "brief"|\bbrief: /.test(textOf(file))
+  );
+  expect(brief.length).toBeGreaterThanOrEqual(whole.length);
+  expect(brief.filter((file) => !whole.some((path) => file.startsWith(path)))).toEqual([]);
 });
 
 test("CI runs both commands, and what the lists name exists", () => {

@@ -11,13 +11,26 @@ export const onlyInFull: Readonly<Record<string, string>> = {
 };
 
 /**
- * Drawn at random or as long as time allows: `npm test` has one case with a fixed seed and a fixed number of calls, which
- * comes out the same however busy the machine is; `npm run test:full` draws anew and takes its time.
+ * Tests with a brief form in `npm test`, which `npm run test:full` runs whole: a file, or a folder that ends with a slash,
+ * and how the two differ. Where something is drawn at random, or goes until time is up, the brief form is one case with a
+ * fixed seed and a fixed number of calls, which comes out the same however busy the machine is.
  */
 export const briefInTest: Readonly<Record<string, string>> = {
   "tests/prove/crash.test.ts": "ten seconds of faults under load; here each kind of fault once",
-  "tests/prove/model.test.ts": "long random histories; here a short one",
-  "tests/contract/fuzz.test.ts": "as many requests as half a minute takes; here three a call",
+  "tests/prove/model.test.ts": "random histories with every operation; here a short one",
+  "tests/contract/fuzz.test.ts": "as many requests as half a minute takes; here one a call",
+  "tests/contract/tenants/":
+    "every role names another tenant in every place for an id; here administrators do, the others in a third each",
+  "tests/sql/ledger.test.ts": "3200 postings at once; here 240",
+  "tests/warehousing/stock/races.test.ts": "a thousand transfers at once; here a hundred",
+  "tests/warehousing/inventory-counts/races.test.ts": "240 changes at once; here 120",
+  "tests/delivery/assignments/races.test.ts":
+    "every dispatcher asks for all; here until the van is full",
+  "tests/delivery/cod/settlements-reverse-books.test.ts":
+    "races of up to 15 rounds; here two or three",
+  "tests/delivery/shipment-labels/page.test.ts":
+    "every page is scanned, every barcode in every language; here three pages, and one language each",
+  "tests/delivery/zones/zones.test.ts": "10,000 addresses find their zone; here 900",
   "tests/shared/driver.test.ts": "twenty seconds of broken connections; here each kind in turn",
   "tests/e2e/cash-history.test.ts": "250 random bookings; here 60",
   "tests/e2e/main-job.test.ts": "kills of each kind of process; here of one",

@@ -1,6 +1,7 @@
 /** Who counts while others move, set aside, receive and count the same. */
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { tries } from "../../prove/proof.ts";
 import type { Answer } from "../../support/api.ts";
 import { sql, stack } from "../../support/db.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
@@ -117,7 +118,7 @@ test("setting aside and giving back change nothing that a count sees", async () 
   };
   const differing: unknown[] = [];
   await times(12, async (n) => {
-    for (let turn = 0; turn < 10; turn++) {
+    for (let turn = 0; turn < tries(10, 3); turn++) {
       if (n % 2) {
         const whole_bins = turn % 2 === 0;
         const input = { warehouse_id: at.warehouse, items: [line(at, 40)], whole_bins };
@@ -153,7 +154,7 @@ test(
     };
     const before = await deadlocks();
     const failed: string[] = [];
-    await times(240, async (i) => {
+    await times(tries(240, 120), async (i) => {
       const [one, two] = [items[i % 3], items[(i * 2 + 1) % 3]];
       const [from, to] = i % 2 ? bins : [...bins].reverse();
       const both = [...new Set([one, two])];
@@ -205,7 +206,7 @@ test(
     expect(least).toBe(0);
     const [made] = await sql`select count(*)::int as counts from warehousing.inventory_counts
     where warehouse_id = ${at.warehouse}`;
-    expect(made.counts).toBeGreaterThan(20);
+    expect(made.counts).toBeGreaterThan(tries(20, 10));
     // What each count says is what it moved.
     const wrong = await sql`select c.id from warehousing.inventory_counts c
     left join lateral (select count(*) as n, coalesce(sum(t.quantity) filter (where t.from_stock_id is null), 0) as found,

@@ -1,6 +1,7 @@
 /** Many who want the same stock at the same moment. */
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { tries } from "../../prove/proof.ts";
 import type { Answer } from "../../support/api.ts";
 import { sql, stack } from "../../support/db.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
@@ -79,7 +80,7 @@ describe("fifty want one unit each of ten", () => {
 
 describe("one order at the same moment", () => {
   test("is completed once and cancelled never, or the other way", async () => {
-    for (let round = 0; round < 6; round++) {
+    for (let round = 0; round < tries(6, 2); round++) {
       const shelf = await newShelf(tenant, 5);
       const made = await tenant.ops.post(orders, wanted({ ...shelf }));
       const path = `${orders}/${made.body.order.id}`;
@@ -98,7 +99,7 @@ describe("one order at the same moment", () => {
   });
 
   test("a warehouse is removed or receives, never both", async () => {
-    for (let round = 0; round < 6; round++) {
+    for (let round = 0; round < tries(6, 2); round++) {
       const { warehouse, bin, item } = await newShelf(tenant, 0);
       const [removed, received] = await Promise.all([
         tenant.ops.delete(`/warehousing/warehouses/${warehouse}`),
@@ -135,7 +136,7 @@ test(
     const failed: string[] = [];
     // Each order changes one time after the other; the eight of them at once.
     await times(8, async (order) => {
-      for (let turn = 0; turn < 40; turn++) {
+      for (let turn = 0; turn < tries(40, 6); turn++) {
         const lines = [places[(order + turn) % 3], places[(order * 2 + turn + 1) % 3]];
         try {
           await inTenant(
@@ -190,8 +191,9 @@ describe("transfers in opposite directions", () => {
     await checkStock(tenant);
   });
 
+  const count = tries(1_000, 100);
   test(
-    "a thousand at sixteen connections, several items each: no deadlock, no lost unit",
+    `${count} at sixteen connections, several items each: no deadlock, no lost unit`,
     async () => {
       const a = await newWarehouse(tenant);
       const b = await newWarehouse(tenant);
@@ -207,7 +209,7 @@ describe("transfers in opposite directions", () => {
       const [{ deadlocks: before }] = await sql`select deadlocks::int from pg_stat_database
       where datname = current_database()`;
       const failed: string[] = [];
-      await times(1_000, async (i) => {
+      await times(count, async (i) => {
         const back = i % 2 === 1;
         // Two items in an order of their own, so that nobody happens to lock in the same one.
         const lines = [items[i % 4], items[(i * 3 + 1) % 4]].map((item_id) => ({
@@ -240,7 +242,7 @@ describe("transfers in opposite directions", () => {
       join warehousing.inventory_transactions i on i.tenant_id = o.tenant_id and i.reference_id = o.reference_id
         and i.item_id = o.item_id and i.quantity = o.quantity and i.transaction_type = 'transfer_in'
       where o.tenant_id = ${tenant.id} and o.transaction_type = 'transfer_out' and o.warehouse_id in (${a}, ${b})`;
-      expect(pairs).toBeGreaterThanOrEqual(2_000);
+      expect(pairs).toBeGreaterThanOrEqual(2 * count);
       await checkStock(tenant);
       const [{ deadlocks: after }] = await sql`select deadlocks::int from pg_stat_database
       where datname = current_database()`;

@@ -124,10 +124,13 @@ describe("references", () => {
   });
 
   test("are indexed: their columns open an index, whole or of the rows that have them", async () => {
+    // No request deletes an item, and where the usual item has a row or two, the planner would take an index of all stock
+    // by item for as good as stock_place: a place of an item with thousands of rows would be found by reading them all.
+    const unindexed = "stock_tenant_id_item_id_fkey";
     expect(
       await names(sql`
       select f.name from (${foreignKeys}) f
-      where not exists (
+      where f.conname <> ${unindexed} and not exists (
         select from pg_index i
         where i.indrelid = f.conrelid and i.indisvalid
           and (i.indkey::int2[])[0:cardinality(f.conkey) - 1] @> f.conkey

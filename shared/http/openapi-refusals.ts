@@ -1,9 +1,7 @@
 /** The refusals of an operation as OpenAPI responses: by status, with their codes and the fields that come along. */
 import { type ErrorCode, publicFieldsOf, statusOf } from "../errors/errors.ts";
 import { template } from "../i18n/index.ts";
-
-type Json = Record<string, unknown>;
-type Paths = Record<string, Record<string, { responses: Record<string, unknown> }>>;
+import type { Json, Schemas } from "./openapi-components.ts";
 
 const number = { type: "number" };
 const ids = { type: "array", items: { type: "string", format: "uuid" } };
@@ -56,64 +54,92 @@ const fieldSchemas: Readonly<Record<string, Json>> = {
 /** The header that says when to repeat the call. */
 const retryLater = [429, 503];
 
-/** Refusals by status; of an endpoint that keeps its codes to itself only the words. */
-export function refusals(codes: ErrorCode[], keyless = false): Json {
-  const byStatus: Record<number, ErrorCode[]> = {};
-  for (const code of codes) (byStatus[statusOf(code)] ??= []).push(code);
-  return Object.fromEntries(
-    Object.entries(byStatus).map(([status, list]) => [status, {
-      description: list.map((code) => {
-        const words = template("en", code);
-        return keyless ? words : `\`${code}\`: ${words}`;
-      }).join("\n\n"),
-      ...(retryLater.includes(Number(status)) && {
-        headers: {
-          "Retry-After": { schema: { type: "integer" }, description: "Seconds to wait" },
-        },
+/** Responses that most operations share, by status: their codes say nothing of the single operation. */
+const names: Readonly<Record<number, string>> = {
+  401: "Unauthorized",
+  413: "PayloadTooLarge",
+  415: "UnsupportedMediaType",
+  429: "TooManyRequests",
+  500: "InternalServerError",
+  503: "ServiceUnavailable",
+};
+
+/** Every refusal once, as a schema of its own, and the responses that are made of them. */
+export class Refusals {
+  readonly responses: Json = {};
+  private readonly texts = new Map<string, string>();
+
+  constructor(private readonly schemas: Schemas) {
+    schemas.add("Error", {
+      type: "object",
+      description:
+        "A refusal: nothing was done. `code` never changes; `message` is in the language asked for.",
+      properties: { success: { const: false }, code: text, message: text },
+      required: ["success", "code", "message"],
+    });
+  }
+
+  /** The responses of an operation by status; of an endpoint that omits codes only the messages. */
+  of(codes: ErrorCode[], omitsCode = false): Json {
+    const byStatus: Record<number, ErrorCode[]> = {};
+    for (const code of codes) (byStatus[statusOf(code)] ??= []).push(code);
+    return Object.fromEntries(
+      Object.entries(byStatus).map(([status, list]) => [
+        status,
+        this.shared(Number(status), this.response(Number(status), list, omitsCode)),
+      ]),
+    );
+  }
+
+  private response(status: number, codes: ErrorCode[], omitsCode: boolean): Json {
+    const schemas = omitsCode ? [this.withoutCode()] : codes.map((code) => this.schema(code));
+    return {
+      description: omitsCode
+        ? codes.map((code) => template("en", code)).join("\n\n")
+        : codes.map((code) => `\`${code}\``).join(", "),
+      ...(retryLater.includes(status) && {
+        headers: { "Retry-After": { $ref: "#/components/headers/RetryAfter" } },
       }),
       content: {
-        "application/json": {
-          schema: {
-            type: "object",
-            required: ["success", ...(keyless ? [] : ["code"]), "message"],
-            properties: {
-              success: { const: false },
-              ...(keyless ? {} : { code: { enum: list } }),
-              message: text,
-              ...Object.fromEntries(
-                list.flatMap(publicFieldsOf).map((field) => [field, fieldSchemas[field] ?? text]),
-              ),
-            },
-          },
-        },
+        "application/json": { schema: schemas.length === 1 ? schemas[0] : { oneOf: schemas } },
       },
-    }]),
-  );
+    };
+  }
+
+  /** The response, or a reference where it is the usual one of its status. */
+  private shared(status: number, response: Json): Json {
+    const name = names[status];
+    if (!name) return response;
+    const text = JSON.stringify(response);
+    this.responses[name] ??= response;
+    if (!this.texts.has(name)) this.texts.set(name, text);
+    return this.texts.get(name) === text ? { $ref: `#/components/responses/${name}` } : response;
+  }
+
+  private schema(code: ErrorCode): Json {
+    const fields = publicFieldsOf(code);
+    return this.schemas.add(errorName(code), {
+      description: template("en", code),
+      allOf: [{ $ref: "#/components/schemas/Error" }],
+      type: "object",
+      properties: {
+        code: { const: code },
+        ...Object.fromEntries(fields.map((field) => [field, fieldSchemas[field] ?? text])),
+      },
+    });
+  }
+
+  private withoutCode(): Json {
+    return this.schemas.add("ErrorWithoutCode", {
+      type: "object",
+      description: "A refusal of an endpoint whose answers carry no code.",
+      properties: { success: { const: false }, message: text },
+      required: ["success", "message"],
+    });
+  }
 }
 
-/** Refusals that several operations give alike move to one place; what is left in theirs refers to it. */
-export function shareRefusals(paths: Paths): Record<string, unknown> {
-  const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
-  const places = operations.flatMap(({ responses }) =>
-    Object.keys(responses).filter((code) => Number(code) >= 300).map((code) => ({
-      responses,
-      code,
-    }))
-  );
-  const byText = new Map<string, typeof places>();
-  for (const place of places) {
-    const text = JSON.stringify(place.responses[place.code]);
-    byText.set(text, [...byText.get(text) ?? [], place]);
-  }
-  const shared: Record<string, unknown> = {};
-  for (const alike of [...byText.values()].filter(({ length }) => length > 1)) {
-    const [{ responses, code }] = alike;
-    const before = Object.keys(shared).filter((name) => name.startsWith(code)).length;
-    const name = before ? `${code}_${before + 1}` : code;
-    shared[name] = responses[code];
-    for (const place of alike) {
-      place.responses[place.code] = { $ref: `#/components/responses/${name}` };
-    }
-  }
-  return shared;
+/** `delivery_not_found`: `DeliveryNotFoundError`. */
+function errorName(code: string): string {
+  return `${code.split("_").map((word) => word[0].toUpperCase() + word.slice(1)).join("")}Error`;
 }

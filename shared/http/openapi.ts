@@ -1,126 +1,220 @@
 /** Endpoints to an OpenAPI 3.1 document, from the same schemas that validate the requests. */
-import { z } from "zod";
+import type { z } from "zod";
 import { columnsOf } from "../api/csv/columns.ts";
 import type { CsvBody } from "../api/csv/read.ts";
 import { type AnyEndpoint, impliedCodes, readsOnly } from "../api/endpoint.ts";
 import { commonCodes, type ErrorCode, statusOf } from "../errors/errors.ts";
 import { listOf } from "../api/list-declaration.ts";
-import { refusals, shareRefusals } from "./openapi-refusals.ts";
-
-type Json = Record<string, unknown>;
+import { type Json, Schemas } from "./openapi-components.ts";
+import { commonParameters, commonParametersOf, shareParameters } from "./openapi-parameters.ts";
+import { Refusals } from "./openapi-refusals.ts";
 
 /** The document of one function, served at `/<function>/openapi.json`. */
 export function describeFunction(name: string, endpoints: readonly AnyEndpoint[]): Json {
-  return document(`Barid ${name}`, describePaths(name, endpoints, tagOf));
+  return new Description().document(`Barid ${name}`, { [name]: endpoints }, (_, tag) => tag);
 }
 
 /** One document of all functions: what clients are generated from. */
 export function describeAll(functions: Record<string, readonly AnyEndpoint[]>): Json {
-  const paths = Object.entries(functions).map(([name, endpoints]) =>
-    describePaths(name, endpoints, (endpoint) => `${name}: ${tagOf(endpoint)}`)
-  );
-  return document("Barid", Object.assign({}, ...paths));
+  return new Description().document("Barid", functions, (name, tag) => `${name}: ${tag}`);
 }
 
-type Paths = Record<string, Record<string, Described>>;
-type Described = Json & { tags: string[]; responses: Record<string, unknown> };
+type Described = Json & { tags: string[]; parameters: Json[] };
 
-function describePaths(
-  name: string,
-  endpoints: readonly AnyEndpoint[],
-  tagged: (endpoint: AnyEndpoint) => string,
-): Paths {
-  const paths: Paths = {};
-  for (const endpoint of endpoints.filter((e) => !e.internal)) {
-    const path = `/${name}${endpoint.path === "/" ? "" : endpoint.path}`.replace(/:(\w+)/g, "{$1}");
-    const operation = { ...describe(path, endpoint), tags: [tagged(endpoint)] };
-    paths[path] = { ...paths[path], [endpoint.method]: operation };
-  }
-  return paths;
-}
+/** A document while it is made: operations first, which leave what they share among the components. */
+class Description {
+  private readonly schemas = new Schemas();
+  private readonly refusals = new Refusals(this.schemas);
 
-function document(title: string, paths: Paths): Json {
-  const tags = new Set(
-    Object.values(paths).flatMap((methods) => Object.values(methods).flatMap(({ tags }) => tags)),
-  );
-  return {
-    openapi: "3.1.0",
-    info: {
-      title,
-      version: "1",
-      description:
-        "Delivery operations. Every answer carries `success`; a refusal carries a stable `code` and a " +
-        "`message` in the language asked for with `?language=` or Accept-Language (en, ar, ku). In a POST null says " +
-        "the same as leaving a field out; in a change it takes a value away, where that may be.",
-      license: { name: "MIT", identifier: "MIT" },
-    },
-    servers: [{ url: "/functions/v1" }],
-    tags: [...tags].map((name) => ({
-      name,
-      description: `Paths below ${name.replace(": ", "/")}`,
-    })),
-    security: [{ bearer: [] }, { api_key: [] }, { secret_key: [] }],
-    paths,
-    components: {
-      securitySchemes: {
-        bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" },
-        api_key: { type: "apiKey", in: "header", name: "x-api-key" },
-        secret_key: {
-          type: "apiKey",
-          in: "header",
-          name: "apikey",
-          description:
-            "The project's secret key, for its own servers; it is taken as a bearer token too",
-        },
+  document(
+    title: string,
+    functions: Record<string, readonly AnyEndpoint[]>,
+    tagged: (name: string, tag: string) => string,
+  ): Json {
+    this.schemas.add("Success", envelope({ const: true }));
+    const paths: Record<string, Record<string, Described>> = {};
+    const tags = new Map<string, string>();
+    for (const [name, endpoints] of Object.entries(functions)) {
+      for (const endpoint of endpoints.filter(({ internal }) => !internal)) {
+        const path = `/${name}${endpoint.path === "/" ? "" : endpoint.path}`
+          .replace(/:(\w+)/g, "{$1}");
+        const tag = tagged(name, tagOf(endpoint));
+        tags.set(tag, `${name}/${tagOf(endpoint)}`);
+        paths[path] = {
+          ...paths[path],
+          [endpoint.method]: this.operation(path, endpoint, tag),
+        };
+      }
+    }
+    const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
+    const parameters = shareParameters(operations);
+    const { document, schemas } = this.schemas.finish({
+      paths,
+      components: {
+        securitySchemes,
+        parameters: { ...commonParameters, ...parameters },
+        headers,
+        responses: { ...responses, ...this.refusals.responses },
       },
-      parameters: commonParameters,
-      responses: shareRefusals(paths),
-    },
-  };
+    });
+    return {
+      openapi: "3.1.0",
+      info: info(title),
+      servers: [{ url: "/functions/v1" }],
+      tags: [...tags].map(([name, place]) => ({ name, description: `Paths below ${place}` })),
+      security: [{ bearer: [] }, { api_key: [] }, { secret_key: [] }],
+      paths: document.paths,
+      components: { schemas, ...document.components },
+    };
+  }
+
+  private operation(path: string, endpoint: AnyEndpoint, tag: string): Described {
+    const codes = [
+      ...new Set([...(endpoint.errors ?? []), ...impliedCodes(endpoint), ...commonOf(endpoint)]),
+    ];
+    return {
+      operationId: `${endpoint.method}_${
+        path.slice(1).replace(/[{}]/g, "").replace(/[^a-z0-9A-Z]+/g, "_")
+      }`,
+      tags: [tag],
+      summary: endpoint.summary,
+      description: [
+        `Who: ${endpoint.access.description}.`,
+        endpoint.feature ? `Needs the tenant setting \`${endpoint.feature}.enabled\`.` : "",
+      ].filter(Boolean).join(" "),
+      ...(endpoint.access.publicAccess ? { security: [] } : {}),
+      parameters: [
+        ...this.parameters("path", endpoint.params),
+        ...this.parameters("query", endpoint.query),
+        ...commonParametersOf(endpoint),
+      ],
+      ...this.requestBody(endpoint),
+      responses: {
+        [endpoint.status ?? 200]: this.success(endpoint),
+        ...(endpoint.otherStatus && { [endpoint.otherStatus]: this.success(endpoint) }),
+        ...(readsOnly(endpoint) && typeof endpoint.response !== "string"
+          ? { 304: { $ref: "#/components/responses/NotModified" } }
+          : {}),
+        ...this.refusals.of(codes, endpoint.omitErrorCode),
+      },
+    };
+  }
+
+  private parameters(place: "path" | "query", schema?: z.ZodType): Json[] {
+    if (!schema) return [];
+    const { properties = {}, required = [] } = this.schemas.of(schema, "change") as {
+      properties?: Record<string, Json>;
+      required?: string[];
+    };
+    return Object.entries(properties).map(([name, { description, ...value }]) => ({
+      name,
+      in: place,
+      required: place === "path" || required.includes(name),
+      ...(description !== undefined && { description }),
+      schema: value,
+    }));
+  }
+
+  private requestBody(endpoint: AnyEndpoint): Json {
+    if (endpoint.csv) return { requestBody: fileOf(endpoint.csv) };
+    if (!endpoint.body) return {};
+    // In a POST null stands for a field that may be left out; see `acceptPosted`.
+    const schema = endpoint.method === "post"
+      ? this.schemas.of(endpoint.body, "post", (schema) => withNulls(schema) as Json)
+      : this.schemas.of(endpoint.body, "change");
+    return { requestBody: { required: true, content: json(schema) } };
+  }
+
+  private success(endpoint: AnyEndpoint): Json {
+    if (endpoint.response === "csv") {
+      return { description: "The file", content: { "text/csv": { schema: { type: "string" } } } };
+    }
+    if (endpoint.response === "pdf") {
+      return {
+        description: "The document",
+        content: { "application/pdf": { schema: { type: "string", format: "binary" } } },
+      };
+    }
+    const { additionalProperties, ...schema } = this.schemas.of(endpoint.response, "answer");
+    const list = listOf(endpoint.query);
+    return {
+      // A file is said in words: as a second media type it would make every typed answer a text as well.
+      description: list ? "Success; with `format=csv` the rows as text/csv" : "Success",
+      ...((readsOnly(endpoint) || endpoint.version) && {
+        headers: { ETag: { $ref: "#/components/headers/ETag" } },
+      }),
+      content: json({
+        allOf: [this.envelopeOf(schema)],
+        ...schema,
+        ...(list?.changes && {
+          properties: {
+            ...schema.properties as Json,
+            next_cursor: { type: ["string", "null"] },
+            has_more: { type: "boolean" },
+          },
+        }),
+        // Beside an allOf, additionalProperties would refuse the envelope.
+        ...(additionalProperties === false && { unevaluatedProperties: false }),
+      }),
+    };
+  }
+
+  /** Bulk calls say themselves whether anything was done. */
+  private envelopeOf({ properties }: Json): Json {
+    return "success" in (properties as Json ?? {})
+      ? this.schemas.add("Outcome", envelope({ type: "boolean" }))
+      : { $ref: "#/components/schemas/Success" };
+  }
 }
+
+const info = (title: string) => ({
+  title,
+  version: "1",
+  description:
+    "Delivery operations. Every answer carries `success`; a refusal carries a stable `code` and a " +
+    "`message` in the language asked for with `?language=` or Accept-Language (en, ar, ku). In a POST null says " +
+    "the same as leaving a field out; in a change it takes a value away, where that may be.",
+  license: { name: "MIT", identifier: "MIT" },
+});
+
+const securitySchemes = {
+  bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" },
+  api_key: { type: "apiKey", in: "header", name: "x-api-key" },
+  secret_key: {
+    type: "apiKey",
+    in: "header",
+    name: "apikey",
+    description: "The project's secret key, for its own servers; it is taken as a bearer token too",
+  },
+};
+
+/** The fields of every answer that is no refusal. */
+const envelope = (success: Json): Json => ({
+  type: "object",
+  properties: {
+    success,
+    message: { type: "string", description: "In the language asked for." },
+    ignored: {
+      type: "array",
+      items: { type: "string" },
+      description:
+        "Fields and query parameters that were sent and mean nothing here; absent when there are none.",
+    },
+  },
+  required: ["success", "message"],
+});
+
+const headers: Json = {
+  ETag: { schema: { type: "string" }, description: "The version of what was read." },
+  RetryAfter: { schema: { type: "integer" }, description: "Seconds to wait." },
+};
+
+const responses: Json = {
+  NotModified: { description: "Not changed since the answer with this ETag." },
+};
 
 function tagOf(endpoint: AnyEndpoint): string {
   return endpoint.path.split("/")[1]?.replace(/^:.*/, "tenant") || "root";
-}
-
-function describe(path: string, endpoint: AnyEndpoint): Json & { responses: Json } {
-  const codes = [
-    ...new Set([...(endpoint.errors ?? []), ...impliedCodes(endpoint), ...commonOf(endpoint)]),
-  ];
-  return {
-    operationId: `${endpoint.method}_${
-      path.slice(1).replace(/[{}]/g, "").replace(/[^a-z0-9A-Z]+/g, "_")
-    }`,
-    summary: endpoint.summary,
-    description: [
-      `Who: ${endpoint.access.description}.`,
-      endpoint.feature ? `Needs the tenant setting \`${endpoint.feature}.enabled\`.` : "",
-    ].filter(Boolean).join(" "),
-    ...(endpoint.access.publicAccess ? { security: [] } : {}),
-    parameters: [
-      ...parameters("path", endpoint.params),
-      ...parameters("query", endpoint.query),
-      ...commonParametersOf(endpoint),
-    ],
-    ...(endpoint.body
-      ? { requestBody: { required: true, content: json(bodyOf(endpoint, endpoint.body)) } }
-      : {}),
-    ...(endpoint.csv ? { requestBody: fileOf(endpoint.csv) } : {}),
-    responses: {
-      [endpoint.status ?? 200]: success(endpoint),
-      ...(endpoint.otherStatus && { [endpoint.otherStatus]: success(endpoint) }),
-      ...(readsOnly(endpoint) && typeof endpoint.response !== "string"
-        ? { 304: { description: "Not changed since the answer with this ETag" } }
-        : {}),
-      ...refusals(codes, endpoint.omitErrorCode),
-    },
-  };
-}
-
-/** In a POST null stands for what may be left out; see `acceptPosted`. */
-function bodyOf({ method }: AnyEndpoint, body: z.ZodType): Json {
-  const schema = schemaOf(body, "input");
-  return method === "post" ? withNulls(schema) as Json : schema;
 }
 
 function withNulls(schema: unknown): unknown {
@@ -179,128 +273,6 @@ function commonOf(endpoint: AnyEndpoint): ErrorCode[] {
   });
 }
 
-function success(endpoint: AnyEndpoint): Json {
-  if (endpoint.response === "csv") {
-    return { description: "The file", content: { "text/csv": { schema: { type: "string" } } } };
-  }
-  if (endpoint.response === "pdf") {
-    return {
-      description: "The document",
-      content: { "application/pdf": { schema: { type: "string", format: "binary" } } },
-    };
-  }
-  const schema = schemaOf(endpoint.response, "output");
-  const list = listOf(endpoint.query);
-  return {
-    // A file is said in words: as a second media type it would make every typed answer a text as well.
-    description: list ? "Success; with `format=csv` the rows as text/csv" : "Success",
-    headers: readsOnly(endpoint) || endpoint.version
-      ? { ETag: { schema: { type: "string" }, description: "The version of what was read" } }
-      : {},
-    content: {
-      ...json({
-        ...schema,
-        properties: {
-          success: { const: true },
-          message: { type: "string" },
-          ignored: {
-            type: "array",
-            items: { type: "string" },
-            description:
-              "Fields and query parameters that were sent and mean nothing here; absent when there are none",
-          },
-          ...(schema.properties as Json),
-          ...(list?.changes && {
-            next_cursor: { type: ["string", "null"] },
-            has_more: { type: "boolean" },
-          }),
-        },
-        required: ["success", "message", ...((schema.required as string[]) ?? [])],
-      }),
-    },
-  };
-}
-
-function parameters(place: "path" | "query", schema?: z.ZodType): Json[] {
-  if (!schema) return [];
-  const { properties = {}, required = [] } = schemaOf(schema, "input") as {
-    properties?: Json;
-    required?: string[];
-  };
-  return Object.entries(properties).map(([name, value]) => ({
-    name,
-    in: place,
-    required: place === "path" || required.includes(name),
-    schema: value,
-  }));
-}
-
-/** Parameters of many operations. */
-const commonParameters: Record<string, Json> = {
-  language: {
-    name: "language",
-    in: "query",
-    required: false,
-    description: "Language of messages; goes before Accept-Language",
-    schema: { enum: ["en", "ar", "ku"] },
-  },
-  tenant_id: {
-    name: "tenant_id",
-    in: "query",
-    required: false,
-    description: "Another tenant of yours than the token's",
-    schema: { type: "string", format: "uuid" },
-  },
-  idempotency_key: {
-    name: "Idempotency-Key",
-    in: "header",
-    required: false,
-    description: "The same key and input give the first answer again",
-    schema: { type: "string", maxLength: 200 },
-  },
-  if_match: {
-    name: "If-Match",
-    in: "header",
-    required: false,
-    description: "ETag of what you read: refused when the row has changed since",
-    schema: { type: "string" },
-  },
-  if_none_match: {
-    name: "If-None-Match",
-    in: "header",
-    required: false,
-    description: "ETag of what you have: 304 while it is still so",
-    schema: { type: "string" },
-  },
-};
-
-function commonParametersOf(endpoint: AnyEndpoint): Json[] {
-  const { tenant = "required", idempotency, version, response } = endpoint;
-  const shared = (name: string) => ({ $ref: `#/components/parameters/${name}` });
-  const list: Json[] = [shared("language")];
-  if (tenant !== "none" && tenant !== "path") list.push(shared("tenant_id"));
-  if (readsOnly(endpoint)) {
-    if (typeof response !== "string") list.push(shared("if_none_match"));
-    return list;
-  }
-  list.push(
-    idempotency === "required"
-      ? { ...commonParameters.idempotency_key, required: true }
-      : shared("idempotency_key"),
-  );
-  if (version) list.push(shared("if_match"));
-  return list;
-}
-
 function json(schema: Json): Json {
   return { "application/json": { schema } };
-}
-
-function schemaOf(schema: z.ZodType, io: "input" | "output"): Json {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
-    io,
-    unrepresentable: "any",
-    target: "draft-2020-12",
-  });
-  return rest as Json;
 }

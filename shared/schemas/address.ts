@@ -25,7 +25,7 @@ export const Address = z.object({
   zone_id: Id.nullable(),
   created_at: Timestamp,
   updated_at: Timestamp,
-});
+}).meta({ id: "Address" });
 
 /** The input of an address for an address book. */
 export const AddressFields = z.object({

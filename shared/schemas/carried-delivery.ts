@@ -7,7 +7,7 @@ export const CashSplit = z.object({
   cod: z.number(),
   delivery_fee: z.number(),
   currency: z.string(),
-});
+}).meta({ id: "CashSplit" });
 
 /** Of a leg it is what its parcel owes on that leg. */
 export const carriedFields = {

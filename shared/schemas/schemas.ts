@@ -67,7 +67,7 @@ export const LocalizedText = z.object({
   ku: Translation,
 }).refine((text) => Object.values(text).some((value) => value), {
   error: "needs a text in one language",
-});
+}).meta({ id: "LocalizedText" });
 
 export const Latitude = z.number().min(-90).max(90);
 export const Longitude = z.number().min(-180).max(180);
@@ -87,13 +87,17 @@ export const Pagination = z.object({
   limit: z.int(),
   total: z.int(),
   total_pages: z.int(),
-});
+}).meta({ id: "Pagination" });
 
 /** A person or place named beside a row. */
-export const PersonRef = z.object({ id: Id, full_name: z.string() });
+export const PersonRef = z.object({ id: Id, full_name: z.string() }).meta({ id: "PersonRef" });
 /** The same where the caller may not see the person: an administrator of the system, say, who is no member. */
-export const Person = z.strictObject({ id: Id, full_name: z.string().nullable() });
-export const NamedRef = z.object({ id: Id, name: z.string(), code: z.string() });
+export const Person = z.strictObject({ id: Id, full_name: z.string().nullable() }).meta({
+  id: "Person",
+});
+export const NamedRef = z.object({ id: Id, name: z.string(), code: z.string() }).meta({
+  id: "NamedRef",
+});
 
 /** An optional text: an empty one clears it, as null does. */
 export const orEmpty = <S extends z.ZodType>(schema: S) =>

@@ -1,5 +1,6 @@
 /** Where ids stand in the requests of an endpoint, and what kind of thing each of them names. */
-import { z } from "zod";
+import type { z } from "zod";
+import { jsonSchemaOf } from "../../shared/schemas/json-schema.ts";
 import type { Things } from "../support/everything.ts";
 import type { Operation } from "./functions.ts";
 
@@ -37,7 +38,7 @@ export function schemaOf(operation: Operation, part: typeof parts[number]): Sche
   const schema = part === "body" && csv
     ? csv.line
     : operation.endpoint[part] as z.ZodType | undefined;
-  return schema && z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as Schema;
+  return schema && jsonSchemaOf(schema, "input") as Schema;
 }
 
 /** The ids a field may hold, found by the words its name ends in; the first that fits counts. */

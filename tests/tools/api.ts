@@ -8,6 +8,7 @@ import { dirname, join } from "node:path";
 import openapiTypes, { astToString } from "openapi-typescript";
 import { root } from "../../supabase/local/paths.ts";
 import { describeAll } from "../../shared/http/openapi.ts";
+import { compact } from "./compact-types.ts";
 import { everyFunction } from "../../supabase/local/endpoints.ts";
 
 // Once through JSON: what is written is what is served.
@@ -24,7 +25,7 @@ if (wanted > 0) {
   process.exit(0);
 }
 const types = astToString(await openapiTypes(document, { alphabetize: true }));
-const text = `// Written by npm run api.\n${types}`;
+const text = `// Written by npm run api.\n${compact(types)}`;
 const name = "shared/client/paths.d.ts";
 const file = join(root, name);
 

@@ -51,7 +51,7 @@ export const CarrierCollection = z.strictObject({
   remitted_at: Timestamp.nullable(),
   remittance_id: Id.nullable(),
   remittance_reference: z.string().nullable(),
-});
+}).meta({ id: "CarrierCollection" });
 
 export const CollectionsResponse = z.object({
   collections: z.array(CarrierCollection),
@@ -155,7 +155,7 @@ export const Remit = z.object({
     ...ordered("carrier_collection_ids", carrier_collection_ids),
     ...ordered("delivery_ids", delivery_ids),
   };
-});
+}).meta({ id: "RemitCarrierCash" });
 
 function ordered(field: string, ids: string[] | null | undefined): Record<string, string[]> {
   if (!ids) return {};
@@ -165,7 +165,7 @@ function ordered(field: string, ids: string[] | null | undefined): Record<string
 }
 
 /** The reason for reversing a payment. */
-export const Reverse = z.object({ reason: Text });
+export const Reverse = z.object({ reason: Text }).meta({ id: "ReverseCarrierRemittance" });
 
 export const Remittance = z.strictObject({
   id: Id,
@@ -187,7 +187,7 @@ export const Remittance = z.strictObject({
   reversed_at: Timestamp.nullable(),
   reversed_by: Person.nullable(),
   reversal_reason: z.string().nullable(),
-});
+}).meta({ id: "CarrierRemittance" });
 
 const WithCollections = Remittance.extend({
   remitted_collections: z.array(z.strictObject({

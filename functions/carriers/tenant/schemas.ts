@@ -16,7 +16,7 @@ export const Configure = z.object({
     password: Secret.optional(),
     initial_token: Secret.optional(),
   }).optional().meta({ description: "Written, never read; what is left out stays" }),
-});
+}).meta({ id: "ConfigureCarrier" });
 
 /** Never with the credentials: only whether there are any. */
 export const Carrier = z.strictObject({
@@ -34,7 +34,7 @@ export const Carrier = z.strictObject({
     has_credentials: z.boolean(),
     updated_at: Timestamp,
   }).nullable(),
-});
+}).meta({ id: "Carrier" });
 
 export const CarriersResponse = z.object({ carriers: z.array(Carrier) });
 
@@ -55,5 +55,5 @@ export const Shipment = z.strictObject({
   cash_due: z.number(),
   booked_at: Timestamp.nullable(),
   cancelled_at: Timestamp.nullable(),
-});
+}).meta({ id: "Shipment" });
 export const ShipmentResponse = z.object({ shipment: Shipment });

@@ -14,7 +14,7 @@ const asPlace = (
 ) => needBoth(latitude, longitude, context);
 
 export const CreateAddress = Fields.superRefine(asPlace);
-export const UpdateAddress = Fields.partial().superRefine(asPlace);
+export const UpdateAddress = Fields.partial().superRefine(asPlace).meta({ id: "UpdateAddress" });
 
 export const AddressResponse = z.object({ data: Address });
 export const AddressesResponse = z.object({ data: z.array(Address), pagination: Pagination });

@@ -42,15 +42,17 @@ export const CreateAssignment = z.object({
   estimated_delivery_time: Instant.nullish(),
   sequence_number: Position.nullish(),
   notes: LongText.nullish(),
+}).meta({ id: "CreateAssignment" });
+export const AssignmentCreated = z.object({ id: Id, resolved_delivery_id: Id.optional() }).meta({
+  id: "AssignmentCreated",
 });
-export const AssignmentCreated = z.object({ id: Id, resolved_delivery_id: Id.optional() });
 
 export const CreateBulk = z.object({
   driver_id: Id,
   delivery_ids: DeliveryIds,
   /** Says of every delivery whether it would pass, and writes nothing. */
   dry_run: z.boolean().nullish(),
-});
+}).meta({ id: "CreateAssignments" });
 const BulkMade = z.object({
   assignment_ids: z.array(Id),
   bulk_assignment_id: Id,
@@ -59,7 +61,7 @@ const BulkMade = z.object({
   driver_capacity_used: z.number(),
   resolved_deliveries: z.array(z.object({ requested_delivery_id: Id, assigned_delivery_id: Id }))
     .optional(),
-});
+}).meta({ id: "BulkMade" });
 const Foreseen = z.object({
   delivery_id: Id,
   assigned_delivery_id: Id.optional(),
@@ -67,33 +69,39 @@ const Foreseen = z.object({
   code: z.string().optional(),
   message: z.string().optional(),
   missing_zones: z.array(Id).optional(),
-});
+}).meta({ id: "ForeseenAssignment" });
 const BulkForeseen = z.object({
   dry_run: z.literal(true),
   ok: z.boolean(),
   results: z.array(Foreseen),
   capacity: z.object({ vehicle: z.number().nullable(), used: z.number(), after: z.number() }),
-});
+}).meta({ id: "BulkForeseen" });
 export const BulkResponse = z.union([BulkMade, BulkForeseen]);
 export type BulkAnswer = z.infer<typeof BulkMade> | z.infer<typeof BulkForeseen>;
 
 export const AnswerAssignment = z.object({
   status: z.enum(["accepted", "rejected"]),
   reason: LongText.nullish(),
+}).meta({ id: "AnswerAssignment" });
+const Answered = z.object({ status: z.string(), updated_count: z.int() }).meta({
+  id: "AnsweredAssignment",
 });
-const Answered = z.object({ status: z.string(), updated_count: z.int() });
-export const BulkAnswered = Answered.extend({ bulk_assignment_id: Id });
-export const AssignmentAnswered = Answered.extend({ id: Id });
+export const BulkAnswered = Answered.extend({ bulk_assignment_id: Id }).meta({
+  id: "BulkAnswered",
+});
+export const AssignmentAnswered = Answered.extend({ id: Id }).meta({ id: "AssignmentAnswered" });
 
-export const Unassign = z.object({ reason: LongText.nullish() });
-export const Unassigned = z.object({ id: Id, delivery_id: Id, status: z.literal("returned") });
+export const Unassign = z.object({ reason: LongText.nullish() }).meta({ id: "UnassignDeliveries" });
+export const Unassigned = z.object({ id: Id, delivery_id: Id, status: z.literal("returned") }).meta(
+  { id: "Unassigned" },
+);
 
 export const HandOver = z.object({
   to_driver_id: Id,
   delivery_ids: DeliveryIds.nullish(),
   /** Whether parcels that are picked up go along, which is so unless false is sent. */
   picked_up: z.boolean().nullish(),
-});
+}).meta({ id: "HandOverAssignments" });
 export const HandedOver = z.object({
   bulk_assignment_id: Id,
   assignment_ids: z.array(Id),
@@ -103,7 +111,7 @@ export const HandedOver = z.object({
   total_units: z.number(),
   driver_capacity_used: z.number(),
   kept: z.array(z.object({ assignment_id: Id, delivery_id: Id, status: z.string() })),
-});
+}).meta({ id: "HandedOver" });
 
 const Who = z.object({ id: Id, full_name: z.string(), phone: z.string().nullable() });
 const Assignment = z.object({
@@ -137,7 +145,7 @@ const Assignment = z.object({
   customer: Who.extend({ email: z.string().nullable() }).nullish(),
   delivery_details: z.record(z.string(), z.unknown()).nullish(),
   route: z.record(z.string(), z.unknown()).nullish(),
-});
+}).meta({ id: "Assignment" });
 
 const extras = ["customer", "delivery_details", "route"] as const;
 type Extra = typeof extras[number];
@@ -261,14 +269,14 @@ export const SetSequence = z.object({
   assignments: z.array(z.object({ assignment_id: Id, sequence_number: Position })).min(1).max(
     1_000,
   ),
-});
-export const SequenceSet = z.object({ updated_count: z.int() });
+}).meta({ id: "SetSequence" });
+export const SequenceSet = z.object({ updated_count: z.int() }).meta({ id: "SequenceSet" });
 
 export const SuggestSequence = z.object({ latitude: Latitude, longitude: Longitude }).partial()
   .refine(({ latitude, longitude }) => (latitude === undefined) === (longitude === undefined), {
     error: "invalid_coordinates",
     path: ["latitude"],
-  });
+  }).meta({ id: "SuggestSequence" });
 export const SequenceSuggested = z.object({
   assignments: z.array(z.object({ assignment_id: Id, sequence_number: z.int() })),
   stops: z.array(z.object({
@@ -284,4 +292,4 @@ export const SequenceSuggested = z.object({
   unplaced: z.array(Id),
   distance_km: z.number(),
   distance_saved_km: z.number(),
-});
+}).meta({ id: "SequenceSuggested" });

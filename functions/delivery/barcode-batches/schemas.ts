@@ -11,7 +11,7 @@ export const CreateBatch = z.object({
   institution_user_id: Id.nullish(),
   branch_id: Id.nullish(),
   service_indicator: Indicator.optional(),
-});
+}).meta({ id: "CreateBarcodeBatch" });
 
 const Batch = z.object({
   id: Id,
@@ -19,7 +19,7 @@ const Batch = z.object({
   quantity: z.int(),
   first_barcode: Barcode,
   last_barcode: Barcode,
-});
+}).meta({ id: "BarcodeBatch" });
 const BatchRow = Batch.extend({
   service_indicator: z.string(),
   issuer: z.string(),
@@ -27,9 +27,9 @@ const BatchRow = Batch.extend({
   branch_id: Id.nullable(),
   used_count: z.int(),
   created_at: Timestamp,
-});
+}).meta({ id: "BarcodeBatchSummary" });
 
-export const BatchCreated = z.object({ data: Batch });
+export const BatchCreated = z.object({ data: Batch }).meta({ id: "BarcodeBatchCreated" });
 export const BatchResponse = z.object({
   data: BatchRow.extend({
     barcodes: z.array(z.object({ barcode: Barcode, status: z.enum(["unused", "used"]) })),

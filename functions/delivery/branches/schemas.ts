@@ -30,7 +30,7 @@ export const CreateBranch = z.object({
   default_processing_point_id: Id.nullish(),
   contact_info: ContactInfo.optional(),
   metadata: within(metadataBytesMax, JsonObject).optional(),
-});
+}).meta({ id: "CreateBranch" });
 
 export const UpdateBranch = z.object({
   name: Text.optional(),
@@ -41,7 +41,7 @@ export const UpdateBranch = z.object({
   is_active: z.boolean().optional().meta({
     description: "False does what the deactivate call does; true takes the branch back into use",
   }),
-});
+}).meta({ id: "UpdateBranch" });
 
 export const ByCode = z.object({ branch_code: Code });
 export const ByCodeQuery = z.object({ include_inactive: Flag.optional() });
@@ -61,16 +61,16 @@ const Branch = z.object({
   address: Address,
   default_processing_point: NamedRef.nullable(),
   institution_user: PersonRef.extend({ phone: z.string().nullable() }),
-});
+}).meta({ id: "Branch" });
 
 export const BranchCreated = z.object({
   data: z.object({ id: Id, institution_user_id: Id, name: z.string(), code: z.string() }),
-});
+}).meta({ id: "BranchCreated" });
 export const BranchResponse = z.object({ data: Branch });
 export const BranchesResponse = z.object({ data: z.array(Branch), pagination: Pagination });
 export const BranchDeactivated = z.object({
   data: z.object({ id: Id, is_active: z.literal(false) }),
-});
+}).meta({ id: "BranchDeactivated" });
 
 export const branchList = defineList({
   view: "delivery.branches_list",

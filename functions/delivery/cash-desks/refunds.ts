@@ -38,7 +38,7 @@ const CashRefund = z.strictObject({
   /** The number of the receipt. */
   reference: z.string().nullable(),
   paid_at: Timestamp.nullable(),
-});
+}).meta({ id: "CashRefund" });
 
 const refunds = defineList({
   view: "money.cash_refunds_list",
@@ -59,7 +59,7 @@ const PayRefund = z.object({
   reference: Text,
   from_user_id: Id.nullish(),
   notes: LongText.nullish(),
-});
+}).meta({ id: "PayCashRefund" });
 
 export const cashRefunds: AnyEndpoint[] = [
   endpoint({

@@ -94,9 +94,9 @@ export const Transfer = z.object({
     value !== null && value !== undefined && value !== ""
   );
   return Object.fromEntries(said) as Record<string, unknown>;
-});
+}).meta({ id: "CashDeskTransfer" });
 
-export const ReverseTransfer = z.object({ reason: Text });
+export const ReverseTransfer = z.object({ reason: Text }).meta({ id: "ReverseCashDeskTransfer" });
 
 const CashTransfer = z.strictObject({
   id: Id,
@@ -118,7 +118,7 @@ const CashTransfer = z.strictObject({
   reversed_at: Timestamp.nullable(),
   reversed_by: Person.nullable(),
   reversal_reason: z.string().nullable(),
-});
+}).meta({ id: "CashTransfer" });
 
 export const TransferResponse = z.object({ data: CashTransfer });
 export const TransfersResponse = z.object({ data: z.array(CashTransfer), pagination: Pagination });

@@ -10,7 +10,9 @@ import {
 } from "../../../shared/schemas/schemas.ts";
 import { DriverAsked } from "../driver-asked.ts";
 
-const Allocations = z.object({ cod: z.number(), delivery_fee: z.number() });
+const Allocations = z.object({ cod: z.number(), delivery_fee: z.number() }).meta({
+  id: "CashAllocations",
+});
 const Status = z.enum(["collected", "remitted", "settled_by_wallet"]);
 export const statuses = Status.options as [string, ...string[]];
 
@@ -47,7 +49,7 @@ const Collection = z.object({
   remitted_to_user_id: Id.nullable(),
   settlement_payment_id: Id.nullable(),
   external_reference_id: z.string().nullable(),
-});
+}).meta({ id: "CodCollection" });
 
 export const CollectionsResponse = z.object({
   cod: z.object({
@@ -111,7 +113,7 @@ export const Settle = z.object({
     value !== null && value !== undefined && value !== ""
   );
   return Object.fromEntries(given) as Record<string, unknown>;
-});
+}).meta({ id: "SettleCash" });
 
 export const ReceiptStatus = z.enum(["pending", "in_process", "success", "failure"]);
 export const Settled = z.object({
@@ -120,7 +122,7 @@ export const Settled = z.object({
   allocations: Allocations,
   delivery_code: z.number(),
   delivery_number: z.string(),
-});
+}).meta({ id: "CashSettled" });
 /** The shortage found when the cash was counted, and the handover that records it; null: none. */
 export const Shortage = z.object({ amount: z.number(), discrepancy_id: Id }).nullable();
 const settlement = {
@@ -162,7 +164,9 @@ export const SettleResponse = z.object({
 });
 
 /** Null or left out: what is printed stays, and what failed is printed in the language of the request. */
-export const PrintReceipt = z.object({ language: z.enum(["en", "ar", "ku"]).nullish() });
+export const PrintReceipt = z.object({ language: z.enum(["en", "ar", "ku"]).nullish() }).meta({
+  id: "PrintCashReceipt",
+});
 
 export const ReceiptResponse = z.object({
   settlement_payment_id: Id,
@@ -215,7 +219,7 @@ export const Handover = z.object({
   resolved_at: Timestamp.nullable(),
   settlement_payment_id: Id.nullable(),
   created_at: Timestamp,
-});
+}).meta({ id: "CashHandover" });
 
 const Cash = Money.refine((amount) => amount > 0, { error: "more than nothing" });
 
@@ -224,14 +228,18 @@ export const DeclareHandover = z.object({
   amount: Cash,
   counted_amount: Money.nullish(),
   notes: LongText.nullish(),
+}).meta({ id: "DeclareCashHandover" });
+export const CountHandover = z.object({ counted_amount: Money, notes: LongText.nullish() }).meta({
+  id: "CountCashHandover",
 });
-export const CountHandover = z.object({ counted_amount: Money, notes: LongText.nullish() });
 export const ResolveHandover = z.object({
   resolution: z.enum(["recounted", "driver_owes", "written_off", "returned"]),
   counted_amount: Money.nullish(),
   notes: LongText.nullish(),
+}).meta({ id: "ResolveCashHandover" });
+export const CancelHandover = z.object({ notes: LongText.nullish() }).meta({
+  id: "CancelCashHandover",
 });
-export const CancelHandover = z.object({ notes: LongText.nullish() });
 export const HandoverResponse = z.object({ data: Handover });
 
 const Position = z.object({
@@ -242,7 +250,7 @@ const Position = z.object({
   settled_by_wallet: z.number(),
   /** The driver's balance by the ledger. */
   ledger: z.number(),
-});
+}).meta({ id: "CashPosition" });
 
 export const ReconciliationQuery = z.object({
   /** A day (to its end, in the tenant's time zone) or an instant; now unless said. */

@@ -49,7 +49,7 @@ const Settlement = z.strictObject({
   reversed_at: Timestamp.nullable(),
   reversed_by: Person.nullable(),
   reversal_reason: z.string().nullable(),
-});
+}).meta({ id: "CashSettlement" });
 
 const SettlementResponse = z.object({
   data: Settlement.extend({

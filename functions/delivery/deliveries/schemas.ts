@@ -134,15 +134,15 @@ export const CreateDelivery = z.object({
   }
   if (isReturn !== Boolean(body.original_delivery_id)) refuse("original_delivery_id");
   if (isReturn && body.staged) refuse("staged");
-}).transform(saidInItsWords);
+}).transform(saidInItsWords).meta({ id: "CreateDelivery" });
 
 /** Null takes a value away. */
 export const UpdateDelivery = z.object(fields).partial().refine(
   (body) => Object.values(body).some((value) => value !== undefined),
   { error: "nothing to change" },
-).transform(inItsWords);
+).transform(inItsWords).meta({ id: "UpdateDelivery" });
 
-export const CarrierChange = z.object(carrier);
+export const CarrierChange = z.object(carrier).meta({ id: "ChangeCarrier" });
 
 const proof = z.object({
   photo_urls: PhotoUrls.nullish(),
@@ -152,30 +152,38 @@ const proof = z.object({
 const cash = z.object({ cod: Money.nullish(), delivery_fee: Money.nullish() }).nullish();
 const location = { latitude: Latitude.nullish(), longitude: Longitude.nullish() };
 
-export const Depart = z.object(location);
-export const Pickup = z.object({ proof, cash_collected: cash, ...location });
-export const Complete = Pickup.extend({ recipient_name: z.string().trim().max(200).nullish() });
-export const Fail = z.object({ reason: Text, notes: LongText.nullish() });
+export const Depart = z.object(location).meta({ id: "DepartDelivery" });
+export const Pickup = z.object({ proof, cash_collected: cash, ...location }).meta({
+  id: "PickUpDelivery",
+});
+export const Complete = Pickup.extend({ recipient_name: z.string().trim().max(200).nullish() })
+  .meta({ id: "CompleteDelivery" });
+export const Fail = z.object({ reason: Text, notes: LongText.nullish() }).meta({
+  id: "FailDelivery",
+});
 export const Retry = z.object({
   reassign: z.boolean().optional(),
   override_reason: Text.nullish(),
   notes: LongText.nullish(),
-});
+}).meta({ id: "RetryDelivery" });
 export const Return = z.object({
   reason: Text.nullish(),
   notes: LongText.nullish(),
   warehouse_id: Id.nullish(),
-});
+}).meta({ id: "ReturnDelivery" });
 export const Cancel = Fail;
-export const Execute = z.object({ warehouse_id: Id.nullish() });
+export const Execute = z.object({ warehouse_id: Id.nullish() }).meta({ id: "ExecuteDelivery" });
 export const OperationalReturn = z.object({
   delivery_service_id: Id.nullish(),
   reason: Text.nullish(),
   notes: LongText.nullish(),
-});
+}).meta({ id: "OperationalReturn" });
 
-const Named = z.object({ id: Id, code: z.string().nullable(), name: z.string().nullable() });
-const Person = z.object({ id: Id, full_name: z.string().nullable(), phone: z.string().nullable() });
+const Named = z.object({ id: Id, code: z.string().nullable(), name: z.string().nullable() }).meta({
+  id: "NamedRecord",
+});
+const Person = z.object({ id: Id, full_name: z.string().nullable(), phone: z.string().nullable() })
+  .meta({ id: "DeliveryPerson" });
 export const DeliveryRow = z.object({
   id: Id,
   tenant_id: Id,
@@ -233,9 +241,11 @@ export const DeliveryRow = z.object({
   created_by: Id.nullable(),
   created_at: Timestamp,
   updated_at: Timestamp,
-});
+}).meta({ id: "Delivery" });
 
-const Needs = z.object({ photo_required: z.boolean(), signature_required: z.boolean() });
+const Needs = z.object({ photo_required: z.boolean(), signature_required: z.boolean() }).meta({
+  id: "DeliveryNeeds",
+});
 
 export const DeliveryDetail = DeliveryRow.extend({
   package_details: JsonObject.nullable(),
@@ -255,7 +265,7 @@ export const DeliveryDetail = DeliveryRow.extend({
   returns: z.array(JsonObject),
   proof_requirements: z.object({ pickup: Needs, delivery: Needs }),
   policy: JsonObject.nullable(),
-});
+}).meta({ id: "DeliveryDetail" });
 
 /** The parts a detail includes when asked. Links are signed anew each time, so only then does its ETag change by itself. */
 export const DeliveryDetailQuery = z.object({ include: z.literal("proof_links").optional() });
@@ -294,7 +304,7 @@ export const DeliveryMade = z.object({
       status: z.enum(deliveryStatuses),
     })),
   }),
-});
+}).meta({ id: "DeliveryMade" });
 const Refund = {
   /** Whether the fee went to a wallet. */
   refunded: z.boolean(),
@@ -309,12 +319,12 @@ const Refund = {
 export const Returned = DeliveryResponse.extend({
   receiving_order_id: Id.nullable(),
   ...Refund,
-});
+}).meta({ id: "DeliveryReturned" });
 export const Cancelled = DeliveryResponse.extend({
   ...Refund,
   /** The delivery that brings back a parcel that waited in a warehouse; null for one that nobody had picked up. */
   operational_return: DeliveryRow.nullable(),
-});
+}).meta({ id: "DeliveryCancelled" });
 export const Executed = DeliveryResponse.extend({
   picking_order: z.object({
     id: Id,
@@ -325,4 +335,4 @@ export const Executed = DeliveryResponse.extend({
     completed_date: Timestamp.nullable(),
     item_details: z.array(JsonObject),
   }),
-});
+}).meta({ id: "DeliveryExecuted" });

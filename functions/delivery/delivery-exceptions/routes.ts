@@ -27,7 +27,7 @@ const Exception = z.object({
   delivery_code: z.int(),
   delivery_status: z.enum(deliveryStatuses),
   delivery: JsonObject,
-});
+}).meta({ id: "DeliveryException" });
 
 const NewException = z.object({
   type: z.string().trim().min(1).max(64),
@@ -40,7 +40,7 @@ const NewException = z.object({
       condition: z.string().trim().min(1).max(64).optional(),
     })).max(packageLinesMax),
   ).nullish(),
-});
+}).meta({ id: "NewDeliveryException" });
 
 const exceptionsList = defineList({
   view: "delivery.delivery_exceptions_list",

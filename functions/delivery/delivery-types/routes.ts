@@ -18,7 +18,7 @@ const DeliveryType = z.object({
   name: z.string(),
   name_translations: z.record(z.string(), z.string()),
   created_at: Timestamp,
-});
+}).meta({ id: "DeliveryType" });
 
 /** The kinds of delivery that services belong to. */
 export const deliveryTypes: AnyEndpoint[] = [

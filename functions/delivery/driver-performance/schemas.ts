@@ -92,7 +92,7 @@ export const Row = z.object({
   ...Figures,
   total_distance_km: z.number(),
   km_per_delivery: rate,
-});
+}).meta({ id: "DriverPerformance" });
 
 export const PerformanceResponse = z.object({
   month: z.int().nullable(),
@@ -147,8 +147,8 @@ export const DetailResponse = z.object({
 });
 
 export const Rebuild = z.object({ month: Month.optional(), year: Year.optional() })
-  .refine(together.check, together.refusal);
+  .refine(together.check, together.refusal).meta({ id: "RebuildPerformance" });
 export const Rebuilt = z.object({
   status: z.enum(["done", "queued"]),
   computed_at: Timestamp.nullable(),
-});
+}).meta({ id: "PerformanceRebuilt" });

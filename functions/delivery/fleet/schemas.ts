@@ -12,17 +12,23 @@ export const UpdateDriver = z.object({
   status: z.enum(statuses),
   /** The driver of setting `delivery.assignment_change_settings`. */
   default: z.boolean(),
-}).partial();
-export const CreateDriver = z.object({ user_id: Id }).extend(UpdateDriver.shape);
+}).partial().meta({ id: "UpdateDriver" });
+export const CreateDriver = z.object({ user_id: Id }).extend(UpdateDriver.shape).meta({
+  id: "CreateDriver",
+});
 
 export const CreateVehicle = z.object({
   name: Text,
   unit_capacity: Quantity,
   image_url: Url.nullish(),
+}).meta({ id: "CreateVehicle" });
+export const UpdateVehicle = CreateVehicle.extend({ is_active: z.boolean() }).partial().meta({
+  id: "UpdateVehicle",
 });
-export const UpdateVehicle = CreateVehicle.extend({ is_active: z.boolean() }).partial();
 
-const VehicleRef = z.object({ id: Id, name: z.string(), image_url: z.string().nullable() });
+const VehicleRef = z.object({ id: Id, name: z.string(), image_url: z.string().nullable() }).meta({
+  id: "VehicleRef",
+});
 
 const Driver = z.object({
   id: Id,
@@ -41,14 +47,14 @@ const Driver = z.object({
   is_default: z.boolean(),
   created_at: Timestamp,
   updated_at: Timestamp,
-});
+}).meta({ id: "Driver" });
 
 const Vehicle = VehicleRef.extend({
   unit_capacity: z.number(),
   is_active: z.boolean(),
   created_at: Timestamp,
   updated_at: Timestamp,
-});
+}).meta({ id: "Vehicle" });
 
 export const DriverResponse = z.object({ data: Driver });
 export const DriversResponse = z.object({ data: z.array(Driver), pagination: Pagination });

@@ -25,7 +25,7 @@ const Handoff = z.object({
   delivery: z.looseObject(carriedFields),
   warehouse: NamedRef,
   driver: Person.nullable(),
-});
+}).meta({ id: "Handoff" });
 
 const handoffsList = defineList({
   view: "delivery.handoffs_list",

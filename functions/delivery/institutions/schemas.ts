@@ -12,7 +12,7 @@ const Institution = z.object({
   branches_count: z.int(),
   wallet: z.object({ balance: z.number(), currency: z.string() }).nullable(),
   is_active: z.boolean(),
-});
+}).meta({ id: "Institution" });
 
 export const InstitutionResponse = z.object({ data: Institution });
 export const InstitutionsResponse = z.object({

@@ -18,7 +18,7 @@ export const CreateException = z.object({
     path: ["manifest_item_id"],
     params: { reason_key: "reason_one_of_two", other: "barcode_value" },
   },
-);
+).meta({ id: "CreateManifestException" });
 
 export const ResolveExceptions = z.object({
   item_ids: z.array(Id).min(1).max(500).optional(),
@@ -28,7 +28,7 @@ export const ResolveExceptions = z.object({
 }).refine(
   (value) => (value.item_ids === undefined) !== (value.manifest_id === undefined),
   { path: ["item_ids"], params: { reason_key: "reason_one_of_two", other: "manifest_id" } },
-);
+).meta({ id: "ResolveExceptions" });
 
 export const ExceptionRow = z.object({
   id: Id,
@@ -52,7 +52,7 @@ export const ExceptionRow = z.object({
     notes: z.string().nullable(),
     resolved_by: PersonRef.nullable(),
   }).nullable(),
-});
+}).meta({ id: "ExceptionRow" });
 
 export const ExceptionResponse = z.object({ data: ExceptionRow });
 export const ExceptionsResponse = z.object({
@@ -86,7 +86,7 @@ export const ExceptionsResolved = z.object({
       waiting_for: z.array(WaitingItem),
     })),
   }),
-});
+}).meta({ id: "ExceptionsResolved" });
 
 const reason: Filter = {
   schema: z.string().max(100),

@@ -124,9 +124,13 @@ export const ChangeDestinationBody = z.object({
   }),
 }).refine(namesOneDestination, oneDestination);
 
-const OrderRef = z.object({ id: Id, delivery_code: z.int(), status: z.string() });
+const OrderRef = z.object({ id: Id, delivery_code: z.int(), status: z.string() }).meta({
+  id: "OrderRef",
+});
 
-export const CreatedOrder = z.object({ item_id: Id, delivery: OrderRef });
+export const CreatedOrder = z.object({ item_id: Id, delivery: OrderRef }).meta({
+  id: "CreatedOrder",
+});
 
 export const FailedItem = z.object({
   item_id: Id,
@@ -140,7 +144,7 @@ export const FailedItem = z.object({
   code: z.string(),
   /** The order that goes elsewhere, of `item_already_ordered`. */
   delivery: OrderRef.optional(),
-});
+}).meta({ id: "FailedItem" });
 
 export const Receipt = z.object({
   requested_count: z.int(),
@@ -156,7 +160,7 @@ export const Receipt = z.object({
     ready: z.boolean(),
     item_ids: z.array(Id),
   })),
-});
+}).meta({ id: "ItemReceipt" });
 
 export const SetDestinationResponse = z.object({
   code: z.literal("manifest_receiving_incomplete").optional(),
@@ -174,7 +178,7 @@ const ChangedOrder = z.object({
   delivery: OrderRef,
   /** The additional amount that the institution paid for it; negative when it paid less. */
   price_difference: z.number(),
-});
+}).meta({ id: "ChangedOrder" });
 
 export const ChangeDestinationResponse = z.object({
   data: z.object({

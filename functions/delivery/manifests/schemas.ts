@@ -25,7 +25,9 @@ const stages = ["pickup", "delivery"] as const;
 const kinds = ["photo", "signature"] as const;
 
 /** An item that its manifest waits for; of many the first twenty are named. */
-export const WaitingItem = z.object({ item_id: Id, barcode_value: z.string() });
+export const WaitingItem = z.object({ item_id: Id, barcode_value: z.string() }).meta({
+  id: "WaitingManifestItem",
+});
 
 /** Items of one call. */
 export const itemsMax = 500;
@@ -69,9 +71,11 @@ export const NewItem = z.object({
   ...destination,
   package_details: PackageDetails.optional(),
   metadata: within(metadataBytesMax, JsonObject).optional(),
-}).refine(oneDestination.check, oneDestination.error);
+}).refine(oneDestination.check, oneDestination.error).meta({ id: "NewManifestItem" });
 
-export const AddItems = z.object({ items: z.array(NewItem).min(1).max(itemsMax) });
+export const AddItems = z.object({ items: z.array(NewItem).min(1).max(itemsMax) }).meta({
+  id: "AddManifestItems",
+});
 
 export const CreateManifest = z.object({
   institution_user_id: Id,
@@ -83,7 +87,7 @@ export const CreateManifest = z.object({
   notes: LongText.optional(),
   creation_source: z.enum(["form", "institution_qr", "item_scan"]),
   items: z.array(NewItem).max(itemsMax).optional(),
-}).refine(oneDestination.check, oneDestination.error);
+}).refine(oneDestination.check, oneDestination.error).meta({ id: "CreateManifest" });
 
 /** An object of the bucket `proofs` by its path, or a picture elsewhere. */
 export const ProofUrl = z.string().max(2000).regex(
@@ -105,34 +109,44 @@ const wholeLocation = {
 
 /** Pickup and arrival: where, and what proves it. */
 export const StepWithProof = z.object({ proof: z.object(proof).optional(), ...location })
-  .refine(wholeLocation.check, wholeLocation.error);
+  .refine(wholeLocation.check, wholeLocation.error).meta({ id: "StepWithProof" });
 
 export const AddProofs = z.object({ stage: z.enum(stages), ...proof }).refine(
   (value) => value.photo_urls?.length || value.signature_url,
   { path: ["photo_urls"], error: "a photo or a signature" },
-);
+).meta({ id: "AddManifestProofs" });
 
 const extensions = { "image/jpeg": "jpg", "image/png": "png", "image/webp": "webp" } as const;
 export const ProofUpload = z.object({
   stage: z.enum(stages),
   kind: z.enum(kinds),
   content_type: z.enum(["image/jpeg", "image/png", "image/webp"]),
-});
+}).meta({ id: "ManifestProofUpload" });
 export function extensionOf(type: z.infer<typeof ProofUpload>["content_type"]): string {
   return extensions[type];
 }
 
-export const StartReceiving = z.object({ receive_all: z.boolean().optional() });
-export const ReceiveItems = z.object({ item_ids: z.array(Id).min(1).max(itemsMax) });
-export const CompleteReceiving = z.object({ missing: z.literal("exception").optional() });
-export const Cancel = z.object({ reason: Text });
-export const MoveManifest = z.object({ destination_processing_point_id: Id });
+export const StartReceiving = z.object({ receive_all: z.boolean().optional() }).meta({
+  id: "StartManifestReceiving",
+});
+export const ReceiveItems = z.object({ item_ids: z.array(Id).min(1).max(itemsMax) }).meta({
+  id: "ReceiveManifestItems",
+});
+export const CompleteReceiving = z.object({ missing: z.literal("exception").optional() }).meta({
+  id: "CompleteManifestReceiving",
+});
+export const Cancel = z.object({ reason: Text }).meta({ id: "CancelManifest" });
+export const MoveManifest = z.object({ destination_processing_point_id: Id }).meta({
+  id: "MoveManifest",
+});
 /** The parts a detail includes when asked: `events`, `proof_links`, or both with a comma. */
 export const DetailQuery = z.object({
   include: z.string().regex(/^(events|proof_links)(,(events|proof_links))*$/).optional(),
 });
 
-const Institution = PersonRef.extend({ phone: z.string().nullable() });
+const Institution = PersonRef.extend({ phone: z.string().nullable() }).meta({
+  id: "ManifestInstitution",
+});
 
 export const ManifestRow = z.object({
   id: Id,
@@ -167,7 +181,7 @@ export const ManifestRow = z.object({
   created_by: Id.nullable(),
   created_at: Timestamp,
   updated_at: Timestamp,
-});
+}).meta({ id: "Manifest" });
 
 export const ItemRow = z.object({
   id: Id,
@@ -190,7 +204,7 @@ export const ItemRow = z.object({
   }).nullable(),
   created_at: Timestamp,
   updated_at: Timestamp,
-});
+}).meta({ id: "ManifestItem" });
 
 const ProofRow = z.object({
   id: Id,
@@ -200,7 +214,7 @@ const ProofRow = z.object({
   signed_by: z.string().nullable(),
   created_by: Id.nullable(),
   created_at: Timestamp,
-});
+}).meta({ id: "ManifestProof" });
 const EventRow = z.object({
   id: z.int(),
   event_type: z.string(),
@@ -208,7 +222,7 @@ const EventRow = z.object({
   actor: PersonRef.nullable(),
   payload: JsonObject,
   created_at: Timestamp,
-});
+}).meta({ id: "ManifestEvent" });
 const Required = z.object({ photo_required: z.boolean(), signature_required: z.boolean() });
 
 export const ManifestDetail = ManifestRow.extend({
@@ -228,7 +242,7 @@ export const ManifestDetail = ManifestRow.extend({
   })),
   proofRequirements: z.object({ pickup: Required, delivery: Required }),
   events: z.array(EventRow).optional(),
-});
+}).meta({ id: "ManifestDetail" });
 
 export const ManifestResponse = z.object({ data: ManifestRow });
 export const ManifestDetailResponse = z.object({ data: ManifestDetail });
@@ -236,10 +250,10 @@ export const ManifestsResponse = z.object({ data: z.array(ManifestRow), paginati
 export const EventsResponse = z.object({ data: z.array(EventRow) });
 export const ItemsAdded = z.object({
   data: z.object({ manifest_id: Id, items_count: z.int(), items: z.array(ItemRow) }),
-});
+}).meta({ id: "ManifestItemsAdded" });
 export const ItemRemoved = z.object({
   data: z.object({ id: Id, manifest_id: Id, items_count: z.int() }),
-});
+}).meta({ id: "ManifestItemRemoved" });
 export const ItemsReceived = z.object({
   data: z.object({
     manifest: ManifestRow,
@@ -247,10 +261,10 @@ export const ItemsReceived = z.object({
     already_received_item_ids: z.array(Id),
     remaining_count: z.int(),
   }),
-});
+}).meta({ id: "ManifestItemsReceived" });
 export const ProofsAdded = z.object({
   data: z.object({ manifest_id: Id, complete: z.boolean(), proofs: z.array(ProofRow) }),
-});
+}).meta({ id: "ManifestProofsAdded" });
 export const ProofUploadResponse = z.object({
   data: z.object({ path: z.string(), upload_url: z.string(), token: z.string() }),
 });

@@ -11,7 +11,7 @@ export const CreatePoint = z.object({
   code: Code,
   address_id: Id,
   metadata: within(metadataBytesMax, JsonObject).optional(),
-});
+}).meta({ id: "CreateProcessingPoint" });
 
 export const UpdatePoint = CreatePoint.partial().extend({
   is_active: z.boolean().optional().meta({
@@ -19,7 +19,7 @@ export const UpdatePoint = CreatePoint.partial().extend({
       "False does what the deactivate call does; true takes the point back into use, as the default of " +
       "no branch until one chooses it",
   }),
-});
+}).meta({ id: "UpdatePoint" });
 
 export const PointRow = z.object({
   id: Id,
@@ -32,17 +32,17 @@ export const PointRow = z.object({
   is_default: z.literal(true).optional(),
   created_at: Timestamp,
   updated_at: Timestamp,
-});
+}).meta({ id: "ProcessingPoint" });
 
 export const PointResponse = z.object({
   data: PointRow.omit({ is_default: true }).extend({ address: Address }),
 });
 export const PointCreated = z.object({
   data: z.object({ id: Id, name: z.string(), code: z.string(), is_active: z.boolean() }),
-});
+}).meta({ id: "ProcessingPointCreated" });
 export const PointDeactivated = z.object({
   data: z.object({ id: Id, is_active: z.literal(false) }),
-});
+}).meta({ id: "ProcessingPointDeactivated" });
 export const PointsResponse = z.object({ data: z.array(PointRow), pagination: Pagination });
 
 export const points = defineList({

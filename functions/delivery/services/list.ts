@@ -106,7 +106,7 @@ const Stats = z.object({
   recentlyAdded: z.array(
     z.object({ id: Id, code: z.string(), name: z.string(), created_at: Timestamp }),
   ),
-});
+}).meta({ id: "ServiceStats" });
 
 export const ServicesResponse = z.object({
   deliveryServices: z.array(Service.omit({ description_translations: true })),

@@ -44,13 +44,15 @@ const Options = z.object({
   tracking: z.boolean().optional(),
   signature_required: z.boolean().optional(),
   insurance_available: z.boolean().optional(),
-});
+}).meta({ id: "ServiceOptions" });
 
 const refunds = {
   refund_delivery_fee_on_cancel: z.boolean().nullish(),
   refund_delivery_fee_on_return: z.boolean().nullish(),
 };
-const Policy = z.object({ payment_policies: z.object(refunds).optional() });
+const Policy = z.object({ payment_policies: z.object(refunds).optional() }).meta({
+  id: "ServicePolicy",
+});
 /** Refuses unknown keys: they would be kept and decide nothing. */
 const WrittenPolicy = z.strictObject({ payment_policies: z.strictObject(refunds).optional() });
 
@@ -100,8 +102,12 @@ const given = <T extends object>(body: T): Partial<T> =>
     Object.entries(body).filter(([name, value]) => value !== null || emptied.includes(name)),
   ) as Partial<T>;
 
-export const CreateService = Mandatory.extend(Voluntary.shape).transform(given);
-export const UpdateService = Mandatory.partial().extend(Voluntary.shape).transform(given);
+export const CreateService = Mandatory.extend(Voluntary.shape).transform(given).meta({
+  id: "CreateService",
+});
+export const UpdateService = Mandatory.partial().extend(Voluntary.shape).transform(given).meta({
+  id: "UpdateService",
+});
 
 export const GetService = z.object({ response_type: z.enum(["basic", "full"]).default("full") });
 
@@ -137,9 +143,9 @@ export const Service = z.object({
   zone_selector_type: z.string(),
   created_at: Timestamp,
   updated_at: Timestamp,
-});
+}).meta({ id: "Service" });
 
-const Named = z.object({ id: Id, name: z.string() });
+const Named = z.object({ id: Id, name: z.string() }).meta({ id: "NamedTerm" });
 
 const FullService = Service.extend({
   zone_ids: z.array(Id),
@@ -161,6 +167,6 @@ const FullService = Service.extend({
   }),
 });
 
-export const ServiceCreated = z.object({ id: Id });
+export const ServiceCreated = z.object({ id: Id }).meta({ id: "ServiceCreated" });
 export const ServiceResponse = z.object({ service: z.union([FullService, Service]) });
-export const Done = z.object({});
+export const Done = z.object({}).meta({ id: "ServiceChanged" });

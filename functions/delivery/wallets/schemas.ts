@@ -23,7 +23,7 @@ export const Wallet = z.object({
   is_active: z.boolean(),
   created_at: Timestamp,
   updated_at: Timestamp,
-});
+}).meta({ id: "Wallet" });
 
 const Transaction = z.object({
   id: z.int(),
@@ -37,9 +37,11 @@ const Transaction = z.object({
   reference_id: Id,
   actor_id: Id.nullable(),
   created_at: Timestamp,
-});
+}).meta({ id: "WalletTransaction" });
 
-export const MyWallets = z.object({ wallet: Wallet.nullable(), wallets: z.array(Wallet) });
+export const MyWallets = z.object({ wallet: Wallet.nullable(), wallets: z.array(Wallet) }).meta({
+  id: "MyWallets",
+});
 export const WalletsResponse = z.object({ data: z.array(Wallet), pagination: Pagination });
 export const TransactionsResponse = z.object({
   wallet: Wallet,
@@ -51,15 +53,15 @@ export const AdjustWallet = z.object({
   amount: Money.refine((amount) => amount > 0, { error: "more than nothing" }),
   direction: Direction,
   reason: Text,
-});
+}).meta({ id: "AdjustWallet" });
 
-export const ReverseAdjustment = z.object({ reason: Text });
+export const ReverseAdjustment = z.object({ reason: Text }).meta({ id: "ReverseAdjustment" });
 
 export const WalletAdjusted = z.object({
   wallet: Wallet,
   transaction: Transaction,
   payment_id: Id,
-});
+}).meta({ id: "WalletAdjusted" });
 
 export const wallets = defineList({
   view: "money.wallets_list",
@@ -93,7 +95,7 @@ export const TopUp = z.object({
   amount: Money.refine((amount) => amount > 0, { error: "more than nothing" }),
   paymentMethodTypeId: Id,
   ...backRefs,
-});
+}).meta({ id: "TopUpWallet" });
 export const TopUpResponse = z.object({
   payment_id: Id,
   amount: z.number(),

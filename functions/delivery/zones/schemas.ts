@@ -30,7 +30,7 @@ const Polygon = z.object({
     (rings) => rings.reduce((total, ring) => total + ring.length, 0) <= positionsMax,
     { error: "too many positions" },
   ),
-});
+}).meta({ id: "Polygon" });
 
 const TagIds = z.array(Id).max(20);
 
@@ -38,11 +38,13 @@ export const CreateZone = z.object({
   name: Text,
   polygon: Polygon,
   tag_ids: TagIds.optional(),
+}).meta({ id: "CreateZone" });
+export const UpdateZone = CreateZone.partial().extend({ is_active: z.boolean().optional() }).meta({
+  id: "UpdateZone",
 });
-export const UpdateZone = CreateZone.partial().extend({ is_active: z.boolean().optional() });
-export const CreateTag = z.object({ name: textWithin(100).min(1) });
+export const CreateTag = z.object({ name: textWithin(100).min(1) }).meta({ id: "CreateZoneTag" });
 
-const Tag = z.object({ id: Id, name: z.string() });
+const Tag = z.object({ id: Id, name: z.string() }).meta({ id: "ZoneTag" });
 const Zone = z.object({
   id: Id,
   name: z.string(),
@@ -54,8 +56,8 @@ const Zone = z.object({
   is_active: z.boolean(),
   created_at: Timestamp,
   updated_at: Timestamp,
-});
-const TagRow = Tag.extend({ created_at: Timestamp });
+}).meta({ id: "Zone" });
+const TagRow = Tag.extend({ created_at: Timestamp }).meta({ id: "ZoneTagSummary" });
 
 export const ZoneResponse = z.object({ data: Zone });
 export const ZonesResponse = z.object({
@@ -63,7 +65,7 @@ export const ZonesResponse = z.object({
   pagination: Pagination,
 });
 export const TagResponse = z.object({ data: TagRow });
-export const TagRemoved = z.object({ data: z.object({ id: Id }) });
+export const TagRemoved = z.object({ data: z.object({ id: Id }) }).meta({ id: "ZoneTagRemoved" });
 export const TagsResponse = z.object({ data: z.array(TagRow), pagination: Pagination });
 
 export const zoneList = defineList({

@@ -23,7 +23,7 @@ const Shown = z.object({
   /** The address the gateway is to notify. */
   webhook_url: z.string(),
   updated_at: Timestamp.nullable(),
-});
+}).meta({ id: "GatewaySettings" });
 type Configured = Omit<z.output<typeof Shown>, "webhook_url">;
 
 const Configure = z.object({
@@ -32,7 +32,7 @@ const Configure = z.object({
   secrets: z.record(z.string().max(64), z.string().min(1).max(2_000)).optional(),
   /** Events signed with the secret before the current one are no longer taken. */
   forget_previous_secret: z.boolean().optional(),
-});
+}).meta({ id: "ConfigureGateway" });
 
 const shown = (row: Configured) => ({
   ...row,

@@ -11,7 +11,7 @@ import {
 } from "../../../shared/api/list.ts";
 import { Id, LongText, Pagination, Timestamp } from "../../../shared/schemas/schemas.ts";
 
-export const Received = z.object({});
+export const Received = z.object({}).meta({ id: "WebhookReceived" });
 
 const outcomes = ["processed", "ignored", "unmatched"] as const;
 const resolutions = [
@@ -44,7 +44,7 @@ const Event = z.object({
   resolved_at: Timestamp.nullable(),
   is_open: z.boolean(),
   created_at: Timestamp,
-});
+}).meta({ id: "GatewayWebhookEvent" });
 
 export const webhookEvents = defineList({
   view: "money.webhook_events_list",
@@ -70,4 +70,4 @@ export const Resolve = z.object({
       "`refund`: given back at the gateway, booked as coming and going; `credit_wallet`: to the customer's wallet; `accept`: it is the payment, and what is missing a discount. Left out, nothing is booked",
   }),
   note: LongText.optional(),
-});
+}).meta({ id: "ResolveWebhookEvent" });

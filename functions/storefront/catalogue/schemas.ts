@@ -19,8 +19,8 @@ export const CreateCategory = z.object({
   image_url: orEmpty(WebUrl).nullish(),
   sort_order: Position.optional(),
   is_active: z.boolean().optional(),
-});
-export const UpdateCategory = CreateCategory.partial();
+}).meta({ id: "CreateCategory" });
+export const UpdateCategory = CreateCategory.partial().meta({ id: "UpdateCategory" });
 
 export const Category = z.object({
   id: Id,
@@ -35,7 +35,7 @@ export const Category = z.object({
   product_count: z.int(),
   created_at: Timestamp,
   updated_at: Timestamp,
-});
+}).meta({ id: "Category" });
 export const CategoryResponse = z.object({ data: Category });
 export const CategoriesResponse = z.object({ data: z.array(Category), pagination: Pagination });
 
@@ -58,7 +58,7 @@ const VariantFields = z.object({
   inventory_item_id: Id.nullish(),
   attributes: within(metadataBytesMax, JsonObject).optional(),
   is_active: z.boolean().optional(),
-});
+}).meta({ id: "ProductVariantFields" });
 
 const Variants = z.array(VariantFields).max(100).superRefine((variants, context) => {
   const skus = new Set<string>();
@@ -75,8 +75,8 @@ export const CreateProduct = z.object({
   images: within(metadataBytesMax, z.array(WebUrl).max(20)).optional(),
   is_active: z.boolean().optional(),
   variants: Variants.optional(),
-});
-export const UpdateProduct = CreateProduct.partial();
+}).meta({ id: "CreateProduct" });
+export const UpdateProduct = CreateProduct.partial().meta({ id: "UpdateProduct" });
 
 export const Variant = z.object({
   id: Id,
@@ -86,7 +86,7 @@ export const Variant = z.object({
   inventory_item_id: Id.nullable(),
   attributes: JsonObject,
   is_active: z.boolean(),
-});
+}).meta({ id: "ProductVariant" });
 
 export const Product = z.object({
   id: Id,
@@ -106,11 +106,11 @@ export const Product = z.object({
   rating: z.object({ average: z.number().nullable(), count: z.int() }),
   created_at: Timestamp,
   updated_at: Timestamp,
-});
+}).meta({ id: "Product" });
 /** As lists show it: without what only its own page needs, and with its first twenty variants. */
 export const ListedProduct = Product.omit({ description: true }).extend({
   variants: z.array(Variant.omit({ attributes: true })),
-});
+}).meta({ id: "ProductSummary" });
 export const ProductResponse = z.object({ data: Product });
 export const ProductsResponse = z.object({ data: z.array(ListedProduct), pagination: Pagination });
 
@@ -135,13 +135,17 @@ export const products = defineList({
   limit: { default: 20, max: 100 },
 });
 
-export const Archived = z.object({ data: z.object({ id: Id, archived: z.literal(true) }) });
+export const Archived = z.object({ data: z.object({ id: Id, archived: z.literal(true) }) }).meta({
+  id: "ArchivedProduct",
+});
 
 export const CreateReview = z.object({
   rating: z.int().min(1).max(5),
   comment: LongText.nullish(),
+}).meta({ id: "CreateReview" });
+export const DecideReview = z.object({ decision: z.enum(["approved", "rejected"]) }).meta({
+  id: "DecideProductReview",
 });
-export const DecideReview = z.object({ decision: z.enum(["approved", "rejected"]) });
 
 const ReviewStatus = z.enum(["pending", "approved", "rejected"]);
 const Review = z.object({
@@ -153,7 +157,7 @@ const Review = z.object({
   reviewed_by: Id.nullable(),
   reviewed_at: Timestamp.nullable(),
   created_at: Timestamp,
-});
+}).meta({ id: "ProductReview" });
 export const ReviewResponse = z.object({ data: Review });
 export const ReviewsResponse = z.object({
   data: z.array(Review.extend({

@@ -9,7 +9,7 @@ export const ConnectDomain = z.object({
     context.issues.push({ code: "custom", message: "invalid_custom_domain", input: text });
     return z.NEVER;
   }),
-});
+}).meta({ id: "ConnectDomain" });
 
 const Status = z.enum(["pending_dns", "active", "archived"]);
 
@@ -33,12 +33,14 @@ const CustomDomain = z.object({
   created_at: Timestamp,
   updated_at: Timestamp,
   disconnected_at: Timestamp.nullable(),
-});
+}).meta({ id: "CustomDomain" });
 
 export const DomainResponse = z.object({
   data: z.object({ custom_domain: CustomDomain.nullable() }),
 });
-export const DomainConnected = z.object({ data: z.object({ custom_domain: CustomDomain }) });
+export const DomainConnected = z.object({ data: z.object({ custom_domain: CustomDomain }) }).meta({
+  id: "DomainConnected",
+});
 export const DomainVerified = z.object({
   data: z.object({
     verified: z.boolean(),
@@ -58,7 +60,7 @@ export const DomainVerified = z.object({
       reason: z.string().nullable(),
     })),
   }),
-});
+}).meta({ id: "DomainVerified" });
 export const DomainDisconnected = z.object({
   data: z.object({
     custom_domain: z.object({
@@ -68,4 +70,4 @@ export const DomainDisconnected = z.object({
       disconnected_at: Timestamp,
     }),
   }),
-});
+}).meta({ id: "DomainDisconnected" });

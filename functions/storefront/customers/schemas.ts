@@ -13,9 +13,9 @@ import { StoredLocalizedText } from "../schemas.ts";
 
 const Quantity = z.int().min(1).max(999);
 
-export const OpenCart = z.object({ marketId: Id });
-export const AddItem = z.object({ variantId: Id, quantity: Quantity });
-export const UpdateItem = z.object({ quantity: Quantity });
+export const OpenCart = z.object({ marketId: Id }).meta({ id: "OpenCart" });
+export const AddItem = z.object({ variantId: Id, quantity: Quantity }).meta({ id: "AddCartItem" });
+export const UpdateItem = z.object({ quantity: Quantity }).meta({ id: "UpdateCartItem" });
 
 const Cart = z.object({
   id: Id,
@@ -40,7 +40,7 @@ const Cart = z.object({
   subtotal: z.number(),
   createdAt: Timestamp,
   updatedAt: Timestamp,
-});
+}).meta({ id: "Cart" });
 export const CartResponse = z.object({ data: Cart });
 
 export const MarketQuery = z.object({ marketId: Id });
@@ -64,9 +64,9 @@ export const AddAddress = AddressFields.extend({
   const longitude = address.longitude ?? long ?? null;
   needBoth(latitude, longitude, context);
   return { ...address, latitude, longitude };
-});
+}).meta({ id: "AddCustomerAddress" });
 
-const OwnAddress = Address.extend({ is_default: z.boolean() });
+const OwnAddress = Address.extend({ is_default: z.boolean() }).meta({ id: "CustomerAddress" });
 export const AddressResponse = z.object({ data: OwnAddress });
 export const AddressesResponse = z.object({ data: z.array(OwnAddress), pagination: Pagination });
 

@@ -72,7 +72,7 @@ const Banner = z.object({
   link_url: orEmpty(z.union([WebUrl, z.string().regex(/^\/(?!\/)/).max(2_000)])).nullish(),
   is_active: z.boolean().optional(),
   sort_order: Position.optional(),
-});
+}).meta({ id: "MarketBanner" });
 
 /** A line below the name; a plain text is an English one. */
 const Tagline = within(contactBytesMax, OptionalText);
@@ -86,20 +86,22 @@ const Fields = z.object({
   banners: within(documentBytesMax, z.array(Banner).max(20)).optional(),
 });
 
-export const CreateMarket = Fields.extend({ store_name: StoreName });
+export const CreateMarket = Fields.extend({ store_name: StoreName }).meta({ id: "CreateMarket" });
 
 /** The two that cannot change may be sent back as they are, since clients send whole forms. */
 export const UpdateMarket = Fields.extend({
   store_name: z.string().max(200).optional(),
   status: z.string().max(200).optional(),
-});
+}).meta({ id: "UpdateMarket" });
 
-export const SubmitMarket = z.object({ notes: LongText.nullish() });
-export const PublishMarket = z.object({ publish_status: PublishStatus });
+export const SubmitMarket = z.object({ notes: LongText.nullish() }).meta({ id: "SubmitMarket" });
+export const PublishMarket = z.object({ publish_status: PublishStatus }).meta({
+  id: "PublishMarket",
+});
 export const ReviewMarket = z.object({
   decision: z.enum(["approved", "rejected"]),
   admin_notes: LongText.nullish(),
-});
+}).meta({ id: "ReviewMarket" });
 
 export const Market = z.object({
   id: Id,
@@ -126,10 +128,11 @@ export const Market = z.object({
   updated_at: Timestamp,
   is_live: z.boolean(),
   is_active: z.boolean(),
-});
+}).meta({ id: "Market" });
 
 export const MarketResponse = z.object({ market: Market });
-export const MarketChanged = z.object({ data: z.object({ market: Market, message: z.string() }) });
+export const MarketChanged = z.object({ data: z.object({ market: Market, message: z.string() }) })
+  .meta({ id: "MarketChanged" });
 
 const Overview = z.object({
   market: Market,
@@ -154,7 +157,7 @@ const Overview = z.object({
     subtitle: z.string().nullable(),
     timestamp: Timestamp,
   })).max(5),
-});
+}).meta({ id: "MarketOverview" });
 /** Everything twice: under `data` as the writes have it, and beside it. */
 export const OverviewResponse = Overview.extend({ data: Overview });
 

@@ -58,7 +58,7 @@ const Address = z.object({
 }).transform(({ lat, long, ...address }, context) => {
   needBoth(lat ?? null, long ?? null, context, ["lat", "long"]);
   return { ...address, latitude: lat ?? null, longitude: long ?? null };
-});
+}).meta({ id: "OrderAddress" });
 
 export const Confirm = z.object({
   cartId: Id,
@@ -74,7 +74,7 @@ export const Confirm = z.object({
   if (!body.addressId && !body.address) {
     context.addIssue({ code: "custom", path: ["addressId"], message: "address_required" });
   }
-});
+}).meta({ id: "ConfirmOrder" });
 
 const Payment = z.object({
   id: Id,
@@ -85,7 +85,7 @@ const Payment = z.object({
   gateway_transaction_id: z.string().nullable(),
   created_at: Timestamp,
   processed_at: Timestamp.nullable(),
-});
+}).meta({ id: "OrderPayment" });
 
 /** As its customer sees it. */
 export const CustomerOrder = z.object({
@@ -126,13 +126,13 @@ export const CustomerOrder = z.object({
     settings: z.object({ currency: z.string(), deliveryFee: z.number() }),
   }).nullable(),
   payments: z.array(Payment),
-});
+}).meta({ id: "CustomerOrder" });
 
 export const Instructions = z.object({
   redirect_url: z.string(),
   gateway_order_id: z.string(),
   expires_at: Timestamp,
-});
+}).meta({ id: "DeliveryInstructions" });
 export const ConfirmResponse = z.object({
   paymentType: Method,
   order: CustomerOrder,
@@ -269,13 +269,13 @@ const Order = z.object({
     picked: z.int(),
     accepted: z.boolean(),
   })),
-});
+}).meta({ id: "StoreOrder" });
 export const OrderResponse = z.object({ data: z.object({ order: Order }) });
 
 export const Approve = z.object({
   admin_notes: LongText.nullish(),
   estimated_delivery_date: DayOrInstant.nullish(),
-});
+}).meta({ id: "ApproveOrder" });
 export const ApproveResponse = z.object({
   data: z.object({
     order: Order,
@@ -296,12 +296,12 @@ const Refund = z.object({
   amount: z.number(),
   method: z.string(),
   payment_id: Id,
-});
+}).meta({ id: "OrderRefund" });
 export const Cancel = z.object({
   reason: z.enum(reasons),
   admin_notes: LongText.nullish(),
   refund_required: z.boolean().nullish(),
-});
+}).meta({ id: "CancelOrder" });
 export const CancelResponse = z.object({
   data: z.object({
     order: z.object({
@@ -317,11 +317,11 @@ export const CancelResponse = z.object({
     delivery_cancelled: z.boolean(),
   }),
 });
-export const Note = z.object({ note: LongText.nullish() });
+export const Note = z.object({ note: LongText.nullish() }).meta({ id: "OrderNote" });
 export const RefundOrder = z.object({
   amount: Money.refine((amount) => amount > 0, { error: "more than nothing" }).nullish(),
   note: LongText.nullish(),
-});
+}).meta({ id: "RefundOrder" });
 export const RefundResponse = z.object({ data: z.object({ order: Order, refund: Refund }) });
 /** `refund`: what was paid too much. */
 export const AcceptShortResponse = z.object({

@@ -45,7 +45,7 @@ export const PublishEvent = z.object({
     description:
       "Whose event it is; `null`: the platform's. Unsaid: the tenant of the query, else of the token",
   }),
-});
+}).meta({ id: "PublishSystemEvent" });
 export const PublishQuery = z.object({
   tenant_id: Id.optional().meta({ description: "Whose event it is, where the body says nothing" }),
 });
@@ -54,7 +54,7 @@ export const MarkEvent = z.object({
   status: z.enum(statuses),
   processed_at: Instant.meta({ description: "Without an offset it is UTC" }).nullish(),
   error_message: z.string().trim().max(2_000).nullish(),
-});
+}).meta({ id: "MarkSystemEvent" });
 
 export const Replay = z.object({
   since: ExactInstant,
@@ -62,7 +62,7 @@ export const Replay = z.object({
   event_type: Word.optional(),
   tenant_id: Id.optional(),
   dry_run: z.boolean(),
-});
+}).meta({ id: "ReplaySystemEvents" });
 
 const SystemEvent = z.strictObject({
   id: Id,
@@ -78,7 +78,7 @@ const SystemEvent = z.strictObject({
   created_at: Timestamp,
   processed_at: Timestamp.nullable(),
   error_message: z.string().nullable(),
-});
+}).meta({ id: "SystemEvent" });
 
 export const EventResponse = z.object({ event: SystemEvent });
 export const EventsResponse = z.object({

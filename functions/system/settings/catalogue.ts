@@ -5,7 +5,7 @@ import { Currency, LocalizedText } from "../../../shared/schemas/schemas.ts";
 const Category = z.strictObject({
   key: z.string().max(64).regex(/^[a-z0-9]+(?:_[a-z0-9]+)*$/),
   name: LocalizedText,
-});
+}).meta({ id: "SettingsCategory" });
 
 const Categories = z.array(Category).min(1).max(200)
   .refine((list) => new Set(list.map(({ key }) => key)).size === list.length, {
@@ -25,7 +25,7 @@ export const SystemSettings = z.strictObject({
   }),
   "currencies.enabled": z.array(Currency).min(1).max(200).nullable()
     .optional().meta({ description: "Currencies that tenants may choose; null: all there are" }),
-});
+}).meta({ id: "SystemSettings" });
 
 /** The names among a comma list that are settings; unknown ones are passed over. */
 export function settingsNamed(keys: string): string[] {

@@ -21,7 +21,8 @@ export const TenantName = z.object({
   fr: Text.optional(),
   ar: Text.optional(),
   ku: Text.optional(),
-}).refine((name) => Object.values(name).some((text) => text), { error: "tenant_name_required" });
+}).refine((name) => Object.values(name).some((text) => text), { error: "tenant_name_required" })
+  .meta({ id: "TenantName" });
 
 export const Slug = z.string().trim().max(63).regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, {
   error: "invalid_tenant_slug",
@@ -44,7 +45,7 @@ export const CreateTenant = z.object({
   contact_info: ContactInfo.optional(),
   metadata: within(metadataBytesMax, JsonObject).optional(),
   logo_url: Url.nullish(),
-});
+}).meta({ id: "CreateTenant" });
 
 export const UpdateTenant = z.object({
   name: TenantName.optional(),
@@ -53,11 +54,11 @@ export const UpdateTenant = z.object({
   logo_url: Url.nullable().optional(),
   slug: Slug.optional(),
   status: z.enum(statuses).optional(),
-});
+}).meta({ id: "UpdateTenant" });
 
 const Listed = Tenant.omit({ statistics: true }).extend({
   tenant_users: z.object({ count: z.int() }),
-});
+}).meta({ id: "TenantSummary" });
 
 export const TenantsResponse = z.object({
   tenants: z.array(Listed),

@@ -23,7 +23,7 @@ export const CreateApiKey = z.object({
   name: Text.max(100).meta({ description: "What uses it, so that people know it again" }),
   scopes: z.array(Scope).min(1).max(20),
   expires_at: Instant.meta({ description: "When it ends by itself: at most a year from now" }),
-});
+}).meta({ id: "CreateApiKey" });
 
 export const ApiKey = z.strictObject({
   id: Id,
@@ -43,11 +43,13 @@ export const ApiKey = z.strictObject({
     description: "When a call with it last succeeded, to the hour; null: never",
   }),
   created_at: Timestamp,
-});
+}).meta({ id: "ApiKey" });
 
 export const ApiKeyResponse = z.object({ api_key: ApiKey });
 /** The key is returned here only. */
-export const ApiKeyCreated = ApiKeyResponse.extend({ key: z.string() });
+export const ApiKeyCreated = ApiKeyResponse.extend({ key: z.string() }).meta({
+  id: "ApiKeyCreated",
+});
 export const ApiKeysResponse = z.object({
   api_keys: z.array(ApiKey),
   pagination: Pagination,

@@ -40,7 +40,7 @@ const Change = z.strictObject({
   actor_key_name: z.string().nullable(),
   request_id: z.string().nullable(),
   client_request_id: z.string().nullable(),
-});
+}).meta({ id: "AuditEntry" });
 
 /** The audit log of a company. */
 export const auditLog: AnyEndpoint[] = [

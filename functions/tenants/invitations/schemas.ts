@@ -16,7 +16,7 @@ const Invitation = z.strictObject({
   email: z.string(),
   status: z.enum(statuses),
   expires_at: Timestamp,
-});
+}).meta({ id: "Invitation" });
 
 /** The same for every address, whether it has an account or not. */
 export const InvitationResponse = z.object({ data: z.object({ invitation: Invitation }) });

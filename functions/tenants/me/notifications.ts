@@ -46,7 +46,7 @@ const Notification = z.object({
   payload: JsonObject,
   read_at: Timestamp.nullable(),
   created_at: Timestamp,
-});
+}).meta({ id: "Notification" });
 
 type Notification = { type: keyof typeof texts; payload: Record<string, unknown> };
 

@@ -13,7 +13,7 @@ const Me = z.object({
   phone: z.string().nullable(),
   avatar_url: z.string().nullable(),
   is_system_admin: z.boolean(),
-});
+}).meta({ id: "Me" });
 
 const Membership = z.object({
   tenant_id: Id,
@@ -22,7 +22,7 @@ const Membership = z.object({
   tenant_user_type: UserType,
   roles: z.array(z.string()),
   permissions: z.array(z.string()),
-});
+}).meta({ id: "Membership" });
 
 export const MeResponse = z.object({
   user: Me,
@@ -30,13 +30,13 @@ export const MeResponse = z.object({
   active_tenant_id: Id.nullable(),
 });
 
-export const Confirm = z.object({ password: Password });
+export const Confirm = z.object({ password: Password }).meta({ id: "ConfirmAccount" });
 
 export const ConfirmResponse = z.object({ confirmed_at: Timestamp });
 
 export const SwitchResponse = z.object({ active_tenant_id: Id });
 
-const Person = z.object({ id: Id, email: z.string().nullable() });
+const Person = z.object({ id: Id, email: z.string().nullable() }).meta({ id: "Account" });
 
 export const Tenant = z.object({
   id: Id,
@@ -60,6 +60,6 @@ export const Tenant = z.object({
       "all others: GET /tenants/{tenantId}/users",
   }),
   statistics: z.object({ active_users: z.int() }),
-});
+}).meta({ id: "Tenant" });
 
 export const TenantResponse = z.object({ tenant: Tenant });

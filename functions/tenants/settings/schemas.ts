@@ -33,7 +33,7 @@ export const SaveSettings = z.strictObject(
       settings: patch.settings,
     }))
   )
-).refine((patches) => patches.length > 0, { error: "name a group" });
+).refine((patches) => patches.length > 0, { error: "name a group" }).meta({ id: "SaveSettings" });
 
 export const SettingsResponse = z.record(
   z.string(),

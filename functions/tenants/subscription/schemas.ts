@@ -8,14 +8,14 @@ export const Subscription = z.object({
   amount: Money,
   note_public: LongText.nullish(),
   note_internal: LongText.nullish(),
-});
+}).meta({ id: "TenantSubscription" });
 
 export const CreateSubscription = Subscription.extend({
   is_paid: z.boolean().default(true).meta({
     description:
       "False: it waits; the next paid one takes its place, or the tenant's activation begins it",
   }),
-});
+}).meta({ id: "CreateTenantSubscription" });
 
 export const SubscriptionResponse = z.object({
   enabled: z.boolean().meta({ description: "Whether the system asks for subscriptions at all" }),

@@ -37,7 +37,7 @@ export const CreateUser = z.object({
   ...user,
   // Drivers, institutions and customers have the one role of their kind, so it need not be said.
   roles: roles ?? (user.tenant_user_type === "staff" ? [] : [user.tenant_user_type]),
-}));
+})).meta({ id: "CreateUser" });
 
 export const UpdateUser = z.object({
   email: Email.optional(),
@@ -48,7 +48,7 @@ export const UpdateUser = z.object({
   is_business: z.boolean().optional(),
   employee_id: EmployeeId.nullable().optional(),
   is_active: z.boolean().optional(),
-});
+}).meta({ id: "UpdateUser" });
 
 const User = z.object({
   id: Id,
@@ -65,7 +65,7 @@ const User = z.object({
   roles: z.array(z.string()),
   created_at: Timestamp,
   updated_at: Timestamp,
-});
+}).meta({ id: "TenantMember" });
 
 export const UserResponse = z.object({ user: User });
 export const UserChangedResponse = UserResponse.extend({
@@ -78,7 +78,9 @@ export const UserChangedResponse = UserResponse.extend({
 });
 export const UsersResponse = z.object({ users: z.array(User), pagination: Pagination });
 
-const Named = z.object({ key: z.string(), name: z.record(z.string(), z.string()) });
+const Named = z.object({ key: z.string(), name: z.record(z.string(), z.string()) }).meta({
+  id: "NamedRole",
+});
 
 export const RolesResponse = z.object({
   roles: z.array(Named.extend({ permissions: z.array(z.string()) })),

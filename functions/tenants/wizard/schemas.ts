@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { jsonSchemaOf } from "../../../shared/schemas/json-schema.ts";
 import { Id } from "../../../shared/schemas/schemas.ts";
 import { ContactInfo, EnabledModules, Slug, TenantName, Url } from "../administration/schemas.ts";
 import { groups } from "../settings/groups.ts";
@@ -35,13 +36,10 @@ export const Wizard = z.object({
   };
   need(wizard.admin_user.password, "admin_user", "password");
   need(wizard.tenant.contact_info?.email, "tenant", "contact_info", "email");
-});
+}).meta({ id: "RunWizard" });
 
 /** The schema as the reference shows it; the endpoint itself checks its input after the permission. */
-export const { $schema: _version, ...wizardReference } = z.toJSONSchema(Wizard, {
-  io: "input",
-  unrepresentable: "any",
-}) as Record<string, unknown>;
+export const wizardReference = jsonSchemaOf(Wizard, "input");
 
 export const WizardResponse = z.object({
   tenant_id: Id,

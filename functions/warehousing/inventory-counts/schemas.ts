@@ -40,7 +40,7 @@ export const CreateCount = z.object({
       counted.add(place);
     }
   }),
-});
+}).meta({ id: "CreateInventoryCount" });
 
 const Count = z.object({
   id: Id,
@@ -55,7 +55,7 @@ const Count = z.object({
   differences: z.int(),
   units_found: z.int(),
   units_missing: z.int(),
-});
+}).meta({ id: "InventoryCount" });
 
 const CountWithLines = Count.extend({
   /** The lines in the order they were given; followed by other stock of completely counted bins. */
@@ -71,7 +71,7 @@ const CountWithLines = Count.extend({
     /** Units found (positive) or missing (negative). */
     difference: z.int(),
   })),
-});
+}).meta({ id: "InventoryCountDetail" });
 
 export const CountResponse = z.object({ count: CountWithLines });
 export const CreateCountResponse = CountResponse.extend({ transactions: z.array(Movement) });

@@ -17,7 +17,7 @@ export const CreateTransfer = z.object({
     lot_number: Lot,
     serial_number: Lot,
   })).min(1).max(1_000),
-});
+}).meta({ id: "CreateInventoryTransfer" });
 
 const TransferItem = z.object({
   item_id: Id,
@@ -26,7 +26,7 @@ const TransferItem = z.object({
   destination_bin_id: Id,
   lot_number: z.string().nullable(),
   serial_number: z.string().nullable(),
-});
+}).meta({ id: "InventoryTransferItem" });
 
 const Transfer = z.object({
   id: Id,
@@ -42,7 +42,7 @@ const Transfer = z.object({
   source_warehouse: NamedRef,
   destination_warehouse: NamedRef,
   performer: PersonRef.nullable(),
-});
+}).meta({ id: "InventoryTransfer" });
 
 export const TransferResponse = z.object({
   inventory_transfer: Transfer.extend({

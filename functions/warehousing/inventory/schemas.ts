@@ -36,8 +36,8 @@ export const CreateItem = z.object({
   unit_size: z.number().positive().max(999_999_999).multipleOf(0.001).optional(),
   is_serialized: z.boolean().optional(),
   is_active: z.boolean().optional(),
-});
-export const UpdateItem = CreateItem.partial();
+}).meta({ id: "CreateInventoryItem" });
+export const UpdateItem = CreateItem.partial().meta({ id: "UpdateInventoryItem" });
 
 /** The description of an item, without its timestamps and stock. */
 export const ItemCard = z.object({
@@ -49,19 +49,23 @@ export const ItemCard = z.object({
   model: z.string().nullable(),
   unit_size: z.number(),
   is_active: z.boolean(),
-});
+}).meta({ id: "InventoryItemCard" });
 const Item = ItemCard.extend({
   is_serialized: z.boolean(),
   created_at: Timestamp,
   updated_at: Timestamp,
-});
+}).meta({ id: "InventoryItem" });
 
 const page = { page: z.int(), limit: z.int(), total: z.int() };
 export const ItemResponse = z.object({ inventory_item: Item });
 export const ItemsResponse = z.object({ inventory_items: z.array(Item), ...page });
 
-export const ItemRef = z.object({ id: Id, name: z.string(), sku: z.string() });
-export const BinRef = z.object({ id: Id, code: z.string(), name: z.string() });
+export const ItemRef = z.object({ id: Id, name: z.string(), sku: z.string() }).meta({
+  id: "InventoryItemRef",
+});
+export const BinRef = z.object({ id: Id, code: z.string(), name: z.string() }).meta({
+  id: "BinRef",
+});
 
 const Stock = z.object({
   id: Id,
@@ -79,7 +83,7 @@ const Stock = z.object({
   warehouse: NamedRef,
   created_at: Timestamp,
   updated_at: Timestamp,
-});
+}).meta({ id: "Stock" });
 export const InventoryResponse = z.object({ inventory: z.array(Stock), ...page });
 
 export const Movement = z.object({
@@ -92,7 +96,7 @@ export const Movement = z.object({
   item: ItemRef,
   from_bin: BinRef.nullable(),
   to_bin: BinRef.nullable(),
-});
+}).meta({ id: "InventoryMovement" });
 
 export const CreateReceipt = z.object({
   warehouse_id: Id,
@@ -106,7 +110,7 @@ export const CreateReceipt = z.object({
     lot_number: Lot,
     serial_number: Lot,
   })).min(1).max(1_000),
-});
+}).meta({ id: "CreateInventoryReceipt" });
 export const ReceiptResponse = z.object({ receipt_id: Id, transactions: z.array(Movement) });
 
 /** Goods that come back without a delivery; what is damaged is put aside. */
@@ -122,7 +126,7 @@ export const CreateReturn = z.object({
     lot_number: Lot,
     serial_number: Lot,
   })).min(1).max(1_000),
-});
+}).meta({ id: "CreateInventoryReturn" });
 export const ReturnResponse = z.object({ return_id: Id, transactions: z.array(Movement) });
 
 /** Lost or spoilt goods. Of a lot or a piece `lot` or `serial` says which; another name for it is refused, not ignored. */
@@ -138,7 +142,7 @@ export const CreateWriteOff = z.object({
     quantity: Units,
     note: Text.nullish(),
   })).min(1).max(1_000),
-});
+}).meta({ id: "CreateWriteOff" });
 export const WriteOffResponse = z.object({ write_off_id: Id, transactions: z.array(Movement) });
 
 const WriteOff = z.object({
@@ -150,7 +154,7 @@ const WriteOff = z.object({
   created_at: Timestamp,
   lines: z.int(),
   units: z.int(),
-});
+}).meta({ id: "WriteOff" });
 export const WriteOffsResponse = z.object({ write_offs: z.array(WriteOff), ...page });
 export const WriteOffRead = z.object({
   write_off: WriteOff.extend({
@@ -166,7 +170,7 @@ export const WriteOffRead = z.object({
       note: z.string().nullable(),
     })),
   }),
-});
+}).meta({ id: "WriteOffDetail" });
 
 export const writeOffList = defineList({
   view: "warehousing.write_offs_list",
@@ -197,7 +201,7 @@ export const CreateAdjustment = z.object({
     error: "changes nothing",
   }),
   reason: Text,
-});
+}).meta({ id: "CreateInventoryAdjustment" });
 export const AdjustmentResponse = z.object({ adjustment_id: Id, transactions: z.array(Movement) });
 
 /** From one place of a warehouse into another; the status changes where `to_status` says so. */
@@ -220,7 +224,7 @@ export const CreateMove = z.object({
       { error: "changes nothing", path: ["to_bin_id"] },
     ),
   ).min(1).max(1_000),
-});
+}).meta({ id: "CreateInventoryMove" });
 export const MoveResponse = z.object({ move_id: Id, transactions: z.array(Movement) });
 
 export const itemList = defineList({

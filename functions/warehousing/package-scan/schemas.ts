@@ -5,7 +5,9 @@ import { carriedFields } from "../../../shared/schemas/carried-delivery.ts";
 const Barcode = z.string().trim().min(1).max(100);
 
 export const ScanParams = z.object({ delivery_barcode: Barcode });
-export const ScanMany = z.object({ barcodes: z.array(Barcode).min(1).max(200) });
+export const ScanMany = z.object({ barcodes: z.array(Barcode).min(1).max(200) }).meta({
+  id: "ScanMany",
+});
 
 const action = z.enum([
   "open_receiving_order",
@@ -13,7 +15,7 @@ const action = z.enum([
   "open_picking_order",
   "open_delivery",
 ]);
-const Target = z.object({ action, entity_id: Id, reason: z.string() });
+const Target = z.object({ action, entity_id: Id, reason: z.string() }).meta({ id: "ScanTarget" });
 
 const Summary = z.object({
   id: Id,
@@ -34,7 +36,7 @@ const Summary = z.object({
     "none",
   ]),
   ...carriedFields,
-});
+}).meta({ id: "PackageScanSummary" });
 
 const Exception = z.object({
   id: Id,
@@ -44,7 +46,7 @@ const Exception = z.object({
   notes: z.string().nullable(),
   items: z.array(z.unknown()),
   created_at: Timestamp,
-});
+}).meta({ id: "ScannedException" });
 
 const Item = z.object({
   id: Id,
@@ -61,7 +63,7 @@ const Item = z.object({
   open_exception: Exception.nullable(),
   open_exceptions: z.array(Exception),
   open_exception_count: z.int(),
-});
+}).meta({ id: "ScannedItem" });
 
 export const ScanResponse = z.object({
   action,

@@ -23,7 +23,7 @@ export const NewDeliveryDefaults = z.object({
   delivery_service_id: Id,
   payer_type: z.enum(["sender", "receiver"]),
   payment_method: z.enum(["cash", "wallet", "gateway"]),
-});
+}).meta({ id: "NewDeliveryDefaults" });
 
 export const CreateTransfer = z.object({
   mode: z.enum(modes),
@@ -35,7 +35,7 @@ export const CreateTransfer = z.object({
   ...Selection,
   new_delivery_defaults: NewDeliveryDefaults.nullish(),
   notes: LongText.nullish(),
-});
+}).meta({ id: "CreatePackageTransfer" });
 export type CreateTransfer = z.output<typeof CreateTransfer>;
 
 export const ValidateTransfer = z.object({
@@ -44,7 +44,7 @@ export const ValidateTransfer = z.object({
   source_warehouse_id: Id,
   destination_warehouse_id: Id.optional(),
   ...Selection,
-});
+}).meta({ id: "ValidateTransfer" });
 
 const kinds = ["package", "delivery", "inventory_item"] as const;
 const reasons = [
@@ -64,17 +64,17 @@ const Rejected = z.object({
   value: z.string(),
   reason: z.enum(reasons),
   message: z.string(),
-});
+}).meta({ id: "RejectedPackage" });
 const Accepted = z.object({
   kind: z.enum(kinds),
   id: Id,
   barcode: z.string().nullable(),
   delivery_code: z.int().nullable(),
-});
+}).meta({ id: "AcceptedPackage" });
 const DestinationLock = z.object({
   warehouse_id: Id,
   source: z.enum(["request", "inferred"]),
-});
+}).meta({ id: "DestinationLock" });
 
 export const WaybillMade = z.object({
   transfer_id: Id,
@@ -93,7 +93,7 @@ export const WaybillMade = z.object({
     created_delivery_ids: z.array(Id),
     destination_lock: DestinationLock,
   }),
-});
+}).meta({ id: "WaybillMade" });
 
 export const TransferMade = z.union([
   WaybillMade,
@@ -152,14 +152,14 @@ const Transfer = z.object({
     barcode: z.string(),
     status: z.string(),
   }).optional(),
-});
+}).meta({ id: "PackageTransfer" });
 
 const Stats = z.object({
   total: z.int(),
   system_only: z.int(),
   single_delivery: z.int(),
   waybill: z.int(),
-});
+}).meta({ id: "PackageTransferStats" });
 
 export const TransfersResponse = z.object({
   package_transfers: z.array(Transfer),

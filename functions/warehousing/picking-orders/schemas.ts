@@ -41,13 +41,13 @@ const Progress = z.object({
   start_time: Instant.nullable(),
   end_time: Instant.nullable(),
   picker_notes: LongText.nullable(),
-}).partial();
+}).partial().meta({ id: "PickingProgress" });
 
 const Labels = z.object({
   reference_number: z.string().trim().min(1).max(100).nullish(),
   external_reference: z.string().trim().min(1).max(200).nullish(),
   priority: z.int32().nullish(),
-});
+}).meta({ id: "PickingLabels" });
 
 const Voluntary = z.object({
   assigned_to: Id.nullable(),
@@ -61,7 +61,7 @@ export const CreatePickingOrder = z.object({
   order_type: z.enum(orderTypes),
   status: z.enum(["pending", "in_progress", "completed", "cancelled"]),
   item_details: Lines,
-}).extend(Labels.shape).extend(Voluntary.shape);
+}).extend(Labels.shape).extend(Voluntary.shape).meta({ id: "CreatePickingOrder" });
 
 export const UpdatePickingOrder = z.object({
   status: z.enum(statuses),
@@ -71,7 +71,7 @@ export const UpdatePickingOrder = z.object({
   priority: z.int32(),
 }).partial().extend({ external_reference: Labels.shape.external_reference }).extend(
   Voluntary.shape,
-);
+).meta({ id: "UpdatePickingOrder" });
 
 /** A picker's report: the progress of the order and the quantities picked of the named lines. */
 export const ReportProgress = z.object({
@@ -86,7 +86,7 @@ export const ReportProgress = z.object({
     { error: "names a place twice" },
   ),
   picker_notes: LongText.nullish(),
-});
+}).meta({ id: "ReportProgress" });
 
 const Order = z.object({
   id: Id,
@@ -125,13 +125,13 @@ const Order = z.object({
   created_by_user: PersonRef.nullable(),
   assigned_to_user: PersonRef.nullable(),
   warehouse: NamedRef,
-});
+}).meta({ id: "PickingOrder" });
 
 const Person = PersonRef.extend({
   first_name: z.string().nullable(),
   last_name: z.string().nullable(),
   email: z.string().nullable(),
-});
+}).meta({ id: "Picker" });
 
 const Stats = z.object({
   pending: z.int(),
@@ -140,7 +140,7 @@ const Stats = z.object({
   handed_off: z.int(),
   cancelled: z.int(),
   total: z.int(),
-});
+}).meta({ id: "PickingStats" });
 
 export const OrderResponse = z.object({
   order: Order.extend({

@@ -51,7 +51,7 @@ const Order = z.object({
     /** Of what was received. */
     damaged_quantity: z.int(),
   })),
-});
+}).meta({ id: "ReceivingOrder" });
 
 const Update = z.object({
   status: z.enum(["received", "cancelled"]),
@@ -65,7 +65,7 @@ const Update = z.object({
     damaged_quantity: z.int().min(0).max(1_000_000_000).nullish(),
   })).max(1_000).nullish(),
   notes: LongText.nullish(),
-});
+}).meta({ id: "UpdateReceivingOrder" });
 
 const ordersList = defineList({
   view: "warehousing.receiving_orders_list",

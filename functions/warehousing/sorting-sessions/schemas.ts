@@ -14,24 +14,27 @@ export const NewAssignment = z.object({
   destination_value: Text.max(200),
   /** Parcels the cage takes; 10 unless said. */
   capacity: Capacity.optional(),
-});
+}).meta({ id: "NewSortingAssignment" });
 
 export const CreateSession = z.object({
   warehouse_id: Id,
   assignments: z.array(NewAssignment).max(100).nullish(),
+}).meta({ id: "CreateSortingSession" });
+export const CompleteSession = z.object({ status: z.literal("completed") }).meta({
+  id: "CompleteSortingSession",
 });
-export const CompleteSession = z.object({ status: z.literal("completed") });
-export const AddAssignments = z.object({ assignments: z.array(NewAssignment).min(1).max(100) });
+export const AddAssignments = z.object({ assignments: z.array(NewAssignment).min(1).max(100) })
+  .meta({ id: "AddSortingAssignments" });
 export const ChangeAssignment = z.object({
   staff_id: Id.optional(),
   capacity: Capacity.optional(),
-});
+}).meta({ id: "ChangeSortingAssignment" });
 export const Scan = z.object({
   /** A parcel's barcode; a delivery code where no barcode matches. */
   delivery_barcode: z.string().trim().min(1).max(100),
   /** Which of the matching cages; unless said, the first with room of the most exact kind. */
   assignment_id: Id.optional(),
-});
+}).meta({ id: "SortingScan" });
 
 const Location = z.object({
   id: Id,
@@ -40,7 +43,7 @@ const Location = z.object({
   location_type: z.enum(["CAGE", "TROLLEY"]),
   total_capacity: z.number(),
   filled_capacity: z.number(),
-});
+}).meta({ id: "SortingLocation" });
 
 const Assignment = z.object({
   id: Id,
@@ -52,9 +55,11 @@ const Assignment = z.object({
   created_at: Timestamp,
   cage_location: Location,
   staff: z.object({ id: Id, full_name: z.string(), employee_id: z.string().nullable() }),
-});
+}).meta({ id: "SortingAssignment" });
 
-const TemporaryLocation = Location.extend({ is_active: z.boolean() });
+const TemporaryLocation = Location.extend({ is_active: z.boolean() }).meta({
+  id: "TemporaryLocation",
+});
 
 const Session = z.object({
   id: Id,
@@ -69,7 +74,7 @@ const Session = z.object({
   warehouse: NamedRef,
   assignments: z.array(Assignment),
   temporary_locations: z.array(TemporaryLocation),
-});
+}).meta({ id: "SortingSession" });
 
 export const SessionResponse = z.object({ session: Session });
 export const SessionsResponse = z.object({

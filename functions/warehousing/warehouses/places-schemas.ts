@@ -15,8 +15,8 @@ export const CreateBin = z.object({
   capacity: Capacity.nullish(),
   is_default_receiving: z.boolean().optional(),
   is_active: z.boolean().optional(),
-});
-export const UpdateBin = CreateBin.partial();
+}).meta({ id: "CreateBin" });
+export const UpdateBin = CreateBin.partial().meta({ id: "UpdateBin" });
 
 const Bin = z.object({
   id: Id,
@@ -31,7 +31,7 @@ const Bin = z.object({
   is_active: z.boolean(),
   created_at: Timestamp,
   updated_at: Timestamp,
-});
+}).meta({ id: "Bin" });
 
 const page = { page: z.int(), limit: z.int(), total: z.int() };
 export const BinResponse = z.object({ bin: Bin });
@@ -41,7 +41,7 @@ export const AddStaff = z.object({
   user_id: Id,
   employee_id: z.string().trim().min(1).max(100).nullish(),
   role: z.string().trim().min(1).max(100).nullish(),
-});
+}).meta({ id: "AddWarehouseStaff" });
 
 const Staff = z.object({
   id: Id,
@@ -53,7 +53,7 @@ const Staff = z.object({
   is_active: z.boolean(),
   created_at: Timestamp,
   updated_at: Timestamp,
-});
+}).meta({ id: "WarehouseStaff" });
 
 export const StaffResponse = z.object({ staff: Staff });
 export const StaffListResponse = z.object({ staff: z.array(Staff), ...page });

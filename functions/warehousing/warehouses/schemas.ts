@@ -27,7 +27,7 @@ const Features = z.strictObject({
   hazardous_materials: z.boolean(),
   refrigeration: z.boolean(),
   cross_docking: z.boolean(),
-}, { error: "invalid_warehouse_features" }).partial();
+}, { error: "invalid_warehouse_features" }).partial().meta({ id: "WarehouseFeatures" });
 
 export const CreateWarehouse = z.object({
   name: Text,
@@ -39,8 +39,8 @@ export const CreateWarehouse = z.object({
   features: Features.optional(),
   access_mode: z.enum(accessModes).optional(),
   user_ids: z.array(z.guid({ error: "invalid_customer_ids" })).max(10_000).optional(),
-});
-export const UpdateWarehouse = CreateWarehouse.partial();
+}).meta({ id: "CreateWarehouse" });
+export const UpdateWarehouse = CreateWarehouse.partial().meta({ id: "UpdateWarehouse" });
 
 const Warehouse = z.object({
   id: Id,
@@ -69,16 +69,16 @@ const Warehouse = z.object({
     latitude: z.number().nullable(),
     longitude: z.number().nullable(),
   }),
-});
+}).meta({ id: "Warehouse" });
 
 export const WarehouseResponse = z.object({ warehouse: Warehouse });
-export const Done = z.object({});
+export const Done = z.object({}).meta({ id: "WarehouseChanged" });
 
 export const SetCarrierWarehouse = z.object({
   /** The warehouse's number at the carrier. */
   external_id: z.string().trim().min(1).max(200),
   external_name: Text.nullish(),
-});
+}).meta({ id: "SetCarrierWarehouse" });
 export const CarrierWarehouseResponse = z.object({
   carrier_warehouse: z.object({
     warehouse_id: Id,

@@ -26,7 +26,7 @@ const arriving: readonly ErrorCode[] = [
 const CreateWaybill = CreateTransfer.extend({
   mode: z.literal("delivery_operation").optional(),
   operation_type: z.literal("waybill").optional(),
-});
+}).meta({ id: "CreateWaybill" });
 
 /** Waybills: parcels that travel together from one warehouse to another. */
 export const waybills: AnyEndpoint[] = [

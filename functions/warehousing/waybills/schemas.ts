@@ -5,21 +5,25 @@ import { Id, LongText, NamedRef, PersonRef, Timestamp } from "../../../shared/sc
 
 const statuses = ["drafted", "in_transit", "received", "closed"] as const;
 
-export const Seal = z.object({ seal_number: z.string().trim().min(1).max(100).nullish() });
-export const HandOver = z.object({ driver_id: Id, vehicle_id: Id.nullish() });
+export const Seal = z.object({ seal_number: z.string().trim().min(1).max(100).nullish() }).meta({
+  id: "SealWaybill",
+});
+export const HandOver = z.object({ driver_id: Id, vehicle_id: Id.nullish() }).meta({
+  id: "HandOverWaybill",
+});
 export const Receive = z.object({
   /** Left out: all that is not missing. Sent: each parcel stands in one of the two lists. */
   received_delivery_ids: z.array(Id).max(2_000).optional(),
   missing_delivery_ids: z.array(Id).max(2_000).optional(),
   /** Where the stock of the parcels goes; the default receiving bin unless said. */
   bin_id: Id.nullish(),
-});
+}).meta({ id: "ReceiveWaybill" });
 export const Resolve = z.object({
   /** It turned up at the destination, or it is gone. */
   resolution: z.enum(["found", "lost"]).optional(),
   notes: LongText.nullish(),
   bin_id: Id.nullish(),
-});
+}).meta({ id: "ResolveWaybill" });
 
 const Waybill = z.object({
   id: Id,
@@ -45,7 +49,7 @@ const Waybill = z.object({
   updated_at: Timestamp,
   delivery_count: z.int(),
   open_discrepancy_count: z.int(),
-});
+}).meta({ id: "Waybill" });
 
 export const WaybillDetail = Waybill.extend({
   deliveries: z.array(z.object({
@@ -77,7 +81,7 @@ export const WaybillDetail = Waybill.extend({
     resolved_at: Timestamp.nullable(),
     created_at: Timestamp,
   })),
-});
+}).meta({ id: "WaybillDetail" });
 
 export const WaybillResponse = z.object({ waybill: WaybillDetail });
 export const WaybillsResponse = z.object({

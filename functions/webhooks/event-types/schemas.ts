@@ -23,6 +23,6 @@ const EventType = z.strictObject({
     description:
       "Each field of `data` with its type: uuid, string, integer, number, boolean, object, array or timestamp; with `?` it may be null",
   }),
-});
+}).meta({ id: "EventType" });
 
 export const EventTypesResponse = z.object({ event_types: z.array(EventType) });

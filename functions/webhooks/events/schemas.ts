@@ -53,7 +53,7 @@ export const WebhookEvent = z.strictObject({
   error_message: z.string().nullable(),
   retry_count: z.int(),
   created_at: Timestamp,
-});
+}).meta({ id: "WebhookEvent" });
 
 export const EventResponse = z.object({ event: WebhookEvent });
 export const EventsResponse = z.object({

@@ -12,17 +12,21 @@ export const CreateSubscription = z.object({
   url: Url,
   event_types: z.array(EventType).min(1).max(100),
   is_active: z.boolean().optional(),
-});
+}).meta({ id: "CreateWebhookSubscription" });
 
-export const UpdateSubscription = CreateSubscription.omit({ module_id: true }).partial();
+export const UpdateSubscription = CreateSubscription.omit({ module_id: true }).partial().meta({
+  id: "UpdateSubscription",
+});
 
 /** A span of time in which deliveries were queued. */
 export const Recover = z.object({
   since: ExactInstant,
   until: ExactInstant.optional(),
-});
+}).meta({ id: "RecoverWebhookEvents" });
 
-const Module = z.object({ id: Id, key: z.string(), name: z.record(z.string(), z.string()) });
+const Module = z.object({ id: Id, key: z.string(), name: z.record(z.string(), z.string()) }).meta({
+  id: "WebhookModule",
+});
 
 export const Subscription = z.strictObject({
   id: Id,
@@ -35,7 +39,7 @@ export const Subscription = z.strictObject({
   disabled_reason: z.enum(["gone", "failing"]).nullable(),
   created_at: Timestamp,
   updated_at: Timestamp,
-});
+}).meta({ id: "WebhookSubscription" });
 
 /** Of every module one entry; without an id nothing is saved for it. */
 export const SubscriptionsResponse = z.object({
@@ -55,9 +59,11 @@ export const SubscriptionResponse = z.object({
 });
 const Secret = z.string();
 /** The secret is returned here only. */
-export const SubscriptionCreated = SubscriptionResponse.extend({ secret: Secret });
+export const SubscriptionCreated = SubscriptionResponse.extend({ secret: Secret }).meta({
+  id: "SubscriptionCreated",
+});
 export const SecretRotated = z.object({
   subscription: Subscription,
   secret: Secret,
   previous_secret_expires_at: Timestamp,
-});
+}).meta({ id: "SecretRotated" });

@@ -1,6 +1,7 @@
 /** Names of a file's columns and the types of its cells, from the schema that validates its lines. */
-import { z } from "zod";
+import type { z } from "zod";
 import { parseJson } from "../../schemas/input.ts";
+import { jsonSchemaOf } from "../../schemas/json-schema.ts";
 
 /** The part of JSON Schema that zod writes. */
 interface Schema {
@@ -25,7 +26,7 @@ export interface Columns {
 
 /** The columns of a line's schema: its fields, those of fields that have parts dotted (`title.en`). */
 export function columnsOf(line: z.ZodType): Columns {
-  const schema = z.toJSONSchema(line, { io: "input", unrepresentable: "any" }) as Schema;
+  const schema = jsonSchemaOf(line, "input") as Schema;
   return {
     reader: (name) => {
       const options = optionsAt(schema, name.split("."));

@@ -11,6 +11,7 @@ import type { ErrorCode } from "../../errors/errors.ts";
 import type { List, ListPage } from "../list.ts";
 import { describeError, log } from "../../runtime/log.ts";
 import { exportKeyset, type Keyset, type ListStep, listStep } from "../cursor.ts";
+import { jsonSchemaOf } from "../../schemas/json-schema.ts";
 
 const byteOrderMark = "\ufeff";
 
@@ -139,7 +140,7 @@ type JsonSchema = {
 /** Where in the answer the rows stand, and the columns their schema names. */
 function listShape({ response }: AnyEndpoint): { path: string; columns?: Columns } {
   if (typeof response === "string") throw new Error(`${response} is no list`);
-  const schema = z.toJSONSchema(response, { io: "output", unrepresentable: "any" }) as JsonSchema;
+  const schema = jsonSchemaOf(response, "output") as JsonSchema;
   const places: [string[], JsonSchema][] = [[[], schema]];
   for (const [path, { properties = {} }] of places) {
     for (const [name, inner] of Object.entries(properties)) {

@@ -1290,7 +1290,8 @@ create table if not exists delivery.transfer_manifest_items (
   constraint item_one_destination check (destination_branch_id is null or destination_address_id is null),
   constraint order_created_means_received check (status <> 'order_created' or (received_at is not null and delivery_id is not null)),
   constraint void_has_no_order check (status <> 'void' or delivery_id is null),
-  constraint received_means_when_and_by_whom check (status not in ('received', 'scanned', 'processing') or (received_at is not null and received_by is not null)),
+  constraint received_means_when_and_by_whom
+    check (status not in ('received', 'scanned', 'processing') or (received_at is not null and received_by is not null)),
   foreign key (tenant_id, manifest_id) references delivery.transfer_manifests (tenant_id, id) on delete cascade,
   foreign key (tenant_id, destination_branch_id) references delivery.institution_branches (tenant_id, id) on delete restrict,
   foreign key (tenant_id, destination_address_id) references delivery.addresses (tenant_id, id) on delete restrict
@@ -1690,8 +1691,12 @@ create index if not exists deliveries_recent on delivery.deliveries (tenant_id, 
 create index if not exists deliveries_status on delivery.deliveries (tenant_id, status, created_at desc nulls last, id desc);
 create index if not exists deliveries_by_code on delivery.deliveries (tenant_id, delivery_code desc nulls last, id desc);
 create index if not exists deliveries_original on delivery.deliveries (tenant_id, original_delivery_id) where original_delivery_id is not null;
-create index if not exists deliveries_customer on delivery.deliveries (tenant_id, customer_id, created_at desc nulls last, id desc) where customer_id is not null;
-create index if not exists deliveries_institution on delivery.deliveries (tenant_id, institution_user_id, created_at desc nulls last, id desc) where institution_user_id is not null;
+create index if not exists deliveries_customer
+  on delivery.deliveries (tenant_id, customer_id, created_at desc nulls last, id desc)
+  where customer_id is not null;
+create index if not exists deliveries_institution
+  on delivery.deliveries (tenant_id, institution_user_id, created_at desc nulls last, id desc)
+  where institution_user_id is not null;
 create index if not exists deliveries_service on delivery.deliveries (tenant_id, delivery_service_id);
 create index if not exists deliveries_pickup on delivery.deliveries (tenant_id, pickup_address_id);
 create index if not exists deliveries_dropoff on delivery.deliveries (tenant_id, dropoff_address_id);
@@ -1706,7 +1711,9 @@ create index if not exists deliveries_ordered_from_warehouse on delivery.deliver
 create index if not exists deliveries_in_warehouse on delivery.deliveries (tenant_id, current_warehouse_id) where current_warehouse_id is not null;
 create index if not exists deliveries_staged on delivery.deliveries (tenant_id, staging_warehouse_id) where staging_warehouse_id is not null;
 create index if not exists deliveries_flow on delivery.deliveries (tenant_id, delivery_flow, created_at desc nulls last, id desc);
-create index if not exists deliveries_external on delivery.deliveries (tenant_id, carrier_code, created_at desc nulls last, id desc) where carrier_type = 'external';
+create index if not exists deliveries_external
+  on delivery.deliveries (tenant_id, carrier_code, created_at desc nulls last, id desc)
+  where carrier_type = 'external';
 create index if not exists deliveries_reference on delivery.deliveries (tenant_id, external_reference_id) where external_reference_id is not null;
 
 -- The words that delivery.deliveries_matching() searches.
@@ -1895,7 +1902,9 @@ create table if not exists delivery.transfer_barcode_batches (
   foreign key (tenant_id, branch_id) references delivery.institution_branches (tenant_id, id) on delete restrict
 );
 create index if not exists barcode_batches_recent on delivery.transfer_barcode_batches (tenant_id, created_at desc nulls last, id desc);
-create index if not exists barcode_batches_institution on delivery.transfer_barcode_batches (tenant_id, institution_user_id) where institution_user_id is not null;
+create index if not exists barcode_batches_institution
+  on delivery.transfer_barcode_batches (tenant_id, institution_user_id)
+  where institution_user_id is not null;
 create index if not exists barcode_batches_branch on delivery.transfer_barcode_batches (tenant_id, branch_id) where branch_id is not null;
 
 create table if not exists delivery.transfer_barcodes (
@@ -2696,7 +2705,8 @@ create table if not exists warehousing.inventory_transfers (
 );
 create index if not exists inventory_transfers_recent on warehousing.inventory_transfers (tenant_id, created_at desc nulls last, id desc);
 create index if not exists inventory_transfers_source on warehousing.inventory_transfers (tenant_id, source_warehouse_id, created_at desc nulls last, id desc);
-create index if not exists inventory_transfers_destination on warehousing.inventory_transfers (tenant_id, destination_warehouse_id, created_at desc nulls last, id desc);
+create index if not exists inventory_transfers_destination
+  on warehousing.inventory_transfers (tenant_id, destination_warehouse_id, created_at desc nulls last, id desc);
 
 create table if not exists warehousing.inventory_transfer_items (
   id uuid primary key default gen_random_uuid(),
@@ -2719,7 +2729,8 @@ create table if not exists warehousing.inventory_transfer_items (
 );
 create index if not exists inventory_transfer_items_item on warehousing.inventory_transfer_items (tenant_id, item_id);
 create index if not exists inventory_transfer_items_source on warehousing.inventory_transfer_items (tenant_id, source_warehouse_id, source_bin_id);
-create index if not exists inventory_transfer_items_destination on warehousing.inventory_transfer_items (tenant_id, destination_warehouse_id, destination_bin_id);
+create index if not exists inventory_transfer_items_destination
+  on warehousing.inventory_transfer_items (tenant_id, destination_warehouse_id, destination_bin_id);
 
 -- sql/warehousing/waybills/tables.sql
 
@@ -2844,7 +2855,8 @@ create table if not exists warehousing.package_transfers (
 create index if not exists package_transfers_recent on warehousing.package_transfers (tenant_id, created_at desc nulls last, id desc);
 create index if not exists package_transfers_kind on warehousing.package_transfers (tenant_id, mode, operation_type, created_at desc nulls last, id desc);
 create index if not exists package_transfers_source on warehousing.package_transfers (tenant_id, source_warehouse_id, created_at desc nulls last, id desc);
-create index if not exists package_transfers_destination on warehousing.package_transfers (tenant_id, destination_warehouse_id, created_at desc nulls last, id desc);
+create index if not exists package_transfers_destination
+  on warehousing.package_transfers (tenant_id, destination_warehouse_id, created_at desc nulls last, id desc);
 
 create table if not exists warehousing.package_transfer_deliveries (
   tenant_id uuid not null,
@@ -2885,7 +2897,9 @@ create table if not exists warehousing.receiving_orders (
   foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict,
   foreign key (tenant_id, exception_id) references delivery.delivery_exceptions (tenant_id, id) on delete restrict
 );
-create unique index if not exists receipt_already_expected on warehousing.receiving_orders (tenant_id, delivery_id) where status = 'pending' and delivery_id is not null;
+create unique index if not exists receipt_already_expected
+  on warehousing.receiving_orders (tenant_id, delivery_id)
+  where status = 'pending' and delivery_id is not null;
 create index if not exists receiving_orders_recent on warehousing.receiving_orders (tenant_id, created_at desc nulls last, id desc);
 create index if not exists receiving_orders_warehouse on warehousing.receiving_orders (tenant_id, warehouse_id, status, created_at desc nulls last, id desc);
 create index if not exists receiving_orders_delivery on warehousing.receiving_orders (tenant_id, delivery_id) where delivery_id is not null;
@@ -7265,7 +7279,8 @@ begin
 end $$;
 
 -- Changes what is sent; null empties country and coordinates, and gives the city back to the zone. {id, ...} -> the address
--- A city that is the zone's name follows the address to another zone. A zone_id stands until the place moves; zone_id null goes back to the zone of the coordinates.
+-- A city that is the zone's name follows the address to another zone. A zone_id stands until the place moves;
+-- zone_id null goes back to the zone of the coordinates.
 -- Fails: address_not_found, zone_not_found.
 create or replace function delivery.address_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -7485,7 +7500,8 @@ declare
   v_vehicle uuid := (plan ->> 'vehicle_id')::uuid;
   v_count integer := jsonb_array_length(plan -> 'lines');
   v_bulk uuid := case when (options ->> 'bulk')::boolean then gen_random_uuid() end;
-  v_status text := case when (options ->> 'confirm')::boolean or app.boolean_or(app.settings('general', 'driver') -> 'require_accept_or_reject_for_assignments', true)
+  v_status text := case when (options ->> 'confirm')::boolean
+    or app.boolean_or(app.settings('general', 'driver') -> 'require_accept_or_reject_for_assignments', true)
     then 'pending' else 'assigned' end;
   v_last integer := coalesce((select max(a.sequence_number) from delivery.assignments a
     where a.tenant_id = v_tenant and a.driver_id = v_driver and a.status in ('pending', 'assigned', 'accepted')), 0);
@@ -7836,7 +7852,8 @@ begin
       'on_road', d.status not in ('assigned', 'accepted'), 'moves', v_take or d.status in ('assigned', 'accepted'),
       -- Handed over once more before it was confirmed, the parcel is still with the one before.
       'handed_over_from', case when d.status not in ('assigned', 'accepted') then
-        case when a.status = 'pending' then coalesce(a.handed_over_from, a.id) else a.id end end) order by a.sequence_number, a.assignment_time, a.id) into v_open
+        case when a.status = 'pending' then coalesce(a.handed_over_from, a.id) else a.id end end)
+    order by a.sequence_number, a.assignment_time, a.id) into v_open
   from delivery.assignments a
   join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
   where a.tenant_id = v_tenant and a.driver_id = v_from and a.status in ('pending', 'assigned', 'accepted')
@@ -7858,7 +7875,8 @@ begin
     from jsonb_array_elements(v_moving) with ordinality m (line, place) order by m.place), v_to, null, true, v_carried);
   perform delivery.assignments_demand(v_plan, 'delivery_ids');
   -- Plan and list are in the same order.
-  select jsonb_set(v_plan, '{lines}', jsonb_agg(p.line || jsonb_strip_nulls(m.line - '{assignment_id,delivery_id,status,on_road,moves}'::text[]) order by p.place))
+  select jsonb_set(v_plan, '{lines}', jsonb_agg(
+    p.line || jsonb_strip_nulls(m.line - '{assignment_id,delivery_id,status,on_road,moves}'::text[]) order by p.place))
   into v_plan
   from jsonb_array_elements(v_plan -> 'lines') with ordinality p (line, place)
   join jsonb_array_elements(v_moving) with ordinality m (line, place) on m.place = p.place;
@@ -8692,7 +8710,8 @@ begin
     join integration.carriers c on c.code = p.carrier_code);
 end $$;
 
-revoke execute on function money.carrier_paid(uuid, timestamptz), money.carrier_positions(uuid, timestamptz), money.carrier_differences(uuid, timestamptz) from barid_caller;
+revoke execute on function money.carrier_paid(uuid, timestamptz), money.carrier_positions(uuid, timestamptz),
+  money.carrier_differences(uuid, timestamptz) from barid_caller;
 
 -- sql/delivery/carrier-cash/remittances.sql
 
@@ -8913,7 +8932,8 @@ begin
   return (
     select jsonb_build_object('name', coalesce(p.full_name, app.localized(f.place -> 'title')),
       'phone', coalesce(p.phone, f.place #>> '{contact_info,phone}'))
-    from (values (coalesce(d.ordered_from_snapshot, d.pickup_snapshot))) f (place) left join tenancy.profiles p on p.id = coalesce(d.institution_user_id, d.customer_id));
+    from (values (coalesce(d.ordered_from_snapshot, d.pickup_snapshot))) f (place)
+    left join tenancy.profiles p on p.id = coalesce(d.institution_user_id, d.customer_id));
 end $$;
 
 -- sql/delivery/cash-desks/reconciliation.sql
@@ -9101,7 +9121,8 @@ end $$;
 -- Moves cash of a desk by one journal; answers the transfer's id, also to a repetition of its key, for good.
 -- {kind, from_owner_type?, from_user_id?, to_user_id?, amount, currency?, reference?, notes?}; of a refund its refund_id says how much
 -- and in which currency: {kind: 'refund', refund_id, from_owner_type?, from_user_id?, reference, notes?}
--- Fails: cash_refund_not_found, cash_refund_already_paid, forbidden, idempotency_conflict, cash_desk_not_found, invalid_receiver, too_many_decimals, insufficient_desk_cash.
+-- Fails: cash_refund_not_found, cash_refund_already_paid, forbidden, idempotency_conflict, cash_desk_not_found,
+-- invalid_receiver, too_many_decimals, insufficient_desk_cash.
 create or replace function money.cash_transfer_book(input jsonb) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -9908,7 +9929,8 @@ create or replace function money.receipt_hash(payment uuid) returns text
 language plpgsql stable set search_path = '' as $$
 begin
   return (
-    select left(encode(sha256(convert_to(concat_ws('|', s.payment_id, s.tenant_id, s.method, s.driver_id, s.currency, s.total, case when s.shortage > 0 then s.shortage end,
+    select left(encode(sha256(convert_to(concat_ws('|', s.payment_id, s.tenant_id, s.method, s.driver_id, s.currency, s.total,
+      case when s.shortage > 0 then s.shortage end,
       (select string_agg(concat_ws(':', i.cod_collection_id, i.amount, i.cod_amount, i.delivery_fee_amount, i.delivery_code), ';' order by i.position)
         from money.cod_settlement_items i where i.tenant_id = s.tenant_id and i.payment_id = s.payment_id)), 'UTF8')), 'hex'), 32)
     from money.cod_settlements s where s.tenant_id = app.tenant_id() and s.payment_id = payment);
@@ -11252,7 +11274,8 @@ begin
   end if;
 end $$;
 
--- assigned|accepted -> picked_up, at a door, or in a warehouse what goes from door to door and waits there, with what it has in stock. {id, proof?, cash_collected?, latitude?, longitude?} -> {delivery, cash}
+-- assigned|accepted -> picked_up, at a door, or in a warehouse what goes from door to door and waits there, with what it has in stock.
+-- {id, proof?, cash_collected?, latitude?, longitude?} -> {delivery, cash}
 -- Fails: delivery_not_found, what delivery_taken fails with, cash_amount_mismatch, pickup_by_handoff (it waits in a
 -- warehouse: it is taken over there).
 create or replace function delivery.delivery_pickup(input jsonb) returns jsonb
@@ -11293,7 +11316,8 @@ begin
 end $$;
 
 -- picked_up|in_transit -> delivered: proof, cash, the assignment's end, the COD to its owner; and in a warehouse
--- the parcel's receipt. What was only brought to another warehouse waits there: -> pending. {id, proof?, cash_collected?, recipient_name?, latitude?, longitude?} -> {delivery, cash}
+-- the parcel's receipt. What was only brought to another warehouse waits there: -> pending.
+-- {id, proof?, cash_collected?, recipient_name?, latitude?, longitude?} -> {delivery, cash}
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_proof_url, delivery_proof_required,
 -- cash_amount_mismatch, delivery_has_no_driver (cash is due and nobody took it: neither a driver nor a carrier that
 -- was told to), insufficient_wallet_balance (a return: the fee of what came back cannot be refunded).
@@ -11939,7 +11963,8 @@ begin
   if d.delivery_flow = 'standard' then
     perform warehousing.receipts_withdraw(d.id, v_warehouse);
   end if;
-  update delivery.deliveries x set status = case when v_stop then 'in_transit' else 'returned' end, status_reason = coalesce(input ->> 'reason', x.status_reason),
+  update delivery.deliveries x set
+    status = case when v_stop then 'in_transit' else 'returned' end, status_reason = coalesce(input ->> 'reason', x.status_reason),
     status_notes = input ->> 'notes'
   where x.tenant_id = d.tenant_id and x.id = d.id;
   if not delivery.leaves_warehouse(d) then
@@ -12809,7 +12834,8 @@ begin
         'top_drivers', (select coalesce(jsonb_agg(jsonb_build_object('driver_id', t.driver_id, 'driver_name', t.driver_name,
             'total_deliveries', t.total_deliveries, 'success_rate', t.success_rate)
             order by t.total_deliveries desc, t.success_rate desc nulls last, t.driver_name, t.driver_id), '[]')
-          from (select * from r where r.total_deliveries > 0 order by r.total_deliveries desc, r.success_rate desc nulls last, r.driver_name, r.driver_id limit 5) t)),
+          from (select * from r where r.total_deliveries > 0
+            order by r.total_deliveries desc, r.success_rate desc nulls last, r.driver_name, r.driver_id limit 5) t)),
       'data', (select coalesce(jsonb_agg(p.row order by p.place), '[]') from (
         select to_jsonb(r) - '{timed_deliveries,total_minutes}'::text[] as row,
           row_number() over (order by r.%I %s nulls last, r.driver_name, r.driver_id) as place
@@ -12928,10 +12954,12 @@ begin
       total_minutes = m.total_minutes - g.minutes, measured_deliveries = m.measured_deliveries - g.measured,
       total_distance_km = m.total_distance_km - g.km, total_delivery_value = m.total_delivery_value - g.value
     from (
-      select f.driver_id, f.period_year, f.period_month, count(*) filter (where f.counted) as total, count(*) filter (where f.counted and f.successful) as successful,
+      select f.driver_id, f.period_year, f.period_month, count(*) filter (where f.counted) as total,
+        count(*) filter (where f.counted and f.successful) as successful,
         count(*) filter (where f.counted and f.on_time) as on_time, count(*) filter (where f.counted and not f.on_time) as late,
         count(*) filter (where f.handled_leg) as legs, count(f.minutes) filter (where f.counted) as timed,
-        coalesce(sum(f.minutes) filter (where f.counted), 0) as minutes, count(f.distance_km) filter (where f.counted) as measured, coalesce(sum(f.distance_km), 0) as km, sum(f.value) as value
+        coalesce(sum(f.minutes) filter (where f.counted), 0) as minutes,
+        count(f.distance_km) filter (where f.counted) as measured, coalesce(sum(f.distance_km), 0) as km, sum(f.value) as value
       from gone f group by f.driver_id, f.period_year, f.period_month
     ) g
     where m.tenant_id = tenant and m.driver_id = g.driver_id and m.period_year = g.period_year and m.period_month = g.period_month;
@@ -12961,7 +12989,8 @@ begin
     failed_deliveries = m.failed_deliveries + excluded.failed_deliveries,
     on_time_deliveries = m.on_time_deliveries + excluded.on_time_deliveries,
     late_deliveries = m.late_deliveries + excluded.late_deliveries,
-    handled_legs = m.handled_legs + excluded.handled_legs, timed_deliveries = m.timed_deliveries + excluded.timed_deliveries, total_minutes = m.total_minutes + excluded.total_minutes,
+    handled_legs = m.handled_legs + excluded.handled_legs, timed_deliveries = m.timed_deliveries + excluded.timed_deliveries,
+    total_minutes = m.total_minutes + excluded.total_minutes,
     measured_deliveries = m.measured_deliveries + excluded.measured_deliveries,
     total_distance_km = m.total_distance_km + excluded.total_distance_km,
     total_delivery_value = m.total_delivery_value + excluded.total_delivery_value;
@@ -16472,7 +16501,8 @@ end $$;
 grant execute on function delivery.labels_printed(uuid[]) to barid_caller;
 
 -- Prints shipment labels: what stands on them, in the order of the codes. {delivery_codes: [number]} -> [label]
--- Each call is one edition of every parcel it names. One entry per code, repeats included. Names and addresses are those of the order, not of today. A leg shows
+-- Each call is one edition of every parcel it names. One entry per code, repeats included. Names and addresses are those of the order,
+-- not of today. A leg shows
 -- the COD and the fee of its parcel; the end that is a warehouse has its name and no person's.
 -- Fails: delivery_not_found with the codes that the caller has no delivery for.
 create or replace function delivery.shipment_labels(input jsonb) returns jsonb
@@ -17844,7 +17874,8 @@ begin
   end if;
 end $$;
 
-grant execute on function warehousing.parcels_advance(uuid[], uuid), warehousing.transfer_ends(delivery.deliveries), warehousing.transfer_arrives(uuid) to barid_caller;
+grant execute on function warehousing.parcels_advance(uuid[], uuid), warehousing.transfer_ends(delivery.deliveries),
+  warehousing.transfer_arrives(uuid) to barid_caller;
 
 -- sql/warehousing/package-transfers/judge.sql
 
@@ -18788,7 +18819,8 @@ begin
   return v_order;
 end $$;
 
-grant execute on function warehousing.receipt_expect(uuid, uuid, boolean), warehousing.receipts_withdraw(uuid, uuid), warehousing.parcel_arrives(uuid, uuid) to barid_caller;
+grant execute on function warehousing.receipt_expect(uuid, uuid, boolean), warehousing.receipts_withdraw(uuid, uuid),
+  warehousing.parcel_arrives(uuid, uuid) to barid_caller;
 
 -- Nobody calls these but other functions and triggers.
 revoke execute on function warehousing.parcel_items_known(uuid),
@@ -19090,7 +19122,8 @@ declare
   d delivery.deliveries;
 begin
   select * into d from delivery.deliveries x where x.tenant_id = r.tenant_id and x.id = r.delivery_id;
-  if d.id is not null and (d.status = 'delivered' or (d.delivery_flow = 'operational_return' and r.source = 'inbound') or (d.status = 'returned' and not (delivery.leaves_warehouse(d) and exists (
+  if d.id is not null and (d.status = 'delivered' or (d.delivery_flow = 'operational_return' and r.source = 'inbound')
+    or (d.status = 'returned' and not (delivery.leaves_warehouse(d) and exists (
       select from delivery.assignments a where a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('assigned', 'accepted'))))) then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', r.status, 'to', 'cancelled'));
   end if;
@@ -20041,7 +20074,8 @@ begin
       'from', p.place, 'to', p.place || jsonb_build_object('status', 'reserved', 'reserved_for_type', p_type, 'reserved_for_id', p_id),
       'reference_type', p_type, 'reference_id', p_id) order by f.line)
     from jsonb_to_recordset(v_found) as f (line integer, item_id uuid, warehouse_id uuid, bin_id uuid, lot_number text, serial_number text, quantity bigint)
-    cross join lateral (select jsonb_strip_nulls(jsonb_build_object('bin_id', f.bin_id, 'lot_number', f.lot_number, 'serial_number', f.serial_number)) as place) p));
+    cross join lateral (select jsonb_strip_nulls(jsonb_build_object(
+      'bin_id', f.bin_id, 'lot_number', f.lot_number, 'serial_number', f.serial_number)) as place) p));
   return v_found;
 end $$;
 
@@ -20070,7 +20104,8 @@ begin
       'from', p.place || jsonb_build_object('status', 'reserved', 'reserved_for_type', p_type, 'reserved_for_id', p_id), 'to', p.place,
       'reference_type', p_type, 'reference_id', p_id))
     from jsonb_to_recordset(v_found) as f (item_id uuid, warehouse_id uuid, bin_id uuid, lot_number text, serial_number text, quantity bigint)
-    cross join lateral (select jsonb_strip_nulls(jsonb_build_object('bin_id', f.bin_id, 'lot_number', f.lot_number, 'serial_number', f.serial_number)) as place) p));
+    cross join lateral (select jsonb_strip_nulls(jsonb_build_object(
+      'bin_id', f.bin_id, 'lot_number', f.lot_number, 'serial_number', f.serial_number)) as place) p));
   return v_found;
 end $$;
 
@@ -23170,7 +23205,8 @@ begin
   loop
     v_made := v_made || delivery.delivery_terms(storefront.order_quote_input(o.delivery_service_id::text, v_source.source, v_place) - '{pickup,dropoff}'::text[]
       || jsonb_build_object('order_id', o.id, 'delivery_fee', v_source.fee, 'customer_id', o.user_id, 'payer_type', 'sender',
-        'payment_method', 'wallet', 'cod_amount', case when o.payment_method = 'cash_on_delivery' then v_source.fee + coalesce(v_goods[v_source.place], 0) else 0 end,
+        'payment_method', 'wallet', 'cod_amount',
+        case when o.payment_method = 'cash_on_delivery' then v_source.fee + coalesce(v_goods[v_source.place], 0) else 0 end,
         'pickup_warehouse_id', v_source.source -> 'warehouse_id', 'dropoff_address_id', dropoff, 'external_reference_id', o.order_number,
         'notes', o.customer_notes, 'promised_at', o.estimated_delivery, 'recipient', jsonb_strip_nulls(jsonb_build_object(
           'phone', v_place #>> '{contact_info,phone}', 'name', (select p.full_name from tenancy.profiles p where p.id = o.user_id)))));
@@ -23310,7 +23346,8 @@ begin
 end $$;
 
 -- Ends an order sent by the shop's own means that its customer did not get; one that deliveries brought ends with them
--- (storefront.order_after_delivery_ended). Cash for it was never taken; what was paid goes back as in order_cancel, which has the same input and answer. The goods that left are
+-- (storefront.order_after_delivery_ended). Cash for it was never taken; what was paid goes back as in order_cancel, which has the same input and answer.
+-- The goods that left are
 -- expected in the warehouse they came from, unless their delivery named another; received there, they are available again.
 -- Fails: order_not_found, invalid_status_transition, order_has_delivery, what order_refund fails with.
 create or replace function storefront.order_return(input jsonb) returns jsonb
@@ -23407,7 +23444,8 @@ begin
 end $$;
 
 -- Where an order goes: one of the caller's addresses, or one that is sent, saved in the address book on request.
--- Without a city it is that of the zone it lies in. {address_id} or {address, save_to_address_book} -> {id?, full_address, city, country, latitude, longitude, contact_info}
+-- Without a city it is that of the zone it lies in. {address_id} or {address, save_to_address_book}
+-- -> {id?, full_address, city, country, latitude, longitude, contact_info}
 -- Fails: address_not_found.
 create or replace function storefront.order_address(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -23833,7 +23871,8 @@ end $$;
 drop trigger if exists settle on storefront.storefront_orders;
 create constraint trigger settle after update on storefront.storefront_orders
   deferrable initially deferred for each row
-  when (new.status = 'delivered' and old.status <> 'delivered' or new.fulfilment = 'returned' and old.fulfilment <> 'returned') execute function storefront.order_settle();
+  when (new.status = 'delivered' and old.status <> 'delivered' or new.fulfilment = 'returned' and old.fulfilment <> 'returned')
+  execute function storefront.order_settle();
 
 -- Settles now the orders that a core has ended: its last line, since money is booked by cores alone.
 create or replace function storefront.orders_settle() returns void
@@ -24115,7 +24154,8 @@ begin
 end $$;
 
 grant execute on function storefront.lock_stock_of_order(jsonb), storefront.order_parts_make(uuid, jsonb, jsonb, jsonb, uuid[]),
-  storefront.order_missing(uuid, uuid), storefront.require_order_picked(uuid), storefront.order_picks_drop(uuid), storefront.order_goods_expect(uuid) to barid_caller;
+  storefront.order_missing(uuid, uuid), storefront.require_order_picked(uuid), storefront.order_picks_drop(uuid),
+  storefront.order_goods_expect(uuid) to barid_caller;
 
 -- Nobody calls these but other functions and triggers.
 revoke execute on function storefront.order_cut(jsonb), storefront.order_part_leaves(storefront.storefront_order_parts,boolean),
@@ -24615,7 +24655,8 @@ begin
   select jsonb_agg(s.source - 'takes' || jsonb_build_object('units', z.units, 'lines', z.lines) order by s.place) into v_sources
   from jsonb_array_elements(v_sources) with ordinality s (source, place) join sized z on z.place = s.place;
   v_sources := coalesce(v_sources, '[]');
-  return coalesce((v_sources -> 0) - 'lines', '{}') || jsonb_build_object('short', (select min(e.key) from jsonb_each(v_missing) e), 'sources', v_sources, 'units', (
+  return coalesce((v_sources -> 0) - 'lines', '{}') || jsonb_build_object(
+    'short', (select min(e.key) from jsonb_each(v_missing) e), 'sources', v_sources, 'units', (
     select case when bool_and(s.source ->> 'units' is not null) then sum((s.source ->> 'units')::numeric) end
     from jsonb_array_elements(v_sources) s (source)));
 end $$;
@@ -26541,7 +26582,8 @@ select s.payment_id as id, s.payment_id as settlement_payment_id, s.method, s.sc
   jsonb_build_object('id', s.driver_id, 'full_name', d.full_name) as driver,
   case when s.receiver_id is not null then jsonb_build_object('id', s.receiver_id, 'full_name', g.full_name) end as receiver,
   jsonb_build_object('id', s.actor_id, 'full_name', p.full_name) as entered_by,
-  s.currency, s.total, s.cod_total as cod, s.fee_total as delivery_fee, s.total - s.shortage as counted, money.shortage_to_json(s) as shortage, s.collections, s.reference, s.notes, r.status as receipt_status,
+  s.currency, s.total, s.cod_total as cod, s.fee_total as delivery_fee, s.total - s.shortage as counted, money.shortage_to_json(s) as shortage,
+  s.collections, s.reference, s.notes, r.status as receipt_status,
   s.settled_at, s.reversed_at,
   case when s.reversed_by is not null then jsonb_build_object('id', s.reversed_by, 'full_name', b.full_name) end as reversed_by,
   s.reversal_reason, s.driver_id, s.receiver_id, d.full_name as driver_name, g.full_name as receiver_name
@@ -26591,7 +26633,8 @@ select d.id, d.tenant_id, d.delivery_code, d.barcode, d.external_reference_id, d
     'full_name', (select i.full_name from tenancy.profiles i where i.id = d.institution_user_id),
     'phone', (select i.phone from tenancy.profiles i where i.id = d.institution_user_id)) end as institution,
   d.delivery_service_id,
-  jsonb_build_object('id', d.delivery_service_id, 'code', d.service_snapshot ->> 'code', 'name', app.localized(d.service_snapshot -> 'name')) as delivery_service,
+  jsonb_build_object('id', d.delivery_service_id, 'code', d.service_snapshot ->> 'code',
+    'name', app.localized(d.service_snapshot -> 'name')) as delivery_service,
   d.carrier_type, d.carrier_code, d.payer_type, d.payment_method,
   case when d.parent_id is null then d.delivery_fee else (delivery.due_on(d) ->> 'delivery_fee')::numeric end as price,
   case when d.parent_id is null then d.delivery_fee else (delivery.due_on(d) ->> 'delivery_fee')::numeric end as delivery_fee,

@@ -72,7 +72,8 @@ begin
 end $$;
 
 -- Changes what is sent; null empties country and coordinates, and gives the city back to the zone. {id, ...} -> the address
--- A city that is the zone's name follows the address to another zone. A zone_id stands until the place moves; zone_id null goes back to the zone of the coordinates.
+-- A city that is the zone's name follows the address to another zone. A zone_id stands until the place moves;
+-- zone_id null goes back to the zone of the coordinates.
 -- Fails: address_not_found, zone_not_found.
 create or replace function delivery.address_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$

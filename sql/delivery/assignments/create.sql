@@ -14,7 +14,8 @@ declare
   v_vehicle uuid := (plan ->> 'vehicle_id')::uuid;
   v_count integer := jsonb_array_length(plan -> 'lines');
   v_bulk uuid := case when (options ->> 'bulk')::boolean then gen_random_uuid() end;
-  v_status text := case when (options ->> 'confirm')::boolean or app.boolean_or(app.settings('general', 'driver') -> 'require_accept_or_reject_for_assignments', true)
+  v_status text := case when (options ->> 'confirm')::boolean
+    or app.boolean_or(app.settings('general', 'driver') -> 'require_accept_or_reject_for_assignments', true)
     then 'pending' else 'assigned' end;
   v_last integer := coalesce((select max(a.sequence_number) from delivery.assignments a
     where a.tenant_id = v_tenant and a.driver_id = v_driver and a.status in ('pending', 'assigned', 'accepted')), 0);

@@ -42,7 +42,8 @@ begin
       'on_road', d.status not in ('assigned', 'accepted'), 'moves', v_take or d.status in ('assigned', 'accepted'),
       -- Handed over once more before it was confirmed, the parcel is still with the one before.
       'handed_over_from', case when d.status not in ('assigned', 'accepted') then
-        case when a.status = 'pending' then coalesce(a.handed_over_from, a.id) else a.id end end) order by a.sequence_number, a.assignment_time, a.id) into v_open
+        case when a.status = 'pending' then coalesce(a.handed_over_from, a.id) else a.id end end)
+    order by a.sequence_number, a.assignment_time, a.id) into v_open
   from delivery.assignments a
   join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
   where a.tenant_id = v_tenant and a.driver_id = v_from and a.status in ('pending', 'assigned', 'accepted')
@@ -64,7 +65,8 @@ begin
     from jsonb_array_elements(v_moving) with ordinality m (line, place) order by m.place), v_to, null, true, v_carried);
   perform delivery.assignments_demand(v_plan, 'delivery_ids');
   -- Plan and list are in the same order.
-  select jsonb_set(v_plan, '{lines}', jsonb_agg(p.line || jsonb_strip_nulls(m.line - '{assignment_id,delivery_id,status,on_road,moves}'::text[]) order by p.place))
+  select jsonb_set(v_plan, '{lines}', jsonb_agg(
+    p.line || jsonb_strip_nulls(m.line - '{assignment_id,delivery_id,status,on_road,moves}'::text[]) order by p.place))
   into v_plan
   from jsonb_array_elements(v_plan -> 'lines') with ordinality p (line, place)
   join jsonb_array_elements(v_moving) with ordinality m (line, place) on m.place = p.place;

@@ -18,7 +18,9 @@ create table if not exists delivery.transfer_barcode_batches (
   foreign key (tenant_id, branch_id) references delivery.institution_branches (tenant_id, id) on delete restrict
 );
 create index if not exists barcode_batches_recent on delivery.transfer_barcode_batches (tenant_id, created_at desc nulls last, id desc);
-create index if not exists barcode_batches_institution on delivery.transfer_barcode_batches (tenant_id, institution_user_id) where institution_user_id is not null;
+create index if not exists barcode_batches_institution
+  on delivery.transfer_barcode_batches (tenant_id, institution_user_id)
+  where institution_user_id is not null;
 create index if not exists barcode_batches_branch on delivery.transfer_barcode_batches (tenant_id, branch_id) where branch_id is not null;
 
 create table if not exists delivery.transfer_barcodes (

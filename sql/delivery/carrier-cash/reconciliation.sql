@@ -111,4 +111,5 @@ begin
     join integration.carriers c on c.code = p.carrier_code);
 end $$;
 
-revoke execute on function money.carrier_paid(uuid, timestamptz), money.carrier_positions(uuid, timestamptz), money.carrier_differences(uuid, timestamptz) from barid_caller;
+revoke execute on function money.carrier_paid(uuid, timestamptz), money.carrier_positions(uuid, timestamptz),
+  money.carrier_differences(uuid, timestamptz) from barid_caller;

@@ -62,7 +62,8 @@ end $$;
 -- Moves cash of a desk by one journal; answers the transfer's id, also to a repetition of its key, for good.
 -- {kind, from_owner_type?, from_user_id?, to_user_id?, amount, currency?, reference?, notes?}; of a refund its refund_id says how much
 -- and in which currency: {kind: 'refund', refund_id, from_owner_type?, from_user_id?, reference, notes?}
--- Fails: cash_refund_not_found, cash_refund_already_paid, forbidden, idempotency_conflict, cash_desk_not_found, invalid_receiver, too_many_decimals, insufficient_desk_cash.
+-- Fails: cash_refund_not_found, cash_refund_already_paid, forbidden, idempotency_conflict, cash_desk_not_found,
+-- invalid_receiver, too_many_decimals, insufficient_desk_cash.
 create or replace function money.cash_transfer_book(input jsonb) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare

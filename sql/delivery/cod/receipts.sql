@@ -6,7 +6,8 @@ create or replace function money.receipt_hash(payment uuid) returns text
 language plpgsql stable set search_path = '' as $$
 begin
   return (
-    select left(encode(sha256(convert_to(concat_ws('|', s.payment_id, s.tenant_id, s.method, s.driver_id, s.currency, s.total, case when s.shortage > 0 then s.shortage end,
+    select left(encode(sha256(convert_to(concat_ws('|', s.payment_id, s.tenant_id, s.method, s.driver_id, s.currency, s.total,
+      case when s.shortage > 0 then s.shortage end,
       (select string_agg(concat_ws(':', i.cod_collection_id, i.amount, i.cod_amount, i.delivery_fee_amount, i.delivery_code), ';' order by i.position)
         from money.cod_settlement_items i where i.tenant_id = s.tenant_id and i.payment_id = s.payment_id)), 'UTF8')), 'hex'), 32)
     from money.cod_settlements s where s.tenant_id = app.tenant_id() and s.payment_id = payment);

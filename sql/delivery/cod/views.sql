@@ -25,7 +25,8 @@ select s.payment_id as id, s.payment_id as settlement_payment_id, s.method, s.sc
   jsonb_build_object('id', s.driver_id, 'full_name', d.full_name) as driver,
   case when s.receiver_id is not null then jsonb_build_object('id', s.receiver_id, 'full_name', g.full_name) end as receiver,
   jsonb_build_object('id', s.actor_id, 'full_name', p.full_name) as entered_by,
-  s.currency, s.total, s.cod_total as cod, s.fee_total as delivery_fee, s.total - s.shortage as counted, money.shortage_to_json(s) as shortage, s.collections, s.reference, s.notes, r.status as receipt_status,
+  s.currency, s.total, s.cod_total as cod, s.fee_total as delivery_fee, s.total - s.shortage as counted, money.shortage_to_json(s) as shortage,
+  s.collections, s.reference, s.notes, r.status as receipt_status,
   s.settled_at, s.reversed_at,
   case when s.reversed_by is not null then jsonb_build_object('id', s.reversed_by, 'full_name', b.full_name) end as reversed_by,
   s.reversal_reason, s.driver_id, s.receiver_id, d.full_name as driver_name, g.full_name as receiver_name

@@ -101,7 +101,8 @@ begin
   if d.delivery_flow = 'standard' then
     perform warehousing.receipts_withdraw(d.id, v_warehouse);
   end if;
-  update delivery.deliveries x set status = case when v_stop then 'in_transit' else 'returned' end, status_reason = coalesce(input ->> 'reason', x.status_reason),
+  update delivery.deliveries x set
+    status = case when v_stop then 'in_transit' else 'returned' end, status_reason = coalesce(input ->> 'reason', x.status_reason),
     status_notes = input ->> 'notes'
   where x.tenant_id = d.tenant_id and x.id = d.id;
   if not delivery.leaves_warehouse(d) then

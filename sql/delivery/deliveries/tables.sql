@@ -131,8 +131,12 @@ create index if not exists deliveries_recent on delivery.deliveries (tenant_id, 
 create index if not exists deliveries_status on delivery.deliveries (tenant_id, status, created_at desc nulls last, id desc);
 create index if not exists deliveries_by_code on delivery.deliveries (tenant_id, delivery_code desc nulls last, id desc);
 create index if not exists deliveries_original on delivery.deliveries (tenant_id, original_delivery_id) where original_delivery_id is not null;
-create index if not exists deliveries_customer on delivery.deliveries (tenant_id, customer_id, created_at desc nulls last, id desc) where customer_id is not null;
-create index if not exists deliveries_institution on delivery.deliveries (tenant_id, institution_user_id, created_at desc nulls last, id desc) where institution_user_id is not null;
+create index if not exists deliveries_customer
+  on delivery.deliveries (tenant_id, customer_id, created_at desc nulls last, id desc)
+  where customer_id is not null;
+create index if not exists deliveries_institution
+  on delivery.deliveries (tenant_id, institution_user_id, created_at desc nulls last, id desc)
+  where institution_user_id is not null;
 create index if not exists deliveries_service on delivery.deliveries (tenant_id, delivery_service_id);
 create index if not exists deliveries_pickup on delivery.deliveries (tenant_id, pickup_address_id);
 create index if not exists deliveries_dropoff on delivery.deliveries (tenant_id, dropoff_address_id);
@@ -147,7 +151,9 @@ create index if not exists deliveries_ordered_from_warehouse on delivery.deliver
 create index if not exists deliveries_in_warehouse on delivery.deliveries (tenant_id, current_warehouse_id) where current_warehouse_id is not null;
 create index if not exists deliveries_staged on delivery.deliveries (tenant_id, staging_warehouse_id) where staging_warehouse_id is not null;
 create index if not exists deliveries_flow on delivery.deliveries (tenant_id, delivery_flow, created_at desc nulls last, id desc);
-create index if not exists deliveries_external on delivery.deliveries (tenant_id, carrier_code, created_at desc nulls last, id desc) where carrier_type = 'external';
+create index if not exists deliveries_external
+  on delivery.deliveries (tenant_id, carrier_code, created_at desc nulls last, id desc)
+  where carrier_type = 'external';
 create index if not exists deliveries_reference on delivery.deliveries (tenant_id, external_reference_id) where external_reference_id is not null;
 
 -- The words that delivery.deliveries_matching() searches.

@@ -71,7 +71,8 @@ begin
         'top_drivers', (select coalesce(jsonb_agg(jsonb_build_object('driver_id', t.driver_id, 'driver_name', t.driver_name,
             'total_deliveries', t.total_deliveries, 'success_rate', t.success_rate)
             order by t.total_deliveries desc, t.success_rate desc nulls last, t.driver_name, t.driver_id), '[]')
-          from (select * from r where r.total_deliveries > 0 order by r.total_deliveries desc, r.success_rate desc nulls last, r.driver_name, r.driver_id limit 5) t)),
+          from (select * from r where r.total_deliveries > 0
+            order by r.total_deliveries desc, r.success_rate desc nulls last, r.driver_name, r.driver_id limit 5) t)),
       'data', (select coalesce(jsonb_agg(p.row order by p.place), '[]') from (
         select to_jsonb(r) - '{timed_deliveries,total_minutes}'::text[] as row,
           row_number() over (order by r.%I %s nulls last, r.driver_name, r.driver_id) as place

@@ -24,10 +24,12 @@ begin
       total_minutes = m.total_minutes - g.minutes, measured_deliveries = m.measured_deliveries - g.measured,
       total_distance_km = m.total_distance_km - g.km, total_delivery_value = m.total_delivery_value - g.value
     from (
-      select f.driver_id, f.period_year, f.period_month, count(*) filter (where f.counted) as total, count(*) filter (where f.counted and f.successful) as successful,
+      select f.driver_id, f.period_year, f.period_month, count(*) filter (where f.counted) as total,
+        count(*) filter (where f.counted and f.successful) as successful,
         count(*) filter (where f.counted and f.on_time) as on_time, count(*) filter (where f.counted and not f.on_time) as late,
         count(*) filter (where f.handled_leg) as legs, count(f.minutes) filter (where f.counted) as timed,
-        coalesce(sum(f.minutes) filter (where f.counted), 0) as minutes, count(f.distance_km) filter (where f.counted) as measured, coalesce(sum(f.distance_km), 0) as km, sum(f.value) as value
+        coalesce(sum(f.minutes) filter (where f.counted), 0) as minutes,
+        count(f.distance_km) filter (where f.counted) as measured, coalesce(sum(f.distance_km), 0) as km, sum(f.value) as value
       from gone f group by f.driver_id, f.period_year, f.period_month
     ) g
     where m.tenant_id = tenant and m.driver_id = g.driver_id and m.period_year = g.period_year and m.period_month = g.period_month;
@@ -57,7 +59,8 @@ begin
     failed_deliveries = m.failed_deliveries + excluded.failed_deliveries,
     on_time_deliveries = m.on_time_deliveries + excluded.on_time_deliveries,
     late_deliveries = m.late_deliveries + excluded.late_deliveries,
-    handled_legs = m.handled_legs + excluded.handled_legs, timed_deliveries = m.timed_deliveries + excluded.timed_deliveries, total_minutes = m.total_minutes + excluded.total_minutes,
+    handled_legs = m.handled_legs + excluded.handled_legs, timed_deliveries = m.timed_deliveries + excluded.timed_deliveries,
+    total_minutes = m.total_minutes + excluded.total_minutes,
     measured_deliveries = m.measured_deliveries + excluded.measured_deliveries,
     total_distance_km = m.total_distance_km + excluded.total_distance_km,
     total_delivery_value = m.total_delivery_value + excluded.total_delivery_value;

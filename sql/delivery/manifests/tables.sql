@@ -75,7 +75,8 @@ create table if not exists delivery.transfer_manifest_items (
   constraint item_one_destination check (destination_branch_id is null or destination_address_id is null),
   constraint order_created_means_received check (status <> 'order_created' or (received_at is not null and delivery_id is not null)),
   constraint void_has_no_order check (status <> 'void' or delivery_id is null),
-  constraint received_means_when_and_by_whom check (status not in ('received', 'scanned', 'processing') or (received_at is not null and received_by is not null)),
+  constraint received_means_when_and_by_whom
+    check (status not in ('received', 'scanned', 'processing') or (received_at is not null and received_by is not null)),
   foreign key (tenant_id, manifest_id) references delivery.transfer_manifests (tenant_id, id) on delete cascade,
   foreign key (tenant_id, destination_branch_id) references delivery.institution_branches (tenant_id, id) on delete restrict,
   foreign key (tenant_id, destination_address_id) references delivery.addresses (tenant_id, id) on delete restrict

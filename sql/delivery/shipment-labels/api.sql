@@ -23,7 +23,8 @@ end $$;
 grant execute on function delivery.labels_printed(uuid[]) to barid_caller;
 
 -- Prints shipment labels: what stands on them, in the order of the codes. {delivery_codes: [number]} -> [label]
--- Each call is one edition of every parcel it names. One entry per code, repeats included. Names and addresses are those of the order, not of today. A leg shows
+-- Each call is one edition of every parcel it names. One entry per code, repeats included. Names and addresses are those of the order,
+-- not of today. A leg shows
 -- the COD and the fee of its parcel; the end that is a warehouse has its name and no person's.
 -- Fails: delivery_not_found with the codes that the caller has no delivery for.
 create or replace function delivery.shipment_labels(input jsonb) returns jsonb

@@ -31,7 +31,8 @@ begin
 end $$;
 
 -- Ends an order sent by the shop's own means that its customer did not get; one that deliveries brought ends with them
--- (storefront.order_after_delivery_ended). Cash for it was never taken; what was paid goes back as in order_cancel, which has the same input and answer. The goods that left are
+-- (storefront.order_after_delivery_ended). Cash for it was never taken; what was paid goes back as in order_cancel, which has the same input and answer.
+-- The goods that left are
 -- expected in the warehouse they came from, unless their delivery named another; received there, they are available again.
 -- Fails: order_not_found, invalid_status_transition, order_has_delivery, what order_refund fails with.
 create or replace function storefront.order_return(input jsonb) returns jsonb

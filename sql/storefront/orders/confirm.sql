@@ -27,7 +27,8 @@ begin
 end $$;
 
 -- Where an order goes: one of the caller's addresses, or one that is sent, saved in the address book on request.
--- Without a city it is that of the zone it lies in. {address_id} or {address, save_to_address_book} -> {id?, full_address, city, country, latitude, longitude, contact_info}
+-- Without a city it is that of the zone it lies in. {address_id} or {address, save_to_address_book}
+-- -> {id?, full_address, city, country, latitude, longitude, contact_info}
 -- Fails: address_not_found.
 create or replace function storefront.order_address(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$

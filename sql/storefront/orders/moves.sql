@@ -242,7 +242,8 @@ end $$;
 drop trigger if exists settle on storefront.storefront_orders;
 create constraint trigger settle after update on storefront.storefront_orders
   deferrable initially deferred for each row
-  when (new.status = 'delivered' and old.status <> 'delivered' or new.fulfilment = 'returned' and old.fulfilment <> 'returned') execute function storefront.order_settle();
+  when (new.status = 'delivered' and old.status <> 'delivered' or new.fulfilment = 'returned' and old.fulfilment <> 'returned')
+  execute function storefront.order_settle();
 
 -- Settles now the orders that a core has ended: its last line, since money is booked by cores alone.
 create or replace function storefront.orders_settle() returns void

@@ -212,7 +212,8 @@ begin
 end $$;
 
 grant execute on function storefront.lock_stock_of_order(jsonb), storefront.order_parts_make(uuid, jsonb, jsonb, jsonb, uuid[]),
-  storefront.order_missing(uuid, uuid), storefront.require_order_picked(uuid), storefront.order_picks_drop(uuid), storefront.order_goods_expect(uuid) to barid_caller;
+  storefront.order_missing(uuid, uuid), storefront.require_order_picked(uuid), storefront.order_picks_drop(uuid),
+  storefront.order_goods_expect(uuid) to barid_caller;
 
 -- Nobody calls these but other functions and triggers.
 revoke execute on function storefront.order_cut(jsonb), storefront.order_part_leaves(storefront.storefront_order_parts,boolean),

@@ -71,7 +71,8 @@ begin
   select jsonb_agg(s.source - 'takes' || jsonb_build_object('units', z.units, 'lines', z.lines) order by s.place) into v_sources
   from jsonb_array_elements(v_sources) with ordinality s (source, place) join sized z on z.place = s.place;
   v_sources := coalesce(v_sources, '[]');
-  return coalesce((v_sources -> 0) - 'lines', '{}') || jsonb_build_object('short', (select min(e.key) from jsonb_each(v_missing) e), 'sources', v_sources, 'units', (
+  return coalesce((v_sources -> 0) - 'lines', '{}') || jsonb_build_object(
+    'short', (select min(e.key) from jsonb_each(v_missing) e), 'sources', v_sources, 'units', (
     select case when bool_and(s.source ->> 'units' is not null) then sum((s.source ->> 'units')::numeric) end
     from jsonb_array_elements(v_sources) s (source)));
 end $$;

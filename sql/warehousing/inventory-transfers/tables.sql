@@ -19,7 +19,8 @@ create table if not exists warehousing.inventory_transfers (
 );
 create index if not exists inventory_transfers_recent on warehousing.inventory_transfers (tenant_id, created_at desc nulls last, id desc);
 create index if not exists inventory_transfers_source on warehousing.inventory_transfers (tenant_id, source_warehouse_id, created_at desc nulls last, id desc);
-create index if not exists inventory_transfers_destination on warehousing.inventory_transfers (tenant_id, destination_warehouse_id, created_at desc nulls last, id desc);
+create index if not exists inventory_transfers_destination
+  on warehousing.inventory_transfers (tenant_id, destination_warehouse_id, created_at desc nulls last, id desc);
 
 create table if not exists warehousing.inventory_transfer_items (
   id uuid primary key default gen_random_uuid(),
@@ -42,4 +43,5 @@ create table if not exists warehousing.inventory_transfer_items (
 );
 create index if not exists inventory_transfer_items_item on warehousing.inventory_transfer_items (tenant_id, item_id);
 create index if not exists inventory_transfer_items_source on warehousing.inventory_transfer_items (tenant_id, source_warehouse_id, source_bin_id);
-create index if not exists inventory_transfer_items_destination on warehousing.inventory_transfer_items (tenant_id, destination_warehouse_id, destination_bin_id);
+create index if not exists inventory_transfer_items_destination
+  on warehousing.inventory_transfer_items (tenant_id, destination_warehouse_id, destination_bin_id);

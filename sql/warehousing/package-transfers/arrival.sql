@@ -63,4 +63,5 @@ begin
   end if;
 end $$;
 
-grant execute on function warehousing.parcels_advance(uuid[], uuid), warehousing.transfer_ends(delivery.deliveries), warehousing.transfer_arrives(uuid) to barid_caller;
+grant execute on function warehousing.parcels_advance(uuid[], uuid), warehousing.transfer_ends(delivery.deliveries),
+  warehousing.transfer_arrives(uuid) to barid_caller;

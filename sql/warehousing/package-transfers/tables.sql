@@ -22,7 +22,8 @@ create table if not exists warehousing.package_transfers (
 create index if not exists package_transfers_recent on warehousing.package_transfers (tenant_id, created_at desc nulls last, id desc);
 create index if not exists package_transfers_kind on warehousing.package_transfers (tenant_id, mode, operation_type, created_at desc nulls last, id desc);
 create index if not exists package_transfers_source on warehousing.package_transfers (tenant_id, source_warehouse_id, created_at desc nulls last, id desc);
-create index if not exists package_transfers_destination on warehousing.package_transfers (tenant_id, destination_warehouse_id, created_at desc nulls last, id desc);
+create index if not exists package_transfers_destination
+  on warehousing.package_transfers (tenant_id, destination_warehouse_id, created_at desc nulls last, id desc);
 
 create table if not exists warehousing.package_transfer_deliveries (
   tenant_id uuid not null,

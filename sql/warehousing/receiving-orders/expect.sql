@@ -89,7 +89,8 @@ begin
   return v_order;
 end $$;
 
-grant execute on function warehousing.receipt_expect(uuid, uuid, boolean), warehousing.receipts_withdraw(uuid, uuid), warehousing.parcel_arrives(uuid, uuid) to barid_caller;
+grant execute on function warehousing.receipt_expect(uuid, uuid, boolean), warehousing.receipts_withdraw(uuid, uuid),
+  warehousing.parcel_arrives(uuid, uuid) to barid_caller;
 
 -- Nobody calls these but other functions and triggers.
 revoke execute on function warehousing.parcel_items_known(uuid),

@@ -24,7 +24,9 @@ create table if not exists warehousing.receiving_orders (
   foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict,
   foreign key (tenant_id, exception_id) references delivery.delivery_exceptions (tenant_id, id) on delete restrict
 );
-create unique index if not exists receipt_already_expected on warehousing.receiving_orders (tenant_id, delivery_id) where status = 'pending' and delivery_id is not null;
+create unique index if not exists receipt_already_expected
+  on warehousing.receiving_orders (tenant_id, delivery_id)
+  where status = 'pending' and delivery_id is not null;
 create index if not exists receiving_orders_recent on warehousing.receiving_orders (tenant_id, created_at desc nulls last, id desc);
 create index if not exists receiving_orders_warehouse on warehousing.receiving_orders (tenant_id, warehouse_id, status, created_at desc nulls last, id desc);
 create index if not exists receiving_orders_delivery on warehousing.receiving_orders (tenant_id, delivery_id) where delivery_id is not null;

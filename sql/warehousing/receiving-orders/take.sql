@@ -213,7 +213,8 @@ declare
   d delivery.deliveries;
 begin
   select * into d from delivery.deliveries x where x.tenant_id = r.tenant_id and x.id = r.delivery_id;
-  if d.id is not null and (d.status = 'delivered' or (d.delivery_flow = 'operational_return' and r.source = 'inbound') or (d.status = 'returned' and not (delivery.leaves_warehouse(d) and exists (
+  if d.id is not null and (d.status = 'delivered' or (d.delivery_flow = 'operational_return' and r.source = 'inbound')
+    or (d.status = 'returned' and not (delivery.leaves_warehouse(d) and exists (
       select from delivery.assignments a where a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('assigned', 'accepted'))))) then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', r.status, 'to', 'cancelled'));
   end if;

@@ -15,7 +15,8 @@ begin
       'from', p.place, 'to', p.place || jsonb_build_object('status', 'reserved', 'reserved_for_type', p_type, 'reserved_for_id', p_id),
       'reference_type', p_type, 'reference_id', p_id) order by f.line)
     from jsonb_to_recordset(v_found) as f (line integer, item_id uuid, warehouse_id uuid, bin_id uuid, lot_number text, serial_number text, quantity bigint)
-    cross join lateral (select jsonb_strip_nulls(jsonb_build_object('bin_id', f.bin_id, 'lot_number', f.lot_number, 'serial_number', f.serial_number)) as place) p));
+    cross join lateral (select jsonb_strip_nulls(jsonb_build_object(
+      'bin_id', f.bin_id, 'lot_number', f.lot_number, 'serial_number', f.serial_number)) as place) p));
   return v_found;
 end $$;
 
@@ -44,7 +45,8 @@ begin
       'from', p.place || jsonb_build_object('status', 'reserved', 'reserved_for_type', p_type, 'reserved_for_id', p_id), 'to', p.place,
       'reference_type', p_type, 'reference_id', p_id))
     from jsonb_to_recordset(v_found) as f (item_id uuid, warehouse_id uuid, bin_id uuid, lot_number text, serial_number text, quantity bigint)
-    cross join lateral (select jsonb_strip_nulls(jsonb_build_object('bin_id', f.bin_id, 'lot_number', f.lot_number, 'serial_number', f.serial_number)) as place) p));
+    cross join lateral (select jsonb_strip_nulls(jsonb_build_object(
+      'bin_id', f.bin_id, 'lot_number', f.lot_number, 'serial_number', f.serial_number)) as place) p));
   return v_found;
 end $$;
 

@@ -47,6 +47,7 @@ function ofAnyFile(file: string, text: string): string[] {
 function ofSql(file: string, text: string): string[] {
   return [
     ...upperCase(file, text),
+    ...wideLines(file, text),
     ...(file.startsWith("sql/") ? [...rerunnable(file, text), ...functions(file, text)] : []),
   ];
 }
@@ -60,6 +61,18 @@ function upperCase(file: string, text: string): string[] {
     (literal) => literal.replace(/[^\n]/g, " "),
   );
   return linesMatching(code, keywords).map((line) => `${file}:${line} has a keyword in upper case`);
+}
+
+const sqlColumnsMax = 160;
+
+/** No formatter wraps the bodies of functions, so a limit keeps their lines readable beside a diff. */
+function wideLines(file: string, text: string): string[] {
+  if (generated.some((pattern) => pattern.test(file))) return [];
+  return text.split("\n").flatMap((line, index) =>
+    line.length > sqlColumnsMax
+      ? [`${file}:${index + 1} has ${line.length} columns, more than ${sqlColumnsMax}`]
+      : []
+  );
 }
 
 /** Everything but the tables is applied again on later changes, so each statement must stand a second run. */

@@ -1,4 +1,5 @@
 /** The languages people read, and the texts of every message in each of them. */
+import { parseAccept } from "hono/utils/accept";
 import { ar, en, ku } from "./catalogues.ts";
 
 export type MessageKey = keyof typeof en;
@@ -18,17 +19,8 @@ export function isLanguage(word: unknown): word is Language {
 export function askedLanguage(query: string | null, accept: string | null): Language | undefined {
   const wanted = query ? named(query) : undefined;
   if (isLanguage(wanted)) return wanted;
-  const ranked = (accept ?? "").split(",")
-    .map((part) => {
-      const [tag, ...options] = part.trim().toLowerCase().split(";");
-      const weight = Number(
-        options.find((option) => option.trim().startsWith("q="))?.trim().slice(2) ?? 1,
-      );
-      return { language: named(tag), weight };
-    })
-    .filter(({ weight }) => weight > 0)
-    .sort((a, b) => b.weight - a.weight);
-  return ranked.map(({ language }) => language).find(isLanguage);
+  return parseAccept(accept ?? "").filter(({ q }) => q > 0).map(({ type }) => named(type))
+    .find(isLanguage);
 }
 
 /** The language a tag begins with, as we call it: phones and browsers say `ckb` for the Kurdish that we speak. */

@@ -24,7 +24,7 @@ export const stock: Mutant[] = [
     to: "s.id = any (v_rows || beside) order by random() for no key update;",
     test: [
       "tests/warehousing/stock/races.test.ts",
-      "a thousand at sixteen connections, several items each: no deadlock, no lost unit",
+      "many at sixteen connections, several items each: no deadlock, no lost unit",
     ],
   },
   {

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Stack, startStack } from "../../supabase/local/stack.ts";
+import { templateCluster } from "../support/template.ts";
 
 export interface Bench {
   stack: Stack;
@@ -21,13 +22,15 @@ export async function startBench(
   workers = 1,
 ): Promise<Bench> {
   const dataDir = mkdtempSync(join(tmpdir(), "barid-bench-"));
+  const installation = process.env.BARID_PROVE_POSTGRES;
   const stack = await startStack({
     dataDir,
     port: 0,
     dbPort: 0,
     seed: true,
     schedules: false,
-    installation: process.env.BARID_PROVE_POSTGRES,
+    installation,
+    template: process.env.DATABASE_URL ? undefined : await templateCluster(installation),
     workers,
     env: { BARID_DB_POOL: "8", BARID_STRICT: "0", BARID_LOG_LEVEL: "warn", ...env },
   });

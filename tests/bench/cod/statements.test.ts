@@ -10,7 +10,7 @@ let api: postgres.Sql;
 beforeAll(async () => {
   bench = await startBench();
   await people(bench);
-  await prepare(bench, 2_000);
+  await prepare(bench, 200);
   api = postgres(bench.stack.apiDbUrl, { max: 1 });
 }, 180_000);
 afterAll(async () => {

@@ -15,7 +15,7 @@ import { startWorld, type World } from "./world.ts";
 
 const clients = 24;
 /** Calls of the brief form; within them each kind of fault has its place, and the clock has none. */
-const callsInBrief = 300;
+const callsInBrief = 150;
 const faultsInBrief = ["wires", "sessions", "functions", "wires", "postgres", "wires"] as const;
 const random = randomFrom(seed);
 const seconds = of({ test: 10, short: 40, full: 600 });

@@ -101,7 +101,7 @@ export const walls: Mutant[] = [
     from: "where p.id = v_user and v_user = v_invitation.account_id;",
     to: "where p.id = v_user;",
     test: [
-      "tests/tenants/invitations/invitations.test.ts",
+      "tests/tenants/invitations/invite.test.ts",
       "leaves the profile of an account unseen, and no membership, until its owner accepts",
     ],
   },

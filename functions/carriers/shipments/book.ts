@@ -1,4 +1,4 @@
-/** Booking and cancelling: two transactions of ours around a call to the carrier. */
+/** Booking and cancelling a shipment: one transaction before the call to the carrier, one after it. */
 import type { Database } from "../../../shared/db/db.ts";
 import { type Answer, replayed } from "../../../shared/api/endpoint.ts";
 import { AppError } from "../../../shared/errors/errors.ts";
@@ -16,6 +16,7 @@ interface Begun {
   delivery: Parcel;
 }
 
+/** Books a delivery. The same Idempotency-Key returns the first answer again; a failure releases the key. */
 export async function book(
   db: Database,
   asked: { delivery_id: string; carrier_code: string },
@@ -52,6 +53,7 @@ export async function book(
 }
 
 interface CancelBegun {
+  answer?: Record<string, unknown>;
   shipment_id: string;
   claim_token: string;
   carrier_code: string;
@@ -60,11 +62,21 @@ interface CancelBegun {
   carrier_reference: string | null;
 }
 
-export async function cancel(db: Database, deliveryId: string): Promise<Record<string, unknown>> {
-  const begun = await db.call<CancelBegun>("integration.cancel_begin", { delivery_id: deliveryId });
+/** Cancels a booking. The same Idempotency-Key returns the first answer again; a failure releases the key. */
+export async function cancel(
+  db: Database,
+  delivery_id: string,
+  key: string | undefined,
+): Promise<Record<string, unknown>> {
+  const keyed = key === undefined ? {} : { key };
+  const begun = await db.call<CancelBegun>("integration.cancel_begin", { delivery_id, ...keyed });
+  if (begun.answer) {
+    db.seen.replayed = true;
+    return begun.answer;
+  }
   const { shipment_id, claim_token } = begun;
   const finish = (cancelled: boolean) =>
-    db.call("integration.cancel_finish", { shipment_id, claim_token, cancelled });
+    db.call("integration.cancel_finish", { ...keyed, shipment_id, claim_token, cancelled });
   let cancelled: boolean;
   try {
     const adapter = await adapterFor(begun.carrier_code);

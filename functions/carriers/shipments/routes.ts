@@ -5,7 +5,7 @@ import { CarrierCode, ids } from "../../../shared/schemas/schemas.ts";
 import { ShipmentResponse } from "../tenant/schemas.ts";
 import { book, cancel } from "./book.ts";
 
-const failures = [
+const commonErrors = [
   "delivery_not_found",
   "delivery_not_bookable",
   "shipment_in_progress",
@@ -13,18 +13,19 @@ const failures = [
   "carrier_unavailable",
 ] as const;
 
-/** Deliveries that an external carrier brings. */
+/** Shipments: deliveries booked with an external carrier. */
 export const shipments: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/shipments/:delivery_id",
-    summary: "Book a pending external delivery with a carrier; a booked one is answered as it is",
+    summary:
+      "Book a pending external delivery with a carrier; returns the existing shipment if it is booked already",
     access: permission("manage:operations:tenant"),
     params: ids("delivery_id"),
     body: z.object({ carrier_code: CarrierCode }),
     response: ShipmentResponse,
     errors: [
-      ...failures,
+      ...commonErrors,
       "carrier_not_found",
       "carrier_not_enabled",
       "delivery_not_external",
@@ -41,12 +42,12 @@ export const shipments: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/shipments/:delivery_id/cancel",
-    summary: "Call a booking off, as long as the carrier has not set out",
+    summary: "Cancel a booking before the carrier has picked up the parcel",
     access: permission("manage:operations:tenant"),
     params: ids("delivery_id"),
     response: ShipmentResponse,
-    errors: [...failures, "shipment_not_found"],
+    errors: [...commonErrors, "shipment_not_found"],
     idempotency: "own",
-    run: ({ db, params }) => cancel(db, params.delivery_id),
+    run: ({ db, params, idempotencyKey }) => cancel(db, params.delivery_id, idempotencyKey),
   }),
 ];

@@ -1,6 +1,6 @@
--- Booking deliveries with carriers: claim, call the carrier, write down. The claim leaves a row, so nobody books
--- twice; the carrier is called with the shipment's id as reference, so a call that is made again finds what the
--- lost one did.
+-- Booking deliveries with carriers, in three steps: claim the delivery, call the carrier, store the result. The claim
+-- is a row of carrier_shipments, so two requests cannot both book. The carrier gets the shipment's id as its
+-- reference: if the result of a call is lost, the next call finds that booking instead of making another.
 
 -- Claims a delivery for booking. {delivery_id, carrier_code, collects_cash (whether the carrier does), key?}
 -- -> {answer} when it is booked already, else {shipment_id, claim_token, credentials, delivery}
@@ -60,8 +60,8 @@ begin
       'cash_due', s.cash_due, 'currency', d.currency, 'notes', d.notes));
 end $$;
 
--- The amount a carrier has to collect at the door for a delivery: the same as a driver. A leg into a warehouse ends before
--- the door. Carriers take nothing from the sender, so the sender's cash has to be collected before.
+-- The amount a carrier has to collect from the recipient of a delivery: the same as a driver would. 0 for a leg into a
+-- warehouse. Carriers collect nothing from the sender, so the sender's cash has to be collected before.
 -- Fails: carrier_collects_no_cash, sender_cash_not_collected.
 create or replace function integration.cash_for_carrier(d delivery.deliveries, collects_cash boolean) returns numeric
 language plpgsql stable set search_path = '' as $$
@@ -82,7 +82,7 @@ begin
   return v_due;
 end $$;
 
--- {shipment} as clients see it.
+-- {shipment} as the API returns it.
 create or replace function integration.shipment_to_json(s integration.carrier_shipments) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -91,8 +91,9 @@ begin
     'cancelled_at', s.cancelled_at));
 end $$;
 
--- The carrier has it. {shipment_id, claim_token, tracking_number, carrier_reference?, label_url?, key?} -> {shipment}
--- Fails: shipment_in_progress (somebody else went on with it meanwhile).
+-- Stores a booking that the carrier confirmed.
+-- {shipment_id, claim_token, tracking_number, carrier_reference?, label_url?, key?} -> {shipment}
+-- Fails: shipment_in_progress (another request has claimed the shipment since).
 create or replace function integration.shipment_booked(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -118,8 +119,8 @@ begin
   return v_answer;
 end $$;
 
--- The carrier refused, or could not be reached. `keep`: nobody knows whether it booked, so the next try must ask
--- under the same reference. {shipment_id, claim_token, keep, key?}
+-- Ends a booking that failed: the carrier refused it or could not be reached. {shipment_id, claim_token, keep, key?}
+-- `keep`: the carrier may have booked all the same, so the claim stays and the next try uses the same reference.
 create or replace function integration.shipment_abandon(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 begin
@@ -136,15 +137,21 @@ begin
   return '{}';
 end $$;
 
--- Claims a booked shipment for cancelling. {delivery_id}
--- -> {shipment_id, claim_token, carrier_code, credentials, tracking_number, carrier_reference}
--- Fails: delivery_not_found, shipment_not_found, shipment_in_progress, delivery_not_bookable (it is on its way).
+-- Claims a booked shipment for cancelling. {delivery_id, key?}
+-- -> {answer} when this key has cancelled it already, else {shipment_id, claim_token, carrier_code, credentials,
+-- tracking_number, carrier_reference}
+-- Fails: delivery_not_found, shipment_not_found, shipment_in_progress, delivery_not_bookable (already picked up),
+-- idempotency_conflict.
 create or replace function integration.cancel_begin(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
+  v_answer jsonb := integration.key_claim(input);
   d delivery.deliveries;
   s integration.carrier_shipments;
 begin
+  if v_answer is not null then
+    return jsonb_build_object('answer', v_answer);
+  end if;
   select t.* into d from delivery.deliveries t where t.id = (input ->> 'delivery_id')::uuid for no key update;
   if not found then
     perform app.fail('delivery_not_found');
@@ -166,11 +173,13 @@ begin
       where k.tenant_id = s.tenant_id and k.carrier_code = s.carrier_code));
 end $$;
 
--- Ends a cancellation: the carrier let it go, or did not. {shipment_id, claim_token, cancelled} -> {shipment}
--- Fails: shipment_in_progress.
+-- Ends a cancellation. {shipment_id, claim_token, cancelled (whether the carrier did cancel), key?} -> {shipment}
+-- Stores the answer under the key if the carrier cancelled; otherwise the shipment is booked again and the key released.
+-- Fails: shipment_in_progress (another request has claimed the shipment since).
 create or replace function integration.cancel_finish(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
+  v_answer jsonb;
   s integration.carrier_shipments;
   v_cancelled boolean := (input ->> 'cancelled')::boolean;
 begin
@@ -186,5 +195,11 @@ begin
       'entity_type', 'delivery', 'entity_id', s.delivery_id, 'event_data', jsonb_build_object('shipment_id', s.id,
         'delivery_id', s.delivery_id, 'carrier_code', s.carrier_code, 'actor_id', app.user_id()))));
   end if;
-  return integration.shipment_to_json(s);
+  v_answer := integration.shipment_to_json(s);
+  if input ? 'key' and v_cancelled then
+    v_answer := private.idempotency_store(app.request_setting('operation'), input ->> 'key', v_answer);
+  elsif input ? 'key' then
+    perform private.idempotency_forget(app.request_setting('operation'), input ->> 'key');
+  end if;
+  return v_answer;
 end $$;

@@ -20,6 +20,9 @@ const book = (
   headers = {},
 ) => who.post(`/carriers/shipments/${delivery.id}`, { carrier_code }, { headers });
 
+const cancel = (id: string, who = tenant.ops, headers = {}) =>
+  who.post(`/carriers/shipments/${id}/cancel`, undefined, { headers });
+
 async function booked() {
   const delivery = await newExternal(tenant);
   const { body } = await book(delivery);
@@ -114,8 +117,7 @@ describe("booking", () => {
       .toHaveLength(0);
   });
 
-  test("can be called off until the carrier has set out", async () => {
-    const cancel = (id: string) => tenant.ops.post(`/carriers/shipments/${id}/cancel`);
+  test("can be cancelled until the carrier has picked the parcel up", async () => {
     const delivery = await booked();
     const answer = await cancel(delivery.id);
     expect(answer).toSucceed(200);
@@ -129,10 +131,7 @@ describe("booking", () => {
     await report(tenant, secret, { tracking_number: gone.tracking_number, status: "in_transit" });
     expect(await cancel(gone.id)).toFailWith(409, "delivery_not_bookable");
     expect(await cancel(randomUUID())).toFailWith(404, "delivery_not_found");
-    expect(await tenant.staff.post(`/carriers/shipments/${gone.id}/cancel`)).toFailWith(
-      403,
-      "forbidden",
-    );
+    expect(await cancel(gone.id, tenant.staff)).toFailWith(403, "forbidden");
   });
 
   test("with a key answers as before, and other input under it is a conflict", async () => {
@@ -146,6 +145,52 @@ describe("booking", () => {
       409,
       "idempotency_conflict",
     );
+  });
+});
+
+describe("cancelling with a key", () => {
+  test("returns the first answer again; another delivery under the key is a conflict", async () => {
+    const headers = { "idempotency-key": randomUUID() };
+    const [delivery, another] = [await booked(), await booked()];
+    const first = await cancel(delivery.id, tenant.ops, headers);
+    expect(first).toSucceed(200);
+    expect(first.headers.get("idempotency-replayed")).toBeNull();
+    const second = await cancel(delivery.id, tenant.ops, headers);
+    expect(second).toSucceed(200);
+    expect(second.body).toEqual(first.body);
+    expect(second.headers.get("idempotency-replayed")).toBe("true");
+    expect(
+      await sql`select from integration.system_events where entity_id = ${delivery.id} and event_type = 'shipment.cancelled'`,
+    ).toHaveLength(1);
+    expect(await cancel(another.id, tenant.ops, headers)).toFailWith(409, "idempotency_conflict");
+    const [row] =
+      await sql`select status from integration.carrier_shipments where delivery_id = ${another.id}`;
+    expect(row.status).toBe("booked");
+  });
+
+  test("does the work when the key's earlier call found the carrier silent or refusing", async () => {
+    const headers = { "idempotency-key": randomUUID() };
+    const strict = await newTenant();
+    await enable(strict);
+    const delivery = await newExternal(strict);
+    expect(await book(delivery, strict.ops)).toSucceed(200);
+    const answerWith = (login_id: string) =>
+      strict.admin.patch("/carriers/tenant/simulated", { credentials: { login_id } });
+    for (const [login, status, code] of [
+      ["silent", 502, "carrier_unavailable"],
+      ["refuse", 409, "carrier_refused"],
+    ] as const) {
+      expect(await answerWith(login)).toSucceed(200);
+      expect(await cancel(delivery.id, strict.ops, headers)).toFailWith(status, code);
+      const [row] =
+        await sql`select status from integration.carrier_shipments where delivery_id = ${delivery.id}`;
+      expect(row.status).toBe("booked");
+    }
+    expect(await answerWith("fine")).toSucceed(200);
+    const answer = await cancel(delivery.id, strict.ops, headers);
+    expect(answer).toSucceed(200);
+    expect(answer.headers.get("idempotency-replayed")).toBeNull();
+    expect(answer.body.shipment.status).toBe("cancelled");
   });
 });
 

@@ -1,29 +1,32 @@
 /** The access rules that several features of the delivery function share. */
 import { anyOf, permission, role } from "../../shared/api/access.ts";
 
-/** Staff who look, and the drivers and institutions whose manifests pass through. */
+/** Staff who may view the tenant, and drivers and institutions for their own manifests. */
 export const staffOrManifestPeople = anyOf(
   permission("view:tenant"),
   role("driver", "institution"),
 );
 
-/** Staff who look, and institutions, who find their own. */
+/** Staff who may view the tenant, and institutions for their own rows. */
 export const staffOrInstitution = anyOf(permission("view:tenant"), role("institution"));
 
-/** Those who scan at a processing point. */
-export const canScan = permission("manage:operations:tenant", "manage:module:warehouse");
+/** Operations and warehouse staff, who scan at processing points. */
+export const warehouseOrOperations = permission(
+  "manage:operations:tenant",
+  "manage:module:warehouse",
+);
 
-/** The driver who has a manifest, or operations on their behalf. */
-export const officeOrDriver = anyOf(permission("manage:operations:tenant"), role("driver"));
+/** Operations, and drivers for their own manifests. */
+export const operationsOrDriver = anyOf(permission("manage:operations:tenant"), role("driver"));
 
-/** Everybody who has deliveries: staff all of them, the others their own. */
+/** Staff who may view the tenant, and drivers, institutions and customers for their own deliveries. */
 export const staffOrDeliveryPeople = anyOf(
   permission("view:tenant"),
   role("driver", "institution", "customer"),
 );
 
-/** Those who order: operations for anybody, customers and institutions for themselves. */
-export const canOrder = anyOf(
+/** Operations, who order for anybody, and institutions and customers, who order for themselves. */
+export const operationsOrOrderer = anyOf(
   permission("manage:operations:tenant"),
   role("institution", "customer"),
 );

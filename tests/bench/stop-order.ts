@@ -31,7 +31,7 @@ function tourOf(instance: Instance): number {
     distance: (a, b) => distance(a + 1, b + 1),
     fromStart: (a) => distance(0, a + 1),
     toEnd: (a) => distance(a + 1, 0),
-    after: Array(instance.places.length - 1).fill(-1),
+    predecessor: Array(instance.places.length - 1).fill(-1),
   });
   const stops = [0, ...order.map((stop) => stop + 1), 0];
   return stops.slice(1).reduce((sum, stop, index) => sum + distance(stops[index], stop), 0);

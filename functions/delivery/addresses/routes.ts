@@ -32,7 +32,7 @@ export const addresses: AnyEndpoint[] = [
     summary: "Add the addresses of a CSV file",
     access: anyOf(permission("manage:operations:tenant"), owners),
     line: CreateAddress,
-    linesMax: 5_000,
+    maxLines: 5_000,
     core: "delivery.address_import",
     lineErrors: ["zone_not_found"],
   }),

@@ -1,27 +1,28 @@
-/** The stops of a route, with their deadlines and the order they must keep. */
-export interface Problem {
-  /** Stops are 0 … count - 1; as given is how they are visited now. */
+/** The input of the route search: stops, distances, precedence and deadlines. */
+export interface RoutingProblem {
+  /** Stops are numbered 0 to count - 1 in the current order. */
   count: number;
+  /** Distance between two stops, in kilometres. */
   distance(from: number, to: number): number;
-  /** Distance from where the way begins; unset: it may begin anywhere. */
+  /** Distance from the route's fixed start; omit if there is none. */
   fromStart?(to: number): number;
-  /** Distance to where the way has to end; unset: it may end anywhere. */
+  /** Distance to the route's fixed end; omit if there is none. */
   toEnd?(from: number): number;
-  /** For each stop the one that has to come before it, or -1. */
-  after: readonly number[];
-  /** Minutes from now until which a stop is wanted; Infinity: whenever. */
+  /** For each stop, the stop that must come before it, or -1. */
+  predecessor: readonly number[];
+  /** For each stop, its deadline in minutes from now; Infinity if none. Soft: lateness is a cost. */
   deadlines?: readonly number[];
-  minutesPerUnit?: number;
+  minutesPerKm?: number;
   minutesAtStop?: number;
 }
 
-/** Stops in the order they are due; a pickup is due with its drop-off at the latest, and comes before it. */
-export function byDeadline({ count, after, deadlines }: Problem): number[] {
+/** The stops by deadline. A pickup takes the deadline of its drop-off if that is earlier, and precedes it. */
+export function byDeadline({ count, predecessor, deadlines }: RoutingProblem): number[] {
   const due = Array.from({ length: count }, (_, stop) => deadlines?.[stop] ?? Infinity);
-  after.forEach((first, stop) => {
+  predecessor.forEach((first, stop) => {
     if (first >= 0) due[first] = Math.min(due[first], due[stop]);
   });
-  const turn = (stop: number) => (after[stop] < 0 ? 0 : 1);
+  const tieRank = (stop: number) => (predecessor[stop] < 0 ? 0 : 1);
   return due.map((_, stop) => stop)
-    .sort((a, b) => (due[a] === due[b] ? turn(a) - turn(b) || a - b : due[a] - due[b]));
+    .sort((a, b) => (due[a] === due[b] ? tieRank(a) - tieRank(b) || a - b : due[a] - due[b]));
 }

@@ -18,7 +18,7 @@ import {
   Timestamp,
 } from "../../../shared/schemas/schemas.ts";
 import { carriedFields } from "../../../shared/schemas/carried-delivery.ts";
-import { askedOfOffice, DriverAsked } from "../driver-asked.ts";
+import { DriverIdFilter, withDriverIdFilter } from "../driver-id-filter.ts";
 
 export const assignmentStatuses = [
   "pending",
@@ -164,9 +164,9 @@ const ofDelivery = (
     })`,
 });
 
-/** For those who see everybody's: whatever a driver asks for, be it no id, they get their own. */
+/** Staff filter by any driver; for a driver the value is ignored and only their own rows match. */
 const driver: Filter = {
-  schema: DriverAsked,
+  schema: DriverIdFilter,
   condition: (value) => `r.driver_id = (select delivery.driver_filter(${value} #>> '{}'))`,
 };
 
@@ -217,7 +217,7 @@ const declared = defineList({
   summary: { sql: () => stats },
 });
 
-const assignments = askedOfOffice(declared, "delivery.require_driver_id");
+const assignments = withDriverIdFilter(declared, "delivery.require_driver_id");
 
 /** Counters of the tenant, or of the driver's own rows; filters do not narrow them. Recently: within a day. */
 const stats = `(

@@ -1,6 +1,6 @@
-/** A driver's list as stops, in the order worth proposing. */
+/** Proposes an order for the stops of a driver's assignments. */
 import { orderStops } from "./route-order.ts";
-import type { Problem } from "./route-problem.ts";
+import type { RoutingProblem } from "./route-problem.ts";
 
 interface Point {
   latitude: number;
@@ -34,9 +34,9 @@ interface Stop extends Point {
 }
 
 /**
- * Proposes an order: pickup before its drop-off, what was picked up only to be dropped, as little late for
- * the promised times as can be, and as short as can be found. The current order is what it starts from, so
- * a proposal is never worse. An assignment's number is the rank of its first stop that is left.
+ * Proposes an order of stops: each pickup before its drop-off, little lateness and a short route. A parcel that was
+ * picked up already has only its drop-off left. The search includes the current order, so the proposal is never worse.
+ * The sequence number of an assignment is the rank of its first remaining stop.
  */
 export function suggest({ start, assignments }: DriverList, now: number) {
   const stops: Stop[] = [];
@@ -64,7 +64,7 @@ export function suggest({ start, assignments }: DriverList, now: number) {
     stops: order.map((index, position) => {
       const { assignment, type, latitude, longitude } = stops[index];
       const { assignment_id, delivery_id, delivery_code } = placed[assignment];
-      const way = distanceTo(problem, position ? order[position - 1] : -1, index);
+      const distance = distanceTo(problem, position ? order[position - 1] : -1, index);
       return {
         assignment_id,
         delivery_id,
@@ -72,7 +72,7 @@ export function suggest({ start, assignments }: DriverList, now: number) {
         type,
         latitude,
         longitude,
-        distance_km: rounded(way),
+        distance_km: rounded(distance),
       };
     }),
     unplaced,
@@ -81,7 +81,7 @@ export function suggest({ start, assignments }: DriverList, now: number) {
   };
 }
 
-function problemOf(stops: Stop[], start: Point | null, now: number): Problem {
+function problemOf(stops: Stop[], start: Point | null, now: number): RoutingProblem {
   const pickups = new Map<number, number>();
   stops.forEach(({ assignment, type }, index) => {
     if (type === "pickup") pickups.set(assignment, index);
@@ -90,20 +90,20 @@ function problemOf(stops: Stop[], start: Point | null, now: number): Problem {
     count: stops.length,
     distance: (a, b) => kilometres(stops[a], stops[b]),
     fromStart: start ? (a) => kilometres(start, stops[a]) : undefined,
-    after: stops.map(({ assignment, type }) =>
+    predecessor: stops.map(({ assignment, type }) =>
       type === "dropoff" ? pickups.get(assignment) ?? -1 : -1
     ),
     deadlines: stops.map(({ by }) => (by ? (Date.parse(by) - now) / 60_000 : Infinity)),
-    minutesPerUnit: 60 / kmPerHour,
+    minutesPerKm: 60 / kmPerHour,
     minutesAtStop,
   };
 }
 
-function distanceTo(problem: Problem, from: number, to: number): number {
+function distanceTo(problem: RoutingProblem, from: number, to: number): number {
   return from < 0 ? problem.fromStart?.(to) ?? 0 : problem.distance(from, to);
 }
 
-function lengthOf(problem: Problem, order: number[]): number {
+function lengthOf(problem: RoutingProblem, order: number[]): number {
   return order.reduce(
     (sum, index, position) => sum + distanceTo(problem, position ? order[position - 1] : -1, index),
     0,

@@ -56,7 +56,7 @@ export const branches: AnyEndpoint[] = [
     feature,
     params: ids("institution_user_id"),
     line: CreateBranch,
-    linesMax: 5_000,
+    maxLines: 5_000,
     core: "delivery.branch_import",
     lineErrors: refusals,
     errors: ["institution_not_found"],

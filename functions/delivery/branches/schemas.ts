@@ -12,12 +12,12 @@ import {
   Timestamp,
 } from "../../../shared/schemas/schemas.ts";
 import { Address } from "../../../shared/schemas/address.ts";
-import { contactBytesMax, metadataBytesMax, within } from "../../../shared/schemas/sizes.ts";
+import { maxBytes, maxContactBytes, maxMetadataBytes } from "../../../shared/schemas/sizes.ts";
 import { Code } from "../processing-points/schemas.ts";
 
 /** A phone that is empty or null is one that was not given. */
-const ContactInfo = within(
-  contactBytesMax,
+const ContactInfo = maxBytes(
+  maxContactBytes,
   z.looseObject({
     phone: z.union([Phone, z.string().trim().max(0)]).nullish(),
   }),
@@ -37,7 +37,7 @@ export const UpdateBranch = z.object({
   /** null takes the default away. */
   default_processing_point_id: Id.nullish(),
   contact_info: ContactInfo.optional(),
-  metadata: within(metadataBytesMax, JsonObject).optional(),
+  metadata: maxBytes(maxMetadataBytes, JsonObject).optional(),
   is_active: z.boolean().optional().meta({
     description: "False does what the deactivate call does; true takes the branch back into use",
   }),

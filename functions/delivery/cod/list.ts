@@ -17,7 +17,7 @@ import {
   until,
   untilDay,
 } from "../../../shared/api/list.ts";
-import { askedOfOffice, DriverAsked } from "../driver-asked.ts";
+import { DriverIdFilter, withDriverIdFilter } from "../driver-id-filter.ts";
 import { statuses } from "./schemas.ts";
 
 const range = (field: string): Record<string, Filter> => ({
@@ -30,9 +30,9 @@ const between = (field: string): Record<string, Filter> => ({
   [`${field}_to`]: forField(field, until(field)),
 });
 
-/** Whatever a driver asks for, be it no id, they get their own. */
+/** Staff filter by any driver; for a driver the value is ignored and only their own rows match. */
 const driver: Filter = {
-  schema: DriverAsked,
+  schema: DriverIdFilter,
   condition: (value) => `r.driver_id = (select money.cod_driver_filter(${value} #>> '{}'))`,
 };
 
@@ -123,7 +123,7 @@ const declared = defineList({
   },
 });
 
-export const collections = askedOfOffice(declared, "money.require_cod_driver_id");
+export const collections = withDriverIdFilter(declared, "money.require_cod_driver_id");
 
 /** A row without the columns that only filter and sort. */
 export function shown(row: Record<string, unknown>): Record<string, unknown> {

@@ -30,7 +30,7 @@ export function moment(instant: string, timeZone: string): string {
 export const notesSize = 9;
 const lineHeight = notesSize * 1.4 * 25.4 / 72;
 /** Higher than this, notes leave no room for orders on the first page, and shrink instead. */
-const heightMax = 150;
+const maxHeight = 150;
 
 /** The height, in millimetres, in which notes of this width are shown whole. */
 export function notesHeight(document: TextDocument, notes: string, width: number): number {
@@ -38,5 +38,5 @@ export function notesHeight(document: TextDocument, notes: string, width: number
   const lines = notes.split("\n").map((line) =>
     Math.ceil(document.measure(line, { size: notesSize, weight: "bold" }) / (width * 0.9)) || 1
   );
-  return Math.min(heightMax, lines.reduce((sum, count) => sum + count, 0) * lineHeight + 0.5);
+  return Math.min(maxHeight, lines.reduce((sum, count) => sum + count, 0) * lineHeight + 0.5);
 }

@@ -8,7 +8,7 @@ import type { ReceiptLanguage } from "./receipt-captions.ts";
 import { type ReceiptOrder, renderReceipt } from "./receipt-page.ts";
 import { receiptBucket } from "./receipts.ts";
 
-const attemptsMax = 3;
+const maxAttempts = 3;
 
 interface Named {
   full_name: string;
@@ -60,7 +60,7 @@ export async function printReceipt(job: Job): Promise<void> {
     await putFile(receiptBucket, path, await renderReceipt(receiptOf(begun)), "application/pdf");
     await finish(payment, begun.edition, path, null);
   } catch (error) {
-    if (job.attempts < attemptsMax) throw error;
+    if (job.attempts < maxAttempts) throw error;
     log("error", "receipt_failed", { settlement_payment_id: payment, ...describeError(error) });
     await finish(payment, begun.edition, null, String(error));
   }

@@ -8,7 +8,7 @@ import {
   PersonRef,
   Timestamp,
 } from "../../../shared/schemas/schemas.ts";
-import { DriverAsked } from "../driver-asked.ts";
+import { DriverIdFilter } from "../driver-id-filter.ts";
 
 const Allocations = z.object({ cod: z.number(), delivery_fee: z.number() }).meta({
   id: "CashAllocations",
@@ -65,7 +65,7 @@ export const CollectionsResponse = z.object({
   }),
 });
 
-export const SummaryQuery = z.object({ driver_id: DriverAsked.optional() });
+export const SummaryQuery = z.object({ driver_id: DriverIdFilter.optional() });
 export const SummaryResponse = z.object({
   summary: z.object({
     total_unremitted: z.number(),
@@ -88,7 +88,7 @@ export const SummaryResponse = z.object({
 export const Settle = z.object({
   scope: z.enum(["selected", "all"]),
   cod_collection_ids: z.array(Id).max(2_000).nullish(),
-  driver_id: DriverAsked.nullish(),
+  driver_id: DriverIdFilter.nullish(),
   remitted_to_user_id: Id.nullish().meta({
     description:
       "Who took the cash, unless it is the caller. Settling by wallet, nobody does, and it counts for nothing",
@@ -224,7 +224,7 @@ export const Handover = z.object({
 const Cash = Money.refine((amount) => amount > 0, { error: "more than nothing" });
 
 export const DeclareHandover = z.object({
-  driver_id: DriverAsked.nullish(),
+  driver_id: DriverIdFilter.nullish(),
   amount: Cash,
   counted_amount: Money.nullish(),
   notes: LongText.nullish(),

@@ -15,8 +15,6 @@ import {
 import { Id } from "../../../shared/schemas/schemas.ts";
 import { deliveryFlows, deliveryStatuses } from "../statuses.ts";
 
-const words = (list: readonly string[]) => list as unknown as [string, ...string[]];
-
 /** A part of number, barcode, reference, recipient's name or phone. */
 const search = foundBy("delivery.deliveries_matching");
 
@@ -29,14 +27,14 @@ const driver: Filter = {
 };
 
 const filters = {
-  status: oneOf("status", words(deliveryStatuses)),
+  status: oneOf("status", deliveryStatuses),
   driver_id: driver,
   customer_id: id("customer_id"),
   institution_user_id: id("institution_user_id"),
   delivery_service_id: id("delivery_service_id"),
   pickup_zone_id: id("pickup_zone_id"),
   dropoff_zone_id: id("dropoff_zone_id"),
-  delivery_flow: oneOf("delivery_flow", words(deliveryFlows)),
+  delivery_flow: oneOf("delivery_flow", deliveryFlows),
   carrier_type: oneOf("carrier_type", ["internal", "external"]),
   carrier_code: equal("carrier_code"),
   external_reference_id: contains("external_reference_id"),

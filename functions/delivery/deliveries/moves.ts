@@ -3,7 +3,7 @@ import { ids } from "../../../shared/schemas/schemas.ts";
 import { ProofUpload, ProofUploadResponse } from "../manifests/schemas.ts";
 import { extensionOf } from "../manifests/schemas.ts";
 import { signUpload } from "../../../shared/outbound/storage.ts";
-import { officeOrDriver } from "../access.ts";
+import { operationsOrDriver } from "../access.ts";
 import {
   CashMoveResponse,
   Complete,
@@ -19,7 +19,7 @@ import {
 const params = ids("delivery_id");
 const step = {
   method: "post",
-  access: officeOrDriver,
+  access: operationsOrDriver,
   params,
   response: DeliveryResponse,
 } as const;
@@ -131,7 +131,7 @@ export const deliveryMoves: AnyEndpoint[] = [
   }),
   endpoint({
     method: "post",
-    access: officeOrDriver,
+    access: operationsOrDriver,
     params,
     path: "/deliveries/:delivery_id/proof-uploads",
     summary: "Get an address to upload one proof to; name its path in the move it proves",

@@ -5,7 +5,7 @@ import { translate } from "../../../shared/i18n/index.ts";
 import { importEndpoint } from "../../../shared/api/csv/import.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { withLinks } from "../manifests/proofs.ts";
-import { canOrder, staffOrDeliveryPeople } from "../access.ts";
+import { operationsOrOrderer, staffOrDeliveryPeople } from "../access.ts";
 import { measureFirst } from "../../../shared/routing/measured.ts";
 import { deliveriesList } from "./list.ts";
 import {
@@ -58,7 +58,7 @@ const ordering: readonly ErrorCode[] = [
 
 const change = {
   summary: "Change a draft; or correct recipient, notes, reference and promised time of an order",
-  access: canOrder,
+  access: operationsOrOrderer,
   params,
   body: UpdateDelivery,
   response: DeliveryMade,
@@ -89,7 +89,7 @@ export const deliveries: AnyEndpoint[] = [
     method: "post",
     path: "/deliveries",
     summary: "Order a delivery, or keep a draft of one",
-    access: canOrder,
+    access: operationsOrOrderer,
     body: CreateDelivery,
     response: DeliveryMade,
     status: 201,
@@ -103,9 +103,9 @@ export const deliveries: AnyEndpoint[] = [
     path: "/deliveries/import",
     summary:
       "Order the deliveries of a CSV file; ways that nobody asked the price of go as the crow flies",
-    access: canOrder,
+    access: operationsOrOrderer,
     line: CreateDelivery,
-    linesMax: 500,
+    maxLines: 500,
     core: "delivery.delivery_import",
     lineErrors: ["forbidden", ...ordering],
   }),
@@ -153,7 +153,7 @@ export const deliveries: AnyEndpoint[] = [
     method: "post",
     path: "/deliveries/:delivery_id/submit",
     summary: "Order what was a draft: it is charged and waits for a driver",
-    access: canOrder,
+    access: operationsOrOrderer,
     params,
     response: DeliveryMade,
     errors: ["delivery_not_found", "invalid_status_transition", "insufficient_wallet_balance"],
@@ -183,7 +183,7 @@ export const deliveries: AnyEndpoint[] = [
     path: "/deliveries/:delivery_id/cancel",
     summary:
       "Cancel a delivery before pickup; one that waits in a warehouse goes back to its sender",
-    access: canOrder,
+    access: operationsOrOrderer,
     params,
     body: Cancel,
     response: Cancelled,

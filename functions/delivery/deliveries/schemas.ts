@@ -13,14 +13,14 @@ import {
   Text,
   Timestamp,
 } from "../../../shared/schemas/schemas.ts";
-import { contactBytesMax, within } from "../../../shared/schemas/sizes.ts";
+import { maxBytes, maxContactBytes } from "../../../shared/schemas/sizes.ts";
 import { PhotoUrls, ProofUrl } from "../manifests/schemas.ts";
 import { Package, unitsOf } from "../price/schemas.ts";
 import { deliveryFlows, deliveryStatuses } from "../statuses.ts";
 
 /** A place that is written down as an address. */
-const Place = within(
-  contactBytesMax,
+const Place = maxBytes(
+  maxContactBytes,
   z.object({
     latitude: Latitude.optional(),
     longitude: Longitude.optional(),
@@ -46,8 +46,8 @@ const Place = within(
   return z.NEVER;
 });
 
-const Recipient = within(
-  contactBytesMax,
+const Recipient = maxBytes(
+  maxContactBytes,
   z.looseObject({
     name: z.string().trim().max(200).nullish(),
     phone: Phone.nullish(),

@@ -1,7 +1,7 @@
 import { permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
-import { canScan } from "../access.ts";
+import { warehouseOrOperations } from "../access.ts";
 import { DeliveryMade, Execute, Executed, OperationalReturn } from "./schemas.ts";
 
 const params = ids("delivery_id");
@@ -12,7 +12,7 @@ export const deliveryInWarehouse: AnyEndpoint[] = [
     method: "post",
     path: "/deliveries/:delivery_id/execute",
     summary: "Pick a parcel for its driver: all of it is reserved; again answers the same",
-    access: canScan,
+    access: warehouseOrOperations,
     params,
     body: Execute,
     response: Executed,

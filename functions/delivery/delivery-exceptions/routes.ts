@@ -3,8 +3,8 @@ import { anyOf, permission, role } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { contains, defineList, equal, id, oneOf, since, until } from "../../../shared/api/list.ts";
 import { Id, ids, JsonObject, LongText, Text, Timestamp } from "../../../shared/schemas/schemas.ts";
-import { listedBytesMax, packageLinesMax, within } from "../../../shared/schemas/sizes.ts";
-import { canScan, staffOrDeliveryPeople } from "../access.ts";
+import { maxBytes, maxListFieldBytes, maxPackageLines } from "../../../shared/schemas/sizes.ts";
+import { staffOrDeliveryPeople, warehouseOrOperations } from "../access.ts";
 import { deliveryStatuses } from "../statuses.ts";
 
 const statuses = ["open", "resolved"] as const;
@@ -32,13 +32,13 @@ const Exception = z.object({
 const NewException = z.object({
   type: z.string().trim().min(1).max(64),
   notes: LongText.nullish(),
-  items: within(
-    listedBytesMax,
+  items: maxBytes(
+    maxListFieldBytes,
     z.array(z.object({
       delivery_item_id: Id,
       quantity: z.int().min(1).max(1_000_000).optional(),
       condition: z.string().trim().min(1).max(64).optional(),
-    })).max(packageLinesMax),
+    })).max(maxPackageLines),
   ).nullish(),
 }).meta({ id: "NewDeliveryException" });
 
@@ -46,26 +46,25 @@ const exceptionsList = defineList({
   view: "delivery.delivery_exceptions_list",
   sort: ["created_at"],
   params: {
-    status: oneOf("status", statuses as unknown as [string, ...string[]]),
+    status: oneOf("status", statuses),
     delivery_id: id("delivery_id"),
     type: equal("type"),
     date_from: since("created_at"),
     date_to: until("created_at"),
   },
   columns: {
-    status: oneOf("status", statuses as unknown as [string, ...string[]]),
+    status: oneOf("status", statuses),
     type: contains("type"),
   },
   limit: { default: 20, max: 100 },
 });
 
-/** Exceptions of deliveries, and their resolution. */
+/** Delivery exceptions and their resolution. */
 export const deliveryExceptions: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/deliveries/:delivery_id/exceptions",
-    summary:
-      "Note what went wrong with a delivery; it is not given to a driver until that is resolved",
+    summary: "Report a delivery exception. The delivery cannot be assigned until it is resolved.",
     access: anyOf(
       permission("manage:operations:tenant", "manage:module:warehouse"),
       role("driver"),
@@ -104,8 +103,8 @@ export const deliveryExceptions: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/delivery-exceptions/:delivery_exception_id/resolve",
-    summary: "Settle an exception",
-    access: canScan,
+    summary: "Resolve an exception",
+    access: warehouseOrOperations,
     params: ids("delivery_exception_id"),
     body: z.object({ resolution: Text, notes: LongText.nullish() }),
     response: z.object({ exception: Exception }),

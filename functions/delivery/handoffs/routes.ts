@@ -5,7 +5,7 @@ import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { defineList, id, oneOf } from "../../../shared/api/list.ts";
 import { Id, ids, NamedRef, Person, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { CashMoveResponse, Pickup } from "../deliveries/schemas.ts";
-import { officeOrDriver } from "../access.ts";
+import { operationsOrDriver } from "../access.ts";
 
 const statuses = ["pending", "completed", "cancelled"] as const;
 
@@ -34,7 +34,7 @@ const handoffsList = defineList({
     driver_id: id("driver_id"),
     delivery_id: id("delivery_id"),
     warehouse_id: id("warehouse_id"),
-    status: oneOf("status", statuses as unknown as [string, ...string[]]),
+    status: oneOf("status", statuses),
   },
   limit: { default: 20, max: 100 },
 });
@@ -62,7 +62,7 @@ export const handoffs: AnyEndpoint[] = [
     method: "post",
     path: "/handoffs/:handoff_id/pickup",
     summary: "Confirm a handoff: the stock leaves the warehouse and the driver has custody",
-    access: officeOrDriver,
+    access: operationsOrDriver,
     params: ids("handoff_id"),
     body: Pickup,
     response: CashMoveResponse.extend({ handoff: Handoff }),

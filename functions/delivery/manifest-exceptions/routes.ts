@@ -1,7 +1,7 @@
 import { permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { type Language, translate } from "../../../shared/i18n/index.ts";
-import { canScan } from "../access.ts";
+import { warehouseOrOperations } from "../access.ts";
 import {
   CreateException,
   ExceptionResponse,
@@ -38,7 +38,7 @@ export const manifestExceptions: AnyEndpoint[] = [
     method: "post",
     path: "/transfer-manifest-exceptions",
     summary: "Put an item, or a parcel that stands on no manifest, into the exception queue",
-    access: canScan,
+    access: warehouseOrOperations,
     feature,
     body: CreateException,
     response: ExceptionResponse,
@@ -63,7 +63,7 @@ export const manifestExceptions: AnyEndpoint[] = [
     method: "post",
     path: "/transfer-manifest-items/bulk/resolve-exceptions",
     summary: "Take items out of the exception queue: reprocess or void",
-    access: canScan,
+    access: warehouseOrOperations,
     feature,
     body: ResolveExceptions,
     response: ExceptionsResolved,

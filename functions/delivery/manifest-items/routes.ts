@@ -1,6 +1,6 @@
 import { permission, service } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint, replayed } from "../../../shared/api/endpoint.ts";
-import { canScan } from "../access.ts";
+import { warehouseOrOperations } from "../access.ts";
 import { changeDestination, presentChanges } from "./change-destination.ts";
 import {
   ChangeDestinationBody,
@@ -27,7 +27,7 @@ export const manifestItems: AnyEndpoint[] = [
     method: "get",
     path: "/transfer-manifest-items/search",
     summary: "Find items that can still become orders",
-    access: canScan,
+    access: warehouseOrOperations,
     feature,
     query: SearchQuery,
     response: SearchResponse,
@@ -39,7 +39,7 @@ export const manifestItems: AnyEndpoint[] = [
     method: "post",
     path: "/transfer-manifest-items/bulk/validate",
     summary: "Check scanned items before they are used",
-    access: canScan,
+    access: warehouseOrOperations,
     feature,
     body: ValidateBody,
     response: ValidateResponse,
@@ -51,11 +51,11 @@ export const manifestItems: AnyEndpoint[] = [
     method: "post",
     path: "/transfer-manifest-items/bulk/set-destination",
     summary: "Receive scanned items and make their delivery orders",
-    access: canScan,
+    access: warehouseOrOperations,
     feature,
     body: SetDestinationBody,
     response: SetDestinationResponse,
-    idempotency: "own",
+    idempotency: "handler",
     errors: [
       "one_destination_required",
       "branch_not_found",
@@ -82,7 +82,7 @@ export const manifestItems: AnyEndpoint[] = [
     feature,
     body: ChangeDestinationBody,
     response: ChangeDestinationResponse,
-    idempotency: "own",
+    idempotency: "handler",
     errors: [
       "one_destination_required",
       "branch_not_found",

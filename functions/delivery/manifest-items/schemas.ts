@@ -50,12 +50,12 @@ const Identifier = z.unknown().meta({
     "`{type, value}` or the plain value: an item's id or a barcode. `type` is not looked at; " +
     "a value that is neither gives a result with `invalid_barcode`",
 });
-const identifiersMax = 500;
+const maxIdentifiers = 500;
 
 /** `identifiers`, or the plain `barcodes`; both mean the same list of scanned values. */
 export const ValidateBody = z.object({
-  identifiers: z.array(Identifier).max(identifiersMax).optional(),
-  barcodes: z.array(Identifier).max(identifiersMax).optional(),
+  identifiers: z.array(Identifier).max(maxIdentifiers).optional(),
+  barcodes: z.array(Identifier).max(maxIdentifiers).optional(),
 }).transform((body, context) => {
   const list = body.identifiers ?? body.barcodes;
   if (!list) {

@@ -1,7 +1,7 @@
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { signReads, signUpload } from "../../../shared/outbound/storage.ts";
-import { officeOrDriver } from "../access.ts";
+import { operationsOrDriver } from "../access.ts";
 import {
   AddProofs,
   extensionOf,
@@ -18,7 +18,7 @@ export const manifestProofs: AnyEndpoint[] = [
     method: "post",
     path: "/transfer-manifests/:manifest_id/proofs",
     summary: "Add photos or a signature to a manifest",
-    access: officeOrDriver,
+    access: operationsOrDriver,
     feature,
     params: ids("manifest_id"),
     body: AddProofs,
@@ -33,7 +33,7 @@ export const manifestProofs: AnyEndpoint[] = [
     method: "post",
     path: "/transfer-manifests/:manifest_id/proof-uploads",
     summary: "Get an address to upload one proof to; name its path when adding the proof",
-    access: officeOrDriver,
+    access: operationsOrDriver,
     feature,
     params: ids("manifest_id"),
     body: ProofUpload,

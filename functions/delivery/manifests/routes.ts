@@ -2,7 +2,7 @@ import { anyOf, permission, role } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
 import {} from "../../../shared/api/list.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
-import { canScan, officeOrDriver, staffOrManifestPeople } from "../access.ts";
+import { operationsOrDriver, staffOrManifestPeople, warehouseOrOperations } from "../access.ts";
 import { withLinks } from "./proofs.ts";
 import {
   AddItems,
@@ -89,7 +89,7 @@ export const manifests: AnyEndpoint[] = [
     path: "/transfer-manifests/:manifest_id",
     version,
     summary: "Send a manifest to another processing point, until its first item is received",
-    access: canScan,
+    access: warehouseOrOperations,
     feature,
     params,
     body: MoveManifest,
@@ -121,7 +121,7 @@ export const manifests: AnyEndpoint[] = [
     method: "post",
     path: "/transfer-manifests/:manifest_id/items",
     summary: "Scan items into a draft",
-    access: officeOrDriver,
+    access: operationsOrDriver,
     feature,
     params,
     body: AddItems,
@@ -144,7 +144,7 @@ export const manifests: AnyEndpoint[] = [
     method: "delete",
     path: "/transfer-manifests/:manifest_id/items/:item_id",
     summary: "Take an item off a draft",
-    access: officeOrDriver,
+    access: operationsOrDriver,
     feature,
     params: ids("manifest_id", "item_id"),
     response: ItemRemoved,

@@ -14,10 +14,10 @@ import {
 } from "../../../shared/schemas/schemas.ts";
 import { Address } from "../../../shared/schemas/address.ts";
 import {
-  documentBytesMax,
-  metadataBytesMax,
-  packageLinesMax,
-  within,
+  maxBytes,
+  maxDocumentBytes,
+  maxMetadataBytes,
+  maxPackageLines,
 } from "../../../shared/schemas/sizes.ts";
 import { itemStatuses, manifestStatuses } from "../statuses.ts";
 
@@ -30,7 +30,7 @@ export const WaitingItem = z.object({ item_id: Id, barcode_value: z.string() }).
 });
 
 /** Items of one call. */
-export const itemsMax = 500;
+export const maxItems = 500;
 
 /** A number or a numeric text, as a price is asked with; an empty text is none. */
 const numeric = (number: z.ZodNumber) =>
@@ -42,8 +42,8 @@ const numeric = (number: z.ZodNumber) =>
 const measurement = numeric(z.number().min(0).max(1_000_000));
 
 /** The contents of a parcel, with measurements as numbers that the price can use; the rest is kept as it is sent. */
-const PackageDetails = within(
-  documentBytesMax,
+const PackageDetails = maxBytes(
+  maxDocumentBytes,
   z.looseObject({
     items: z.array(z.looseObject({
       name: z.string().max(200).nullish(),
@@ -52,7 +52,7 @@ const PackageDetails = within(
       length: measurement,
       width: measurement,
       height: measurement,
-    })).max(packageLinesMax).optional(),
+    })).max(maxPackageLines).optional(),
   }),
 );
 
@@ -93,7 +93,7 @@ export const CreateManifest = z.object({
 export const ProofUrl = z.string().max(2000).regex(
   /^(https:\/\/[!-~]+|[0-9a-f-]{36}(\/[\w-][\w.-]*)+)$/,
 );
-export const PhotoUrls = within(metadataBytesMax, z.array(ProofUrl).max(10));
+export const PhotoUrls = maxBytes(maxMetadataBytes, z.array(ProofUrl).max(10));
 
 const proof = {
   photo_urls: PhotoUrls.optional(),
@@ -292,7 +292,7 @@ export const manifestsList = defineList({
   sort: ["created_at", "manifest_number", "status", "updated_at"],
   params: {
     search,
-    status: oneOf("status", manifestStatuses as unknown as [string, ...string[]]),
+    status: oneOf("status", manifestStatuses),
     driver_id: id("driver_id"),
     institution_user_id: id("institution_user_id"),
     processing_point_id: id("processing_point_id"),

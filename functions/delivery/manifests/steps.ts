@@ -1,6 +1,6 @@
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
-import { canScan, officeOrDriver } from "../access.ts";
+import { operationsOrDriver, warehouseOrOperations } from "../access.ts";
 import {
   Cancel,
   CompleteReceiving,
@@ -21,7 +21,7 @@ export const manifestSteps: AnyEndpoint[] = [
     ...step,
     path: "/transfer-manifests/:manifest_id/pickup",
     summary: "The driver has the parcels: draft to picked_up",
-    access: officeOrDriver,
+    access: operationsOrDriver,
     body: StepWithProof,
     errors: [
       "manifest_not_found",
@@ -38,7 +38,7 @@ export const manifestSteps: AnyEndpoint[] = [
     ...step,
     path: "/transfer-manifests/:manifest_id/depart",
     summary: "Depart: picked_up to in_transit",
-    access: officeOrDriver,
+    access: operationsOrDriver,
     errors: ["manifest_not_found", "invalid_status_transition"],
     run: async ({ db, params }) => ({
       data: await db.call("delivery.manifest_depart", { id: params.manifest_id }),
@@ -48,7 +48,7 @@ export const manifestSteps: AnyEndpoint[] = [
     ...step,
     path: "/transfer-manifests/:manifest_id/arrive",
     summary: "The driver is at the processing point: to awaiting_receipt",
-    access: officeOrDriver,
+    access: operationsOrDriver,
     body: StepWithProof,
     errors: ["manifest_not_found", "invalid_status_transition", "invalid_proof_url"],
     run: async ({ db, params, body }) => ({
@@ -59,7 +59,7 @@ export const manifestSteps: AnyEndpoint[] = [
     ...step,
     path: "/transfer-manifests/:manifest_id/start-receiving",
     summary: "Begin to receive: awaiting_receipt to receiving",
-    access: canScan,
+    access: warehouseOrOperations,
     body: StartReceiving,
     errors: [
       "manifest_not_found",
@@ -76,7 +76,7 @@ export const manifestSteps: AnyEndpoint[] = [
     method: "post",
     path: "/transfer-manifests/:manifest_id/receive-items",
     summary: "Receive items, also late ones",
-    access: canScan,
+    access: warehouseOrOperations,
     feature,
     params,
     body: ReceiveItems,
@@ -95,7 +95,7 @@ export const manifestSteps: AnyEndpoint[] = [
     ...step,
     path: "/transfer-manifests/:manifest_id/complete-receiving",
     summary: "End receiving: to received or received_with_exceptions",
-    access: canScan,
+    access: warehouseOrOperations,
     body: CompleteReceiving,
     errors: ["manifest_not_found", "invalid_status_transition", "manifest_items_missing"],
     run: async ({ db, params, body }) => ({
@@ -109,7 +109,7 @@ export const manifestSteps: AnyEndpoint[] = [
     ...step,
     path: "/transfer-manifests/:manifest_id/start-processing",
     summary: "Begin to process what was received",
-    access: canScan,
+    access: warehouseOrOperations,
     errors: ["manifest_not_found", "invalid_status_transition"],
     run: async ({ db, params }) => ({
       data: await db.call("delivery.manifest_start_processing", { id: params.manifest_id }),
@@ -119,7 +119,7 @@ export const manifestSteps: AnyEndpoint[] = [
     ...step,
     path: "/transfer-manifests/:manifest_id/complete",
     summary: "End a manifest whose every item has its order or is void",
-    access: canScan,
+    access: warehouseOrOperations,
     errors: [
       "manifest_not_found",
       "invalid_status_transition",
@@ -134,7 +134,7 @@ export const manifestSteps: AnyEndpoint[] = [
     ...step,
     path: "/transfer-manifests/:manifest_id/cancel",
     summary: "Cancel a manifest until receiving begins; a driver only their drafts",
-    access: officeOrDriver,
+    access: operationsOrDriver,
     body: Cancel,
     errors: ["manifest_not_found", "invalid_status_transition"],
     run: async ({ db, params, body }) => ({

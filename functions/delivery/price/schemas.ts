@@ -1,26 +1,26 @@
 import { z } from "zod";
 import { Id, orEmpty } from "../../../shared/schemas/schemas.ts";
-import { documentBytesMax, packageLinesMax, within } from "../../../shared/schemas/sizes.ts";
+import { maxBytes, maxDocumentBytes, maxPackageLines } from "../../../shared/schemas/sizes.ts";
 import { asNumber, placeKeys, readPlaces } from "./places.ts";
 
-const unitsMax = 999_999_999;
+const maxUnits = 999_999_999;
 
 /** A number of units, also written as text. */
 const unitsWhere = (fits: (units: number) => boolean) =>
   z.union([z.number(), z.string()]).transform((value, context) => {
     const units = asNumber(value);
-    if (units !== undefined && Math.abs(units) <= unitsMax && fits(units)) return units;
+    if (units !== undefined && Math.abs(units) <= maxUnits && fits(units)) return units;
     context.issues.push({ code: "custom", input: value });
     return z.NEVER;
   });
 
 /** `{items: [{name, quantity, weight, length, width, height}]}`; the database checks the measurements (read_measure). */
-export const Package = within(documentBytesMax, z.unknown()).refine((value) => {
+export const Package = maxBytes(maxDocumentBytes, z.unknown()).refine((value) => {
   if (value === undefined || value === null) return true;
   if (typeof value !== "object" || Array.isArray(value)) return false;
   const { items } = value as { items?: unknown };
   return items === undefined || items === null ||
-    Array.isArray(items) && items.length <= packageLinesMax &&
+    Array.isArray(items) && items.length <= maxPackageLines &&
       items.every((item) => typeof item === "object" && item !== null && !Array.isArray(item));
 }, { error: "invalid_package" }).meta({
   description:

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { defineList, flag, prefer } from "../../../shared/api/list.ts";
 import { Id, JsonObject, Pagination, Text, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { Address } from "../../../shared/schemas/address.ts";
-import { metadataBytesMax, within } from "../../../shared/schemas/sizes.ts";
+import { maxBytes, maxMetadataBytes } from "../../../shared/schemas/sizes.ts";
 
 export const Code = z.string().trim().min(1).max(64);
 

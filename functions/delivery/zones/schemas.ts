@@ -8,9 +8,9 @@ import {
   Text,
   Timestamp,
 } from "../../../shared/schemas/schemas.ts";
-import { textWithin } from "../../../shared/schemas/sizes.ts";
+import { maxText } from "../../../shared/schemas/sizes.ts";
 
-const positionsMax = 2_000;
+const maxPositions = 2_000;
 
 /** [longitude, latitude]; a third number, the height, is accepted and dropped. */
 const Position = z.union([
@@ -18,7 +18,7 @@ const Position = z.union([
   z.tuple([Longitude, Latitude, z.number()]),
 ]).transform(([longitude, latitude]) => [longitude, latitude]);
 
-const Ring = z.array(Position).min(4).max(positionsMax).refine((ring) => {
+const Ring = z.array(Position).min(4).max(maxPositions).refine((ring) => {
   const [first, last] = [ring[0], ring[ring.length - 1]];
   return first?.[0] === last?.[0] && first?.[1] === last?.[1];
 }, { error: "not closed" });
@@ -27,7 +27,7 @@ const Ring = z.array(Position).min(4).max(positionsMax).refine((ring) => {
 const Polygon = z.object({
   type: z.literal("Polygon"),
   coordinates: z.array(Ring).min(1).max(100).refine(
-    (rings) => rings.reduce((total, ring) => total + ring.length, 0) <= positionsMax,
+    (rings) => rings.reduce((total, ring) => total + ring.length, 0) <= maxPositions,
     { error: "too many positions" },
   ),
 }).meta({ id: "Polygon" });

@@ -1,53 +1,54 @@
 import { describe, expect, test } from "vitest";
 import { orderStops } from "../../../functions/delivery/assignments/route-order.ts";
-import type { Problem } from "../../../functions/delivery/assignments/route-problem.ts";
+import type { RoutingProblem } from "../../../functions/delivery/assignments/route-problem.ts";
 import { pairs } from "../../support/instances/pairs.ts";
 import { distancesOf, instances } from "../../support/instances/tsp.ts";
 
-function lengthOf(problem: Problem, order: number[]): number {
-  const ways = order.map((stop, index) =>
+function lengthOf(problem: RoutingProblem, order: number[]): number {
+  const distances = order.map((stop, index) =>
     index ? problem.distance(order[index - 1], stop) : problem.fromStart?.(stop) ?? 0
   );
-  return ways.reduce((sum, way) => sum + way, 0) + (problem.toEnd?.(order.at(-1)!) ?? 0);
+  return distances.reduce((sum, distance) => sum + distance, 0) +
+    (problem.toEnd?.(order.at(-1)!) ?? 0);
 }
 
-function expectFair(problem: Problem, order: number[]) {
+function expectFair(problem: RoutingProblem, order: number[]) {
   expect([...order].sort((a, b) => a - b)).toEqual(
     Array.from({ length: problem.count }, (_, index) => index),
   );
-  problem.after.forEach((first, stop) => {
+  problem.predecessor.forEach((first, stop) => {
     if (first >= 0) expect(order.indexOf(first)).toBeLessThan(order.indexOf(stop));
   });
 }
 
 /** The shortest there is, by trying every order. */
-function shortest(problem: Problem): number {
+function shortest(problem: RoutingProblem): number {
   let best = Infinity;
-  const walk = (order: number[], length: number) => {
+  const extend = (order: number[], length: number) => {
     if (length >= best) return;
     if (order.length === problem.count) best = length;
     for (let stop = 0; stop < problem.count; stop++) {
-      const first = problem.after[stop];
+      const first = problem.predecessor[stop];
       if (order.includes(stop) || (first >= 0 && !order.includes(first))) continue;
-      const way = order.length
+      const distance = order.length
         ? problem.distance(order.at(-1)!, stop)
         : problem.fromStart?.(stop) ?? 0;
-      walk([...order, stop], length + way);
+      extend([...order, stop], length + distance);
     }
   };
-  walk([], 0);
+  extend([], 0);
   return best;
 }
 
 describe("the order of stops", () => {
   test.each(instances)("comes within 2 % of the best known tour of $name", (instance) => {
     const distance = distancesOf(instance);
-    const problem: Problem = {
+    const problem: RoutingProblem = {
       count: instance.places.length - 1,
       distance: (a, b) => distance(a + 1, b + 1),
       fromStart: (a) => distance(0, a + 1),
       toEnd: (a) => distance(a + 1, 0),
-      after: Array(instance.places.length - 1).fill(-1),
+      predecessor: Array(instance.places.length - 1).fill(-1),
     };
     const order = orderStops(problem);
     expectFair(problem, order);
@@ -66,7 +67,7 @@ describe("the order of stops", () => {
     }
   });
 
-  test("keeps the rules with picked-up parcels, and never makes the way longer", () => {
+  test("keeps the rules with picked-up parcels, and never makes the route longer", () => {
     for (const count of [1, 2, 7, 25]) {
       const problem = pairs(count, 31 + count);
       const given = Array.from({ length: problem.count }, (_, index) => index);
@@ -74,22 +75,22 @@ describe("the order of stops", () => {
       expectFair(problem, order);
       expect(lengthOf(problem, order)).toBeLessThanOrEqual(lengthOf(problem, given) + 1e-6);
     }
-    const single = { count: 1, distance: () => 0, after: [-1] };
+    const single = { count: 1, distance: () => 0, predecessor: [-1] };
     expect(orderStops(single)).toEqual([0]);
-    expect(orderStops({ ...single, count: 0, after: [] })).toEqual([]);
+    expect(orderStops({ ...single, count: 0, predecessor: [] })).toEqual([]);
   });
 
   test("goes out of its way for a promised time", () => {
     // The nearest stop last, because the farthest is due first.
     const at = [10, 20, 90];
-    const problem: Problem = {
+    const problem: RoutingProblem = {
       count: 3,
       distance: (a, b) => Math.abs(at[a] - at[b]),
       fromStart: (a) => at[a],
-      after: [-1, -1, -1],
+      predecessor: [-1, -1, -1],
     };
     expect(orderStops(problem)).toEqual([0, 1, 2]);
-    const due = { deadlines: [Infinity, Infinity, 90], minutesPerUnit: 1, minutesAtStop: 60 };
+    const due = { deadlines: [Infinity, Infinity, 90], minutesPerKm: 1, minutesAtStop: 60 };
     expect(orderStops({ ...problem, ...due })).toEqual([2, 1, 0]);
   });
 

@@ -1,5 +1,5 @@
 /** Pickups with their drop-offs, the same every time. */
-import type { Problem } from "../../../functions/delivery/assignments/route-problem.ts";
+import type { RoutingProblem } from "../../../functions/delivery/assignments/route-problem.ts";
 
 /** A fixed row of numbers between 0 and 1. */
 export function row(seed: number): () => number {
@@ -8,7 +8,11 @@ export function row(seed: number): () => number {
 }
 
 /** Pairs of places in a square; the start is its middle. */
-export function pairs(count: number, seed: number, deadlines?: (index: number) => number): Problem {
+export function pairs(
+  count: number,
+  seed: number,
+  deadlines?: (index: number) => number,
+): RoutingProblem {
   const next = row(seed);
   const at = Array.from({ length: count * 2 }, () => [next() * 100, next() * 100]);
   const length = (a: number[], b: number[]) => Math.hypot(a[0] - b[0], a[1] - b[1]);
@@ -16,7 +20,7 @@ export function pairs(count: number, seed: number, deadlines?: (index: number) =
     count: at.length,
     distance: (a, b) => length(at[a], at[b]),
     fromStart: (a) => length([50, 50], at[a]),
-    after: at.map((_, index) => (index % 2 ? index - 1 : -1)),
-    ...(deadlines && { deadlines: at.map((_, index) => deadlines(index)), minutesPerUnit: 1 }),
+    predecessor: at.map((_, index) => (index % 2 ? index - 1 : -1)),
+    ...(deadlines && { deadlines: at.map((_, index) => deadlines(index)), minutesPerKm: 1 }),
   };
 }

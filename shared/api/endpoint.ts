@@ -28,7 +28,7 @@ export interface Run<P, Q, B> {
   /** The request as it came, for what the declaration cannot say. */
   request: Request;
   requestId: string;
-  /** The Idempotency-Key, for endpoints that handle it themselves (`idempotency: "own"`). */
+  /** The Idempotency-Key, for endpoints that handle it themselves (`idempotency: "handler"`). */
   idempotencyKey: string | undefined;
   /** Keeps the process alive until the work ends; the answer does not wait for it. */
   waitUntil(work: Promise<unknown>): void;
@@ -87,10 +87,10 @@ export interface Endpoint<
   /** The codes this endpoint adds to the common ones. */
   errors?: readonly ErrorCode[];
   /**
-   * Idempotency-Key on writes: taken when sent (`optional`), demanded (`required`), or handled by the
-   * cores themselves because the call takes several transactions (`own`).
+   * Idempotency-Key on writes: used if sent (`optional`, the default), `required`, or left to the endpoint's own
+   * handler because the call takes several transactions (`handler`).
    */
-  idempotency?: "optional" | "required" | "own";
+  idempotency?: "optional" | "required" | "handler";
   /** Code of "same key, other input" where the interface names one. */
   idempotencyConflictCode?: ErrorCode;
   /** The row whose version answers carry as ETag, and which a change with If-Match must find unchanged. */

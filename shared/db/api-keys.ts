@@ -3,10 +3,10 @@
  * has no bucket and no turn of its own, or a caller who invents keys would have as many as they like.
  */
 const accepted = new Set<string>();
-const acceptedMax = 10_000;
+const maxAccepted = 10_000;
 
 export function acceptKey(hash: string): void {
-  if (accepted.size >= acceptedMax) accepted.clear();
+  if (accepted.size >= maxAccepted) accepted.clear();
   accepted.add(hash);
 }
 

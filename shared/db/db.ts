@@ -180,12 +180,12 @@ export const system = <T>(
 
 /** The same for a statement that may be repeated: it is, when its connection broke. */
 export const repeatable = <T>(statement: string, values: (string | number | null)[]): Promise<T> =>
-  asEngine(statement, values, lostAttemptsMax);
+  asEngine(statement, values, maxLostAttempts);
 
 async function asEngine<T>(
   statement: string,
   values: (string | number | null)[],
-  attemptsMax: number,
+  maxAttempts: number,
   whose?: string,
 ): Promise<T> {
   for (let attempt = 1;; attempt++) {
@@ -195,7 +195,7 @@ async function asEngine<T>(
     } catch (error) {
       const passing = classifyTransientError(error);
       if (!passing) throw error;
-      const most = passing === "clash" ? clashAttemptsMax : passing === "lost" ? attemptsMax : 1;
+      const most = passing === "clash" ? maxClashAttempts : passing === "lost" ? maxAttempts : 1;
       if (attempt >= most) throw unavailable();
       await pause(attempt);
     }
@@ -242,8 +242,8 @@ function send(sql: postgres.Sql, kind: Statement, request: string) {
 const unstorable = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
 
 /** A deadlock or a serialization failure is undone and may be tried again; a lost connection once. */
-const clashAttemptsMax = 5;
-const lostAttemptsMax = 2;
+const maxClashAttempts = 5;
+const maxLostAttempts = 2;
 let calls = 0;
 const processId = crypto.randomUUID();
 
@@ -282,12 +282,12 @@ async function execute(
       }, fairnessKeyOf(claims));
     } catch (error) {
       const verdict = outcomeOf(error);
-      const attemptsMax = verdict.kind === "clash"
-        ? clashAttemptsMax
+      const maxAttempts = verdict.kind === "clash"
+        ? maxClashAttempts
         : verdict.kind === "lost" && idempotent
-        ? lostAttemptsMax
+        ? maxLostAttempts
         : 1;
-      if (attempt < attemptsMax) {
+      if (attempt < maxAttempts) {
         await pause(attempt);
         continue;
       }

@@ -21,9 +21,9 @@ export type JobHandlers = Record<string, JobHandler>;
 
 const batch = 10;
 /** A run stops here, well before the runtime's time limit; cron continues. */
-const runMsMax = 60_000;
+const maxRunMs = 60_000;
 /** While clients wait, a job begins only this long after the one before it. */
-const pauseMsMax = 1_000;
+const maxPauseMs = 1_000;
 const lookMs = 10;
 
 /** The counts of a run: jobs that ended well, and attempts that failed. */
@@ -69,7 +69,7 @@ export function runJobs(handlers: JobHandlers): Promise<JobStats> {
 }
 
 async function drainQueue(handlers: JobHandlers, kinds: string, run: Run): Promise<JobStats> {
-  const stopAt = Date.now() + runMsMax;
+  const stopAt = Date.now() + maxRunMs;
   const count = { done: 0, failed: 0 };
   try {
     while (Date.now() < stopAt) {
@@ -94,7 +94,7 @@ async function drainQueue(handlers: JobHandlers, kinds: string, run: Run): Promi
 
 /** Lets requests go first: returns when none is under way, or after a short while all the same. */
 async function yieldToRequests(): Promise<void> {
-  for (let waited = 0; serving > 0 && waited < pauseMsMax; waited += lookMs) {
+  for (let waited = 0; serving > 0 && waited < maxPauseMs; waited += lookMs) {
     await new Promise((resolve) => setTimeout(resolve, lookMs));
   }
 }

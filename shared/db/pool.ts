@@ -33,20 +33,20 @@ export function isConnectionFailure(error: unknown): boolean {
 interface Pool {
   sql: postgres.Sql;
   retired: boolean;
-  /** Resolves once the server has answered; asked once a pool, within `connectMsMax`. */
+  /** Resolves once the server has answered; asked once a pool, within `maxConnectMs`. */
   reached?: Promise<unknown>;
   /** The server has answered. */
   isReached: boolean;
 }
 
 /** How long opening a connection may take, the first and each further one: somebody waits for it. */
-const connectMsMax = 3_000;
+const maxConnectMs = 3_000;
 
 function reach(pool: Pool): Promise<unknown> {
   return pool.reached ??= new Promise((resolve, reject) => {
     const timer = setTimeout(
       () => reject(new Error("the database did not answer in time")),
-      connectMsMax,
+      maxConnectMs,
     );
     pool.sql.unsafe("select 1").then(() => resolve(pool.isReached = true), reject)
       .finally(() => clearTimeout(timer));
@@ -62,7 +62,7 @@ function openPool(): Pool {
       prepare: databasePrepare,
       fetch_types: false,
       idle_timeout: 60,
-      connect_timeout: connectMsMax / 1000,
+      connect_timeout: maxConnectMs / 1000,
       max_lifetime: 1800,
       onnotice: () => {},
       connection: { application_name: "barid" },

@@ -50,8 +50,8 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
 
 /** Tokens already verified, by the hash of their text, until they expire. */
 const verified = new Map<string, { actor: Actor; expiresAt: number }>();
-const verifiedMax = 2_000;
-const tokenLengthMax = 8_192;
+const maxVerified = 2_000;
+const maxTokenLength = 8_192;
 const guid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** Authenticates the caller. Fails with `unauthorized`, whatever the reason: a forger learns nothing. */
@@ -78,7 +78,7 @@ export async function identify(headers: Headers): Promise<Actor> {
 }
 
 async function verify(token: string): Promise<Actor> {
-  if (token.length > tokenLengthMax) throw new AppError("unauthorized");
+  if (token.length > maxTokenLength) throw new AppError("unauthorized");
   const hash = sha256Hex(token);
   const known = verified.get(hash);
   if (known) {
@@ -113,7 +113,7 @@ async function verify(token: string): Promise<Actor> {
     issuedAt: Number.isSafeInteger(payload.iat) ? payload.iat : undefined,
     mailbox: provesMailbox(payload.amr),
   };
-  if (verified.size >= verifiedMax) verified.delete(verified.keys().next().value!);
+  if (verified.size >= maxVerified) verified.delete(verified.keys().next().value!);
   verified.set(hash, { actor, expiresAt: payload.exp! * 1000 });
   return actor;
 }

@@ -242,12 +242,12 @@ function takesNull({ type, anyOf, allOf, const: one, enum: some }: Json): boolea
 }
 
 /** A file as a body, with the names its heading may have. */
-function fileOf({ line, linesMax }: CsvBody): Json {
+function fileOf({ line, maxLines }: CsvBody): Json {
   const { names, required } = columnsOf(line);
   return {
     required: true,
     description:
-      `A heading and at most ${linesMax} lines, in UTF-8, with comma, semicolon or tab. Columns: ${
+      `A heading and at most ${maxLines} lines, in UTF-8, with comma, semicolon or tab. Columns: ${
         names.map((name) => `\`${name}\``).join(", ")
       }. Needed: ${required.map((name) => `\`${name}\``).join(", ")}.`,
     content: { "text/csv": { schema: { type: "string" } } },

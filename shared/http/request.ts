@@ -105,7 +105,7 @@ function versionOf(
 
 /** The Idempotency-Key that the engine handles for this endpoint. */
 export function keyOf(endpoint: AnyEndpoint, request: Request): string | undefined {
-  if (readsOnly(endpoint) || endpoint.idempotency === "own") return undefined;
+  if (readsOnly(endpoint) || endpoint.idempotency === "handler") return undefined;
   return sentKey(request);
 }
 

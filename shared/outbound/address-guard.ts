@@ -76,7 +76,7 @@ function isLoopback(address: string): boolean {
 }
 
 const portsAllowed = ["", "443", "8443"];
-const resolveMsMax = 5_000;
+const maxResolveMs = 5_000;
 
 /** The address to call, or AddressRefused or AddressUnknown. */
 export async function vet(text: string, options: GuardOptions = {}): Promise<Vetted> {
@@ -108,7 +108,7 @@ async function lookUp(host: string): Promise<{ address: string; family: number }
 async function within<T>(work: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error("took too long")), resolveMsMax);
+    timer = setTimeout(() => reject(new Error("took too long")), maxResolveMs);
   });
   try {
     return await Promise.race([work, late]);

@@ -20,7 +20,7 @@ export interface PostAnswer {
   body: string;
 }
 
-const headBytesMax = 32_768;
+const maxHeadBytes = 32_768;
 
 /** Sends `body` and answers what came back. Fails with AddressRefused, AddressUnknown or what broke. */
 export async function guardedPost(
@@ -68,7 +68,7 @@ function agentFor({ url, address }: Vetted, timeoutMs: number): Agent {
   const connect = buildConnector({ timeout: timeoutMs });
   const host = url.hostname.replace(/^\[|\]$/g, "");
   return new Agent({
-    maxHeaderSize: headBytesMax,
+    maxHeaderSize: maxHeadBytes,
     // The signal ends everything.
     headersTimeout: 0,
     bodyTimeout: 0,

@@ -5,7 +5,7 @@ import { callOut, OutboundFailure } from "../outbound/fetch.ts";
 import { GatewayAway } from "./gateway.ts";
 
 const timeoutMs = 8_000;
-const answerBytesMax = 65_536;
+const maxAnswerBytes = 65_536;
 
 interface Call {
   method: "GET" | "POST";
@@ -33,7 +33,7 @@ export async function askGateway<S extends z.ZodType>(
       body: body === undefined ? undefined : JSON.stringify(body),
     }, { timeoutMs, retries: method === "GET" ? 1 : 0 });
     const text = await response.text();
-    if (!response.ok || text.length > answerBytesMax) {
+    if (!response.ok || text.length > maxAnswerBytes) {
       throw new GatewayAway(`${new URL(url).pathname}: status ${response.status}`);
     }
     const answer = schema.safeParse(JSON.parse(text));

@@ -10,7 +10,7 @@ import {
   Text,
   Timestamp,
 } from "./schemas.ts";
-import { contactBytesMax, within } from "./sizes.ts";
+import { maxBytes, maxContactBytes } from "./sizes.ts";
 
 /** As it is answered. */
 export const Address = z.object({
@@ -35,7 +35,7 @@ export const AddressFields = z.object({
   country: Text.nullish(),
   latitude: Latitude.nullish(),
   longitude: Longitude.nullish(),
-  contact_info: within(contactBytesMax, JsonObject).optional(),
+  contact_info: maxBytes(maxContactBytes, JsonObject).optional(),
 });
 
 /**

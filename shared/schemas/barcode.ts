@@ -23,7 +23,7 @@ import { asciiDigits } from "./digits.ts";
 export const barcodePattern = /^([A-Z]{2})([0-9]{9})([0-9])([A-Z]{2})$/;
 export const defaultIndicator = "DM";
 export const defaultIssuer = "IQ";
-export const serialMax = 999_999_999;
+export const maxSerial = 999_999_999;
 
 const weights = [10, 8, 6, 4, 2, 3, 5, 9, 7];
 // Spaces, and the marks that right-to-left text leaves around what is copied from it.
@@ -70,7 +70,7 @@ export function isBarcode(value: string): boolean {
 export function buildBarcode(indicator: string, serial: number, issuer: string): string | null {
   const letters = /^[A-Z]{2}$/;
   if (!letters.test(indicator) || !letters.test(issuer)) return null;
-  if (!Number.isInteger(serial) || serial < 0 || serial > serialMax) return null;
+  if (!Number.isInteger(serial) || serial < 0 || serial > maxSerial) return null;
   const digits = String(serial).padStart(9, "0");
   return indicator + digits + checkDigitOf(digits) + issuer;
 }

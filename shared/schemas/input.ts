@@ -3,12 +3,12 @@ import type { z } from "zod";
 import { AppError, isErrorCode } from "../errors/errors.ts";
 
 /** Bytes of a request body: 1 MiB. */
-export const bodyBytesMax = 1_048_576;
-const depthMax = 32;
+export const maxBodyBytes = 1_048_576;
+const maxDepth = 32;
 
 /** The JSON body, `{}` when there is none. */
 export async function readJson(request: Request): Promise<unknown> {
-  const bytes = await readJsonBytes(request, bodyBytesMax);
+  const bytes = await readJsonBytes(request, maxBodyBytes);
   return bytes.length === 0 ? {} : parseJson(bytes);
 }
 
@@ -31,7 +31,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   let text: string;
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    if (nestingOf(text) > depthMax) throw new AppError("invalid_json");
+    if (nestingOf(text) > maxDepth) throw new AppError("invalid_json");
     return JSON.parse(text);
   } catch (error) {
     if (error instanceof AppError) throw error;

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { asciiDigits } from "./digits.ts";
 import { allowHttpUrls } from "../runtime/env.ts";
-import { textWithin } from "./sizes.ts";
+import { maxText } from "./sizes.ts";
 
 /** Any id PostgreSQL accepts, as it writes them; zod's own `uuid` also checks version bits. One that is missing is not malformed. */
 export const Id = z.guid({ error: ({ input }) => input === undefined ? undefined : "invalid_uuid" })
@@ -37,8 +37,8 @@ export const Money = z.number().min(0).max(999_999_999_999).refine(
 );
 
 /** Required text that says something. */
-export const Text = textWithin(500).min(1);
-export const LongText = textWithin(2_000);
+export const Text = maxText(500).min(1);
+export const LongText = maxText(2_000);
 /** A telephone number, in the digits that telephones dial whichever a keyboard writes. */
 export const Phone = z.string().trim().min(3).max(40).overwrite(asciiDigits);
 
@@ -58,7 +58,7 @@ export const JsonObject = z.record(z.string(), z.unknown());
 export const orNothing = <S extends z.ZodType>(schema: S) =>
   schema.nullish().transform((value) => value ?? undefined);
 
-const Translation = orNothing(textWithin(500));
+const Translation = orNothing(maxText(500));
 
 /** Text in the languages people read; at least one of them. */
 export const LocalizedText = z.object({

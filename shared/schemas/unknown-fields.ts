@@ -16,8 +16,8 @@ type Schema = z.core.$ZodType;
 type Definition = z.core.$ZodTypes["_zod"]["def"];
 
 /** How many names an answer lists, and how much of each. */
-const namesMax = 50;
-const nameLengthMax = 100;
+const maxNames = 50;
+const maxNameLength = 100;
 
 /** The paths of a body's or query's unknown properties. Fails: unknown_field (money or evidence under another name). */
 export function ignoredFields(schema: z.ZodType | undefined, value: unknown): string[] {
@@ -26,7 +26,7 @@ export function ignoredFields(schema: z.ZodType | undefined, value: unknown): st
     const expected = meantBy(name, known);
     if (expected) throw new AppError("unknown_field", { field: path, expected_field: expected });
   }
-  return unknown.slice(0, namesMax).map(({ path }) => path.slice(0, nameLengthMax));
+  return unknown.slice(0, maxNames).map(({ path }) => path.slice(0, maxNameLength));
 }
 
 function topLevel(value: unknown): UnknownField[] {

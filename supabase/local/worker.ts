@@ -6,7 +6,7 @@ type Handler = (request: Request) => Response | Promise<Response>;
 
 const [port = "0", preload] = Deno.args;
 /** Bytes of a body that are read although nobody wants them: 32 MiB. */
-const restMax = 33_554_432;
+const maxRest = 33_554_432;
 const background = new Set<Promise<unknown>>();
 const loaded = new Map<string, Promise<Handler>>();
 
@@ -76,7 +76,7 @@ async function readRest(request: Request): Promise<void> {
   try {
     for await (const chunk of request.body) {
       length += chunk.length;
-      if (length > restMax) return;
+      if (length > maxRest) return;
     }
   } catch {
     // The caller is gone; so is the rest.

@@ -1,9 +1,9 @@
-/** What is kept has a size: more is refused by name, before it is written and by the database itself. */
+/** Size limits of stored values: larger ones are refused by name, before the write and by the database itself. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { refusalOf } from "../../shared/db/db.ts";
 import { accept } from "../../shared/schemas/input.ts";
-import { textWithin, within } from "../../shared/schemas/sizes.ts";
+import { maxBytes, maxText } from "../../shared/schemas/sizes.ts";
 import { sql } from "../support/db.ts";
 import { newAddress } from "../support/make.ts";
 import { newService } from "../support/money.ts";
@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 describe("the schemas", () => {
   test("take what fits to the byte and name what does not", () => {
-    const schema = z.object({ contact: within(20, z.record(z.string(), z.unknown())).nullish() });
+    const schema = z.object({ contact: maxBytes(20, z.record(z.string(), z.unknown())).nullish() });
     expect(accept(schema, { contact: { n: "x".repeat(12) } })).toBeTruthy();
     expect(accept(schema, { contact: null })).toEqual({ contact: null });
     expect(() => accept(schema, { contact: { n: "x".repeat(13) } })).toThrowError(
@@ -32,7 +32,7 @@ describe("the schemas", () => {
   });
 
   test("count Arabic letters as two bytes and emoji as four", () => {
-    const schema = z.object({ text: textWithin(10) });
+    const schema = z.object({ text: maxText(10) });
     expect(accept(schema, { text: "ش".repeat(10) })).toBeTruthy();
     expect(accept(schema, { text: "😀".repeat(5) })).toBeTruthy();
     expect(() => accept(schema, { text: "√".repeat(7) })).toThrowError(
@@ -43,7 +43,7 @@ describe("the schemas", () => {
     );
   });
 
-  test("a constraint on a size is told as one, others are not", () => {
+  test("a violated size constraint is reported as one, others are not", () => {
     expect(refusalOf("23514", "contact_info_above_4096_bytes", "")).toMatchObject({
       code: "field_too_large",
       params: { field: "contact_info", bytes_max: 4096 },

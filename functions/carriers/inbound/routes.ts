@@ -15,7 +15,7 @@ import { adapterOf } from "../adapters/registry.ts";
 import { webhookPurpose } from "../tenant/purposes.ts";
 import { CarrierParams } from "../tenant/schemas.ts";
 
-const bodyBytesMax = 65_536;
+const maxBodyBytes = 65_536;
 
 /** Carriers' status reports. Nobody signs in here: the signature over the raw bytes is the proof. */
 export const carrierWebhooks: AnyEndpoint[] = [
@@ -30,7 +30,7 @@ export const carrierWebhooks: AnyEndpoint[] = [
     response: z.object({ outcome: z.string(), duplicate: z.boolean() }),
     errors: ["invalid_signature"],
     async run({ params: { carrier_code, tenant_id }, request, waitUntil }) {
-      const bytes = await readBytes(request, bodyBytesMax);
+      const bytes = await readBytes(request, maxBodyBytes);
       const adapter = await adapterOf(carrier_code);
       if (!adapter || !await isGenuine(adapter, tenant_id, request.headers, bytes)) {
         throw new AppError("invalid_signature");

@@ -67,13 +67,10 @@ export async function cancel(
   db: Database,
   delivery_id: string,
   key: string | undefined,
-): Promise<Record<string, unknown>> {
+): Promise<Answer> {
   const keyed = key === undefined ? {} : { key };
   const begun = await db.call<CancelBegun>("integration.cancel_begin", { delivery_id, ...keyed });
-  if (begun.answer) {
-    db.seen.replayed = true;
-    return begun.answer;
-  }
+  if (begun.answer) return { ...begun.answer, [replayed]: true };
   const { shipment_id, claim_token } = begun;
   const finish = (cancelled: boolean) =>
     db.call("integration.cancel_finish", { ...keyed, shipment_id, claim_token, cancelled });

@@ -35,7 +35,7 @@ export const shipments: AnyEndpoint[] = [
       "sender_cash_not_collected",
       "shipment_with_other_carrier",
     ],
-    idempotency: "own",
+    idempotency: "handler",
     run: ({ db, params, body, idempotencyKey }) =>
       book(db, { ...params, carrier_code: body.carrier_code }, idempotencyKey),
   }),
@@ -47,7 +47,7 @@ export const shipments: AnyEndpoint[] = [
     params: ids("delivery_id"),
     response: ShipmentResponse,
     errors: [...commonErrors, "shipment_not_found"],
-    idempotency: "own",
+    idempotency: "handler",
     run: ({ db, params, idempotencyKey }) => cancel(db, params.delivery_id, idempotencyKey),
   }),
 ];

@@ -8,7 +8,7 @@ import { JsonObject, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { printOf, seal } from "../../../shared/outbound/secrets.ts";
 import { purposeOf } from "../../../shared/payment-gateways/checkout.ts";
 import { gatewayCodes, gatewayNamed } from "../../../shared/payment-gateways/registry.ts";
-import { metadataBytesMax, within } from "../../../shared/schemas/sizes.ts";
+import { maxBytes, maxMetadataBytes } from "../../../shared/schemas/sizes.ts";
 
 const admin = permission("manage:tenant");
 const Code = z.object({ gateway_code: z.string().max(100) });
@@ -28,7 +28,7 @@ type Configured = Omit<z.output<typeof Shown>, "webhook_url">;
 
 const Configure = z.object({
   is_active: z.boolean().optional(),
-  settings: within(metadataBytesMax, JsonObject).optional(),
+  settings: maxBytes(maxMetadataBytes, JsonObject).optional(),
   secrets: z.record(z.string().max(64), z.string().min(1).max(2_000)).optional(),
   /** Events signed with the secret before the current one are no longer taken. */
   forget_previous_secret: z.boolean().optional(),
@@ -66,7 +66,7 @@ export const gatewaySettings: AnyEndpoint[] = [
     summary: "Set a gateway up; secrets are sealed and never shown again",
     access: admin,
     // Sealing the same secret twice gives two texts, so that no two inputs are equal.
-    idempotency: "own",
+    idempotency: "handler",
     params: Code,
     body: Configure,
     response: z.object({ data: Shown }),

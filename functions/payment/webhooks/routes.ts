@@ -14,7 +14,7 @@ import { EventResponse, EventsResponse, Received, Resolve, webhookEvents } from 
 import { signersOf } from "./signature.ts";
 import { parseStrictly } from "./strict-json.ts";
 
-const bytesMax = 65_536;
+const maxBodyBytes = 65_536;
 const received = { literal: "received" } as const;
 const admin = permission("manage:tenant");
 
@@ -29,8 +29,8 @@ export const webhooks: AnyEndpoint[] = [
     summary: "A notification of gatewayone: a reason to ask it, and nothing more",
     access: open(),
     tenant: "none",
-    idempotency: "own",
-    rawBodyMaxBytes: bytesMax,
+    idempotency: "handler",
+    rawBodyMaxBytes: maxBodyBytes,
     body: HintBody,
     response: Received,
     message: received,
@@ -53,9 +53,9 @@ export const webhooks: AnyEndpoint[] = [
     summary: "A signed event of a payment gateway (header X-Gateway-Signature)",
     access: open(),
     tenant: "none",
-    idempotency: "own",
+    idempotency: "handler",
     params: z.object({ gateway_code: z.string().max(100) }),
-    rawBodyMaxBytes: bytesMax,
+    rawBodyMaxBytes: maxBodyBytes,
     body: SignedBody,
     response: Received,
     message: received,

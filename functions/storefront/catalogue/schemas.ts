@@ -10,7 +10,7 @@ import {
   Timestamp,
   WebUrl,
 } from "../../../shared/schemas/schemas.ts";
-import { metadataBytesMax, within } from "../../../shared/schemas/sizes.ts";
+import { maxBytes, maxMetadataBytes } from "../../../shared/schemas/sizes.ts";
 import { Name, OptionalText, Position, StoredLocalizedText } from "../schemas.ts";
 
 export const CreateCategory = z.object({
@@ -56,7 +56,7 @@ const VariantFields = z.object({
   price: Money,
   compare_at_price: Money.nullish(),
   inventory_item_id: Id.nullish(),
-  attributes: within(metadataBytesMax, JsonObject).optional(),
+  attributes: maxBytes(maxMetadataBytes, JsonObject).optional(),
   is_active: z.boolean().optional(),
 }).meta({ id: "ProductVariantFields" });
 
@@ -72,7 +72,7 @@ export const CreateProduct = z.object({
   name: Name,
   description: OptionalText.optional(),
   category_id: Id.nullish(),
-  images: within(metadataBytesMax, z.array(WebUrl).max(20)).optional(),
+  images: maxBytes(maxMetadataBytes, z.array(WebUrl).max(20)).optional(),
   is_active: z.boolean().optional(),
   variants: Variants.optional(),
 }).meta({ id: "CreateProduct" });

@@ -65,7 +65,7 @@ export const customDomain: AnyEndpoint[] = [
     response: DomainVerified,
     message: { literal: "market_custom_domain_verified_successfully" },
     // Twice is once by itself, and what a repeat wants to know is how things are now.
-    idempotency: "own",
+    idempotency: "handler",
     errors: ["market_not_found", "custom_domain_not_found", "custom_domain_taken"],
     run: verifyDomain,
   }),

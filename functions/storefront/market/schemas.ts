@@ -12,10 +12,10 @@ import {
   WebUrl,
 } from "../../../shared/schemas/schemas.ts";
 import {
-  contactBytesMax,
-  documentBytesMax,
-  metadataBytesMax,
-  within,
+  maxBytes,
+  maxContactBytes,
+  maxDocumentBytes,
+  maxMetadataBytes,
 } from "../../../shared/schemas/sizes.ts";
 import { OptionalText, Position, StoredLocalizedText } from "../schemas.ts";
 
@@ -43,8 +43,8 @@ const PaymentMethods = z.union([
   z.record(Word, z.union([z.boolean(), z.looseObject({ enabled: z.boolean() })])),
 ]);
 
-const Settings = within(
-  metadataBytesMax,
+const Settings = maxBytes(
+  maxMetadataBytes,
   z.looseObject({
     auto_create_delivery: z.boolean().nullish(),
     currency: Currency.nullish(),
@@ -52,8 +52,8 @@ const Settings = within(
   }),
 );
 
-const ThemeSettings = within(
-  metadataBytesMax,
+const ThemeSettings = maxBytes(
+  maxMetadataBytes,
   z.looseObject({
     primary_color: Word.nullish(),
     secondary_color: Word.nullish(),
@@ -75,7 +75,7 @@ const Banner = z.object({
 }).meta({ id: "MarketBanner" });
 
 /** A line below the name; a plain text is an English one. */
-const Tagline = within(contactBytesMax, OptionalText);
+const Tagline = maxBytes(maxContactBytes, OptionalText);
 
 const Fields = z.object({
   directory_category: DirectoryCategory.optional(),
@@ -83,7 +83,7 @@ const Fields = z.object({
   settings: Settings.optional(),
   logo_url: orEmpty(WebUrl).nullish(),
   theme_settings: ThemeSettings.optional(),
-  banners: within(documentBytesMax, z.array(Banner).max(20)).optional(),
+  banners: maxBytes(maxDocumentBytes, z.array(Banner).max(20)).optional(),
 });
 
 export const CreateMarket = Fields.extend({ store_name: StoreName }).meta({ id: "CreateMarket" });

@@ -132,7 +132,7 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
     method: "put",
     path: "/orders/:order_id/ship",
     version: versionedBy("storefront.storefront_orders", "order_id"),
-    summary: "Send a confirmed order, once it is picked, by our own means",
+    summary: "Mark a confirmed, picked order as shipped, if the shop delivers it itself",
     access: tenantAdmin,
     params,
     body: Note,

@@ -13,7 +13,7 @@ import {
   Timestamp,
 } from "../../../shared/schemas/schemas.ts";
 import { backRefs } from "../../../shared/payment-gateways/back-ref.ts";
-import { contactBytesMax, within } from "../../../shared/schemas/sizes.ts";
+import { maxBytes, maxContactBytes } from "../../../shared/schemas/sizes.ts";
 import { StoredLocalizedText } from "../schemas.ts";
 
 export const methods = ["wallet", "cash_on_delivery", "gateway"] as const;
@@ -40,8 +40,8 @@ export const reasons = [
   "other",
 ] as const;
 
-const Contact = within(
-  contactBytesMax,
+const Contact = maxBytes(
+  maxContactBytes,
   z.looseObject({
     phone: z.string().trim().max(40).nullish(),
     email: z.string().trim().max(320).nullish(),

@@ -8,7 +8,7 @@ import {
   Timestamp,
 } from "../../../shared/schemas/schemas.ts";
 import { Shortened } from "../../../shared/schemas/events.ts";
-import { eventBytesMax, within } from "../../../shared/schemas/sizes.ts";
+import { maxBytes, maxEventBytes } from "../../../shared/schemas/sizes.ts";
 
 const statuses = ["pending", "processed", "failed"] as const;
 const Word = z.string().trim().min(1).max(200);
@@ -40,7 +40,7 @@ export const PublishEvent = z.object({
   target_module: Word.nullish(),
   entity_type: Word,
   entity_id: Id,
-  event_data: within(eventBytesMax, JsonObject),
+  event_data: maxBytes(maxEventBytes, JsonObject),
   tenant_id: Id.nullish().meta({
     description:
       "Whose event it is; `null`: the platform's. Unsaid: the tenant of the query, else of the token",

@@ -9,7 +9,7 @@ import {
   Text,
   WebUrl,
 } from "../../../shared/schemas/schemas.ts";
-import { contactBytesMax, metadataBytesMax, within } from "../../../shared/schemas/sizes.ts";
+import { maxBytes, maxContactBytes, maxMetadataBytes } from "../../../shared/schemas/sizes.ts";
 import { Tenant } from "../me/schemas.ts";
 import { Email } from "../users/schemas.ts";
 
@@ -28,8 +28,8 @@ export const Slug = z.string().trim().max(63).regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/
   error: "invalid_tenant_slug",
 });
 
-export const ContactInfo = within(
-  contactBytesMax,
+export const ContactInfo = maxBytes(
+  maxContactBytes,
   z.object({
     email: Email.nullish(),
     phone: Phone.nullish(),
@@ -43,14 +43,14 @@ export const CreateTenant = z.object({
   name: TenantName,
   slug: Slug,
   contact_info: ContactInfo.optional(),
-  metadata: within(metadataBytesMax, JsonObject).optional(),
+  metadata: maxBytes(maxMetadataBytes, JsonObject).optional(),
   logo_url: Url.nullish(),
 }).meta({ id: "CreateTenant" });
 
 export const UpdateTenant = z.object({
   name: TenantName.optional(),
   contact_info: ContactInfo.optional(),
-  metadata: within(metadataBytesMax, JsonObject).optional(),
+  metadata: maxBytes(maxMetadataBytes, JsonObject).optional(),
   logo_url: Url.nullable().optional(),
   slug: Slug.optional(),
   status: z.enum(statuses).optional(),

@@ -26,7 +26,7 @@ export const me: AnyEndpoint[] = [
     response: ConfirmResponse,
     message: "account_confirmed",
     // The call may be repeated as it is: the second time does what the first did.
-    idempotency: "own",
+    idempotency: "handler",
     errors: ["weak_password"],
     run: ({ db, body }) => confirmAccount(db, body.password),
   }),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { JsonObject } from "../../../shared/schemas/schemas.ts";
-import { documentBytesMax, within } from "../../../shared/schemas/sizes.ts";
+import { maxBytes, maxDocumentBytes } from "../../../shared/schemas/sizes.ts";
 import { groups } from "./groups.ts";
 
 export const SettingsQuery = z.object({
@@ -19,7 +19,7 @@ export const SaveSettings = z.strictObject(
         Object.fromEntries(
           Object.entries(ofModule).map(([group, settings]) => [
             group,
-            z.strictObject({ settings: within(documentBytesMax, settings) }).optional(),
+            z.strictObject({ settings: maxBytes(maxDocumentBytes, settings) }).optional(),
           ]),
         ),
       ).optional(),

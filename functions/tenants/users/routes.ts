@@ -38,7 +38,7 @@ export const tenantUsers: AnyEndpoint[] = [
     body: CreateUser,
     response: UserResponse,
     status: 201,
-    idempotency: "own",
+    idempotency: "handler",
     errors: [
       "user_already_member",
       "account_exists",

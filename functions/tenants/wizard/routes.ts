@@ -16,7 +16,7 @@ export const wizard: AnyEndpoint[] = [
     body: z.unknown().meta(wizardReference),
     response: WizardResponse,
     status: 201,
-    idempotency: "own",
+    idempotency: "handler",
     errors: [
       "tenant_slug_taken",
       "invalid_tenant_slug",

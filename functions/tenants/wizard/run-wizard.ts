@@ -163,7 +163,7 @@ async function makeAdmin(
         },
       ));
     }
-    // Made by a call that broke off; the password is the one given now.
+    // Created by a call that was interrupted; the password is the one of this call.
     if (state === "made" && password) await setAuthPassword(admin.user_id, password);
   } catch (error) {
     if (error instanceof AppError) throw inWordsOfTheWizard(error);

@@ -66,7 +66,7 @@ export const inventory: AnyEndpoint[] = [
     summary: "Add the items of a CSV file",
     access: canManageWarehouse,
     line: CreateItem,
-    linesMax: 5_000,
+    maxLines: 5_000,
     core: "warehousing.inventory_item_import",
     lineErrors: ["item_sku_exists"],
   }),

@@ -19,7 +19,6 @@ const sources = [
   "delivery_return_handoff",
   "supplier",
 ] as const;
-const words = (list: readonly string[]) => list as unknown as [string, ...string[]];
 const conditions = z.enum(["good", "damaged"]);
 
 const Order = z.object({
@@ -73,8 +72,8 @@ const ordersList = defineList({
   sort: ["created_at"],
   params: {
     warehouse_id: id("warehouse_id"),
-    status: oneOf("status", words(statuses)),
-    source: oneOf("source", words(sources)),
+    status: oneOf("status", statuses),
+    source: oneOf("source", sources),
     delivery_id: id("delivery_id"),
     date_from: since("created_at"),
     date_to: until("created_at"),
@@ -119,7 +118,8 @@ export const receivingOrders: AnyEndpoint[] = [
     method: "put",
     path: "/receiving-orders/:receiving_order_id",
     version: versionedBy("warehousing.receiving_orders", "receiving_order_id"),
-    summary: "Receive what came, or call the receipt off; the same again answers the same",
+    summary:
+      "Receive the goods, or cancel the receiving order; a repetition returns the same answer",
     access: anyOf(
       permission("manage:operations:tenant", "manage:module:warehouse"),
       role("warehouse_staff"),

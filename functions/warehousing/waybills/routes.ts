@@ -79,7 +79,7 @@ export const waybills: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: `${path}/cancel`,
-    summary: "Call off a drafted waybill, sealed or not: its parcels and its stock are free again",
+    summary: "Cancel a drafted waybill, sealed or not; its parcels and stock are released",
     access: canWorkInWarehouse,
     params: ids("waybill_id"),
     response: WaybillResponse,

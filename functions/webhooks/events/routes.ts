@@ -45,7 +45,7 @@ export const webhookEvents: AnyEndpoint[] = [
     response: AttemptResponse,
     message: "webhook_attempt_finished",
     errors: ["webhook_event_not_found", "webhook_event_not_failed", "webhook_sender_failed"],
-    idempotency: "own",
+    idempotency: "handler",
     run: ({ db, params, idempotencyKey }) =>
       attemptByHand(
         db,

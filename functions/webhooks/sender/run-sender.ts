@@ -1,6 +1,6 @@
 /**
- * The worker: hands events to subscriptions, claims what is due, sends it over at most `socketsMax`
- * connections, `lanesMax` of them to one subscriber, and records results. A slow subscriber holds its own
+ * The worker: hands events to subscriptions, claims what is due, sends it over at most `maxSockets`
+ * connections, `maxLanes` of them to one subscriber, and records results. A slow subscriber holds its own
  * few connections; meanwhile the others continue. One run at a time in a process; a call meanwhile
  * makes it look once more. A run that has nothing to do stays until the next attempt is due (`watch.ts`).
  */
@@ -10,12 +10,12 @@ import { triggerWebhookDispatch } from "../../../shared/outbound/webhook-dispatc
 import { type Claimed, send, type SendResult } from "./send.ts";
 import { type Clock, theClock, Watch } from "./watch.ts";
 
-const socketsMax = 20;
-const lanesMax = 4;
+const maxSockets = 20;
+const maxLanes = 4;
 /** Claimed ahead, so that connections need not wait for the database. */
-const aheadMax = 100;
+const maxAhead = 100;
 /** No new claims after this; what is in hand is sent, before the runtime's time limit. */
-const runMsMax = 40_000;
+const maxRunMs = 40_000;
 /** While something is being sent, how often to look for more. */
 const lookMs = 200;
 /** How often the sender renews its lease on what it claimed; a lease lasts ten times as long. */
@@ -63,7 +63,7 @@ async function run(clock: Clock): Promise<Ended> {
 async function work(lanes: Lanes, clock: Clock): Promise<Ended> {
   const count: Ran = { events: 0, sent: 0, failed: 0 };
   const watch = new Watch();
-  const stopAt = clock.now() + runMsMax;
+  const stopAt = clock.now() + maxRunMs;
   let lookedAt = -Infinity;
   while (true) {
     const wanted = again;
@@ -79,8 +79,8 @@ async function work(lanes: Lanes, clock: Clock): Promise<Ended> {
       found = (await fanOut()).events;
       count.events += found;
     }
-    if (!late && lanes.waiting < socketsMax) {
-      lanes.add(await claim(aheadMax - lanes.waiting, lanes.subscriptions()));
+    if (!late && lanes.waiting < maxSockets) {
+      lanes.add(await claim(maxAhead - lanes.waiting, lanes.subscriptions()));
     }
     if (!lanes.idle) await lanes.progress(lookMs);
     else if (late || (found === 0 && !again && !wanted)) {
@@ -143,7 +143,7 @@ class Lanes {
     this.queue = this.queue.filter((claimed) => {
       const id = claimed.subscription_id;
       const lanes = this.busy.get(id) ?? 0;
-      if (this.underWay.size >= socketsMax || lanes >= lanesMax) return true;
+      if (this.underWay.size >= maxSockets || lanes >= maxLanes) return true;
       this.busy.set(id, lanes + 1);
       this.sending.add(claimed);
       const work: Promise<void> = attempt(claimed).then((result) => {

@@ -116,7 +116,7 @@ export const subscriptions: AnyEndpoint[] = [
       "webhook_event_not_found",
       "webhook_sender_failed",
     ],
-    idempotency: "own",
+    idempotency: "handler",
     run: ({ db, params, idempotencyKey }) =>
       attemptByHand(
         db,

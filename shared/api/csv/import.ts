@@ -13,7 +13,7 @@ import { refusalText } from "../../i18n/index.ts";
 import { Flag, Id } from "../../schemas/schemas.ts";
 
 /** At most so many errors are in an answer, which always has their number. */
-const errorsMax = 100;
+const maxErrors = 100;
 
 /** The refusals of any line. */
 const commonLineCodes: readonly ErrorCode[] = [
@@ -52,17 +52,17 @@ export function importEndpoint<P extends z.ZodType | undefined = undefined>(
     feature?: Endpoint["feature"];
     params?: P;
     line: z.ZodType;
-    linesMax: number;
+    maxLines: number;
     core: string;
     lineErrors: readonly ErrorCode[];
     errors?: readonly ErrorCode[];
   },
 ) {
-  const { line, linesMax, core, lineErrors, errors = [], ...rest } = declaration;
+  const { line, maxLines, core, lineErrors, errors = [], ...rest } = declaration;
   return endpoint({
     ...rest,
     method: "post",
-    csv: { line, linesMax },
+    csv: { line, maxLines },
     query: z.object({
       dry_run: Flag.optional().meta({ description: "Only say what importing would do" }),
     }),
@@ -120,7 +120,7 @@ function answerOf(lineCodes: readonly ErrorCode[]) {
 /** The findings of the schema and of the core, by line, as messages. */
 function allErrors(file: CsvFile, tried: Tried, language: Language) {
   const found = [...file.errors, ...tried.errors.map(lineErrorOf)]
-    .sort((a, b) => a.line - b.line).slice(0, errorsMax);
+    .sort((a, b) => a.line - b.line).slice(0, maxErrors);
   return {
     error_count: file.errors.length + tried.error_count,
     errors: found.map(({ line, code, params }) => ({

@@ -8,7 +8,7 @@ import type { z } from "zod";
 import { unguarded } from "./cells.ts";
 import { columnsOf } from "./columns.ts";
 import { AppError, type ErrorCode } from "../../errors/errors.ts";
-import { accept, bodyBytesMax, readBytes, typeOf } from "../../schemas/input.ts";
+import { accept, maxBodyBytes, readBytes, typeOf } from "../../schemas/input.ts";
 
 /** Why one line is refused; `line` is where it begins in the file, whose heading is line 1. */
 export interface LineError {
@@ -20,7 +20,7 @@ export interface LineError {
 /** A file as a body: what each line is, and how many there may be. */
 export interface CsvBody {
   line: z.ZodType;
-  linesMax: number;
+  maxLines: number;
 }
 
 /** A file as its schema sees it: what each line says, and what is wrong with the others. */
@@ -42,13 +42,13 @@ interface Row {
  * The lines of a request's file. Fails for the whole file: unsupported_media_type, payload_too_large, invalid_csv,
  * csv_empty, csv_too_long, unknown_column, duplicate_column, missing_column.
  */
-export async function readCsv(request: Request, { line, linesMax }: CsvBody): Promise<CsvFile> {
-  const bytes = await readBytes(request, bodyBytesMax);
+export async function readCsv(request: Request, { line, maxLines }: CsvBody): Promise<CsvFile> {
+  const bytes = await readBytes(request, maxBodyBytes);
   if (typeOf(request) !== "text/csv") throw new AppError("unsupported_media_type");
   const [heading, ...rows] = rowsOf(textOf(bytes));
   if (!heading || rows.length === 0) throw new AppError("csv_empty");
   const put = columnWriters(heading.cells.map((cell) => cell.trim()), line);
-  if (rows.length > linesMax) throw new AppError("csv_too_long", { lines_max: linesMax });
+  if (rows.length > maxLines) throw new AppError("csv_too_long", { lines_max: maxLines });
   const file: CsvFile = { lines: [], errors: [] };
   for (const row of rows) {
     try {

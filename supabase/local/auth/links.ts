@@ -10,7 +10,7 @@ type Sql = postgres.Sql | postgres.TransactionSql;
 
 const kinds = ["recovery", "magiclink", "invite", "signup", "email"] as const;
 type Kind = typeof kinds[number];
-const secondsMax = 3_600;
+const maxSeconds = 3_600;
 
 /** The dependencies of sending a mail. */
 export interface Postman {
@@ -99,7 +99,7 @@ export async function redeemLink(
       sql(token)
     } = '', email_confirmed_at = coalesce(email_confirmed_at, now()), updated_at = now()
       where ${sql(token)} = ${hashed} and ${sql(token)} <> '' and deleted_at is null
-        and ${sql(sentAt)} > now() - make_interval(secs => ${secondsMax}) returning *`;
+        and ${sql(sentAt)} > now() - make_interval(secs => ${maxSeconds}) returning *`;
     if (user) return user;
   }
   throw new AuthFailure(403, "otp_expired", "Token has expired or is invalid");

@@ -24,7 +24,7 @@ const subjects: Record<MailType, string> = {
   recovery: "Reset your password",
   magiclink: "Your link to sign in",
 };
-const keptMax = 500;
+const maxKept = 500;
 
 /** The mails that Auth sent since the stack started, the newest first: nothing leaves this machine. */
 export class Mails {
@@ -32,7 +32,7 @@ export class Mails {
 
   send(mail: Omit<Mail, "sent_at" | "subject">): void {
     const sent = { ...mail, subject: subjects[mail.type], sent_at: new Date().toISOString() };
-    this.#sent = [sent, ...this.#sent].slice(0, keptMax);
+    this.#sent = [sent, ...this.#sent].slice(0, maxKept);
   }
 
   to(address?: string): Mail[] {

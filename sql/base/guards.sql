@@ -1,6 +1,7 @@
--- The helpers that give a table its guards. Called from the policies of the features, one line a table.
+-- Helpers that protect a table: row-level security, audit, append-only. Each feature's policies.sql calls them.
 
--- Writes app.audit_log rows for the changes of a table, or stops it; `hidden` columns are never copied.
+-- Starts (or, with audit => false, stops) writing app.audit_log rows for the changes of a table. `hidden`: columns that are
+-- never copied to the log.
 create or replace function app.audited(target regclass, audit boolean default true, hidden text default '') returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -20,17 +21,17 @@ begin
 end $$;
 
 -- Protects a tenant table: row-level security enabled and forced, policies, grants.
---   own     columns that name the row's people; callers who do not see the whole tenant reach a row
---           only when one of these is their user id. Null: every member of the tenant reaches it;
---           '{}': nobody but those who see the whole tenant.
---   writes  what a request may do besides reading ('insert, update, delete', 'insert', or '').
---   writers who of those who reach a row may also write it, as a condition; 'true' is all of them.
---           A policy of its own for each kind of statement, so that it holds whatever replaces the first.
---   audit   write app.audit_log rows for changes; false for append-only tables, which are a log already.
---   hidden  columns never copied to the audit log.
+--   own              columns that hold user ids. A caller who does not see the whole tenant reaches a row only if one
+--                    of these columns is their id. Null: every member of the tenant reaches every row; '{}': only
+--                    callers who see the whole tenant reach rows.
+--   operations       what is granted besides select: 'insert, update, delete', 'insert', or '' for nothing.
+--   write_condition  SQL condition that a caller must meet to write a row that they reach; 'true' for no condition.
+--                    It stands in separate restrictive policies, so it still holds if a feature replaces `tenant`.
+--   audit            write app.audit_log rows for changes; false for append-only tables, which are logs themselves.
+--   hidden           columns that are never copied to the audit log.
 create or replace function app.tenant_table(
-  target regclass, own text[] default null, writes text default 'insert, update, delete',
-  audit boolean default true, hidden text default '', writers text default 'app.sees_tenant()'
+  target regclass, own text[] default null, operations text default 'insert, update, delete',
+  audit boolean default true, hidden text default '', write_condition text default 'app.sees_tenant()'
 ) returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -44,20 +45,33 @@ begin
   execute format('alter table %s force row level security', target);
   execute format('drop policy if exists tenant on %s', target);
   execute format('create policy tenant on %s for all to barid_caller using (%s) with check (%s)', target, v_rule, v_rule);
-  execute format('drop policy if exists writers_add on %s', target);
-  execute format('create policy writers_add on %s as restrictive for insert to barid_caller with check ((select %s))', target, writers);
-  -- A caller who sees a row may lock it; only writers may change it.
-  execute format('drop policy if exists writers_change on %s', target);
-  execute format('create policy writers_change on %s as restrictive for update to barid_caller using (true) with check ((select %s))',
-    target, writers);
-  execute format('drop policy if exists writers_remove on %s', target);
-  execute format('create policy writers_remove on %s as restrictive for delete to barid_caller using ((select %s))', target, writers);
+  execute format('drop policy if exists write_insert on %s', target);
+  execute format('create policy write_insert on %s as restrictive for insert to barid_caller with check ((select %s))',
+    target, write_condition);
+  -- `using (true)`: every caller who reaches a row may lock it; only those who meet the condition may change it.
+  execute format('drop policy if exists write_update on %s', target);
+  execute format('create policy write_update on %s as restrictive for update to barid_caller using (true) with check ((select %s))',
+    target, write_condition);
+  execute format('drop policy if exists write_delete on %s', target);
+  execute format('create policy write_delete on %s as restrictive for delete to barid_caller using ((select %s))',
+    target, write_condition);
   execute format('revoke all on %s from public, barid_caller', target);
   execute format('grant select on %s to barid_caller', target);
-  if writes <> '' then
-    execute format('grant %s on %s to barid_caller', writes, target);
+  if operations <> '' then
+    execute format('grant %s on %s to barid_caller', operations, target);
   end if;
   perform app.audited(target, audit, hidden);
+end $$;
+
+-- Denies all direct access to a table that is reached only through SECURITY DEFINER functions. Row-level security
+-- without policies denies already; the explicit policy documents it.
+create or replace function app.deny_table(target regclass) returns void
+language plpgsql set search_path = '' as $$
+begin
+  execute format('alter table %s enable row level security', target);
+  execute format('alter table %s force row level security', target);
+  execute format('drop policy if exists deny_all on %s', target);
+  execute format('create policy deny_all on %s for all to barid_caller using (false)', target);
 end $$;
 
 -- Refuses to change or remove rows of a log.
@@ -68,8 +82,8 @@ begin
     using errcode = 'integrity_constraint_violation';
 end $$;
 
--- Makes a table a log: rows can be added, never changed or removed, not even by its owner. `once` are columns that are
--- written once after that, all at the same time, by what takes the row back.
+-- Makes a table append-only: rows can be inserted, never changed or removed, not even by the table's owner. `once` names
+-- columns that one later update may set, all at the same time: those that mark the row as reversed.
 create or replace function app.append_only(target regclass, once text[] default '{}') returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -85,9 +99,9 @@ begin
   execute format('create trigger append_only_truncate before truncate on %s for each statement execute function private.refuse_change()', target);
 end $$;
 
--- Says when a row was changed, and that it still was what the caller expected (private.version_expect). With an
--- argument, for rows that others keep copies of: `changed` is the number of the transaction, which puts changes in an
--- order that no later commit can come before (see shared/api/cursor.ts).
+-- Sets updated_at, and fails unless the row is still the version that the caller expected (private.version_expect).
+-- With an argument it also sets `changed`, the id of the last writing transaction: the cursor of incremental reads
+-- (shared/api/cursor.ts).
 create or replace function private.touch() returns trigger
 language plpgsql set search_path = '' as $$
 begin

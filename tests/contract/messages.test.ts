@@ -46,7 +46,7 @@ const internalConstraints = new Set([
   "sealed_before_the_road",
   "waybill_number_exists",
   "waybill_of_a_waybill",
-  // Orders and payments: written by cores that look first, and by definers.
+  // Orders and payments: written by cores that look first, and by SECURITY DEFINER functions.
   "cancelled_says_when_and_why",
   "cart_already_ordered",
   "gateway_configured",
@@ -132,8 +132,8 @@ const internalConstraints = new Set([
   "received_means_when_and_by_whom",
   "realtime_assignment",
   "realtime_bulk",
-  "realtime_of_one_or_many",
-  "realtime_waits_while_pending",
+  "realtime_single_or_bulk",
+  "realtime_response_required_when_pending",
   "receiving_event_once",
   "resolved_says_how",
   "item_or_barcode",

@@ -4,7 +4,7 @@
 -- halving, so that a reader of changes need not pass all older rows. A row with number c from more than an hour before
 -- `since` shows it: who had a smaller number had it before c, and was done before `since`. That holds for transactions
 -- of up to half an hour; the functions' end after 20 seconds.
--- source: a table with tenant_id, changed, updated_at and an index on (tenant_id, changed, id). A definer because the
+-- source: a table with tenant_id, changed, updated_at and an index on (tenant_id, changed, id). SECURITY DEFINER because the
 -- policies would make each look pass the rows that the caller may not see; it returns a number and no row.
 create or replace function private.changes_from(source regclass, since timestamptz) returns bigint
 language plpgsql stable security definer set search_path = '' as $$

@@ -1,5 +1,5 @@
 -- Idempotency keys. Scope: tenant and caller, so equal keys of two people, or of two API keys, never meet.
--- Definers, because the keys are nobody's rows to read; the caller's identity is the request's own.
+-- SECURITY DEFINER, because the keys are nobody's rows to read; the caller's identity is the request's own.
 
 create or replace function private.idempotency_scope() returns text
 language plpgsql stable set search_path = '' as $$

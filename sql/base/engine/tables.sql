@@ -1,6 +1,6 @@
 -- The engine's own tables: idempotency keys, background jobs, number counters.
 
--- One row per Idempotency-Key. Written by the transaction whose answer it remembers, so a failed
+-- One row per Idempotency-Key. Inserted by the transaction whose answer it stores, so a failed
 -- attempt leaves nothing behind and a concurrent duplicate waits on the primary key.
 create table if not exists app.idempotency_keys (
   scope text not null,
@@ -19,7 +19,7 @@ create table if not exists app.jobs (
   id bigint generated always as identity primary key,
   tenant_id uuid references tenancy.tenants (id) on delete cascade,
   kind text not null,
-  -- Jobs of one entity run one after the other, in the order of their ids. Null: no order asked.
+  -- Jobs of one entity run one after the other, in the order of their ids. Null: in any order.
   entity_key text,
   payload jsonb not null default '{}',
   status text not null default 'queued' check (status in ('queued', 'running', 'done', 'dead')),
@@ -45,8 +45,8 @@ create unlogged table if not exists app.rate_buckets (
 );
 create index if not exists rate_buckets_taken on app.rate_buckets (taken_at);
 
--- Numbers that people read (delivery codes, manifest numbers): one row per tenant and kind. A row and
--- not a sequence, because reserved numbers must be in order, without holes, and part of the transaction.
+-- Counters of the numbers that people read (delivery codes, manifest numbers): one row per tenant and kind. A row
+-- instead of a sequence, because numbers must be in order, without gaps, and rolled back with their transaction.
 create table if not exists app.counters (
   tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
   counter text not null,

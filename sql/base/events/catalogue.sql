@@ -17,7 +17,7 @@ begin
     where input ->> 'module' is null or t.module is null or t.module = input ->> 'module');
 end $$;
 
--- The types of events that were published for the caller's tenant and that Barid itself does not write. A definer: under the
+-- The types of events that were published for the caller's tenant and that Barid itself does not write. SECURITY DEFINER: under the
 -- policies every event of the tenant would be read; so each type there is costs one look into the index of types.
 create or replace function private.published_types() returns text[]
 language plpgsql stable security definer set search_path = '' as $$

@@ -1,6 +1,6 @@
 -- Publishes events of the caller's tenant, in the caller's transaction and in the order given:
 --   [{event_type, source_module, target_module?, entity_type, entity_id, event_data?}, ...]
--- A definer, since every caller who may act may emit the event of it, and nobody may write events otherwise.
+-- SECURITY DEFINER, since every caller who may act may emit the event of it, and nobody may write events otherwise.
 create or replace function app.events_add(events jsonb) returns void
 language plpgsql security definer set search_path = '' as $$
 declare

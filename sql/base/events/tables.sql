@@ -1,5 +1,5 @@
--- Events for other modules and for subscribers: written by the transaction that caused them, handed on
--- after its commit in the order of `position`.
+-- Events for other modules and for webhook subscribers: inserted by the transaction that caused them, sent after its
+-- commit in the order of `position`.
 
 create table if not exists integration.system_events (
   id uuid primary key default gen_random_uuid(),
@@ -16,7 +16,8 @@ create table if not exists integration.system_events (
   retry_count integer not null default 0 check (retry_count >= 0),
   processed_at timestamptz,
   error_message text,
-  -- The webhook sender's own mark: handed to the tenant's subscriptions. The status is the consumer's, which sets it by PUT.
+  -- When the webhook sender passed the event to the tenant's subscriptions. `status` belongs to the consumer, which sets it
+  -- by PUT.
   is_dispatched boolean not null default false,
   created_at timestamptz not null default now()
 );
@@ -25,8 +26,8 @@ create index if not exists system_events_recent on integration.system_events (te
 -- For the list of all tenants' events.
 create index if not exists system_events_newest on integration.system_events (created_at desc nulls last, id desc);
 
--- Of all tenants' events, those of one type or thing, or for one module. Who sent it and what kind of thing it is about has few
--- values: those are soon met with among the newest.
+-- The list of all tenants' events, filtered by type, entity or module. Sender and entity type have no index: they have
+-- few values, so the newest events contain matches soon.
 create index if not exists system_events_type on integration.system_events (event_type, created_at desc nulls last, id desc);
 
 create index if not exists system_events_about on integration.system_events (entity_id, created_at desc nulls last, id desc);
@@ -34,18 +35,18 @@ create index if not exists system_events_to on integration.system_events (target
   where target_module is not null;
 create index if not exists system_events_failed on integration.system_events (created_at desc nulls last, id desc) where status = 'failed';
 
--- Looked into for tenants that have subscriptions; for all others it only grows.
+-- Read only for tenants that have subscriptions.
 create index if not exists system_events_undispatched on integration.system_events (tenant_id, position) where not is_dispatched;
 
 create index if not exists system_events_entity on integration.system_events (tenant_id, entity_type, entity_id, position);
 
--- Which events Barid's own code writes, and what stands in the event_data of each; the same for all tenants, and no more than
--- description: what others publish for a tenant is in no list. Tests compare it with the code and with what is written.
+-- The catalogue of the events that Barid writes, with the fields of their event_data; the same for all tenants. It only
+-- documents: events that others publish for a tenant are not in it. Tests compare it with the code and with written events.
 create table if not exists integration.event_types (
   event_type text primary key check (event_type ~ '^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$'),
-  -- Null: of whichever module it is about.
+  -- Null: the module of the entity.
   source_module text check (source_module <> ''),
   entity_type text not null check (entity_type <> ''),
-  -- {field: type}; with a question mark behind it the type may be null.
+  -- {field: type}; a question mark after the type: the field may be null.
   event_data jsonb not null check (jsonb_typeof(event_data) = 'object')
 );

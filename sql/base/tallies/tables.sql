@@ -1,10 +1,10 @@
 -- Running totals of big lists, so that a total or a sum over all rows of a tenant costs the same at any
--- size. Every statement that changes a counted table adds its differences as new rows: nobody waits for
--- anybody. A cron job folds the rows of one group into one.
+-- size. Every statement that changes a counted table inserts its differences as new rows, so writers never
+-- wait for each other. A cron job merges the rows of a group into one.
 
 create table if not exists app.tallies (
   id bigint generated always as identity primary key,
-  -- Null: of rows that belong to no tenant.
+  -- Null: counts rows that belong to no tenant.
   tenant_id uuid references tenancy.tenants (id) on delete cascade,
   tally text not null,
   -- The values of the counted table's columns, in the order of app.tally_kinds.dims; '' for null.

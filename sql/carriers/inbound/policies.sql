@@ -1,2 +1,2 @@
-select app.tenant_table('integration.carrier_events', own => '{}', writes => '', audit => false);
+select app.tenant_table('integration.carrier_events', own => '{}', operations => '', audit => false);
 select app.append_only('integration.carrier_events');

@@ -11,7 +11,7 @@ create table if not exists integration.carrier_shipments (
   cash_due numeric(18, 3) not null default 0 check (cash_due >= 0),
   claim_token uuid,
   claimed_at timestamptz,
-  -- When what was last reported happened; older reports come too late.
+  -- Time of the last reported status; a report of an earlier time is ignored.
   reported_at timestamptz,
   booked_at timestamptz,
   cancelled_at timestamptz,

@@ -1,5 +1,5 @@
-select app.tenant_table('integration.tenant_carriers', own => '{}', writes => 'insert, update', hidden => 'credentials,webhook_secret',
-  writers => $$app.has_permission('manage:tenant')$$);
+select app.tenant_table('integration.tenant_carriers', own => '{}', operations => 'insert, update', hidden => 'credentials,webhook_secret',
+  write_condition => $$app.has_permission('manage:tenant')$$);
 select app.touched('integration.tenant_carriers');
 
 alter table integration.carriers enable row level security;

@@ -15,7 +15,7 @@ create table if not exists integration.tenant_carriers (
   is_enabled boolean not null default false,
   prefer_internal boolean not null default false,
   default_price numeric(15, 3) check (default_price >= 0),
-  -- {login_id, password, initial_token}, sealed as one.
+  -- {login_id, password, initial_token}, encrypted together.
   credentials text,
   webhook_secret text,
   created_at timestamptz not null default now(),

@@ -1,4 +1,4 @@
-select app.tenant_table('delivery.addresses', writes => 'insert, update', writers => 'true');
+select app.tenant_table('delivery.addresses', operations => 'insert, update', write_condition => 'true');
 select app.touched('delivery.addresses');
 
 -- An address of a person is theirs and the staff's, and the driver's when it is a branch. One without an owner is a place of the

@@ -9,11 +9,11 @@ create table if not exists delivery.addresses (
   longitude double precision check (longitude between -180 and 180),
   contact_info jsonb not null default '{}' check (jsonb_typeof(contact_info) = 'object'),
   zone_id uuid,
-  -- True: somebody named the zone. False: it follows from the coordinates and the zones' polygons.
+  -- True: a client chose the zone. False: it was derived from the coordinates and the zones' polygons.
   zone_chosen boolean not null default false,
-  -- Null: a place of the tenant, or where an order of it goes. Otherwise only this person and staff see it.
+  -- The owner: only they and staff see the address. Null: a place of the tenant, or the destination of one of its orders.
   owner_user_id uuid,
-  -- False: where one order of a store goes, which its customer did not ask to keep.
+  -- False: the destination of one store order; the customer did not save it to the address book.
   in_address_book boolean not null default true,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),

@@ -64,7 +64,7 @@ begin
   return jsonb_build_object('status', v_answer, 'updated_count', cardinality(v_rows));
 end $$;
 
--- Locks the driver who answers and those who have the parcels in hand, in the order of their ids. A definer: a driver does not
+-- Locks the driver who answers and those who have the parcels in hand, in the order of their ids. SECURITY DEFINER: a driver does not
 -- see the others.
 create or replace function delivery.lock_answering_drivers(assignment uuid, bulk uuid) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -80,7 +80,7 @@ begin
 end $$;
 
 -- Gives parcels whose handover was rejected back to those who have them in hand: an assignment that needs no answer, a
--- notification and an event each. A definer: a driver writes nobody else's assignments.
+-- notification and an event each. SECURITY DEFINER: a driver writes nobody else's assignments.
 create or replace function delivery.assignments_restore(rejected uuid[]) returns void
 language plpgsql security definer set search_path = '' as $$
 declare

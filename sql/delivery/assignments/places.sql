@@ -1,4 +1,4 @@
--- The place of a warehouse as deliveries keep places, or what stands in its stead. A definer: a driver who brings a
+-- The place of a warehouse as deliveries keep places, or what stands in its stead. SECURITY DEFINER: a driver who brings a
 -- parcel to a warehouse or fetches it there has to know where that is.
 create or replace function delivery.warehouse_place(tenant uuid, warehouse uuid, otherwise jsonb) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$

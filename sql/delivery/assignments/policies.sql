@@ -1,9 +1,9 @@
-select app.tenant_table('delivery.bulk_assignments', own => '{driver_id}', writes => 'insert');
+select app.tenant_table('delivery.bulk_assignments', own => '{driver_id}', operations => 'insert');
 
 -- Drivers answer and end their own assignments.
-select app.tenant_table('delivery.assignments', own => '{driver_id}', writes => 'insert, update', writers => 'true');
+select app.tenant_table('delivery.assignments', own => '{driver_id}', operations => 'insert, update', write_condition => 'true');
 
-select app.tenant_table('public.delivery_realtime_assignments', own => '{driver_id}', writes => '', audit => false);
+select app.tenant_table('public.delivery_realtime_assignments', own => '{driver_id}', operations => '', audit => false);
 select app.touched('public.delivery_realtime_assignments');
 select app.followed('delivery.assignments');
 

@@ -7,7 +7,7 @@ begin
   return case when app.sees_tenant() then app.parse_uuid(asked, 'driver_id') else app.user_id() end;
 end $$;
 
--- Asked where no row would be looked at. {driver_id} -> {}. Fails: invalid_uuid.
+-- Checks a driver_id filter; a list that matches no rows does not run delivery.driver_filter. {driver_id} -> {}. Fails: invalid_uuid.
 create or replace function delivery.require_driver_id(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin

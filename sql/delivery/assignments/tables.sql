@@ -1,4 +1,4 @@
--- Assignments of deliveries to drivers. A driver's answer, load and list follow from these rows.
+-- Assignments of deliveries to drivers, and the rows that drivers' apps subscribe to.
 
 create table if not exists delivery.bulk_assignments (
   id uuid primary key default gen_random_uuid(),
@@ -20,11 +20,11 @@ create table if not exists delivery.assignments (
   driver_id uuid not null,
   vehicle_id uuid,
   bulk_assignment_id uuid,
-  -- pending: waits for the driver's answer. assigned: no answer asked. accepted: the driver accepted.
-  -- rejected, completed and returned are history.
+  -- pending: waits for the driver's response. assigned: no response required. returned: taken back from the driver,
+  -- not a returned parcel. rejected, completed and returned are final.
   status text not null check (status in ('pending', 'assigned', 'accepted', 'rejected', 'completed', 'returned')),
   sequence_number integer not null default 1 check (sequence_number >= 0),
-  -- The delivery's unit size when it was assigned: what it takes of the vehicle.
+  -- Vehicle capacity used: the delivery's unit size when assigned.
   units numeric(12, 3) not null check (units >= 0),
   assignment_time timestamptz not null default clock_timestamp(),
   estimated_pickup_time timestamptz,
@@ -34,15 +34,16 @@ create table if not exists delivery.assignments (
   responded_at timestamptz,
   response_reason text,
   ended_at timestamptz,
-  -- The warehouses it was fetched from and brought to, where it was not from and to the places of the order.
+  -- Origin and destination warehouse, set on insert. Null: the delivery's own pickup or drop-off address.
   from_warehouse_id uuid,
   to_warehouse_id uuid,
-  -- The assignment of whoever has the parcel in hand until this one is accepted: it was handed over on the road.
+  -- Set for a handover after pickup: the assignment that keeps the parcel until this one is accepted.
   handed_over_from uuid,
+  -- Cached measurement {distance_km, duration_minutes?, source}; null until delivery.measure_routes has run.
   route_details jsonb,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
-  -- The transaction that last changed the row: what readers of changes go by.
+  -- Id of the last writing transaction; the cursor of incremental reads (shared/api/cursor.ts).
   changed bigint not null default (pg_current_xact_id()::text::bigint),
   unique (tenant_id, id),
   foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict,
@@ -55,25 +56,30 @@ create table if not exists delivery.assignments (
 );
 create index if not exists assignments_changed on delivery.assignments (tenant_id, changed, id);
 
--- A delivery is one driver's at a time.
+-- A delivery has at most one open assignment. The index name is the error code clients get.
 create unique index if not exists delivery_already_assigned on delivery.assignments (tenant_id, delivery_id)
   where status in ('pending', 'assigned', 'accepted');
 create index if not exists assignments_delivery on delivery.assignments (tenant_id, delivery_id, assignment_time desc);
 
--- In the order lists are read in, so that a page is read and not sorted.
+-- The next three match the list's sort order, so a page needs no sort.
 create index if not exists assignments_recent on delivery.assignments (tenant_id, assignment_time desc nulls last, id desc);
-
 create index if not exists assignments_status on delivery.assignments (tenant_id, status, assignment_time desc nulls last, id desc);
 create index if not exists assignments_driver on delivery.assignments (tenant_id, driver_id, assignment_time desc nulls last, id desc);
-create index if not exists assignments_open on delivery.assignments (tenant_id, driver_id, sequence_number) where status in ('pending', 'assigned', 'accepted');
-create index if not exists assignments_handed_over on delivery.assignments (tenant_id, handed_over_from) where handed_over_from is not null;
-create index if not exists assignments_from_warehouse on delivery.assignments (tenant_id, from_warehouse_id) where from_warehouse_id is not null;
-create index if not exists assignments_to_warehouse on delivery.assignments (tenant_id, to_warehouse_id) where to_warehouse_id is not null;
+create index if not exists assignments_open on delivery.assignments (tenant_id, driver_id, sequence_number)
+  where status in ('pending', 'assigned', 'accepted');
+create index if not exists assignments_handed_over on delivery.assignments (tenant_id, handed_over_from)
+  where handed_over_from is not null;
+create index if not exists assignments_from_warehouse on delivery.assignments (tenant_id, from_warehouse_id)
+  where from_warehouse_id is not null;
+create index if not exists assignments_to_warehouse on delivery.assignments (tenant_id, to_warehouse_id)
+  where to_warehouse_id is not null;
 create index if not exists assignments_vehicle on delivery.assignments (tenant_id, vehicle_id) where vehicle_id is not null;
-create index if not exists assignments_bulk on delivery.assignments (tenant_id, bulk_assignment_id) where bulk_assignment_id is not null;
-create index if not exists assignments_by on delivery.assignments (tenant_id, assigned_by, assignment_time desc) where assigned_by is not null;
+create index if not exists assignments_bulk on delivery.assignments (tenant_id, bulk_assignment_id)
+  where bulk_assignment_id is not null;
+create index if not exists assignments_by on delivery.assignments (tenant_id, assigned_by, assignment_time desc)
+  where assigned_by is not null;
 
--- The rows a driver's app listens to: one row for a single assignment, one for a whole bulk.
+-- The rows that drivers' apps receive by Supabase Realtime: one for each single assignment, one for each bulk.
 create table if not exists public.delivery_realtime_assignments (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null,
@@ -82,7 +88,7 @@ create table if not exists public.delivery_realtime_assignments (
   delivery_id uuid,
   bulk_assignment_id uuid,
   assignment_status text not null,
-  -- Follows the status, held by a check: changes of generated columns are not sent to subscribers.
+  -- Always assignment_status = 'pending' (enforced below). Not a generated column: Realtime does not publish those.
   requires_driver_response boolean not null default false,
   is_bulk boolean not null default false,
   assignment_count integer not null default 1,
@@ -91,8 +97,8 @@ create table if not exists public.delivery_realtime_assignments (
   updated_at timestamptz not null default now(),
   constraint realtime_assignment unique (tenant_id, assignment_id),
   constraint realtime_bulk unique (tenant_id, bulk_assignment_id),
-  constraint realtime_waits_while_pending check (requires_driver_response = (assignment_status = 'pending')),
-  constraint realtime_of_one_or_many check (is_bulk = (bulk_assignment_id is not null) and is_bulk = (assignment_id is null)),
+  constraint realtime_response_required_when_pending check (requires_driver_response = (assignment_status = 'pending')),
+  constraint realtime_single_or_bulk check (is_bulk = (bulk_assignment_id is not null) and is_bulk = (assignment_id is null)),
   foreign key (tenant_id, assignment_id) references delivery.assignments (tenant_id, id) on delete cascade,
   foreign key (tenant_id, bulk_assignment_id) references delivery.bulk_assignments (tenant_id, id) on delete cascade,
   foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete cascade

@@ -1,19 +1,20 @@
 -- Barcodes of transfer manifests: 14 characters, the UPU S10 item identifier widened by one digit.
 --
 --   D M 0 4 7 3 1 2 4 8 2 9 I Q
---   |   |                 | issuer, two letters (ISO 3166-1 of the tenant's country)
+--   |   |                 | |
+--   |   |                 | issuer, two letters (ISO 3166-1 code of the tenant's country)
 --   |   |                 check digit of the serial
 --   |   serial, nine digits
---   service indicator, two letters (DM by default, of the range S10 leaves to domestic use)
+--   service indicator, two letters (DM by default, from the range that S10 leaves to domestic use)
 --
 -- Check digit as in S10 with one more weight on the left: weights 10 8 6 4 2 3 5 9 7, S = sum of
--- digit x weight, C = 11 - S mod 11, where 10 stands as 0 and 11 as 5. Letters do not enter the sum, so
+-- digit x weight, C = 11 - S mod 11; 10 is written as 0 and 11 as 5. Letters do not enter the sum, so
 -- a serial that starts with 0 has the check digit of its eight-digit S10 serial.
--- shared/schemas/barcode.ts is the twin of this file; tests/support/barcode-vectors.json holds for both.
+-- This file mirrors shared/schemas/barcode.ts; both are tested with tests/support/barcode-vectors.json.
 
--- A scanned or typed value as barcodes are stored: no spaces or invisible marks, capital letters, and
--- ASCII digits for the Arabic-Indic (U+0660) and extended Arabic-Indic (U+06F0) ones. Only a-z are
--- raised: what other letters become differs between languages.
+-- Normalises a scanned or typed value to the stored form: removes spaces and invisible characters, upper-cases a-z, and
+-- converts Arabic-Indic (U+0660) and extended Arabic-Indic (U+06F0) digits to ASCII. Other letters stay as they are,
+-- because their upper case depends on the language. translate() deletes characters without a counterpart.
 create or replace function delivery.barcode_normalise(value text) returns text
 language plpgsql immutable strict parallel safe set search_path = '' as $$
 begin
@@ -24,7 +25,7 @@ begin
     'ABCDEFGHIJKLMNOPQRSTUVWXYZ01234567890123456789');
 end $$;
 
--- The check digit of nine digits.
+-- The check digit of a serial of nine digits.
 create or replace function delivery.barcode_check_digit(serial_digits text) returns integer
 language plpgsql immutable strict parallel safe set search_path = '' as $$
 begin
@@ -36,7 +37,7 @@ begin
     ) c);
 end $$;
 
--- True for a value that is a barcode as it is stored; normalise first. Never null.
+-- True if the value is a valid barcode in its stored form (see barcode_normalise). Never null.
 create or replace function delivery.barcode_is_valid(value text) returns boolean
 language plpgsql immutable parallel safe set search_path = '' as $$
 begin
@@ -44,7 +45,7 @@ begin
     then substr(value, 12, 1)::integer = delivery.barcode_check_digit(substr(value, 3, 9)) else false end;
 end $$;
 
--- The barcode of a serial, or null when the parts make none.
+-- The barcode of a service indicator, serial and issuer. Null if any part is invalid.
 create or replace function delivery.barcode_build(indicator text, serial bigint, issuer text) returns text
 language plpgsql immutable strict parallel safe set search_path = '' as $$
 begin

@@ -1,4 +1,4 @@
-select app.tenant_table('delivery.institution_branches', writes => 'insert, update');
+select app.tenant_table('delivery.institution_branches', operations => 'insert, update');
 select app.touched('delivery.institution_branches');
 
 -- Branches: an institution has its own, a driver may come to any, a customer knows none.

@@ -1,4 +1,4 @@
--- Payments of external carriers for the cash they took. A definer, as all writers of cash: it asks for the permission
+-- Payments of external carriers for the cash they took. SECURITY DEFINER, as all writers of cash: it asks for the permission
 -- itself, and every statement names the caller's tenant.
 
 -- Locks what a carrier's payment covers, in the order of the ids, and answers it in the order the cash was taken: the

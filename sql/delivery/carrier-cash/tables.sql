@@ -1,5 +1,5 @@
--- Cash that external carriers took at the door, and what they paid of it. Rows are written with the carrier's report
--- and with its remittance, never by hand; a remittance that was entered wrongly is reversed and stays.
+-- Cash that external carriers collected, and their remittances of it. Rows are written with the carrier's report and
+-- with its remittance, never by hand. A remittance entered by mistake is reversed, not deleted.
 
 create table if not exists money.carrier_remittances (
   id uuid primary key default gen_random_uuid(),
@@ -13,7 +13,7 @@ create table if not exists money.carrier_remittances (
   -- The carrier's own number of the payment: the same one cannot be entered twice.
   reference text not null,
   notes text,
-  -- Null: a program, with an API key.
+  -- Null: entered with an API key.
   actor_id uuid,
   remitted_at timestamptz not null default now(),
   reversed_at timestamptz,
@@ -23,7 +23,7 @@ create table if not exists money.carrier_remittances (
   constraint remittance_is_its_parts check (amount = cod_amount + delivery_fee_amount),
   constraint reversed_says_why check (
     (reversed_at is null) = (reversal_reason is null) and (reversed_by is null or reversed_at is not null)),
-  -- System administrators enter payments of tenants they are no member of.
+  -- References profiles, not members: system administrators act in tenants that they are not members of.
   foreign key (actor_id) references tenancy.profiles (id) on delete restrict,
   foreign key (reversed_by) references tenancy.profiles (id) on delete restrict
 );
@@ -43,7 +43,7 @@ create table if not exists money.carrier_collections (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
   carrier_code text not null references integration.carriers (code) on delete restrict,
-  -- The parcel; the shipment may be of one of its legs.
+  -- The parent delivery; the shipment may belong to one of its legs.
   delivery_id uuid not null,
   shipment_id uuid not null,
   amount numeric(18, 3) not null check (amount > 0),
@@ -88,7 +88,8 @@ create index if not exists carrier_collections_remittance on money.carrier_colle
 create index if not exists carrier_collections_carrier on money.carrier_collections (carrier_code);
 create index if not exists carrier_collections_currency on money.carrier_collections (currency);
 
--- Which collections a remittance paid, for good: the collections themselves name the one that counts now.
+-- The collections that each remittance paid, kept also when it is reversed. The collections themselves name the
+-- remittance that counts now.
 create table if not exists money.carrier_remittance_items (
   tenant_id uuid not null,
   remittance_id uuid not null,

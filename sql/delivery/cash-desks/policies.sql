@@ -1,1 +1,1 @@
-select app.tenant_table('money.cash_transfers', own => '{}', writes => '');
+select app.tenant_table('money.cash_transfers', own => '{}', operations => '');

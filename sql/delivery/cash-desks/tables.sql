@@ -5,18 +5,19 @@ create table if not exists money.cash_transfers (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
   kind text not null check (kind in ('bank_deposit', 'handover', 'refund')),
-  -- Whose desk gave it; the tenant's own till has no user. With the owner's type and the currency it names the account.
+  -- The owner of the desk that gave the cash, null for the tenant's own till. With owner type and currency it identifies
+  -- the account.
   from_owner_type text not null check (from_owner_type in ('staff', 'driver', 'tenant')),
   from_user_id uuid,
   to_user_id uuid,
-  -- The payment that was due back; its receipt is the reference.
+  -- The payment that is refunded; `reference` is its receipt.
   refund_id uuid,
   amount numeric(18, 3) not null check (amount > 0),
   currency char(3) not null references tenancy.currencies (code) on delete restrict,
   reference text,
   notes text,
   actor_id uuid not null,
-  -- Kept as long as the transfer, so that a late repetition is still answered with it.
+  -- Kept as long as the transfer, so a late repetition still returns it.
   idempotency_key text,
   input_hash bytea,
   -- The time of the transaction, as in the ledger: a balance and its rows agree as of any moment.
@@ -35,7 +36,7 @@ create table if not exists money.cash_transfers (
   foreign key (tenant_id, from_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, to_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, refund_id) references money.payments (tenant_id, id) on delete restrict,
-  -- System administrators act in tenants they are no member of.
+  -- References profiles, not members: system administrators act in tenants that they are not members of.
   foreign key (actor_id) references tenancy.profiles (id) on delete restrict,
   foreign key (reversed_by) references tenancy.profiles (id) on delete restrict
 );

@@ -1,4 +1,4 @@
--- Cash that leaves a desk of the office, to the bank or into the hands of another. Definers, as all writers of cash: each
+-- Cash that leaves a desk of the office, to the bank or into the hands of another. SECURITY DEFINER, as all writers of cash: each
 -- asks for the caller's rights itself, and every statement names the caller's tenant.
 
 -- The desk that cash is taken from: the caller's own, or one that an administrator names.

@@ -1,4 +1,4 @@
--- The bookings of a delivery. Definers, since a customer who orders and a driver who takes cash write no
+-- The bookings of a delivery. SECURITY DEFINER, since a customer who orders and a driver who takes cash write no
 -- payments; each reads what is due from the delivery itself, which its core has locked.
 
 -- The owner of the account that pays for a delivery and receives its COD: the institution, else the customer; null: nobody known.
@@ -105,7 +105,7 @@ end $$;
 
 -- The cash still to be taken where a delivery begins ('pickup') or ends ('dropoff'): the amount due for its parcel
 -- until it was taken; a leg or a transfer into a warehouse ends before the door. {cod, delivery_fee, currency}
--- A definer: the driver of the last leg sees neither the parcel nor what the first one took.
+-- SECURITY DEFINER: the driver of the last leg sees neither the parcel nor what the first one took.
 create or replace function money.cash_to_take(d delivery.deliveries, stage text) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare

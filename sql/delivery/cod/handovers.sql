@@ -1,4 +1,4 @@
--- Cash put on the desk before it is remitted: declared by the driver, counted by the office. Definers with
+-- Cash put on the desk before it is remitted: declared by the driver, counted by the office. SECURITY DEFINER functions with
 -- a tenant clause of their own, as all writers of cash.
 
 -- A handover as it is answered.

@@ -1,10 +1,10 @@
--- Cash is written by definers in money: with the move that takes it, and with its settlement.
-select app.tenant_table('money.cod_collections', own => '{driver_id}', writes => '', audit => false);
+-- Cash is written by SECURITY DEFINER functions in money: with the move that takes it, and with its settlement.
+select app.tenant_table('money.cod_collections', own => '{driver_id}', operations => '', audit => false);
 
-select app.tenant_table('money.cod_settlements', own => '{driver_id}', writes => '', audit => false);
-select app.tenant_table('money.cod_settlement_items', own => '{}', writes => '', audit => false);
-select app.tenant_table('money.settlement_receipts', own => '{}', writes => '', audit => false);
-select app.tenant_table('money.cash_handovers', own => '{driver_id}', writes => '');
+select app.tenant_table('money.cod_settlements', own => '{driver_id}', operations => '', audit => false);
+select app.tenant_table('money.cod_settlement_items', own => '{}', operations => '', audit => false);
+select app.tenant_table('money.settlement_receipts', own => '{}', operations => '', audit => false);
+select app.tenant_table('money.cash_handovers', own => '{driver_id}', operations => '');
 select app.append_only('money.cod_settlements', '{reversed_at,reversed_by,reversal_reason}');
 select app.append_only('money.cod_settlement_items', '{reversed_at}');
 select app.touched('money.settlement_receipts');

@@ -2,7 +2,7 @@
 
 -- The collections that a search finds: by the code of the delivery or one of its legs,
 -- customer, receiver, address, or their driver's name or e-mail.
--- A definer, because ILIKE under row-level security could not use its index; it has the policy's own words.
+-- SECURITY DEFINER, because ILIKE under row-level security could not use its index; it has the policy's own words.
 create or replace function money.cod_found(search text) returns setof uuid
 language plpgsql stable security definer rows 20 set search_path = '' as $$
 declare
@@ -25,7 +25,7 @@ end $$;
 
 grant execute on function money.cod_found(text) to barid_caller;
 
--- The collections of a parcel by its number or that of one of its legs. A definer for the same reason.
+-- The collections of a parcel by its number or that of one of its legs. SECURITY DEFINER for the same reason.
 create or replace function money.cod_of_code(code text) returns setof uuid
 language plpgsql stable security definer rows 2 set search_path = '' as $$
 declare

@@ -1,4 +1,4 @@
--- Reversal of a settlement that was entered wrongly: the wrong rows, the wrong receiver, wallet for cash. A definer, as all
+-- Reversal of a settlement that was entered wrongly: the wrong rows, the wrong receiver, wallet for cash. SECURITY DEFINER, as all
 -- writers of cash: it asks for the caller's rights itself, and every statement names the caller's tenant.
 
 -- Reverses a settlement as a whole, once, by a reversing journal: its rows are cash in the driver's hands again and

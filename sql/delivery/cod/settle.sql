@@ -1,4 +1,4 @@
--- Settling collected cash. One function for both ways, all or nothing; a definer, since drivers settle
+-- Settling collected cash. One function for both ways, all or nothing; SECURITY DEFINER, since drivers settle
 -- too and nobody may write these tables otherwise: every statement names the caller's tenant.
 
 -- True when the caller settles, or with an administrator's key looks, for the office; a driver for their own cash.
@@ -33,7 +33,7 @@ begin
   return case when money.settles_for_office() then app.parse_uuid(asked, 'driver_id') else app.user_id() end;
 end $$;
 
--- Asked where no row would be looked at. {driver_id} -> {}. Fails: invalid_uuid.
+-- Checks a driver_id filter; a list that matches no rows does not run money.cod_driver_filter. {driver_id} -> {}. Fails: invalid_uuid.
 create or replace function money.require_cod_driver_id(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin

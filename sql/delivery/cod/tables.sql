@@ -5,7 +5,7 @@ create table if not exists money.cod_collections (
   tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
   delivery_id uuid not null,
   driver_id uuid not null,
-  -- Null: from before stages were kept.
+  -- Null: collected before stages were recorded.
   collection_stage text check (collection_stage in ('pickup', 'dropoff')),
   amount numeric(18, 3) not null check (amount > 0),
   cod_amount numeric(18, 3) not null check (cod_amount >= 0),
@@ -17,12 +17,12 @@ create table if not exists money.cod_collections (
   remitted_at timestamptz,
   settled_at timestamptz,
   remitted_to_user_id uuid,
-  -- Null for rows settled before settlements were kept, until their first receipt is printed.
+  -- Null for rows settled before settlements were recorded, until their first receipt is printed.
   settlement_payment_id uuid,
   -- Columns that lists filter, search and sort by, as of when the cash was taken.
   delivery_code bigint not null,
   delivery_number text not null,
-  -- The numbers of the parcel's legs in their order, [number]: what its drivers know it by.
+  -- The delivery codes of the parcel's legs, in order: the codes that its drivers see.
   leg_codes jsonb not null default '[]' check (jsonb_typeof(leg_codes) = 'array'),
   external_reference_id text,
   customer_name text not null default '',
@@ -35,7 +35,7 @@ create table if not exists money.cod_collections (
     || ' ' || receiver_name || ' ' || leg_codes::text) stored,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
-  -- The transaction that last changed the row: what readers of changes go by.
+  -- Id of the last writing transaction; the cursor of incremental reads (shared/api/cursor.ts).
   changed bigint not null default (pg_current_xact_id()::text::bigint),
   unique (tenant_id, id),
   constraint cash_is_its_parts check (amount = cod_amount + delivery_fee_amount),
@@ -64,8 +64,8 @@ create index if not exists cod_collections_customer on money.cod_collections (te
 create index if not exists cod_collections_remitted on money.cod_collections (tenant_id, remitted_at desc nulls last, id desc) where remitted_at is not null;
 create index if not exists cod_collections_settled on money.cod_collections (tenant_id, settled_at desc nulls last, id desc) where settled_at is not null;
 
--- Cash handed in or settled from a wallet: exactly one settlement and one payment for each batch. One that was entered
--- wrongly is reversed and stays.
+-- Settlements of collected cash, handed in or paid from a wallet: one settlement and one payment for each request. A
+-- settlement entered by mistake is reversed, not deleted.
 
 create table if not exists money.cod_settlements (
   payment_id uuid primary key,
@@ -81,14 +81,14 @@ create table if not exists money.cod_settlements (
   cod_total numeric(18, 3) not null check (cod_total >= 0),
   fee_total numeric(18, 3) not null check (fee_total >= 0),
   collections integer not null check (collections > 0),
-  -- The shortage found when the cash was counted, and the handover that records it: open when this was remitted.
+  -- The shortage found when the cash was counted, and the handover that records it, unresolved at the settlement.
   shortage numeric(18, 3) not null default 0,
   shortage_handover_id uuid,
   notes text,
   reference text,
-  -- Made at the first print of a row that was settled before settlements were kept.
+  -- True: inserted at the first print of a row that was settled before settlements were recorded.
   historical boolean not null default false,
-  -- Kept as long as the settlement, so that a late repetition is still answered with it.
+  -- Kept as long as the settlement, so a late repetition still returns it.
   idempotency_key text,
   input_hash bytea,
   settled_at timestamptz not null default now(),
@@ -115,7 +115,7 @@ create index if not exists cod_settlements_receiver
   on money.cod_settlements (tenant_id, receiver_id, settled_at desc nulls last, payment_id desc) where receiver_id is not null;
 create index if not exists cod_settlements_total on money.cod_settlements (tenant_id, total desc nulls last, payment_id desc);
 
--- Few, and asked for by every reconciliation.
+-- Every reconciliation reads these few rows.
 create index if not exists cod_settlements_reversed on money.cod_settlements (tenant_id, reversed_at desc nulls last, payment_id desc)
   where reversed_at is not null;
 
@@ -143,15 +143,15 @@ create table if not exists money.cod_settlement_items (
   foreign key (tenant_id, cod_collection_id) references money.cod_collections (tenant_id, id) on delete restrict
 );
 
--- The printed receipt of a settlement. Its failure changes nothing about the money.
+-- The printed receipt of a settlement. A failed print does not affect the settlement.
 create table if not exists money.settlement_receipts (
   payment_id uuid primary key,
   tenant_id uuid not null,
   status text not null default 'pending' check (status in ('pending', 'in_process', 'success', 'failure')),
   language text not null default 'en',
-  -- The text of the receipt's QR code; verifying recomputes it from the rows.
+  -- The text of the receipt's QR code; verification recomputes it from the rows.
   hash text not null check (hash ~ '^[0-9a-f]{32}$'),
-  -- Counts what has to be printed anew, so that a print that is under way ends no later one.
+  -- Incremented by each request to print again, so a print that is running does not complete a later request.
   edition integer not null default 1,
   storage_path text,
   error text,
@@ -162,8 +162,8 @@ create table if not exists money.settlement_receipts (
   foreign key (tenant_id, payment_id) references money.cod_settlements (tenant_id, payment_id) on delete restrict
 );
 
--- Cash put on a desk: what the driver says it is, and what was counted. A difference moves no balance
--- until somebody resolves it.
+-- Handovers of cash: the amount the driver declared and the amount counted. A difference changes no balance until it
+-- is resolved.
 create table if not exists money.cash_handovers (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
@@ -200,5 +200,5 @@ alter table money.cod_settlements drop constraint if exists settlement_shortage_
 alter table money.cod_settlements add constraint settlement_shortage_handover
   foreign key (tenant_id, shortage_handover_id) references money.cash_handovers (tenant_id, id) on delete restrict;
 
--- One uncounted pile a driver.
+-- At most one uncounted handover for each driver.
 create unique index if not exists handover_already_declared on money.cash_handovers (tenant_id, driver_id, currency) where status = 'declared';

@@ -45,7 +45,7 @@ begin
   order by e.created_at desc, e.id;
 end $$;
 
--- Facts about a parcel do not depend on the caller: the next four are definers, each statement names the
+-- Facts about a parcel do not depend on the caller: the next four are SECURITY DEFINER functions, each statement names the
 -- caller's tenant. Under the policies of their tables they would also cost ten times as much, at every scan.
 
 -- The operational return that a parcel is on its way back by, or waits in a warehouse for; null: it is not sent back, or is back already.
@@ -167,7 +167,7 @@ begin
 end $$;
 
 -- Locks parcels and all their legs, whoever the caller is: parents by id, then legs by id; with an operational return also what it brings
--- back, which ends with it. Every core that moves a delivery begins with it. A definer, because a driver does not see the parent of
+-- back, which ends with it. Every core that moves a delivery begins with it. SECURITY DEFINER, because a driver does not see the parent of
 -- what they carry.
 create or replace function delivery.lock_deliveries(delivery_ids uuid[]) returns void
 language plpgsql security definer set search_path = '' as $$

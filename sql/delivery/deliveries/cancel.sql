@@ -2,7 +2,7 @@
 
 -- Calls a delivery off before anybody has it in hand: the parcel and its legs together, the fee by the policy in
 -- force, drivers freed, what was picked put back, and the manifest item it was made from can be ordered again.
--- A parcel that was picked up and waits in a warehouse goes back to its sender when operations call it off: its operational
+-- A parcel that was picked up and waits in a warehouse goes back to its sender when operations cancel it: its operational
 -- return is made in the same call, and the item of a manifest is not ordered again.
 -- {id, reason, notes?} -> {delivery, refunded, refund_due, operational_return: delivery or null}; see money.delivery_fee_refund
 -- Locks the item's manifest and the item before the delivery.
@@ -92,7 +92,7 @@ end $$;
 
 -- Frees all that was bound to a parcel that will not leave now: handoffs, picks, drivers; what an operational return would have brought
 -- back sets out again from where it lies. -> the picks, whose stock the caller puts back after the wallets.
--- A definer: a customer who cancels sees none of it.
+-- SECURITY DEFINER: a customer who cancels sees none of it.
 create or replace function delivery.delivery_release(parcel uuid) returns uuid[]
 language plpgsql security definer set search_path = '' as $$
 declare

@@ -32,7 +32,7 @@ begin
   return delivery.delivery_created_to_json(p.id);
 end $$;
 
--- Writes a correction to a parcel and to its legs that have not ended, and notifies the drivers who have them. A definer:
+-- Writes a correction to a parcel and to its legs that have not ended, and notifies the drivers who have them. SECURITY DEFINER:
 -- its customer sees neither all legs nor the drivers' notices.
 create or replace function delivery.delivery_corrected(parcel uuid, input jsonb) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -49,7 +49,7 @@ begin
 end $$;
 
 -- Notifies the drivers who have one of these parcels, or a leg of it, that its details have changed; not the caller.
--- A definer: a customer who corrects an order writes no notices to drivers.
+-- SECURITY DEFINER: a customer who corrects an order writes no notices to drivers.
 create or replace function delivery.drivers_notify(parcels uuid[]) returns void
 language plpgsql security definer set search_path = '' as $$
 declare

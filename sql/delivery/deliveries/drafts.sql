@@ -98,7 +98,7 @@ begin
   end if;
 end $$;
 
--- Forgets what is in a draft's parcel, before it is written anew. A definer: nobody else removes items.
+-- Forgets what is in a draft's parcel, before it is written anew. SECURITY DEFINER: nobody else removes items.
 create or replace function delivery.delivery_items_clear(draft_id uuid) returns void
 language plpgsql security definer set search_path = '' as $$
 begin

@@ -120,7 +120,7 @@ begin
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'receiving_order_id', v_receipt) || v_refund;
 end $$;
 
--- A leg that came back to the sender ends its parcel: what was to follow is not to come. A definer: a driver does
+-- A leg that came back to the sender ends its parcel: what was to follow is not to come. SECURITY DEFINER: a driver does
 -- not see the next leg.
 create or replace function delivery.delivery_returned_for_good(p_delivery uuid) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -151,7 +151,7 @@ begin
 end $$;
 
 -- Refunds by the policy in force the fees of parcels that these deliveries brought back as operational returns; of any others: nothing.
--- Each fee once, as money.delivery_fee_refund has it. A definer: the driver of a return does not see what it was made for.
+-- Each fee once, as money.delivery_fee_refund has it. SECURITY DEFINER: the driver of a return does not see what it was made for.
 -- Fails: insufficient_wallet_balance.
 create or replace function delivery.returned_fees_refund(deliveries uuid[]) returns void
 language plpgsql security definer set search_path = '' as $$

@@ -1,11 +1,11 @@
-select app.tenant_table('delivery.delivery_code_reservations', own => '{}', writes => 'insert', audit => false);
-select app.tenant_table('delivery.deliveries', own => '{customer_id,institution_user_id}', writes => 'insert, update', writers => 'true');
+select app.tenant_table('delivery.delivery_code_reservations', own => '{}', operations => 'insert', audit => false);
+select app.tenant_table('delivery.deliveries', own => '{customer_id,institution_user_id}', operations => 'insert, update', write_condition => 'true');
 
 -- History is written by the guard of deliveries alone.
-select app.tenant_table('delivery.delivery_status_history', writes => '', audit => false);
+select app.tenant_table('delivery.delivery_status_history', operations => '', audit => false);
 
-select app.tenant_table('delivery.delivery_items', writes => 'insert, update', writers => 'true');
-select app.tenant_table('delivery.delivery_proofs', writes => 'insert', writers => 'true');
+select app.tenant_table('delivery.delivery_items', operations => 'insert, update', write_condition => 'true');
+select app.tenant_table('delivery.delivery_proofs', operations => 'insert', write_condition => 'true');
 select app.append_only('delivery.delivery_status_history');
 select app.append_only('delivery.delivery_proofs');
 select app.followed('delivery.deliveries');
@@ -21,8 +21,8 @@ create policy tenant on delivery.deliveries for all to barid_caller
       and a.driver_id = (select app.user_id()) and a.status <> 'rejected')));
 
 -- Drivers change what they carry now, not what they carried once.
-drop policy writers_change on delivery.deliveries;
-create policy writers_change on delivery.deliveries as restrictive for update to barid_caller using (true)
+drop policy write_update on delivery.deliveries;
+create policy write_update on delivery.deliveries as restrictive for update to barid_caller using (true)
   with check ((select app.sees_tenant()) or customer_id = (select app.user_id()) or institution_user_id = (select app.user_id())
     or exists (select from delivery.assignments a where a.tenant_id = deliveries.tenant_id and a.delivery_id = deliveries.id
       and a.driver_id = (select app.user_id()) and a.status in ('pending', 'assigned', 'accepted')));

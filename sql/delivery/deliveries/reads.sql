@@ -55,7 +55,7 @@ begin
     'policy', (select delivery.service_policy(s) from delivery.delivery_services s where s.tenant_id = d.tenant_id and s.id = d.delivery_service_id)));
 end $$;
 
--- Ids of deliveries whose number, barcode, reference or recipient contains a text. A definer because ILIKE is not
+-- Ids of deliveries whose number, barcode, reference or recipient contains a text. SECURITY DEFINER because ILIKE is not
 -- leakproof: under row-level security PostgreSQL may not use the trigram index for it. It looks at the caller's own
 -- tenant only, and answers ids that the caller still has to read through the policies.
 create or replace function delivery.deliveries_matching(part text) returns setof uuid

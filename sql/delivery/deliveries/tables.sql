@@ -1,4 +1,4 @@
--- The delivery code an item will have, taken in scan order before any order is made. A retry finds it here.
+-- The delivery codes reserved for items, in scan order, before their orders are created. A retry reuses them.
 create table if not exists delivery.delivery_code_reservations (
   tenant_id uuid not null,
   manifest_item_id uuid not null,
@@ -36,7 +36,7 @@ create table if not exists delivery.deliveries (
   cod_amount numeric(18, 3) not null default 0 check (cod_amount >= 0),
   delivery_fee numeric(18, 3) not null check (delivery_fee >= 0),
   currency char(3) not null,
-  -- None where the service takes that and the tenant falls back to its least.
+  -- 0 only if the tenant's setting falls back to the service's minimum and that minimum is 0.
   unit_size numeric(12, 3) not null check (unit_size >= 0),
   unit_size_source text not null check (unit_size_source in ('package_details', 'unit_size', 'service_min', 'service_half', 'service_max')),
   package_details jsonb,
@@ -58,24 +58,25 @@ create table if not exists delivery.deliveries (
   ordered_from_address_id uuid,
   ordered_from_snapshot jsonb,
   ordered_from_warehouse_id uuid,
-  -- Where the parcel lies now; null while somebody carries it.
+  -- The warehouse that the parcel is in now; null while a driver or carrier has it.
   current_warehouse_id uuid,
-  -- Of a staged parent: where it lies between its legs.
+  -- Only of a staged parent: the warehouse between its legs.
   staging_warehouse_id uuid,
   recipient jsonb not null default '{}' check (jsonb_typeof(recipient) = 'object'),
   notes text,
   service_snapshot jsonb not null,
-  -- The storefront order it brings, or a part of it: paid for there, and what is collected at the door is the shop's.
+  -- The storefront order that it delivers, wholly or in part. The order takes the payment; cash collected at the door
+  -- belongs to the shop.
   order_id uuid,
   manifest_id uuid,
   manifest_item_id uuid,
   source_snapshot jsonb,
   snapshot_version text check (snapshot_version = 'manifest_origin_v1'),
-  -- How often its label was printed, and whether it was given another destination since.
+  -- How often its label was printed, and whether the destination changed since the last print.
   label_edition integer not null default 0 check (label_edition >= 0),
   label_outdated boolean not null default false,
   label_assignment text not null default 'shipment_label' check (label_assignment in ('shipment_label', 'manifest_shipment_label')),
-  -- Why it has the status it has: of a failure, a return, a cancellation.
+  -- The reason for the status: of a failure, a return or a cancellation.
   status_reason text,
   status_notes text,
   attempts_used integer not null default 0 check (attempts_used >= 0),
@@ -85,7 +86,7 @@ create table if not exists delivery.deliveries (
   created_by uuid,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
-  -- The transaction that last changed the row: what readers of changes go by.
+  -- Id of the last writing transaction; the cursor of incremental reads (shared/api/cursor.ts).
   changed bigint not null default (pg_current_xact_id()::text::bigint),
   unique (tenant_id, id),
   constraint delivery_code_taken unique (tenant_id, delivery_code),
@@ -113,8 +114,7 @@ create table if not exists delivery.deliveries (
 );
 create index if not exists deliveries_changed on delivery.deliveries (tenant_id, changed, id);
 
--- One live order per manifest item, and one physical parcel per barcode (legs share their parent's). A cancelled order
--- gives both back.
+-- At most one order that is not cancelled per manifest item, and per barcode (legs share their parent's).
 create unique index if not exists item_already_has_order on delivery.deliveries (tenant_id, manifest_item_id)
   where manifest_item_id is not null and status <> 'cancelled';
 create unique index if not exists delivery_barcode_taken on delivery.deliveries (tenant_id, barcode)
@@ -122,7 +122,7 @@ create unique index if not exists delivery_barcode_taken on delivery.deliveries 
 create index if not exists deliveries_manifest_item on delivery.deliveries (tenant_id, manifest_item_id) where manifest_item_id is not null;
 create unique index if not exists leg_sequence_taken on delivery.deliveries (tenant_id, parent_id, sequence_plan) where parent_id is not null;
 
--- A delivery comes back at most once.
+-- A delivery has at most one return that is not cancelled.
 create unique index if not exists return_already_exists on delivery.deliveries (tenant_id, original_delivery_id)
   where original_delivery_id is not null and status <> 'cancelled';
 create index if not exists deliveries_order on delivery.deliveries (tenant_id, order_id) where order_id is not null;
@@ -156,7 +156,7 @@ create index if not exists deliveries_external
   where carrier_type = 'external';
 create index if not exists deliveries_reference on delivery.deliveries (tenant_id, external_reference_id) where external_reference_id is not null;
 
--- The words that delivery.deliveries_matching() searches.
+-- The text columns that delivery.deliveries_matching() searches.
 create index if not exists deliveries_search on delivery.deliveries using gin ((delivery_code::text || ' ' || barcode || ' '
   || coalesce(external_reference_id, '') || ' ' || coalesce(recipient ->> 'name', '') || ' ' || coalesce(recipient ->> 'phone', ''))
   extensions.gin_trgm_ops);
@@ -182,13 +182,13 @@ create index if not exists delivery_history on delivery.delivery_status_history 
 create table if not exists delivery.delivery_items (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null,
-  -- Of the parcel: the parent of a staged delivery, never a leg.
+  -- The parent of a staged delivery, never a leg.
   delivery_id uuid not null,
   position integer not null check (position > 0),
-  -- Known to a warehouse. Null until the parcel was received in one.
+  -- The warehouse's item. Null until a warehouse has received the parcel.
   item_id uuid,
   name text not null check (name <> ''),
-  -- Of what a store sold.
+  -- Only for goods that a store sold.
   sku text,
   quantity bigint not null default 1 check (quantity > 0),
   weight numeric(12, 3),

@@ -1,4 +1,4 @@
-select app.tenant_table('delivery.delivery_exceptions', writes => 'insert, update', writers => 'true');
+select app.tenant_table('delivery.delivery_exceptions', operations => 'insert, update', write_condition => 'true');
 select app.touched('delivery.delivery_exceptions');
 
 drop policy tenant on delivery.delivery_exceptions;

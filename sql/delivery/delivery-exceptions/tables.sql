@@ -1,4 +1,4 @@
--- An open one keeps its delivery from being assigned.
+-- Delivery exceptions. While one is open, its delivery cannot be assigned.
 create table if not exists delivery.delivery_exceptions (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete cascade,

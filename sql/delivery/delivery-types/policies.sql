@@ -1,1 +1,1 @@
-select app.tenant_table('delivery.delivery_types', writes => 'insert');
+select app.tenant_table('delivery.delivery_types', operations => 'insert');

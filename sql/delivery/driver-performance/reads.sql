@@ -133,7 +133,7 @@ begin
     'computed_at', (select s.computed_at from delivery.performance_state s where s.tenant_id = v_tenant));
 end $$;
 
--- A tenant's figures are made by a definer: no request writes them. All of a big tenant take longer than a
+-- A SECURITY DEFINER function computes a tenant's figures: no request writes them. All of a big tenant take longer than a
 -- request may, so they are left to the clock, which looks every minute.
 create or replace function delivery.performance_rebuild_request(in_year integer, in_month integer) returns jsonb
 language plpgsql security definer set search_path = '' as $$

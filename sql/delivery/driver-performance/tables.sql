@@ -1,8 +1,8 @@
--- Driver performance, kept by month. Nothing here is written by a request: delivery.performance_refresh()
--- brings it up to date with what changed, delivery.performance_recompute() makes it anew.
+-- Driver performance by month. Requests never write it: delivery.performance_refresh() applies the changes since the
+-- last refresh, delivery.performance_recompute() recomputes everything.
 
--- Changes since the last refresh. A row is taken when its refresh commits; whatever commits later is
--- still here for the next, however long its transaction took, so nothing is ever missed.
+-- Changes since the last refresh, which removes the rows it applied. A change that commits later stays for the next
+-- refresh, so none is missed.
 create table if not exists delivery.performance_changes (
   id bigint generated always as identity primary key,
   tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
@@ -20,16 +20,16 @@ create table if not exists delivery.performance_deliveries (
   period_month smallint not null check (period_month between 1 and 12),
   -- False: a leg into a warehouse that arrived; its parcel counts for who carries it last.
   counted boolean not null default true,
-  -- A leg of a parcel that somebody had in hand.
+  -- True: a leg that a driver picked up.
   handled_leg boolean not null default false,
   successful boolean not null,
-  -- Null: no promise was made, or it is not known when it was kept.
+  -- Null: no time was promised, or the delivery time is unknown.
   on_time boolean,
   minutes numeric(14, 2),
   distance_km numeric(12, 3),
   value numeric(18, 3) not null,
-  -- No foreign keys: every row is taken from the delivery and the assignment themselves, and two look-ups a row
-  -- would double the time of a rebuild.
+  -- No foreign keys: every row is computed from its delivery and assignment, and two look-ups a row would double the
+  -- time of a rebuild.
   primary key (tenant_id, delivery_id)
 );
 create index if not exists performance_deliveries_period on delivery.performance_deliveries (tenant_id, period_year, period_month);
@@ -45,8 +45,7 @@ create table if not exists delivery.driver_performance (
   on_time_deliveries bigint not null check (on_time_deliveries >= 0),
   late_deliveries bigint not null check (late_deliveries >= 0),
   handled_legs bigint not null default 0 check (handled_legs >= 0),
-  -- Of how many deliveries the minutes and the kilometres are known, and what they add up to; the kilometres of all
-  -- that was carried.
+  -- The number of deliveries with known minutes and kilometres, and their sums; the kilometres of everything carried.
   timed_deliveries bigint not null check (timed_deliveries >= 0),
   total_minutes numeric not null,
   measured_deliveries bigint not null check (measured_deliveries >= 0),
@@ -57,7 +56,7 @@ create table if not exists delivery.driver_performance (
 );
 create index if not exists driver_performance_period on delivery.driver_performance (tenant_id, period_year, period_month);
 
--- When a tenant's figures were last brought up to date, and whether somebody asked for them to be made anew.
+-- The time of a tenant's last refresh, and whether a recomputation was requested.
 create table if not exists delivery.performance_state (
   tenant_id uuid primary key references tenancy.tenants (id) on delete cascade,
   computed_at timestamptz,

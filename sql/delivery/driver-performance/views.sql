@@ -20,7 +20,7 @@ grant select on delivery.performance_months to barid_caller;
 -- - on time when the promise and the delivery are both known;
 -- - a parcel in legs counts once, for who carried its last one: a leg that brought it into a warehouse does not count;
 -- - its value where it reaches the recipient: of the legs of a parcel the last one has it, and nobody twice;
--- - its way for whoever carried it: none when it was called off before pickup.
+-- - its distance for the driver who carried it: none if it was cancelled before pickup.
 create view delivery.ended_deliveries with (security_invoker = true) as
 select d.tenant_id, d.id as delivery_id, a.driver_id, d.created_at,
   not (d.delivery_flow = 'pnd_inbound' and d.status = 'delivered') as counted,

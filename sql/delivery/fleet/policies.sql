@@ -1,8 +1,8 @@
-select app.tenant_table('delivery.vehicles', writes => 'insert, update');
+select app.tenant_table('delivery.vehicles', operations => 'insert, update');
 select app.tenant_table('delivery.drivers', own => '{user_id}');
 select app.tenant_table('delivery.driver_zones', own => '{driver_id}');
-select app.tenant_table('delivery.teams', writes => '');
-select app.tenant_table('delivery.team_members', own => '{user_id}', writes => '');
+select app.tenant_table('delivery.teams', operations => '');
+select app.tenant_table('delivery.team_members', own => '{user_id}', operations => '');
 select app.touched('delivery.vehicles');
 select app.touched('delivery.drivers');
 

@@ -35,7 +35,7 @@ begin
     'delivery', delivery.delivery_to_json(d.id), 'cash', v_cash);
 end $$;
 
--- completed -> handed_off for the pick of a delivery. A definer: the driver sees no picking orders.
+-- completed -> handed_off for the pick of a delivery. SECURITY DEFINER: the driver sees no picking orders.
 -- Fails: warehouse_preparation_inconsistent.
 create or replace function delivery.picking_hand_off(p_pick uuid, p_delivery uuid) returns void
 language plpgsql security definer set search_path = '' as $$

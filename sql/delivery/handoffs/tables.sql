@@ -1,11 +1,11 @@
--- A parcel picked in a warehouse, waiting to be put into a driver's hands.
+-- Handoffs: a parcel picked in a warehouse, waiting for the driver to take it.
 create table if not exists delivery.package_handoffs (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
   delivery_id uuid not null,
   picking_order_id uuid not null,
   warehouse_id uuid not null,
-  -- Null after a rejection: the pick stays, the next driver takes it over.
+  -- Null after a rejection: the pick is kept for the next driver.
   assignment_id uuid,
   driver_id uuid,
   status text not null default 'pending' check (status in ('pending', 'completed', 'cancelled')),

@@ -1,4 +1,4 @@
-select app.tenant_table('delivery.transfer_manifest_exceptions', writes => 'insert, update');
+select app.tenant_table('delivery.transfer_manifest_exceptions', operations => 'insert, update');
 
 drop policy tenant on delivery.transfer_manifest_exceptions;
 create policy tenant on delivery.transfer_manifest_exceptions for all to barid_caller

@@ -1,7 +1,7 @@
 create table if not exists delivery.transfer_manifest_exceptions (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null,
-  -- Null both for a parcel that stands on no manifest, which its barcode names.
+  -- Both null for a parcel that is on no manifest; its barcode identifies it.
   manifest_item_id uuid,
   manifest_id uuid,
   barcode_value text,

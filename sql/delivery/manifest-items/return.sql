@@ -1,4 +1,4 @@
--- A cancelled order gives its manifest item back. Definers, because the institution that cancels its order writes neither
+-- A cancelled order gives its manifest item back. SECURITY DEFINER, because the institution that cancels its order writes neither
 -- the codes that are reserved nor the history of a manifest.
 
 -- Locks the manifest and the item that a delivery, or the parcel of a leg, was made from: the order of locks has them

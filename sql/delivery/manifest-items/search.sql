@@ -1,6 +1,6 @@
 -- Scanning: finding items while a dispatcher types, and checking a batch before it is used.
 
--- Ids of items whose barcode contains `part`, newest first. A definer because ILIKE is not leakproof:
+-- Ids of items whose barcode contains `part`, newest first. SECURITY DEFINER because ILIKE is not leakproof:
 -- under row-level security PostgreSQL may not use the trigram index for it, and a search over a million
 -- items would read them all. It looks at the caller's own tenant only, and answers ids that the caller
 -- still has to read through the policies.

@@ -1,7 +1,7 @@
 -- Making a manifest.
 
 -- Whether somebody drives for the caller's tenant: 'active', 'inactive', or null when he is no driver.
--- A definer, because institutions may name a driver and see no driver's row. Answers one word.
+-- SECURITY DEFINER, because institutions may name a driver and see no driver's row. Answers one word.
 create or replace function delivery.driver_status(driver_id uuid) returns text
 language plpgsql stable security definer set search_path = '' as $$
 begin

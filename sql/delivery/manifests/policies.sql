@@ -1,7 +1,7 @@
-select app.tenant_table('delivery.transfer_manifests', own => '{driver_id,institution_user_id}', writes => 'insert, update', writers => 'true');
-select app.tenant_table('delivery.transfer_manifest_items', writers => 'true');
-select app.tenant_table('delivery.transfer_manifest_proofs', writes => 'insert', writers => 'true');
-select app.tenant_table('delivery.transfer_manifest_events', writes => 'insert', audit => false, writers => 'true');
+select app.tenant_table('delivery.transfer_manifests', own => '{driver_id,institution_user_id}', operations => 'insert, update', write_condition => 'true');
+select app.tenant_table('delivery.transfer_manifest_items', write_condition => 'true');
+select app.tenant_table('delivery.transfer_manifest_proofs', operations => 'insert', write_condition => 'true');
+select app.tenant_table('delivery.transfer_manifest_events', operations => 'insert', audit => false, write_condition => 'true');
 select app.append_only('delivery.transfer_manifest_events');
 select app.touched('delivery.transfer_manifests');
 select app.touched('delivery.transfer_manifest_items');

@@ -117,7 +117,7 @@ create table if not exists delivery.transfer_manifest_events (
   foreign key (tenant_id, manifest_item_id) references delivery.transfer_manifest_items (tenant_id, id) on delete restrict
 );
 
--- Receiving starts once, completes once a round, and an item is received once, however often a call is repeated.
+-- Make repeated calls safe: receiving starts once, completes once a round, and an item is received once.
 create unique index if not exists receiving_event_once on delivery.transfer_manifest_events (manifest_id, event_type, (payload ->> 'round')) nulls not distinct
   where event_type in ('receiving_started', 'receiving_completed');
 create unique index if not exists item_received_once on delivery.transfer_manifest_events (manifest_item_id)

@@ -1,4 +1,4 @@
--- The driver's part of a manifest's life: pickup, departure, arrival; and calling it off. Each locks the
+-- The driver's part of a manifest's life: pickup, departure, arrival; and cancelling it. Each locks the
 -- manifest, makes one legal move and answers the manifest as lists show it.
 
 -- draft -> picked_up. {id, proof?, latitude?, longitude?}
@@ -57,7 +57,7 @@ end $$;
 
 -- draft, picked_up, in_transit, awaiting_receipt -> cancelled; its items become void, their exceptions close with them and
 -- their barcodes can be used again. {id, reason}
--- A driver calls off his drafts only; once he has the parcels, operations decide.
+-- A driver cancels only their drafts; once they have the parcels, operations decide.
 -- Fails: manifest_not_found, invalid_status_transition, forbidden.
 create or replace function delivery.manifest_cancel(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$

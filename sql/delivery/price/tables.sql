@@ -1,4 +1,4 @@
--- Ways that a routing service measured, by coordinates of about a metre; of no tenant and no person.
+-- Cache of road distances from a routing service, by coordinates rounded to about a metre; shared by all tenants.
 create table if not exists delivery.road_distances (
   from_latitude numeric(8, 5) not null,
   from_longitude numeric(8, 5) not null,

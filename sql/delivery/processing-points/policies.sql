@@ -1,4 +1,4 @@
-select app.tenant_table('delivery.transfer_processing_points', writes => 'insert, update');
+select app.tenant_table('delivery.transfer_processing_points', operations => 'insert, update');
 select app.touched('delivery.transfer_processing_points');
 
 drop policy tenant on delivery.transfer_processing_points;

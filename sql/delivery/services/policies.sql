@@ -1,10 +1,10 @@
-select app.tenant_table('delivery.policy_profiles', writes => '');
-select app.tenant_table('delivery.delivery_services', writes => 'insert, update');
+select app.tenant_table('delivery.policy_profiles', operations => '');
+select app.tenant_table('delivery.delivery_services', operations => 'insert, update');
 select app.tenant_table('delivery.delivery_service_users', own => '{user_id}');
 select app.tenant_table('delivery.delivery_service_zones');
 select app.tenant_table('delivery.delivery_service_zone_tags');
-select app.tenant_table('delivery.delivery_service_teams', writes => 'delete');
-select app.tenant_table('delivery.delivery_service_vehicles', writes => 'delete');
+select app.tenant_table('delivery.delivery_service_teams', operations => 'delete');
+select app.tenant_table('delivery.delivery_service_vehicles', operations => 'delete');
 select app.touched('delivery.delivery_services');
 
 -- A service that is for some people only does not exist for the others; drivers carry it for anybody.

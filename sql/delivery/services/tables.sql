@@ -1,5 +1,5 @@
 -- A tenant's policies for money when things go wrong, by name: {payment_policies: {refund_delivery_fee_on_cancel,
--- refund_delivery_fee_on_return}}. What a profile leaves out follows the tenant's default.
+-- refund_delivery_fee_on_return}}. A field that a profile leaves out has the tenant's default.
 create table if not exists delivery.policy_profiles (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
@@ -41,7 +41,7 @@ create table if not exists delivery.delivery_services (
   policy_overrides jsonb not null default '{}' check (jsonb_typeof(policy_overrides) = 'object'),
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
-  -- A deleted service stays for the deliveries that name it, and for nobody else.
+  -- Soft deletion: deliveries still refer to a deleted service; nothing else shows it.
   deleted_at timestamptz,
   unique (tenant_id, id),
   constraint allowed_delivery_attempts_must_be_positive_integer check (allowed_delivery_attempts > 0),

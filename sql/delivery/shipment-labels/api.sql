@@ -1,4 +1,4 @@
--- The name of a warehouse. A definer: an institution prints labels of parcels that go through one it does not see.
+-- The name of a warehouse. SECURITY DEFINER: an institution prints labels of parcels that go through one it does not see.
 create or replace function delivery.warehouse_name(tenant uuid, warehouse uuid) returns text
 language plpgsql stable security definer set search_path = '' as $$
 begin
@@ -8,7 +8,7 @@ end $$;
 grant execute on function delivery.warehouse_name(uuid, uuid) to barid_caller;
 
 -- Counts a print of these parcels' labels: the next edition, which says where they go now. A parcel's legs show the same.
--- A definer: an institution prints, and changes nothing else of a delivery.
+-- SECURITY DEFINER: an institution prints, and changes nothing else of a delivery.
 create or replace function delivery.labels_printed(parcels uuid[]) returns void
 language plpgsql security definer set search_path = '' as $$
 declare

@@ -1,6 +1,6 @@
-select app.tenant_table('delivery.zones', writes => 'insert, update');
-select app.tenant_table('delivery.zone_tags', writes => 'insert, delete');
-select app.tenant_table('delivery.zone_tag_map', writes => 'insert, delete');
+select app.tenant_table('delivery.zones', operations => 'insert, update');
+select app.tenant_table('delivery.zone_tags', operations => 'insert, delete');
+select app.tenant_table('delivery.zone_tag_map', operations => 'insert, delete');
 select app.touched('delivery.zones');
 
 -- Everybody in the tenant finds zones, tags and processing points; staff write them. Nobody deletes

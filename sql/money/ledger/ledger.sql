@@ -1,5 +1,5 @@
 -- The ledger: every movement of money is a journal of entries that sum to zero per currency. The only
--- writer of accounts, journals and entries; definers, since nobody else may touch those tables.
+-- writer of accounts, journals and entries; SECURITY DEFINER functions, since nobody else may touch those tables.
 
 -- The id of an account of the caller's tenant, opened when it does not exist yet.
 -- kind, owner_type, owner (user id; null for the tenant itself and for carriers), currency, the carrier's code for what

@@ -1,9 +1,9 @@
 -- Balances move with the ledger, which is their log.
-select app.tenant_table('money.accounts', own => '{owner_user_id}', writes => '', audit => false);
+select app.tenant_table('money.accounts', own => '{owner_user_id}', operations => '', audit => false);
 
-select app.tenant_table('money.ledger_transactions', writes => '', audit => false);
-select app.tenant_table('money.ledger_entries', writes => '', audit => false);
-select app.tenant_table('money.payments', writes => 'insert, update');
+select app.tenant_table('money.ledger_transactions', operations => '', audit => false);
+select app.tenant_table('money.ledger_entries', operations => '', audit => false);
+select app.tenant_table('money.payments', operations => 'insert, update');
 select app.append_only('money.ledger_transactions');
 select app.append_only('money.ledger_entries');
 select app.touched('money.accounts');

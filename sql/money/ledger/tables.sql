@@ -15,7 +15,7 @@ create table if not exists money.accounts (
   carrier_code text,
   currency char(3) not null references tenancy.currencies (code) on delete restrict,
   balance numeric(18, 3) not null default 0,
-  -- How far the balance may go down; null for books that may go either way.
+  -- The lowest balance allowed; null: no limit.
   floor numeric(18, 3),
   version bigint not null default 0,
   is_active boolean not null default true,
@@ -27,7 +27,7 @@ create table if not exists money.accounts (
   constraint carriers_hold_cash_only check ((owner_type = 'carrier') = (carrier_code is not null) and (owner_type = 'carrier') = (kind = 'carrier_cash')),
   constraint wallets_have_a_floor check (kind <> 'wallet' or floor is not null),
   foreign key (tenant_id, owner_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
--- Room on the page for the next versions of a busy account.
+-- Free space on each page, so updates of a busy account stay on it (HOT).
 ) with (fillfactor = 50);
 create unique index if not exists account_exists on money.accounts (tenant_id, kind, owner_type, owner_user_id, currency, carrier_code) nulls not distinct;
 create index if not exists accounts_owner on money.accounts (tenant_id, owner_user_id);
@@ -42,11 +42,11 @@ create table if not exists money.ledger_transactions (
   reference_id uuid not null,
   description text,
   actor_id uuid,
-  -- The transaction that booked it: entries join a journal in that one only.
+  -- The transaction that booked it; only that transaction may add entries.
   booked_in xid8 not null default pg_current_xact_id(),
   created_at timestamptz not null default now(),
   unique (tenant_id, id),
-  -- One effect, one journal: the same payment or adjustment can never be booked twice.
+  -- One journal for each effect, so the same payment or adjustment cannot be booked twice.
   constraint journal_already_booked unique (tenant_id, kind, reference_type, reference_id)
 );
 create index if not exists ledger_transactions_recent on money.ledger_transactions (tenant_id, created_at desc nulls last, id desc);
@@ -91,7 +91,7 @@ create table if not exists money.payments (
   redirect_url text,
   back_ref text,
   expires_at timestamptz,
-  -- When the gateway was asked to take the payment, and what became of it.
+  -- When the gateway was asked to capture the payment, and the result.
   opened_at timestamptz,
   last_checked_at timestamptz,
   reference text,
@@ -111,11 +111,11 @@ create unique index if not exists gateway_reference_taken on money.payments (gat
 create unique index if not exists gateway_transaction_taken on money.payments (gateway_code, gateway_transaction_id)
   where gateway_transaction_id is not null;
 
--- An order is paid once, and waits for one payment at a time.
+-- An order has at most one successful payment, and at most one pending payment.
 create unique index if not exists order_already_paid on money.payments (tenant_id, order_id) where type = 'ORDER' and status = 'SUCCESS';
 create unique index if not exists order_payment_pending on money.payments (tenant_id, order_id) where type = 'ORDER' and status = 'pending';
 
--- Fees that are due back in cash, for the desks.
+-- Fees to refund in cash, listed for the desks.
 create index if not exists refunds_in_cash on money.payments (tenant_id, status, created_at desc nulls last, id desc)
   where category = 'DELIVERY' and type = 'REFUND' and payment_method = 'cash';
 
@@ -125,7 +125,7 @@ create index if not exists payments_to_reconcile on money.payments (created_at)
 
 create sequence if not exists money.gateway_order_ids as bigint start with 100000000001 minvalue 100000000001 maxvalue 999999999999999999;
 
--- A delivery's fee is paid once.
+-- A delivery has at most one successful fee payment.
 create unique index if not exists delivery_fee_already_paid on money.payments (tenant_id, delivery_id)
   where type = 'DELIVERY_FEE' and status in ('pending', 'SUCCESS');
 create index if not exists payments_delivery on money.payments (tenant_id, delivery_id) where delivery_id is not null;

@@ -1,4 +1,4 @@
--- The bookings of an order and of a wallet. Definers, since a customer who orders writes no payments; each reads
+-- The bookings of an order and of a wallet. SECURITY DEFINER, since a customer who orders writes no payments; each reads
 -- what is due from the order itself.
 
 -- A journal between two accounts, named after a payment.

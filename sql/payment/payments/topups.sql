@@ -32,7 +32,7 @@ begin
     'amount', v_amount, 'currency', v_currency);
 end $$;
 
--- The payment of a top-up. A definer: its owner writes no payments.
+-- The payment of a top-up. SECURITY DEFINER: its owner writes no payments.
 create or replace function money.top_up_request(p_wallet uuid, p_amount numeric, p_gateway text, p_back_ref text) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -65,7 +65,7 @@ begin
   end if;
 end $$;
 
--- True for an active domain of the caller's tenant. A definer: customers see no domains.
+-- True for an active domain of the caller's tenant. SECURITY DEFINER: customers see no domains.
 create or replace function money.domain_of_shop(host text) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
 begin

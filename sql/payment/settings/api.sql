@@ -52,7 +52,7 @@ begin
   return money.gateways_get(jsonb_build_object('gateway_code', v_code)) -> 0;
 end $$;
 
--- True when the tenant of the shop the request is in, or else the caller's, can be paid through a gateway. A definer:
+-- True when the tenant of the shop the request is in, or else the caller's, can be paid through a gateway. SECURITY DEFINER:
 -- customers see no accounts.
 create or replace function money.gateway_in_use(code text) returns boolean
 language plpgsql stable security definer set search_path = '' as $$

@@ -1,4 +1,4 @@
-select app.tenant_table('money.payment_webhook_events', own => '{}', writes => '', writers => $$app.has_permission('manage:tenant')$$,
+select app.tenant_table('money.payment_webhook_events', own => '{}', operations => '', write_condition => $$app.has_permission('manage:tenant')$$,
   hidden => 'raw_body');
 
 -- An event is what it was; what may be said of it later is how it was settled.

@@ -1,22 +1,22 @@
--- Every event whose sender proved himself, with what became of it. Others leave nothing.
+-- Every authenticated webhook event, with its outcome. Events that fail authentication are not stored.
 create table if not exists money.payment_webhook_events (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
   gateway_code text not null,
-  -- The identity of an event that comes again: the hash of its bytes, or of a status answer.
+  -- Identifies repeated events: the hash of the event's bytes, or of a status response.
   event_key text not null,
   event_type text not null,
-  -- signature: signed by the gateway. status: the gateway's own answer when it was asked.
+  -- signature: signed by the gateway. status: the gateway's response to a status request.
   proof text not null check (proof in ('signature', 'status')),
   raw_body text,
   -- The parsed fields: {kind, gateway_order_id, transaction_id, amount, unit, currency ...}
   facts jsonb not null check (jsonb_typeof(facts) = 'object'),
-  -- unmatched: money somebody has to look for.
+  -- unmatched: money that staff have to reconcile.
   outcome text not null default 'ignored' check (outcome in ('processed', 'ignored', 'unmatched')),
   reason text,
   payment_id uuid,
   resolution text check (resolution in ('refunded_at_gateway', 'credited_by_adjustment', 'accepted', 'dismissed')),
-  -- The booking of the money; null: none.
+  -- The booking of the money; null if nothing was booked.
   action text check (action in ('refund', 'credit_wallet', 'accept')),
   resolution_note text,
   resolved_by uuid references tenancy.profiles (id) on delete set null,

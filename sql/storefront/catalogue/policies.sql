@@ -1,6 +1,6 @@
-select app.tenant_table('storefront.product_categories', writes => 'insert, update', writers => $$app.has_permission('manage:tenant')$$);
-select app.tenant_table('storefront.products', writes => 'insert, update', writers => $$app.has_permission('manage:tenant')$$);
-select app.tenant_table('storefront.product_variants', writes => 'insert, update', writers => $$app.has_permission('manage:tenant')$$);
+select app.tenant_table('storefront.product_categories', operations => 'insert, update', write_condition => $$app.has_permission('manage:tenant')$$);
+select app.tenant_table('storefront.products', operations => 'insert, update', write_condition => $$app.has_permission('manage:tenant')$$);
+select app.tenant_table('storefront.product_variants', operations => 'insert, update', write_condition => $$app.has_permission('manage:tenant')$$);
 select app.touched('storefront.product_categories');
 select app.touched('storefront.products');
 select app.touched('storefront.product_variants');

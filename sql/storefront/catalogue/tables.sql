@@ -22,7 +22,7 @@ create table if not exists storefront.products (
   category_id uuid,
   name jsonb not null check (jsonb_typeof(name) = 'object' and name <> '{}'),
   description jsonb not null default '{}' check (jsonb_typeof(description) = 'object'),
-  -- Addresses of pictures, the first one leads.
+  -- Image URLs; the first is the main image.
   images jsonb not null default '[]' check (jsonb_typeof(images) = 'array'),
   is_active boolean not null default true,
   archived_at timestamptz,
@@ -45,7 +45,7 @@ create table if not exists storefront.product_variants (
   sku text not null check (sku <> ''),
   price numeric(18, 3) not null check (price >= 0),
   compare_at_price numeric(18, 3) check (compare_at_price >= 0),
-  -- The warehouse's item behind it; null for what is not kept in stock.
+  -- The inventory item; null if it is not kept in stock.
   inventory_item_id uuid,
   attributes jsonb not null default '{}' check (jsonb_typeof(attributes) = 'object'),
   position integer not null default 0,

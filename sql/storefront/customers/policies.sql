@@ -1,6 +1,6 @@
-select app.tenant_table('storefront.carts', own => '{customer_id}', writes => 'insert, update', writers => 'true');
-select app.tenant_table('storefront.cart_items', writers => 'true');
-select app.tenant_table('storefront.customer_addresses', own => '{user_id}', writers => 'true');
+select app.tenant_table('storefront.carts', own => '{customer_id}', operations => 'insert, update', write_condition => 'true');
+select app.tenant_table('storefront.cart_items', write_condition => 'true');
+select app.tenant_table('storefront.customer_addresses', own => '{user_id}', write_condition => 'true');
 select app.touched('storefront.carts');
 select app.touched('storefront.cart_items');
 

@@ -21,7 +21,7 @@ create table if not exists storefront.cart_items (
   tenant_id uuid not null,
   cart_id uuid not null,
   variant_id uuid not null,
-  -- Prices are not kept here: a cart shows, and an order takes, the price of the moment.
+  -- Prices are not stored here: carts and new orders use the current price.
   quantity integer not null check (quantity between 1 and 999),
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),

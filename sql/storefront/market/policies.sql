@@ -3,8 +3,8 @@
 -- live market, app.shop_tenant_id() shows it that market, active categories, products and variants, and
 -- approved reviews, and no row of any other table.
 
-select app.tenant_table('storefront.markets', writes => 'insert, update',
-  writers => $$app.has_permission('manage:tenant') or app.has_permission('manage:system')$$);
+select app.tenant_table('storefront.markets', operations => 'insert, update',
+  write_condition => $$app.has_permission('manage:tenant') or app.has_permission('manage:system')$$);
 
 select app.touched('storefront.markets');
 

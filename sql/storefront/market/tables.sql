@@ -1,6 +1,6 @@
 -- A tenant's online store: the market, its domain, its catalogue.
 
--- How a shop can be paid. Reference data of the platform; which of them a shop takes is its setting.
+-- Payment methods. Reference data of the platform; a shop's settings select the ones it accepts.
 create table if not exists storefront.payment_method_types (
   id uuid primary key,
   code text not null unique check (code ~ '^[a-z0-9_]+$'),
@@ -21,7 +21,7 @@ create table if not exists storefront.markets (
   directory_category text not null default 'general' check (directory_category <> ''),
   status text not null default 'draft' check (status in ('draft', 'pending_approval', 'approved', 'rejected', 'inactive')),
   publish_status text not null default 'unpublished' check (publish_status in ('published', 'unpublished')),
-  -- Changed since it was approved; it stays open, and stands in the queue of the reviewers.
+  -- Changed since its approval: the store stays open, and the change waits for review.
   needs_reapproval boolean not null default false,
   tagline jsonb not null default '{}' check (jsonb_typeof(tagline) = 'object'),
   logo_url text,
@@ -34,7 +34,7 @@ create table if not exists storefront.markets (
   approved_by uuid references tenancy.profiles (id) on delete set null,
   approved_at timestamptz,
   admin_notes text,
-  -- Both follow from the statuses; a trigger writes them, policies read them.
+  -- Both are derived from the statuses by a trigger; policies read them.
   is_live boolean not null default false,
   is_active boolean not null default true,
   created_by uuid references tenancy.profiles (id) on delete set null,

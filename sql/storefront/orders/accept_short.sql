@@ -1,10 +1,10 @@
 -- An order of which the warehouse found less than was ordered: the shop sends what there is.
 
 -- Accepts what was picked of an order for what was ordered: what is missing is free again, the order costs as much less, cash at the
--- door too, and what was paid too much goes back to the customer's wallet. A delivery that nothing is left for is called off.
+-- door too, and what was paid too much goes back to the customer's wallet. A delivery that has nothing left is cancelled.
 -- {order_id} -> {order, refund or null}
 -- Fails: order_not_found, order_not_short, order_nothing_picked (cancel it), shipment_cash_changes (a carrier is booked to collect what the
--- order cost before: carriers take no other amount for a booked shipment, so it is called off first and booked again), what
+-- order cost before: carriers take no other amount for a booked shipment, so it is cancelled first and booked again), what
 -- delivery_cancel and order_refund fail with.
 create or replace function storefront.order_accept_short(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$

@@ -18,8 +18,8 @@ begin
   return o;
 end $$;
 
--- Cancels an order that has not left: each of its deliveries is called off, what is left of what was paid goes to the customer's
--- wallet unless that is not wanted, and what was set aside is given back.
+-- Cancels an order that has not left: cancels each of its deliveries, refunds the rest of its payment to the customer's
+-- wallet unless refund_required is false, and releases the reserved goods.
 -- {order_id, reason, admin_notes?, refund_required?}
 -- -> {order {id, order_number, status, cancelled_at, cancel_reason, admin_notes}, inventory_released, refund or null,
 --     delivery_cancelled}

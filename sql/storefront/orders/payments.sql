@@ -92,7 +92,7 @@ grant execute on function storefront.order_refund_book(uuid, numeric, text) to b
 
 grant execute on function storefront.order_payment_drop(uuid) to barid_caller;
 
--- True when money came for an order that fitted none of its payments, and nobody has settled it yet. A definer: customers do not see
+-- True when money came for an order that fitted none of its payments, and nobody has settled it yet. SECURITY DEFINER: customers do not see
 -- what gateways reported.
 create or replace function storefront.order_has_unmatched_payment(o storefront.storefront_orders) returns boolean
 language plpgsql stable security definer set search_path = '' as $$

@@ -174,7 +174,7 @@ begin
     from (select app.tally_by('storefront_orders', 'status_group') as groups) t);
 end $$;
 
--- Ids of orders whose number or id contains a text. A definer because ILIKE is not leakproof: under row-level security
+-- Ids of orders whose number or id contains a text. SECURITY DEFINER because ILIKE is not leakproof: under row-level security
 -- PostgreSQL may not use the trigram index for it. It looks at the caller's own tenant only, and answers ids that the
 -- caller still has to read through the policies.
 create or replace function storefront.orders_matching(part text) returns setof uuid

@@ -1,4 +1,4 @@
--- How a shop sends an order by its own means.
+-- Orders that a shop delivers itself.
 
 -- The delivery that still brings an order, of several the first; null: none does.
 create or replace function storefront.order_open_delivery(o storefront.storefront_orders) returns uuid
@@ -10,7 +10,7 @@ begin
     order by d.delivery_code limit 1);
 end $$;
 
--- Sends a confirmed order by the shop's own means: what was picked leaves. {order_id, note?} -> the order
+-- Marks a confirmed order as shipped by the shop itself: the picked goods leave the stock. {order_id, note?} -> the order
 -- Fails: order_not_found, invalid_status_transition, order_has_delivery, goods_not_picked.
 create or replace function storefront.order_ship(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -26,7 +26,7 @@ begin
   return storefront.order_get(input);
 end $$;
 
--- Ends an order that was sent by the shop's own means; cash for it is taken as paid.
+-- Ends an order that the shop delivered itself; cash on delivery counts as paid.
 -- {order_id, note?} -> the order. Fails: order_not_found, invalid_status_transition, order_has_delivery.
 create or replace function storefront.order_deliver(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$

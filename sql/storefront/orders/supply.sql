@@ -6,7 +6,7 @@
 -- the default one, then the oldest: so one that has all of it, and only where none has, as few as there can be.
 -- -> {short: an item there is too little of, units, warehouse_id, latitude, longitude: of the first, sources: [{warehouse_id, latitude,
 -- longitude, units, lines: [{line: from 1, quantity}]}]}; units is null as long as a line has no item.
--- A definer: customers see no stock. Nothing is reserved.
+-- SECURITY DEFINER: customers see no stock. Nothing is reserved.
 create or replace function storefront.order_supply(lines jsonb, address jsonb default null) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare

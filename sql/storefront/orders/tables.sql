@@ -8,15 +8,15 @@ create table if not exists storefront.storefront_orders (
   cart_id uuid not null,
   status text not null default 'pending' check (status in (
     'pending', 'awaiting_approval', 'approved', 'confirmed', 'shipped', 'delivered', 'completed', 'cancelled')),
-  -- The status that lists filter by: pending, confirmed, shipped, completed or cancelled, each with the words that mean it.
+  -- The group that lists filter by: pending, confirmed, shipped, completed or cancelled, each covering several statuses.
   status_group text not null generated always as (case
     when status in ('pending', 'awaiting_approval') then 'pending'
     when status in ('approved', 'confirmed') then 'confirmed'
     when status in ('delivered', 'completed') then 'completed' else status end) stored,
-  -- Why it has the status it has; the history takes it over.
+  -- The reason for the status; copied into the history.
   status_note text,
   payment_status text not null default 'pending' check (payment_status in ('pending', 'paid', 'failed')),
-  -- The type's word, beside its id, because lists filter and sort by it.
+  -- Copy of the type's code, because lists filter and sort by it.
   payment_method text not null check (payment_method in ('wallet', 'cash_on_delivery', 'gateway')),
   payment_method_type_id uuid not null references storefront.payment_method_types (id) on delete restrict,
   delivery_service_id uuid not null,
@@ -27,7 +27,7 @@ create table if not exists storefront.storefront_orders (
   discount_amount numeric(18, 3) not null default 0 check (discount_amount >= 0),
   total_price numeric(18, 3) not null check (total_price >= 0),
   total_items integer not null check (total_items > 0),
-  -- Null where the address was not saved: the snapshot is what counts.
+  -- Null if the address was not saved; the snapshot is authoritative.
   address_id uuid,
   shipping_address jsonb not null check (jsonb_typeof(shipping_address) = 'object'),
   city text,
@@ -43,11 +43,11 @@ create table if not exists storefront.storefront_orders (
   estimated_delivery timestamptz,
   -- The first of its deliveries; all of them stand in storefront_order_parts.
   delivery_id uuid,
-  -- The share that reached the customer; returned: all that left came back.
+  -- How much reached the customer. returned: everything that was sent came back.
   fulfilment text not null default 'none' check (fulfilment in ('none', 'partial', 'full', 'returned')),
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
-  -- The transaction that last changed the row: what readers of changes go by.
+  -- Id of the last writing transaction; the cursor of incremental reads (shared/api/cursor.ts).
   changed bigint not null default (pg_current_xact_id()::text::bigint),
   unique (tenant_id, id),
   constraint order_number_taken unique (tenant_id, order_number),
@@ -64,7 +64,7 @@ create table if not exists storefront.storefront_orders (
 );
 create index if not exists storefront_orders_changed on storefront.storefront_orders (tenant_id, changed, id);
 
--- The administrators' list: newest first, and one index for each filter that is also an order.
+-- The administrators' list: newest first, and one index for each filter, in the list's sort order.
 create index if not exists orders_recent on storefront.storefront_orders (tenant_id, created_at desc nulls last, id desc);
 
 -- The words that administrators search: see storefront.orders_matching.
@@ -87,10 +87,10 @@ create index if not exists orders_currency on storefront.storefront_orders (curr
 create index if not exists orders_address on storefront.storefront_orders (tenant_id, address_id) where address_id is not null;
 create index if not exists orders_approved_by on storefront.storefront_orders (approved_by);
 
--- A delivery is the first of one order.
+-- A delivery is the first delivery of at most one order.
 create unique index if not exists order_delivery_taken on storefront.storefront_orders (tenant_id, delivery_id) where delivery_id is not null;
 
--- Gateway orders that nobody paid end after a day.
+-- Finds unpaid gateway orders, which expire after a day.
 create index if not exists orders_unpaid on storefront.storefront_orders (created_at)
   where payment_method = 'gateway' and payment_status <> 'paid' and status in ('pending', 'awaiting_approval');
 
@@ -101,7 +101,7 @@ create table if not exists storefront.storefront_order_items (
   variant_id uuid not null,
   product_id uuid not null,
   position integer not null default 0,
-  -- As they were when the order was made.
+  -- Copied when the order was created.
   product_name jsonb not null check (jsonb_typeof(product_name) = 'object'),
   sku text not null,
   attributes jsonb not null default '{}' check (jsonb_typeof(attributes) = 'object'),
@@ -123,20 +123,21 @@ create index if not exists order_items_product on storefront.storefront_order_it
 create index if not exists order_items_inventory on storefront.storefront_order_items (tenant_id, inventory_item_id)
   where inventory_item_id is not null;
 
--- The part of an order that leaves one warehouse: picked there by one picking order, and sent by one delivery or by the shop's own means.
--- Written by definers alone.
+-- The part of an order that leaves one warehouse: picked there by one picking order, and sent by one delivery or by the
+-- shop itself.
+-- Written by SECURITY DEFINER functions alone.
 create table if not exists storefront.storefront_order_parts (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null,
   order_id uuid not null,
   position integer not null check (position > 0),
-  -- Null: a shop without a warehouse sends what is not kept in stock.
+  -- Null: a shop without a warehouse sends goods that are not kept in stock.
   warehouse_id uuid,
   -- Null: nothing of it is kept in stock.
   picking_order_id uuid,
-  -- Null: it is sent by the shop's own means.
+  -- Null: the shop delivers it itself.
   delivery_id uuid,
-  -- The receipt of what came back.
+  -- The receiving order of returned goods.
   receiving_order_id uuid,
   left_at timestamptz,
   created_at timestamptz not null default now(),
@@ -160,7 +161,7 @@ create table if not exists storefront.storefront_order_part_items (
   -- The same in delivery.delivery_items and warehousing.receiving_order_items.
   position integer not null check (position > 0),
   order_item_id uuid not null,
-  -- The reserved quantity; short: of it, what was not found and the shop sends the order without.
+  -- The reserved quantity. short: the share of it that was not found, so the order is sent without it.
   quantity integer not null check (quantity > 0),
   short integer not null default 0,
   primary key (tenant_id, part_id, position),

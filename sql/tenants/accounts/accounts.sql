@@ -1,4 +1,4 @@
--- Reads of people beyond the caller's tenant. Definers, each with its own narrow question.
+-- Reads of people beyond the caller's tenant. SECURITY DEFINER, each with its own narrow question.
 
 -- The caller's own active memberships, in all tenants.
 -- -> [{tenant_id, slug, name, tenant_user_type, roles, permissions}], oldest first.

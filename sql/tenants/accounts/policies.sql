@@ -15,7 +15,4 @@ revoke insert, update on tenancy.profiles from barid_caller;
 
 grant select, update (full_name, phone, avatar_url) on tenancy.profiles to barid_caller;
 
-alter table tenancy.system_users enable row level security;
-alter table tenancy.system_users force row level security;
-drop policy if exists nobody on tenancy.system_users;
-create policy nobody on tenancy.system_users for all to barid_caller using (false);
+select app.deny_table('tenancy.system_users');

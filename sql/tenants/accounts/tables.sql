@@ -6,10 +6,10 @@ create table if not exists tenancy.profiles (
   phone text,
   email text,
   avatar_url text,
-  -- The company whose administrator made the account and knows its first password; without a reference, for it may be
-  -- gone. Null: its owner registered it.
+  -- The tenant whose administrator created the account and knows its first password. No foreign key: the tenant may be
+  -- deleted. Null: the user registered.
   made_by_tenant uuid,
-  -- When its owner proved that the mailbox is theirs, and chose a password that nobody else knows.
+  -- When the user confirmed the email address and chose a password of their own.
   proven_at timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now()

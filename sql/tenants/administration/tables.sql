@@ -3,7 +3,7 @@
 create table if not exists tenancy.currencies (
   code char(3) primary key check (code ~ '^[A-Z]{3}$'),
   numeric_code char(3) not null unique check (numeric_code ~ '^[0-9]{3}$'),
-  -- Minor digits of ISO 4217; what a tenant rounds to is its own setting general.currency.decimals.
+  -- Minor digits of ISO 4217. A tenant rounds to its own setting general.currency.decimals.
   exponent smallint not null check (exponent between 0 and 3),
   name jsonb not null
 );

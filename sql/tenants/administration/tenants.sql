@@ -1,4 +1,4 @@
--- Definers for the administration of tenants, beyond the rights of its callers.
+-- SECURITY DEFINER functions for the administration of tenants, beyond the rights of its callers.
 
 -- Holds requests to the rules on a tenant's own row: only those who manage the system change its address,
 -- status and subscription, and a status moves only where it may. Whoever works on the database itself is

@@ -1,6 +1,6 @@
 -- Keys are made and seen by a tenant's administrators. What a key is, not even they read again.
-select app.tenant_table('tenancy.api_keys', own => '{}', writes => 'insert', hidden => 'key_hash,last_used_at,warned_at',
-  writers => $$app.has_permission('manage:tenant')$$);
+select app.tenant_table('tenancy.api_keys', own => '{}', operations => 'insert', hidden => 'key_hash,last_used_at,warned_at',
+  write_condition => $$app.has_permission('manage:tenant')$$);
 
 drop policy if exists administrators on tenancy.api_keys;
 create policy administrators on tenancy.api_keys as restrictive for all to barid_caller

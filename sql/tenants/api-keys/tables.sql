@@ -4,15 +4,15 @@ create table if not exists tenancy.api_keys (
   name text not null,
   -- SHA-256 of the key; the key itself is shown once and never stored.
   key_hash bytea not null unique check (length(key_hash) = 32),
-  -- How the key ends, by which people tell one from another. Null: made by hand.
+  -- The last characters of the key, shown so that people can tell keys apart. Null: inserted by hand.
   hint text check (length(hint) = 4),
   scopes text[] not null default '{}',
   is_system_capable boolean not null default false,
-  -- Of a tenant's key the person who answers for it: it may do what they may do now, and stops with them.
+  -- The person accountable for a tenant's key: it has their current rights and ends with their membership.
   created_by uuid references tenancy.profiles (id) on delete set null,
-  -- A tenant's key ends within a year.
+  -- A tenant's key expires within a year.
   expires_at timestamptz,
-  -- When the warning before that was written.
+  -- When the warning before expiry was sent.
   warned_at timestamptz,
   revoked_at timestamptz,
   -- When a call with it last succeeded, to the hour.

@@ -1,4 +1,4 @@
--- Invitations as the invited person meets them. Definers: the person is not in the company yet, and the company must not
+-- Invitations as the invited person meets them. SECURITY DEFINER: the person is not in the company yet, and the company must not
 -- learn who has an account.
 
 -- The address whose mails the caller reads, by the account they signed in with; null without one. System administrators

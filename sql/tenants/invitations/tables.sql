@@ -1,4 +1,4 @@
--- Invitations: nobody who has an account becomes a member of a company without accepting one.
+-- Invitations: a person with an account becomes a member of a tenant only by accepting one.
 create table if not exists tenancy.invitations (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
@@ -7,9 +7,9 @@ create table if not exists tenancy.invitations (
   person jsonb not null check (jsonb_typeof(person) = 'object' and octet_length(person::text) <= 8192),
   -- Pending and past expires_at is shown as expired.
   status text not null default 'pending' check (status in ('pending', 'accepted', 'declined', 'revoked')),
-  -- The account that the invitation makes for an address without one: its id is chosen before Auth makes it.
+  -- The account that the invitation creates for an address without one; its id is chosen before Auth creates it.
   account_id uuid,
-  -- The first password of that account, sealed, until Auth has it.
+  -- The first password of that account, encrypted, until Auth has it.
   sealed_password text,
   invited_by uuid references tenancy.profiles (id) on delete set null,
   expires_at timestamptz not null,

@@ -40,7 +40,7 @@ begin
   return jsonb_build_object('active_tenant_id', app.tenant_id());
 end $$;
 
--- The person who made the caller's tenant, or changed it last: {id, email}. A definer, since that is mostly somebody of the system,
+-- The person who made the caller's tenant, or changed it last: {id, email}. SECURITY DEFINER, since that is mostly somebody of the system,
 -- whose profile members do not see; it answers for these two alone.
 create or replace function tenancy.tenant_writer(writer uuid) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$

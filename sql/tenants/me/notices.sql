@@ -1,4 +1,4 @@
--- Notices to the system's administrators, who belong to no tenant. A definer, since a request sees neither
+-- Notices to the system's administrators, who belong to no tenant. SECURITY DEFINER, since a request sees neither
 -- them nor their notices; for those who administer a tenant.
 create or replace function tenancy.notify_system_admins(type text, payload jsonb) returns void
 language plpgsql security definer set search_path = '' as $$

@@ -1,4 +1,4 @@
-select app.tenant_table('tenancy.notifications', own => '{user_id}', audit => false, writers => 'true');
+select app.tenant_table('tenancy.notifications', own => '{user_id}', audit => false, write_condition => 'true');
 
 -- A notice of the platform is its reader's alone, who marks it as read; tenancy.notify_system_admins() writes it.
 drop policy tenant on tenancy.notifications;
@@ -8,7 +8,4 @@ create policy tenant on tenancy.notifications for all to barid_caller
   with check (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or user_id = (select app.user_id()))
     or (tenant_id is null and user_id = (select app.user_id())));
 
-alter table tenancy.active_tenants enable row level security;
-alter table tenancy.active_tenants force row level security;
-drop policy if exists nobody on tenancy.active_tenants;
-create policy nobody on tenancy.active_tenants for all to barid_caller using (false);
+select app.deny_table('tenancy.active_tenants');

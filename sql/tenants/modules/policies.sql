@@ -1,5 +1,5 @@
 -- Modules and subscription are written by the system; the tenant's people read them.
-select app.tenant_table('tenancy.tenant_modules', writes => 'insert, update', writers => $$app.has_permission('manage:system')$$);
+select app.tenant_table('tenancy.tenant_modules', operations => 'insert, update', write_condition => $$app.has_permission('manage:system')$$);
 
 select app.touched('tenancy.tenant_modules');
 

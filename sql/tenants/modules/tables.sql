@@ -7,7 +7,7 @@ create table if not exists tenancy.modules (
   position smallint not null
 );
 
--- A tenant has a module unless a row here says that it has not, so that a new one reaches everybody.
+-- A tenant has a module unless a row here disables it, so every tenant gets a new module.
 create table if not exists tenancy.tenant_modules (
   tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
   module_id uuid not null references tenancy.modules (id) on delete cascade,

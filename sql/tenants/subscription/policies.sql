@@ -1,4 +1,4 @@
-select app.tenant_table('tenancy.subscriptions', writes => 'insert, update', writers => $$app.has_permission('manage:system')$$);
+select app.tenant_table('tenancy.subscriptions', operations => 'insert, update', write_condition => $$app.has_permission('manage:system')$$);
 select app.touched('tenancy.subscriptions');
 
 -- Of a subscription a tenant's administrators know, and the system's.

@@ -1,4 +1,4 @@
--- PENDING until it is paid for. What of them holds now stands on the tenant itself.
+-- Subscriptions. PENDING until paid. The tenant's row has the values that apply now.
 create table if not exists tenancy.subscriptions (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete cascade,

@@ -1,4 +1,4 @@
--- Makes the requests of one member take turns, where they change what a member has at most one of. A definer,
+-- Makes the requests of one member take turns, where they change what a member has at most one of. SECURITY DEFINER,
 -- since members may not lock their own membership.
 create or replace function tenancy.lock_member() returns void
 language plpgsql security definer set search_path = '' as $$

@@ -1,10 +1,9 @@
--- Row-level security on one screen. Every tenant table stands here; `own` names the people of a row, who
--- are all that drivers, institutions and customers get to see, and `writers` who may write it: staff
--- unless said. Exceptions follow below the list; tests/sql/walls.txt says what it all amounts to.
+-- Row-level security of users and their roles: only callers with manage:tenant write them. tests/sql/walls.txt lists the
+-- resulting rights of each role.
 
-select app.tenant_table('tenancy.tenant_users', writes => 'insert, update', writers => $$app.has_permission('manage:tenant')$$);
+select app.tenant_table('tenancy.tenant_users', operations => 'insert, update', write_condition => $$app.has_permission('manage:tenant')$$);
 
-select app.tenant_table('tenancy.tenant_user_roles', own => '{user_id}', writers => $$app.has_permission('manage:tenant')$$);
+select app.tenant_table('tenancy.tenant_user_roles', own => '{user_id}', write_condition => $$app.has_permission('manage:tenant')$$);
 select app.touched('tenancy.tenant_users');
 
 drop trigger if exists choose_first_tenant on tenancy.tenant_users;

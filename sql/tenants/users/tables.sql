@@ -22,7 +22,7 @@ create table if not exists tenancy.tenant_users (
   tenant_user_type text not null check (tenant_user_type in ('staff', 'driver', 'institution', 'customer')),
   is_business boolean not null default false,
   is_active boolean not null default true,
-  -- When the person left by their own decision: only an invitation or a store that they join brings them back.
+  -- When the person left the tenant. Only accepting an invitation or joining its store makes them a member again.
   left_at timestamptz,
   employee_id text,
   created_at timestamptz not null default now(),

@@ -9,7 +9,7 @@ create table if not exists tenancy.wizard_runs (
   state text not null default 'running' check (state in ('running', 'done', 'undone')),
   steps jsonb not null default '[]',
   new_tenant_id uuid,
-  -- Chosen before Auth makes the user; null without one.
+  -- Chosen before Auth creates the user; null if the run creates none.
   admin_user_id uuid,
   admin_existed boolean not null default false,
   undo_job_id bigint,

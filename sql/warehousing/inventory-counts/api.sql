@@ -117,7 +117,7 @@ begin
   return json_build_object('count', warehousing.count_to_json(v_count), 'transactions', warehousing.movements_of(v_count))::jsonb;
 end $$;
 
--- The counts that a search finds: by a part of their notes, or of an item they counted (warehousing.items_found). A definer because ILIKE is
+-- The counts that a search finds: by a part of their notes, or of an item they counted (warehousing.items_found). SECURITY DEFINER because ILIKE is
 -- not leakproof: under row-level security PostgreSQL may not use the trigram index for it. It looks at the caller's own tenant only,
 -- and answers ids that the caller still has to read through the policies.
 create or replace function warehousing.inventory_counts_with(search text) returns setof uuid

@@ -1,12 +1,12 @@
--- Counts of bins, beside the quantities of the books at that moment: kept also where nothing differed. What differed
--- was booked with it, by movements whose reference is the count.
+-- Counts of bins, with the recorded quantities at that moment, kept also without differences. Differences are booked with
+-- the count, by movements whose reference is the count.
 
 create table if not exists warehousing.inventory_counts (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
   warehouse_id uuid not null,
   notes text,
-  -- Stock in the bins that was not named was counted as not found.
+  -- True: stock in the bins that no line names counts as not found.
   whole_bins boolean not null default false,
   -- Null: an API key or the system itself.
   counted_by uuid,
@@ -19,7 +19,7 @@ create table if not exists warehousing.inventory_counts (
   unique (tenant_id, id),
   constraint count_adds_up check ((differences > 0) = (units_found + units_missing > 0)),
   foreign key (tenant_id, warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
-  -- System administrators act in tenants they are no member of.
+  -- References profiles, not members: system administrators act in tenants that they are not members of.
   foreign key (counted_by) references tenancy.profiles (id) on delete restrict
 );
 create index if not exists inventory_counts_recent on warehousing.inventory_counts (tenant_id, created_at desc nulls last, id desc);
@@ -31,7 +31,7 @@ create index if not exists inventory_counts_missing on warehousing.inventory_cou
 create index if not exists inventory_counts_person on warehousing.inventory_counts (counted_by) where counted_by is not null;
 create index if not exists inventory_counts_search on warehousing.inventory_counts using gin (notes extensions.gin_trgm_ops) where notes is not null;
 
--- The places that were counted, those that were named first, in their order.
+-- The places that were counted: those of the request first, in its order.
 create table if not exists warehousing.inventory_count_lines (
   tenant_id uuid not null,
   count_id uuid not null,
@@ -39,11 +39,11 @@ create table if not exists warehousing.inventory_count_lines (
   warehouse_id uuid not null,
   bin_id uuid not null,
   item_id uuid not null,
-  -- Of what is `available` that which is set aside for somebody is a part: whoever counts cannot tell it apart.
+  -- `available` includes reserved units here: a person who counts cannot tell them apart.
   status text not null check (status not in ('', 'reserved')),
   lot_number text check (lot_number <> ''),
   serial_number text check (serial_number <> ''),
-  -- The quantity by the books, the reserved part of it, and the quantity found.
+  -- The recorded quantity, the reserved share of it, and the quantity found.
   expected bigint not null check (expected >= 0),
   reserved bigint not null check (reserved between 0 and expected),
   counted bigint not null,

@@ -1,5 +1,5 @@
--- Stock that was moved from one warehouse to another at a stroke: what was asked for. Which lots and serial
--- numbers went is in the movements, whose reference is the transfer.
+-- Transfers of stock between warehouses in one step: the requested quantities. The movements, whose reference is the
+-- transfer, have the lots and serial numbers.
 
 create table if not exists warehousing.inventory_transfers (
   id uuid primary key default gen_random_uuid(),

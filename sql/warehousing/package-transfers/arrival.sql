@@ -1,4 +1,4 @@
--- Parcels that were brought to another warehouse. Definers, since a driver who brings one sees no warehouse and no stock;
+-- Parcels that were brought to another warehouse. SECURITY DEFINER, since a driver who brings one sees no warehouse and no stock;
 -- each reads the caller's tenant alone, and the parcels are held.
 
 -- Parcels are in a warehouse now: they wait to continue from here, or end here when here is where they were sent and

@@ -1,6 +1,6 @@
 -- Every waybill between two warehouses with a package on it has one transfer that stands for it, with the same packages.
 
--- Creates the transfer of a waybill with its first package; later packages join it. A definer: whoever attaches a package has it
+-- Creates the transfer of a waybill with its first package; later packages join it. SECURITY DEFINER: whoever attaches a package has it
 -- recorded, and nobody records one otherwise.
 create or replace function warehousing.waybill_projected() returns trigger
 language plpgsql security definer set search_path = '' as $$
@@ -65,7 +65,7 @@ drop trigger if exists waybill_projected on warehousing.waybill_deliveries;
 create trigger waybill_projected after insert on warehousing.waybill_deliveries referencing new table as new_rows
   for each statement execute function warehousing.waybill_projected();
 
--- Transfers whose waybill's number contains a text, for the list. A definer because ILIKE is not leakproof; it looks at
+-- Transfers whose waybill's number contains a text, for the list. SECURITY DEFINER because ILIKE is not leakproof; it looks at
 -- the caller's own tenant only and answers ids that the caller still has to read through the policies.
 create or replace function warehousing.waybills_with(part text) returns setof uuid
 language plpgsql stable security definer rows 20 set search_path = '' as $$

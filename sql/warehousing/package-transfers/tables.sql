@@ -1,4 +1,4 @@
--- Written by whoever moves packages; of a waybill by warehousing.waybill_projected() alone.
+-- Package transfers. Those of a waybill are written only by warehousing.waybill_projected().
 create table if not exists warehousing.package_transfers (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete cascade,

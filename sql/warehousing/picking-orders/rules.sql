@@ -19,7 +19,7 @@ create trigger guard before update of status on warehousing.picking_orders
   for each row execute function warehousing.picking_order_guard();
 grant execute on function warehousing.picking_order_guard() to barid_caller;
 
--- Picking orders whose reference contains `part`. A definer because ILIKE is not leakproof: under row-level
+-- Picking orders whose reference contains `part`. SECURITY DEFINER because ILIKE is not leakproof: under row-level
 -- security PostgreSQL may not use the trigram index for it. It looks at the caller's own tenant only, and
 -- answers ids that the caller still has to read through the policies.
 create or replace function warehousing.picking_orders_with(part text) returns setof uuid

@@ -13,13 +13,13 @@ create table if not exists warehousing.picking_orders (
   completed_date timestamptz,
   assigned_to uuid,
   created_by uuid,
-  -- Set: the pick of a delivery, whose handoff is the driver's pickup and nothing else.
+  -- Set: the pick of a delivery; only the driver's pickup hands it off.
   delivery_id uuid,
-  -- Set: the pick of a storefront order, whose reservation it uses and through which alone it is changed or cancelled.
+  -- Set: the pick of a storefront order. It uses the order's reservation; only the order changes or cancels it.
   order_id uuid,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
-  -- The transaction that last changed the row: what readers of changes go by.
+  -- Id of the last writing transaction; the cursor of incremental reads (shared/api/cursor.ts).
   changed bigint not null default (pg_current_xact_id()::text::bigint),
   unique (tenant_id, id),
   foreign key (tenant_id, warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
@@ -28,17 +28,17 @@ create table if not exists warehousing.picking_orders (
 );
 create index if not exists picking_orders_changed on warehousing.picking_orders (tenant_id, changed, id);
 
--- Those of an order have its number, one in each warehouse.
+-- Picking orders of a storefront order share its number, one in each warehouse.
 create unique index if not exists picking_reference_exists on warehousing.picking_orders (tenant_id, reference_number) where order_id is null;
 create unique index if not exists order_picked_once_in_a_warehouse on warehousing.picking_orders (tenant_id, order_id, warehouse_id)
   where order_id is not null;
 
--- One pick of a delivery at a time; after its handoff a returned parcel may be picked again.
+-- A delivery has at most one open pick; after the handoff a returned parcel may be picked again.
 create unique index if not exists delivery_already_picked on warehousing.picking_orders (tenant_id, delivery_id)
   where delivery_id is not null and status not in ('cancelled', 'handed_off');
 create index if not exists picking_orders_delivery on warehousing.picking_orders (tenant_id, delivery_id) where delivery_id is not null;
 
--- As the list engine sorts: a page is read off its index.
+-- Matches the list's sort order, so a page needs no sort.
 create index if not exists picking_orders_recent on warehousing.picking_orders (tenant_id, created_at desc nulls last, id desc);
 
 create index if not exists picking_orders_warehouse on warehousing.picking_orders (tenant_id, warehouse_id, status, created_at desc nulls last, id desc);

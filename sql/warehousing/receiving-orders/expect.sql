@@ -1,4 +1,4 @@
--- Parcels on their way into a warehouse. Definers, since it is a driver's act that makes a receipt expected, and he
+-- Parcels on their way into a warehouse. SECURITY DEFINER, since it is a driver's act that makes a receipt expected, and he
 -- sees nothing of a warehouse; each reads the caller's tenant alone, and the family of the delivery is locked.
 
 -- Makes what is in a parcel known to warehouses: an inventory item for each thing that nobody sells.

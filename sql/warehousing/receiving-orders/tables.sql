@@ -1,11 +1,11 @@
--- Goods on their way into a warehouse.
+-- Receiving orders: goods expected in a warehouse, or received.
 create table if not exists warehousing.receiving_orders (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
   reference_number text not null check (reference_number <> ''),
   warehouse_id uuid not null,
-  -- inbound: a first leg ends here. failed_delivery_return, delivery_return_handoff: a parcel comes back.
-  -- supplier: goods that no delivery brings.
+  -- inbound: the end of a first leg. failed_delivery_return, delivery_return_handoff: a parcel that is returned.
+  -- supplier: goods that come without a delivery.
   source text not null check (source in ('inbound', 'failed_delivery_return', 'delivery_return_handoff', 'supplier')),
   status text not null default 'pending' check (status in ('pending', 'received', 'cancelled')),
   custody text not null default 'awaiting_warehouse_receipt' check (custody in ('awaiting_warehouse_receipt', 'in_warehouse')),
@@ -43,7 +43,7 @@ create table if not exists warehousing.receiving_order_items (
   received_quantity bigint check (received_quantity >= 0),
   bin_id uuid,
   condition text check (condition in ('good', 'damaged')),
-  -- Of what was received.
+  -- Of the received quantity.
   damaged_quantity bigint not null default 0,
   constraint damaged_of_received check (damaged_quantity between 0 and coalesce(received_quantity, 0)),
   unique (tenant_id, receiving_order_id, position),

@@ -172,7 +172,7 @@ end $$;
 
 grant execute on function warehousing.receipt_take(uuid, jsonb, text) to barid_caller;
 
--- Receives or calls off. {id, status: received|cancelled, item_details?, notes?} -> {order}; the same again answers
+-- Receives or cancels. {id, status: received|cancelled, item_details?, notes?} -> {order}; the same again answers
 -- the same. Calling off the receipt of a return sends its driver on; a parcel that was already handed over can only
 -- be received.
 -- Fails: receiving_order_not_found, forbidden (no staff of that warehouse), invalid_status_transition, what

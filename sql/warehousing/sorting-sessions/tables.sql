@@ -40,7 +40,7 @@ create index if not exists sorting_assignments_staff on warehousing.sorting_assi
 create index if not exists sorting_assignments_session on warehousing.sorting_assignments (tenant_id, warehouse_id, session_id);
 create index if not exists sorting_assignments_cage on warehousing.sorting_assignments (tenant_id, warehouse_id, cage_location_id);
 
--- A parcel is put away once a session.
+-- A parcel is sorted at most once in a session.
 create table if not exists warehousing.sorting_scans (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null,

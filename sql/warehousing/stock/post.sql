@@ -1,4 +1,4 @@
--- The only writer of stock and its movements. Definers, since nobody else may touch those tables, and
+-- The only writer of stock and its movements. SECURITY DEFINER, since nobody else may touch those tables, and
 -- because a driver who picks a parcel up moves stock that they do not see. Each reads the caller's tenant
 -- alone; who may ask is the business of the core that calls it.
 

@@ -4,16 +4,16 @@ create table if not exists warehousing.stock (
   warehouse_id uuid not null,
   bin_id uuid not null,
   item_id uuid not null,
-  -- available, reserved, damaged, expired, or a word of the tenant's.
+  -- available, reserved, damaged, expired, or a status that the tenant defines.
   status text not null default 'available' check (status <> ''),
   lot_number text check (lot_number <> ''),
   serial_number text check (serial_number <> ''),
   quantity bigint not null default 0,
-  -- Whose reservation it is: a picking order's, a storefront order's or a drafted waybill's.
+  -- The owner of the reservation: a picking order, a storefront order or a drafted waybill.
   reserved_for_type text check (reserved_for_type in ('picking_order', 'order', 'waybill')),
   reserved_for_id uuid,
-  -- Emptied by a warehouse exception: never offered, picked or reserved again. What comes to the same
-  -- place later gets a row of its own.
+  -- Emptied by a warehouse exception: never offered, picked or reserved again. Stock that later arrives at the same
+  -- place gets a new row.
   written_off_at timestamptz check (written_off_at is null or quantity = 0),
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
@@ -30,7 +30,7 @@ create table if not exists warehousing.stock (
 create unique index if not exists stock_place on warehousing.stock (tenant_id, bin_id, item_id, status, coalesce(lot_number, ''),
   coalesce(serial_number, ''), coalesce(reserved_for_id, tenant_id)) where written_off_at is null;
 
--- A serial number is in one place.
+-- A serial number has at most one place.
 create unique index if not exists serial_number_taken on warehousing.stock (tenant_id, item_id, serial_number) where serial_number is not null and quantity > 0;
 
 -- Only what holds something: an item that is picked every day has a row, long empty, for each order it was set aside for. And a place must
@@ -40,16 +40,16 @@ create index if not exists stock_of_item on warehousing.stock (tenant_id, item_i
 -- Rows that were written off, by bin and item.
 create index if not exists stock_written_off on warehousing.stock (tenant_id, bin_id, item_id) where written_off_at is not null;
 
--- Rows outlive their quantity, since movements name them: what a warehouse holds is looked for among the others.
+-- Empty rows stay, because movements refer to them; this index has only rows with a quantity.
 create index if not exists stock_of_warehouse on warehousing.stock (tenant_id, warehouse_id, status, bin_id, item_id) where quantity > 0;
 
 create index if not exists stock_of_bin on warehousing.stock (tenant_id, warehouse_id, bin_id);
 create index if not exists stock_reserved on warehousing.stock (tenant_id, reserved_for_id, item_id) where reserved_for_id is not null;
 create index if not exists stock_recent on warehousing.stock (tenant_id, created_at desc nulls last, id desc) where quantity > 0;
 
--- Every movement, for good: a quantity left one place (null: it came in) for another (null: it went out).
+-- Every movement of stock, append-only: from one place (null: it came in) to another (null: it went out).
 create table if not exists warehousing.inventory_transactions (
-  -- In the order of booking: for us. Clients know a movement by its movement_id, an id like any other.
+  -- Internal, in the order of booking. Clients see movement_id.
   id bigint generated always as identity primary key,
   movement_id uuid not null default gen_random_uuid(),
   tenant_id uuid not null,
@@ -68,7 +68,7 @@ create table if not exists warehousing.inventory_transactions (
   serial_number text,
   reference_type text,
   reference_id uuid,
-  -- Why all of a request was moved, and what was noted of this line of it.
+  -- The reason for the whole request, and the note on this line.
   reason text,
   note text,
   performed_by uuid,
@@ -82,7 +82,7 @@ create table if not exists warehousing.inventory_transactions (
 );
 create index if not exists inventory_transactions_warehouse on warehousing.inventory_transactions (tenant_id, warehouse_id);
 
--- Setting aside and giving back move nothing that people see.
+-- The visible movements: without reservations and their release.
 create index if not exists inventory_transactions_recent on warehousing.inventory_transactions (tenant_id, warehouse_id, created_at desc, id desc)
   where transaction_type not in ('reserve', 'release');
 

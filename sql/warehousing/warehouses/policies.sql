@@ -1,11 +1,11 @@
-select app.tenant_table('warehousing.warehouses', writes => 'insert, update');
+select app.tenant_table('warehousing.warehouses', operations => 'insert, update');
 
 -- A warehouse's stock is moved by warehousing.stock_post() alone.
-select app.tenant_table('warehousing.bins', own => '{}', writes => 'insert, update');
+select app.tenant_table('warehousing.bins', own => '{}', operations => 'insert, update');
 
-select app.tenant_table('warehousing.warehouse_users', own => '{user_id}', writes => 'insert, delete');
+select app.tenant_table('warehousing.warehouse_users', own => '{user_id}', operations => 'insert, delete');
 select app.tenant_table('warehousing.carrier_warehouses', own => '{}');
-select app.tenant_table('warehousing.warehouse_staff', own => '{user_id}', writes => 'insert, update');
+select app.tenant_table('warehousing.warehouse_staff', own => '{user_id}', operations => 'insert, update');
 select app.touched('warehousing.warehouses');
 select app.touched('warehousing.bins');
 select app.touched('warehousing.warehouse_staff');

@@ -29,12 +29,12 @@ create table if not exists warehousing.bins (
   code text not null check (code <> ''),
   name text not null check (name <> ''),
   location_type text not null default 'BIN' check (location_type in ('BIN', 'RECEIVING', 'STAGING', 'CAGE', 'TROLLEY')),
-  -- Null: no limit is kept.
+  -- Null: no limit.
   capacity numeric(14, 3) check (capacity >= 0),
   -- Packages in a sorting location; stock does not count here.
   filled_capacity numeric(14, 3) not null default 0 check (filled_capacity >= 0),
   is_default_receiving boolean not null default false,
-  -- Made for a sorting session and out of use after it.
+  -- Created for a sorting session and inactive after it.
   is_temporary boolean not null default false,
   is_active boolean not null default true,
   created_at timestamptz not null default now(),

@@ -13,7 +13,7 @@ create table if not exists warehousing.waybills (
   handed_over_at timestamptz,
   received_at timestamptz,
   closed_at timestamptz,
-  -- Cancelled before it was handed over: closed without having been on the road.
+  -- Cancelled before the handover: the waybill is closed and never travelled.
   cancelled_at timestamptz,
   notes text,
   created_by uuid,
@@ -32,7 +32,7 @@ create table if not exists warehousing.waybills (
   foreign key (tenant_id, vehicle_id) references delivery.vehicles (tenant_id, id) on delete restrict
 );
 
--- As the list engine sorts: a page is read off its index.
+-- Matches the list's sort order, so a page needs no sort.
 create index if not exists waybills_recent on warehousing.waybills (tenant_id, created_at desc nulls last, id desc);
 
 create index if not exists waybills_source on warehousing.waybills (tenant_id, source_warehouse_id, status, created_at desc nulls last, id desc);
@@ -46,7 +46,7 @@ create table if not exists warehousing.waybill_deliveries (
   waybill_id uuid not null,
   delivery_id uuid not null,
   position integer not null check (position > 0),
-  -- True from the first attachment until the parcel is received, missed, gone otherwise, or the waybill closed.
+  -- True from the first attachment until the parcel is received, reported missing or moved otherwise, or the waybill is closed.
   is_open boolean not null default true,
   received_state text check (received_state in ('received', 'missing')),
   primary key (tenant_id, waybill_id, delivery_id),

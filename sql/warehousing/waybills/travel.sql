@@ -193,7 +193,7 @@ begin
   return vehicle;
 end $$;
 
--- Takes a parcel off its waybill before the road, and gives its stock back: it was cancelled. A definer: a customer
+-- Takes a parcel off its waybill before the road, and gives its stock back: it was cancelled. SECURITY DEFINER: a customer
 -- who cancels sees no waybill. The parcel is held.
 create or replace function warehousing.waybill_remove_delivery(parcel uuid) returns void
 language plpgsql security definer set search_path = '' as $$

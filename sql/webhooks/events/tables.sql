@@ -1,13 +1,13 @@
 create table if not exists integration.webhook_events (
-  -- The id on the wire, the same at every attempt.
+  -- The webhook-id header, the same at every attempt.
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null,
   position bigint generated always as identity,
   subscription_id uuid not null,
-  -- Null: a test.
+  -- Null: a test event.
   system_event_id uuid,
   event_type text not null,
-  -- Events of one thing are sent one after the other.
+  -- Events of one entity are sent one after the other.
   entity_key text not null,
   -- The bytes that are signed and sent, at every attempt the same.
   body text not null,
@@ -15,9 +15,9 @@ create table if not exists integration.webhook_events (
   http_status_code integer,
   error_message text,
   retry_count integer not null default 0 check (retry_count >= 0),
-  -- Attempts of the running schedule; a manual one does not count.
+  -- Attempts of the current schedule, without manual ones.
   attempts integer not null default 0 check (attempts >= 0),
-  -- Null: the schedule is over.
+  -- Null: the schedule has ended.
   next_attempt_at timestamptz default now(),
   claim_token uuid,
   claimed_at timestamptz,
@@ -43,7 +43,7 @@ create table if not exists integration.webhook_attempts (
   is_manual boolean not null default false,
   http_status_code integer,
   latency_ms integer not null check (latency_ms >= 0),
-  -- The subscriber's answer, up to 16 KiB.
+  -- The subscriber's response, up to 16 KiB.
   response_body text,
   error_message text,
   created_at timestamptz not null default now(),

@@ -159,7 +159,7 @@ begin
   perform integration.subscription_disabled_event_emit(v_tenant, id, reason);
 end $$;
 
--- Emits that a tenant's subscription was disabled. A definer, since events are written by few; it reveals no more
+-- Emits that a tenant's subscription was disabled. SECURITY DEFINER, since events are written by few; it reveals no more
 -- than what is so.
 create or replace function integration.subscription_disabled_event_emit(tenant_id uuid, subscription_id uuid, reason text) returns void
 language plpgsql security definer set search_path = '' as $$

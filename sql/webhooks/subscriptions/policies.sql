@@ -2,7 +2,7 @@
 -- carriers' reports write goes through private.
 
 select app.tenant_table('integration.webhook_subscriptions', own => '{}', hidden => 'secret,previous_secret,from_position',
-  writers => $$app.has_permission('manage:tenant')$$);
+  write_condition => $$app.has_permission('manage:tenant')$$);
 
 select app.touched('integration.webhook_subscriptions');
 

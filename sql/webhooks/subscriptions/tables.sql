@@ -1,5 +1,5 @@
 -- Subscribers to events, and their deliveries; external carriers, what was booked with them and what they reported.
--- Secrets stand here sealed (AES-GCM, see shared/outbound/secrets.ts); their key is known to the functions alone.
+-- Secrets are stored encrypted (AES-GCM, see shared/outbound/secrets.ts); only the edge functions have the key.
 
 create table if not exists integration.webhook_subscriptions (
   id uuid primary key default gen_random_uuid(),
@@ -10,12 +10,12 @@ create table if not exists integration.webhook_subscriptions (
   event_types text[] not null check (cardinality(event_types) between 1 and 100),
   is_active boolean not null default true,
   secret text not null,
-  -- Signs as well until it ends: 24 hours after a rotation.
+  -- Also signs, until 24 hours after a rotation.
   previous_secret text,
   previous_secret_until timestamptz,
-  -- Events up to here happened before anybody listened.
+  -- Events up to this position are older than the subscription and are not sent.
   from_position bigint not null default 0,
-  -- Since when nothing but failures; null while it works.
+  -- Since when every attempt has failed; null while attempts succeed.
   failing_since timestamptz,
   disabled_at timestamptz,
   disabled_reason text check (disabled_reason in ('gone', 'failing')),

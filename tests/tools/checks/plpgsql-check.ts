@@ -10,7 +10,7 @@ export function hasPlpgsqlCheck(postgresDir: string): boolean {
   return existsSync(join(postgresDir, "bin", "postgres")) && existsSync(control);
 }
 
-/** What is found and is right all the same, by function. */
+/** Findings that are accepted, by function, with the reason. */
 const explained: Record<string, string> = {
   "app.counted(text,regclass,text[],text)":
     "writes triggers while a migration runs; nobody else may call it",
@@ -30,7 +30,7 @@ const explained: Record<string, string> = {
 export interface Reading {
   /** How many were read. */
   functions: number;
-  /** What is wrong with them or a danger, and is not explained: `name:line: level: message`. */
+  /** Errors and warnings that are not explained: `name:line: level: message`. */
   findings: string[];
   /** Of functions about which nothing is found any more. */
   idleExplanations: string[];

@@ -261,7 +261,7 @@ test(`cash survives whatever happens to it (seed ${seed})`, async () => {
       }
     }
   }
-  // What was answered is there, once; and nothing else is.
+  // Every acknowledged result is stored once, and nothing else is.
   const acknowledged = new Map(
     settlements.flatMap(({ answers }) => answers.filter(({ status }) => status === 200).slice(0, 1))
       .map((

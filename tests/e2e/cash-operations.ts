@@ -1,4 +1,4 @@
-/** What random histories of cash consist of. Drivers are numbers, of which the history takes the remainder. */
+/** The operations of random cash histories. Drivers are numbers, taken modulo the number of drivers. */
 import fc from "fast-check";
 
 export type Operation =

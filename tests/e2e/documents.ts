@@ -1,4 +1,4 @@
-/** What README and the pages of docs/ tell people to type, and where they send them. */
+/** The commands and links in README and the pages of docs/. */
 import { readdirSync, readFileSync } from "node:fs";
 
 export const pages = [

@@ -290,7 +290,7 @@ describe("killed in the middle of a 200-item call", () => {
   }
 
   /**
-   * Whoever makes an order of the item waits from now on until the answer is ended: however slow we are, the call is not
+   * A request that creates an order of the item waits from now until the response ends: however slow the test is, the call is not
    * done before it is interrupted.
    */
   async function holdUp(item: string): Promise<postgres.Sql> {

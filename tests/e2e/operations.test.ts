@@ -1,4 +1,4 @@
-/** What docs/operations.md tells to run is run, and nothing is logged or queued that it does not explain. */
+/** Runs the commands of docs/operations.md, and checks that it explains everything that is logged or queued. */
 import { readFileSync } from "node:fs";
 import { randomUUID } from "node:crypto";
 import postgres from "postgres";
@@ -11,7 +11,7 @@ import { startOwnStack } from "../support/own-stack.ts";
 const page = readFileSync("docs/operations.md", "utf8");
 const statements = [...page.matchAll(/^ *```sql\n([\s\S]*?)^ *```/gm)].map(([, block]) => block);
 
-/** What a reader puts in place of `<…>`. */
+/** The values for the placeholders `<…>`. */
 const values: Record<string, string> = {
   password: "another-password-1",
   email: "first@barid.test",

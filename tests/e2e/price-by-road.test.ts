@@ -84,7 +84,7 @@ test("a way is asked for once; the preview, the order and the next preview say t
   expect(asked).toEqual(["/route/v1/driving/44.3,33.3;44.4,33.4?overview=false"]);
 });
 
-test("an order nobody asked the price of is measured as well", async () => {
+test("an order without a price preview is measured as well", async () => {
   asked.length = 0;
   expect((await order(1, 2)).delivery.price).toBe(2234);
   expect(asked).toHaveLength(1);

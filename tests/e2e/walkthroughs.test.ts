@@ -1,5 +1,5 @@
 /**
- * The walks that README and docs tell people to run, each as they run it: a Node process of its own against the demo
+ * The walkthroughs that README and docs tell people to run, each as they run it: a Node process of its own against the demo
  * data of `npm start`. All on one stack, one after the other, so that each begins where another may have ended.
  */
 import { execFile } from "node:child_process";
@@ -14,13 +14,13 @@ import { startOwnStack } from "../support/own-stack.ts";
 import { anchorsOf, commandsOf, linksOf, pages } from "./documents.ts";
 
 const folder = resolve("tests/walkthrough");
-const walks = readdirSync(folder).filter((file) => file !== "barid.mjs");
+const walkthroughs = readdirSync(folder).filter((file) => file !== "barid.mjs");
 
 let stack: Stack;
 let scratch: string;
 
 beforeAll(async () => {
-  scratch = mkdtempSync(join(tmpdir(), "barid-walks-"));
+  scratch = mkdtempSync(join(tmpdir(), "barid-walkthroughs-"));
   stack = await startOwnStack({
     schedules: true,
     seed: true,
@@ -39,12 +39,12 @@ interface Ended {
   complained: string;
 }
 
-/** Runs a walk to its end; what it writes lands in the scratch folder. */
-function run(walk: string, env: Record<string, string> = {}): Promise<Ended> {
+/** Runs a walkthrough to its end; what it writes lands in the scratch folder. */
+function run(walkthrough: string, env: Record<string, string> = {}): Promise<Ended> {
   return new Promise((resolve) => {
     const child = execFile(
       "node",
-      [join(folder, walk)],
+      [join(folder, walkthrough)],
       {
         cwd: scratch,
         env: {
@@ -93,18 +93,18 @@ describe("the demo data", () => {
   });
 });
 
-describe("a walk", () => {
-  test.each(walks)("%s goes to its end and leaves everything adding up", async (walk) => {
-    const { code, printed, complained } = await run(walk);
+describe("a walkthrough", () => {
+  test.each(walkthroughs)("%s completes, and every balance adds up", async (walkthrough) => {
+    const { code, printed, complained } = await run(walkthrough);
     expect(complained, printed).toBe("");
     expect(code, printed).toBe(0);
     await everythingAddsUp();
   }, 120_000);
 
-  test.each(walks.filter((walk) => walk !== "bulk-scan.mjs"))(
-    "%s can be walked again",
-    async (walk) => {
-      const { code, complained } = await run(walk);
+  test.each(walkthroughs.filter((walkthrough) => walkthrough !== "bulk-scan.mjs"))(
+    "%s can be repeated",
+    async (walkthrough) => {
+      const { code, complained } = await run(walkthrough);
       expect(complained).toBe("");
       expect(code).toBe(0);
     },
@@ -142,14 +142,16 @@ describe("what the documents say", () => {
       if (name === "start") parseStartOptions(options.filter((option) => option !== "--"));
       if (name === "install") {
         const [wanted] = command.split(/ install (?:--save-dev )?/).slice(1);
-        // What an integrator installs: us, for the types, and the client that our own tests use.
+        // The packages that an integrator installs: this one, for the types, and the client that our tests use.
         if (wanted === "<this clone>") {
           expect(existsSync(ours.exports["./client"].types)).toBe(true);
         } else expect(Object.keys(ours.devDependencies)).toContain(wanted);
       }
     } else if (program === "node") {
-      // Every walk is run above.
-      expect(walks.map((walk) => `tests/walkthrough/${walk}`)).toContain(words[0]);
+      // Every walkthrough is run above.
+      expect(walkthroughs.map((walkthrough) => `tests/walkthrough/${walkthrough}`)).toContain(
+        words[0],
+      );
     } else if (program === "curl") {
       const answer = await shell(command.replaceAll("http://127.0.0.1:54321", stack.url));
       expect(JSON.parse(answer)).toMatchObject({ success: true });
@@ -169,9 +171,13 @@ describe("what the documents say", () => {
     }
   });
 
-  test("every walk is in a document", () => {
+  test("every walkthrough is in a document", () => {
     const named = told.map(([, command]) => command);
-    expect(walks.filter((walk) => !named.includes(`node tests/walkthrough/${walk}`))).toEqual([]);
+    expect(
+      walkthroughs.filter((walkthrough) =>
+        !named.includes(`node tests/walkthrough/${walkthrough}`)
+      ),
+    ).toEqual([]);
   });
 
   test.each(pages)("the links of %s lead somewhere", (page) => {

@@ -1,24 +1,24 @@
-// What every walk uses: who calls, how a call is made, how a step is told and checked.
-// BARID_URL and BARID_KEY say which Barid; without them it is the `npm start` of this folder.
+// Helpers that every walkthrough uses: clients, calls, output and checks.
+// BARID_URL and BARID_KEY choose the stack; without them it is the one that `npm start` runs in this folder.
 import { execFileSync } from "node:child_process";
 import { isDeepStrictEqual } from "node:util";
 import { createClient } from "@supabase/supabase-js";
 import WebSocket from "ws";
 
-export const { url, key } = address();
+export const { url, key } = connection();
 export const demoPassword = "Barid-demo-1";
 
-/** A supabase-js client of nobody yet. */
-export function visit() {
+/** A supabase-js client that is not signed in. */
+export function anonymousClient() {
   return createClient(url, key, {
     auth: { persistSession: false, autoRefreshToken: false },
     realtime: { transport: WebSocket },
   });
 }
 
-/** A supabase-js client of somebody who registers and confirms the address by the code of the mail. */
+/** Registers a user, confirms the address with the code from the mail, and returns the signed-in client. */
 export async function register(email, options = {}) {
-  const supabase = visit();
+  const supabase = anonymousClient();
   const { data, error } = await supabase.auth.signUp({ email, password: demoPassword, options });
   if (error) stop(`${email}: ${error.message}`);
   if (data.session) return supabase;
@@ -29,23 +29,23 @@ export async function register(email, options = {}) {
   return supabase;
 }
 
-/** One that is signed in; `id` is the person's. */
+/** A signed-in client; `id` is the user's id. */
 export async function signIn(email, password = demoPassword) {
-  const supabase = visit();
+  const supabase = anonymousClient();
   const { data, error } = await supabase.auth.signInWithPassword({ email, password });
   if (error) stop(`${email}: ${error.message}. Is npm start running, with its demo data?`);
   return Object.assign(supabase, { id: data.user.id, email });
 }
 
-/** The answer of a call that has to succeed, such as call(ops, "GET", "delivery/services"). */
+/** Makes a call that must succeed and returns its body, such as call(ops, "GET", "delivery/services"). */
 export async function call(person, method, path, body, headers) {
   const { status, answer } = await send(person, method, path, body, headers);
   if (status >= 400) stop(`${method} ${path}: ${status} ${answer.code}: ${answer.message}`);
   return answer;
 }
 
-/** The refusal of a call that must not succeed: {status, code, message}. */
-export async function refused(person, method, path, body, headers) {
+/** Makes a call that must fail and returns its error: {status, code, message}. */
+export async function expectError(person, method, path, body, headers) {
   const { status, answer } = await send(person, method, path, body, headers);
   if (status < 400) stop(`${method} ${path} was accepted: ${JSON.stringify(answer)}`);
   return { status, ...answer };
@@ -58,13 +58,14 @@ async function send(person, method, path, body, headers) {
   return { status: error.context.status, answer: await error.context.json() };
 }
 
-/** Asks again until there is an answer other than undefined. */
-export async function until(what, ask, seconds = 90) {
-  for (let tries = 0; tries < seconds * 4; tries++) {
-    const answer = await ask();
-    if (answer !== undefined) return answer;
+/** Calls `poll` until it returns something other than undefined; stops the walkthrough after `seconds`. */
+export async function waitFor(what, poll, seconds = 90) {
+  const deadline = Date.now() + seconds * 1000;
+  do {
+    const found = await poll();
+    if (found !== undefined) return found;
     await new Promise((resolve) => setTimeout(resolve, 250));
-  }
+  } while (Date.now() < deadline);
   return stop(`${what}: not within ${seconds} seconds`);
 }
 
@@ -76,7 +77,7 @@ export function show(line) {
   console.log(`  ${line}`);
 }
 
-/** Shows what was found, and ends the walk when it is not what it should be. */
+/** Prints a value, and stops the walkthrough if it is not the expected one. */
 export function check(what, found, expected) {
   const text = typeof found === "string" ? found : JSON.stringify(found);
   if (!isDeepStrictEqual(found, expected)) {
@@ -94,17 +95,21 @@ export function stop(message) {
   process.exit(1);
 }
 
-function address() {
+/** The URL and publishable key of the stack: from the environment, else as `npm run status` prints them. */
+function connection() {
   const { BARID_URL, BARID_KEY } = process.env;
   if (BARID_URL && BARID_KEY) return { url: BARID_URL, key: BARID_KEY };
+  let printed;
   try {
-    const printed = execFileSync("npm", ["run", "--silent", "status", "--", "--json"], {
+    printed = execFileSync("npm", ["run", "--silent", "status", "--", "--json"], {
       encoding: "utf8",
-      stdio: ["ignore", "pipe", "ignore"],
+      stdio: ["ignore", "pipe", "pipe"],
     });
-    const running = JSON.parse(printed);
-    return { url: running.url, key: running.publishable_key };
-  } catch {
-    return stop("Barid is not running here: start it with npm start, in another terminal.");
+  } catch (error) {
+    return stop(
+      `Barid is not running here: start it with npm start, in another terminal.\n${error.message}`,
+    );
   }
+  const running = JSON.parse(printed);
+  return { url: running.url, key: running.publishable_key };
 }

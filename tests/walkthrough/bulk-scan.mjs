@@ -1,7 +1,7 @@
-// What a dispatcher's screen does, with the real client, against a running `npm start`.
+// The calls of a dispatcher's screen, with the real client, against a running `npm start`.
 // node tests/walkthrough/bulk-scan.mjs
 import { mkdirSync, writeFileSync } from "node:fs";
-import { call, check, refused, say, show, signIn, stop } from "./barid.mjs";
+import { call, check, expectError, say, show, signIn, stop } from "./barid.mjs";
 
 const items = "delivery/transfer-manifest-items";
 const dispatcher = await signIn("dispatcher@demo.test");
@@ -115,7 +115,7 @@ say("Another tenant's dispatcher sees none of it");
 const stranger = await signIn("dispatcher@other.test");
 const theirs = await call(stranger, "GET", `${items}/search?q=${waiting[0].manifest_item_id}`);
 check("found", theirs.data.length, 0);
-const foreign = await refused(stranger, "POST", "delivery/shipment-labels", {
+const foreign = await expectError(stranger, "POST", "delivery/shipment-labels", {
   delivery_codes: [codes[0]],
 });
 check("labels", [foreign.status, foreign.code], [404, "delivery_not_found"]);

@@ -4,7 +4,7 @@ import { createHmac, randomUUID } from "node:crypto";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { call, check, money, refused, say, show, signIn, until } from "./barid.mjs";
+import { call, check, expectError, money, say, show, signIn, waitFor } from "./barid.mjs";
 
 const ops = await signIn("ops@demo.test");
 const admin = await signIn("admin@demo.test");
@@ -108,7 +108,7 @@ check(
   filled.wallet.balance - second.wallet_balance_after,
   second.total_cash_settled,
 );
-const spent = await refused(driver1, "POST", "delivery/cod-collections/remit", remit);
+const spent = await expectError(driver1, "POST", "delivery/cod-collections/remit", remit);
 check("what is settled cannot be settled again", spent.code, "cod_collections_not_pending");
 
 say("The last three by the dispatcher at his desk");
@@ -143,7 +143,7 @@ for (
   const [language, { settlement_payment_id }] of [["ar", first], ["ku", second], ["en", third]]
 ) {
   const path = `delivery/cod-settlements/${settlement_payment_id}/receipt`;
-  const link = await until(`receipt in ${language}`, async () => {
+  const link = await waitFor(`receipt in ${language}`, async () => {
     return (await call(driver1, "GET", path)).url;
   });
   const bytes = Buffer.from(await (await fetch(link)).arrayBuffer());
@@ -266,7 +266,7 @@ async function settle(action, body, person = driver1) {
   return data;
 }
 
-/** What the carrier reports of a parcel, under its signature. */
+/** Sends the carrier's signed report of a parcel. */
 async function report(tracking_number, status) {
   const body = JSON.stringify({ event_id: randomUUID(), tracking_number, status });
   const signature = createHmac("sha256", webhook.secret).update(body).digest("hex");

@@ -1,6 +1,6 @@
 // Five deliveries of each kind, from their price to their end, as operations and two drivers do it, and one whose van breaks down.
 // node tests/walkthrough/deliveries.mjs
-import { call, check, money, refused, say, show, signIn } from "./barid.mjs";
+import { call, check, expectError, money, say, show, signIn } from "./barid.mjs";
 
 const ops = await signIn("ops@demo.test");
 const driver1 = await signIn("driver1@demo.test");
@@ -72,7 +72,7 @@ check("they ended as", await statusesOf(doors), [
   "returned",
   "cancelled",
 ]);
-const late = await refused(ops, "POST", `delivery/deliveries/${doors[4].id}/complete`, {});
+const late = await expectError(ops, "POST", `delivery/deliveries/${doors[4].id}/complete`, {});
 check("nobody completes what is cancelled", late.code, "invalid_status_transition");
 
 say("Ten staged ones: leg A brings them into the main warehouse, leg B takes them out");
@@ -120,7 +120,11 @@ const rescue = await call(ops, "POST", `delivery/assignments/driver/${driver2.id
   delivery_ids: [toReceiver.id],
 });
 check("handed over, for driver 1 to confirm", rescue.to_confirm, 1);
-const unconfirmed = await refused(driver1, "POST", `delivery/deliveries/${toReceiver.id}/complete`);
+const unconfirmed = await expectError(
+  driver1,
+  "POST",
+  `delivery/deliveries/${toReceiver.id}/complete`,
+);
 check("before that, nobody completes it", unconfirmed.code, "assignment_not_accepted");
 await call(driver1, "PUT", `delivery/assignments/bulk/${rescue.bulk_assignment_id}`, {
   status: "accepted",
@@ -150,7 +154,7 @@ check("price", back[0].price, 0);
 check("until they are back, their originals are", await statusesOf(staged.slice(5)), [
   ...Array(5).fill("in_transit"),
 ]);
-const elsewhere = await refused(ops, "POST", "delivery/assignments", {
+const elsewhere = await expectError(ops, "POST", "delivery/assignments", {
   delivery_id: staged[5].id,
   driver_id: driver2.id,
 });
@@ -175,7 +179,7 @@ for (const { id } of [...doors.slice(0, 3), ...out.slice(0, 2)]) {
   });
   returns.push(made.delivery);
 }
-const twice = await refused(customer, "POST", "delivery/deliveries", {
+const twice = await expectError(customer, "POST", "delivery/deliveries", {
   delivery_flow: "customer_return",
   original_delivery_id: doors[0].id,
   delivery_service_id: standard.id,

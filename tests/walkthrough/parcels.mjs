@@ -1,7 +1,7 @@
 // Parcels in a warehouse: sorted into cages, sent to Erbil on a waybill, one missing on arrival and found again.
 // node tests/walkthrough/parcels.mjs
 import { randomUUID } from "node:crypto";
-import { call, check, refused, say, show, signIn, stop } from "./barid.mjs";
+import { call, check, expectError, say, show, signIn, stop } from "./barid.mjs";
 
 const ops = await signIn("ops@demo.test");
 const manager = await signIn("warehouse@demo.test");
@@ -75,7 +75,7 @@ const { waybill: arrived } = await call(manager, "POST", `${waybill}/receive`, {
   missing_delivery_ids: [lost],
 });
 check("received, open", [arrived.status, arrived.open_discrepancy_count], ["received", 1]);
-const early = await refused(manager, "POST", `${waybill}/close`);
+const early = await expectError(manager, "POST", `${waybill}/close`);
 check("closed at once", early.code, "waybill_has_open_discrepancies");
 await call(manager, "POST", `${waybill}/discrepancies/${arrived.discrepancies[0].id}/resolve`, {
   resolution: "found",

@@ -2,7 +2,7 @@
 // ordered, by wallet, and by card at a gateway; what is refused at the door goes back on its shelf.
 // node tests/walkthrough/store.mjs
 import { randomUUID } from "node:crypto";
-import { call, check, money, refused, register, say, show, signIn, until } from "./barid.mjs";
+import { call, check, expectError, money, register, say, show, signIn, waitFor } from "./barid.mjs";
 
 const admin = await signIn("admin@demo.test");
 const ops = await signIn("ops@demo.test");
@@ -49,7 +49,7 @@ const { deliveries: [delivery] } = await call(customer, "GET", "delivery/deliver
 check("the customer sees it", delivery.id, approved.delivery_assigned.delivery_id);
 check("cash to take", delivery.cod_amount, cash.order.totalPrice);
 await give(delivery.id);
-const early = await refused(driver1, "POST", `delivery/deliveries/${delivery.id}/pickup`, {});
+const early = await expectError(driver1, "POST", `delivery/deliveries/${delivery.id}/pickup`, {});
 check("he cannot have what nobody picked", early.code, "goods_not_picked");
 
 say("The warehouse is told what to fetch, and its label says what comes next");
@@ -109,7 +109,7 @@ const { data: short } = await call(admin, "PUT", `storefront/orders/${few.order.
 const [shortTask] = await tasksOf(short.order);
 await pick(shortTask, 2);
 await give(short.deliveries[0].delivery_id);
-const waits = await refused(
+const waits = await expectError(
   driver1,
   "POST",
   `delivery/deliveries/${short.deliveries[0].delivery_id}/pickup`,
@@ -163,7 +163,7 @@ await fetch(card.instructions.redirect_url, {
   method: "POST",
   body: new URLSearchParams({ decision: "pay" }),
 });
-const paid = await until("the payment", async () => {
+const paid = await waitFor("the payment", async () => {
   const [, status] = await statusOf(card.order);
   return status === "pending" ? undefined : status;
 });

@@ -3,17 +3,17 @@
 import { createHmac } from "node:crypto";
 import { createServer } from "node:http";
 import {
+  anonymousClient,
   call,
   check,
   demoPassword,
-  refused,
+  expectError,
   register,
   say,
   show,
   signIn,
   stop,
-  until,
-  visit,
+  waitFor,
 } from "./barid.mjs";
 
 const slug = `furat-${Date.now().toString(36)}`;
@@ -53,7 +53,7 @@ const { subscription, secret } = await call(admin, "POST", "webhooks/subscriptio
 show(`${subscription.url} hears ${subscription.event_types} of ${module.key}`);
 // Only here, on a machine of one's own: a deployment refuses addresses that are not public.
 await call(admin, "POST", `webhooks/subscriptions/${subscription.id}/test`);
-await until("the test event", () => heard[0]);
+await waitFor("the test event", () => heard[0]);
 check("the test event", genuine(heard[0]).type, "webhook.test");
 
 say("He opens a market and fills it");
@@ -78,12 +78,12 @@ const { data: product } = await call(admin, "POST", "storefront/products", {
 show(`${product.title}, from ${product.min_price} to ${product.max_price}`);
 
 say("Nobody sees it until it is approved and published");
-const visitor = visit();
+const visitor = anonymousClient();
 const shop = `storefront/public/markets/${slug}`;
-const hidden = await refused(visitor, "GET", shop);
+const hidden = await expectError(visitor, "GET", shop);
 check("a visitor", [hidden.status, hidden.code], [404, "market_not_found"]);
 await call(admin, "POST", "storefront/market/submit-for-approval", { notes: "Ready" });
-const early = await refused(admin, "PUT", "storefront/market/publish", {
+const early = await expectError(admin, "PUT", "storefront/market/publish", {
   publish_status: "published",
 });
 check("published before it is approved", early.code, "market_not_approved");
@@ -115,11 +115,11 @@ const { data: filled } = await call(customer, "POST", items, {
 });
 check("in the cart", [filled.totalItems, filled.subtotal], [3, 25_000]);
 const stranger = await signIn("customer@demo.test");
-const foreign = await refused(stranger, "GET", `storefront/carts/${cart.id}`);
+const foreign = await expectError(stranger, "GET", `storefront/carts/${cart.id}`);
 check("another tenant's customer asks for it", foreign.status, 404);
 
 say("What the subscriber heard, each signed as Standard Webhooks says");
-await until("the last event", () => {
+await waitFor("the last event", () => {
   return heard.some((one) => genuine(one).type === "customer.joined") || undefined;
 });
 check("events", heard.map((one) => genuine(one).type), [
@@ -140,7 +140,7 @@ check(
 );
 subscriber.close();
 
-/** What a subscriber runs: takes what is sent and answers 200. */
+/** A subscriber's server: receives events and answers 200. */
 async function listen(into) {
   const server = createServer(async (request, response) => {
     let raw = "";
@@ -155,7 +155,7 @@ async function listen(into) {
   };
 }
 
-/** The event in a request; ends the walk when its signature is not that of the subscription. */
+/** The event in a request; stops the walkthrough if the signature is not that of the subscription. */
 function genuine(request) {
   if (!request.headers["webhook-signature"].split(" ").includes(signature(request, secret))) {
     stop(`${request.headers["webhook-id"]} is not signed by ${subscription.id}`);

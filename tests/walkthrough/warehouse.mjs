@@ -1,7 +1,7 @@
 // A warehouse's day: stock comes in, orders are picked, some of it is lost and some comes back, stock moves between houses, the dashboard
 // shows it.
 // node tests/walkthrough/warehouse.mjs
-import { call, check, refused, say, show, signIn } from "./barid.mjs";
+import { call, check, expectError, say, show, signIn } from "./barid.mjs";
 
 const ops = await signIn("ops@demo.test");
 const manager = await signIn("warehouse@demo.test");
@@ -64,13 +64,13 @@ const done = await call(ops, "PUT", path, { status: "handed_off" });
 check("the order", done.order.status, "handed_off");
 const picked = await units(main);
 check("units in the house", picked.total - received.total, -4);
-const again = await refused(ops, "PUT", path, { status: "completed" });
+const again = await expectError(ops, "PUT", path, { status: "completed" });
 check("backwards", again.code, "invalid_status_transition");
 
 say(
   "Pick 5 more: the picker reports how far the order has come, and finds one jar less than the books say",
 );
-const { order: walked } = await call(ops, "POST", "warehousing/picking-orders", {
+const { order: pick } = await call(ops, "POST", "warehousing/picking-orders", {
   warehouse_id: main.id,
   order_type: "individual",
   status: "pending",
@@ -78,7 +78,7 @@ const { order: walked } = await call(ops, "POST", "warehousing/picking-orders", 
   item_details: [{ item_id: honey.id, bin_id: shelf, quantity: 5 }],
 });
 const report = (status, picked_quantity) =>
-  call(picker, "POST", `warehousing/picking-orders/${walked.id}/progress`, {
+  call(picker, "POST", `warehousing/picking-orders/${pick.id}/progress`, {
     status,
     items: [{ item_id: honey.id, bin_id: shelf, picked_quantity }],
   });
@@ -86,12 +86,17 @@ const begun = await report("in_progress", 2);
 check("so far", begun.order.item_details[0].picked_quantity, 2);
 const over = await report("completed", 4);
 check("ended as", [over.order.status, over.order.item_details[0].status], ["completed", "short"]);
-const tooLate = await refused(picker, "POST", `warehousing/picking-orders/${walked.id}/progress`, {
-  status: "in_progress",
-  items: [],
-});
+const tooLate = await expectError(
+  picker,
+  "POST",
+  `warehousing/picking-orders/${pick.id}/progress`,
+  {
+    status: "in_progress",
+    items: [],
+  },
+);
 show(`reported again: ${tooLate.code}`);
-await call(ops, "PUT", `warehousing/picking-orders/${walked.id}`, { status: "handed_off" });
+await call(ops, "PUT", `warehousing/picking-orders/${pick.id}`, { status: "handed_off" });
 const left = await units(main);
 check("handed off, units in the house", left.total - picked.total, -4);
 check("still reserved", left.reserved, picked.reserved);
@@ -140,7 +145,7 @@ check("available", stocked.available - written.available, 1);
 check("damaged", stocked.damaged - written.damaged, 1);
 
 say("More than lies there is refused, and nothing moves");
-const greedy = await refused(ops, "POST", "warehousing/picking-orders", {
+const greedy = await expectError(ops, "POST", "warehousing/picking-orders", {
   warehouse_id: main.id,
   order_type: "individual",
   status: "pending",
@@ -180,14 +185,18 @@ for (const { label, quantity, item } of recent_activity.slice(0, 4)) {
   show(`${label} · ${quantity} · ${item.name}`);
 }
 check("the last movement", recent_activity[0].type, "inventory_transferred_out");
-const elsewhere = await refused(picker, "GET", `warehousing/dashboard?warehouse_id=${erbil.id}`);
+const elsewhere = await expectError(
+  picker,
+  "GET",
+  `warehousing/dashboard?warehouse_id=${erbil.id}`,
+);
 check("the picker in Erbil", elsewhere.code, "warehouse_assignment_required");
 
 say("Another tenant's manager sees none of it");
 const stranger = await signIn("warehouse@other.test");
-const theirs = await refused(stranger, "GET", `warehousing/warehouses/${main.id}`);
+const theirs = await expectError(stranger, "GET", `warehousing/warehouses/${main.id}`);
 check("the warehouse", [theirs.status, theirs.code], [404, "warehouse_not_found"]);
-const stolen = await refused(stranger, "GET", path);
+const stolen = await expectError(stranger, "GET", path);
 check("the order", [stolen.status, stolen.code], [404, "picking_order_not_found"]);
 
 async function bin(warehouse, code) {

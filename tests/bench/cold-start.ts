@@ -69,7 +69,7 @@ const handler = { fetch: app.fetch };`,
   }
 }
 
-/** What the first real request of a function adds: loading its feature and, without a token, 401. */
+/** The cost of a function's first real request: loading its feature and, without a token, 401. */
 async function firstReal(folder: string, name: string, hello: number): Promise<string> {
   const path = { delivery: "/transfer-processing-points", tenants: "/me" }[name];
   if (!path) return "";

@@ -3,7 +3,7 @@ import type postgres from "postgres";
 import type { Bench } from "./bench-stack.ts";
 
 export interface Filled {
-  /** What is written, with its schemas. */
+  /** The tables that are filled, with their schemas. */
   tables: readonly string[];
   /** Totals that are kept of them, and so have to be counted anew. */
   tallies?: readonly string[];

@@ -10,7 +10,7 @@ export interface Figure {
   unit?: string;
 }
 
-/** What a part reached at its last run: kept in results.json. */
+/** The last result of a part, stored in results.json. */
 export interface PartResult {
   date: string;
   commit: string;
@@ -30,7 +30,7 @@ export class Report {
     console.log(`  ${holds(figure) ? "ok  " : "MISS"} ${line(figure)}`);
   }
 
-  /** What was measured on the way. */
+  /** Further measurements of the run. */
   note(text: string): void {
     this.notes.push(text);
     console.log(`       ${text}`);

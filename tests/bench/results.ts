@@ -1,4 +1,4 @@
-/** What the benchmarks reached, kept between runs: results.json for programs, results.md for people. */
+/** The results of the benchmarks, kept between runs: results.json for programs, results.md for people. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { asked, holds, type PartResult, shown } from "./report.ts";

@@ -46,7 +46,7 @@ async function compare(bench: Bench, prepared: boolean, report: Report): Promise
   else report.ratio({ what, value: median(ratios), atLeast: 0.6 });
 }
 
-/** What the functions send, word for word, with the request where they put it. */
+/** The exact statements that the functions send, with the request in its place. */
 function sameStatement(prepared: boolean, tenantId: string, userId: string, id: string): string {
   const request = JSON.stringify({
     claims: {

@@ -1,4 +1,4 @@
-/** Who may call what: written down in access.txt for people to read, and tried on every endpoint. */
+/** The access rights of every endpoint: listed in access.txt for people, and tried on each. */
 import { randomUUID } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -62,7 +62,7 @@ beforeAll(async () => {
     key: ["anyone", ...scopes.map((scope) => `permission:${scope}`)],
     system: ["anyone", "role:system_admin", ...everything.map(({ key }) => `permission:${key}`)],
     service: ["anyone", "service"],
-    // Whoever signed in by a mail to his address, in addition to what he is.
+    // Every caller who signed in by a mail to their address, in addition to their own kind.
     mailbox: ["anyone", "mailbox"],
   };
 });

@@ -87,7 +87,7 @@ test("the lines of the readme are right, and would be wrong with another body", 
   expect(some.join()).toContain('"some"');
 }, 180_000);
 
-/** What TypeScript has against each of these, as files of the repository's root; read together, since most of it is one. */
+/** The errors that TypeScript reports for each text, as a file in the repository's root; compiled together to save time. */
 function typeErrors(...texts: string[]): string[][] {
   const files = new Map(texts.map((text, n) => [join(process.cwd(), `lines-${n}.ts`), text]));
   const { config } = ts.readConfigFile("tsconfig.json", ts.sys.readFile);
@@ -153,7 +153,7 @@ async function wrongWith(operation: Operation, bearer: string): Promise<string |
     } in ${JSON.stringify(text).slice(0, 100)}`;
 }
 
-// What removes or ends a thing comes last: until then it is there.
+// Operations that remove or end a record come last, so the record exists for the others.
 const clients = operations.filter(({ endpoint }) => !endpoint.internal)
   .sort((a, b) => Number(a.endpoint.method === "delete") - Number(b.endpoint.method === "delete"));
 

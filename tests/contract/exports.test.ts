@@ -23,7 +23,7 @@ beforeAll(async () => {
   await sql`update storefront.markets set status = 'approved', is_live = true where tenant_id = ${all.tenant.id}`;
 });
 
-/** Whoever may read it. */
+/** Any caller with read access. */
 async function readers(url: string): Promise<[Person, Answer]> {
   const { tenant } = all;
   for (const person of [tenant.admin, tenant.ops, tenant.institution, tenant.customer, system]) {

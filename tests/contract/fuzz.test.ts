@@ -60,14 +60,14 @@ beforeAll(async () => {
     newEverything(),
     newEverything(),
   ]);
-  // What a live store shows is public, and whoever signs in may join it: neither is a secret told.
+  // A live store is public and anybody who signs in may join it, so neither counts as a leak.
   theirs.things.store_name = ours.things.store_name;
   const texts = await Promise.all(
     (await tenantTables()).map((table) =>
       sql.unsafe(`select t::text as text from ${table} t where tenant_id = $1`, [theirs.tenant.id])
     ),
   );
-  // What we send ourselves may come back as the name of a thing of ours.
+  // Values of our own requests may return as names of our records.
   const sent = new Set(Object.values(theirs.things));
   // Reference data of the platform is everybody's.
   for (const { id } of await sql`select id from storefront.payment_method_types`) sent.add(id);
@@ -98,7 +98,7 @@ test(`nothing that is sent is more than refused (seed ${seed})`, async () => {
   });
   // Round by round and not operation by operation: things are still there when their turn comes.
   queue.sort((a, b) => a.number - b.number);
-  // What a process keeps for good, it has by then.
+  // By then the process has loaded everything it keeps.
   const warmUp = requestsMin / 10;
   let answered = 0;
   let slowest = 0;
@@ -217,7 +217,7 @@ function faultsOf({ endpoint }: Operation, raw: Raw, { status, type, text, ms }:
   const faults: string[] = [];
   const sent = `${raw.url} ${decoded(raw.url)} ${raw.body?.toString("utf8") ?? ""}`.toLowerCase();
   if (status >= 500) faults.push(`answers ${status}`);
-  // What shares its machine with other tests is slow when they are busy.
+  // Other tests on the same machine slow these calls down.
   if (size === "full" && ms > msMax) faults.push(`takes ${Math.round(ms)} ms`);
   if (typeof endpoint.response === "string" && status === 200) return faults;
   if (!type.startsWith("application/json")) return [...faults, `answers ${type}`];

@@ -1,7 +1,7 @@
-/** What an endpoint wants beside what its schemas say. */
+/** Requirements of an endpoint beyond its schemas. */
 import type { Things } from "../support/everything.ts";
 
-/** What schemas cannot say: fields that exclude each other or belong together, values of a kind. */
+/** Rules that schemas cannot express: fields that exclude or require each other, values of a kind. */
 export const hints: Record<string, (things: Things, asked?: string) => Record<string, unknown>> = {
   "POST /delivery/transfer-manifest-items/bulk/set-destination": ({ address, service }) => ({
     destination_address_id: address,

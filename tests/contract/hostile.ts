@@ -1,4 +1,4 @@
-/** What no honest client sends: values, texts and headers, drawn from a seed so that they can be drawn again. */
+/** Hostile values, texts and headers, drawn from a seed so that a run can be repeated. */
 import { randomUUID } from "node:crypto";
 import type { Things } from "../support/everything.ts";
 import type { Operation } from "./functions.ts";

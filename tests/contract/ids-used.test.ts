@@ -26,18 +26,18 @@ type Role = typeof roles[number];
 
 type Rows = Map<string, Set<string>>;
 
-/** What everybody of a company may know of it, so that naming it is no question of whose it is. */
+/** Records that every member of a tenant may see, so naming one is not a question of ownership. */
 const everybodys = [
   // The company itself, what it offers and where it works.
   ...["tenant", "service", "delivery_type", "zone", "tag", "point", "warehouse", "other_warehouse"],
-  // What its store shows.
+  // The contents of its public store.
   ...["market", "store_name", "category", "product", "variant"],
   // The system's.
   ...["module", "carrier", "payment_method"],
   // Not yet a member's: found by the address of its mail, whoever is asked (tests/tenants/invitations/answer.test.ts).
   "invitation",
 ];
-/** What is one warehouse's own; its workers see all else of the company. */
+/** The records of a single warehouse; its workers see everything else of the tenant. */
 const warehouses = [
   ...[
     "warehouse",
@@ -79,7 +79,7 @@ interface World {
   theirs: Everything;
   /** The rows that are theirs, as text, by table. */
   rows: Rows;
-  /** What each role has to order with. */
+  /** The records that each role needs to order. */
   mine: Record<Role, Things>;
 }
 const worlds = {} as Record<"draft" | "received", World>;
@@ -117,7 +117,7 @@ async function newWorld(manifest: "draft" | "received"): Promise<World> {
   return { own, theirs, rows, mine };
 }
 
-/** What the role orders from and to, and a draft of theirs where they make drafts. */
+/** The role's pickup and drop-off addresses, and a draft of their own if they make drafts. */
 async function belongings({ tenant, things }: Everything, role: Role): Promise<Things> {
   if (role === "staff") return things;
   const at = { full_address: "Home", latitude: 33.3, longitude: 44.4 };
@@ -150,7 +150,7 @@ async function rowsOf(tenant: string): Promise<Rows> {
   return found;
 }
 
-// What removes a thing comes last: until then it is there.
+// Operations that remove a record come last, so the record exists for the others.
 const writes = operations.filter(({ endpoint }) => endpoint.method !== "get" && !endpoint.internal)
   .sort((a, b) => Number(a.endpoint.method === "delete") - Number(b.endpoint.method === "delete"));
 const slots = writes.flatMap((operation) =>

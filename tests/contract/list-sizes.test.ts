@@ -9,7 +9,7 @@ import { operations } from "./functions.ts";
 import { sampleOf } from "./requests.ts";
 import { schemaOf } from "./slots.ts";
 
-const pageBytesMax = 2 * 1_048_576;
+const maxPageBytes = 2 * 1_048_576;
 
 let everything: Everything;
 let system: Person;
@@ -75,7 +75,7 @@ async function enlarge(tenantId: string): Promise<void> {
   });
 }
 
-/** What has many rows of its own beside one of a list, as many as may be sent. */
+/** A list row with as many dependent rows as a request may send. */
 async function multiply(tx: TransactionSql, tenantId: string): Promise<void> {
   await tx`insert into storefront.product_variants (tenant_id, product_id, sku, price, position, attributes)
     select v.tenant_id, v.product_id, v.sku || '-' || n, v.price, n, v.attributes
@@ -145,13 +145,13 @@ test.each(lists.map((operation) => [operation.name, operation] as const))(
     );
     const own = operation.name === "GET /system/events" ? { tenant_id: tenant.id } : {};
     const options = { query: { ...query as Record<string, string>, ...own, limit: 50 } };
-    // Whoever has rows there.
+    // Any caller who has rows there.
     for (const reader of [tenant.admin, tenant.customer, tenant.driver, system]) {
       const { status, body } = await reader.get(path, options);
       const rows = rowsOf(body);
       if (status !== 200 || rows === 0) continue;
       const bytes = Buffer.byteLength(JSON.stringify(body));
-      expect(bytes / rows, "bytes of a row").toBeLessThan(pageBytesMax / 100);
+      expect(bytes / rows, "bytes of a row").toBeLessThan(maxPageBytes / 100);
       return;
     }
     expect.unreachable("nobody has rows there");

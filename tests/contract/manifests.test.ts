@@ -1,4 +1,4 @@
-/** What is deployed is what is written: dependencies, imports and configuration agree with each other. */
+/** Checks that the deployment matches the source: dependencies, imports and configuration agree. */
 import { existsSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, test } from "vitest";

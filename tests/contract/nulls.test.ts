@@ -38,7 +38,7 @@ function* leftOut(
   }
 }
 
-/** What comes of a body: its value without nulls, or the refusal's code and field. */
+/** The result of a body: its value without nulls, or the error's code and field. */
 function outcome(schema: z.ZodType, body: unknown): string {
   try {
     return JSON.stringify(acceptPosted(schema, body), (_, value) => value ?? undefined);

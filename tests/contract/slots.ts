@@ -128,7 +128,7 @@ const kinds: [RegExp, keyof Things][] = [
   [/^(id|wallet_id)$/, "wallet"],
 ];
 
-/** What stands at a slot; undefined when its name says nothing that is known. */
+/** The kind of value at a slot; undefined if its name is unknown. */
 export function kindOf(slot: Slot, operation?: Operation): keyof Things | undefined {
   const name = String(slot.findLast((step) => typeof step === "string"));
   // Manifests have items as well as warehouses do.

@@ -5,7 +5,7 @@ import createClient, { type Client } from "openapi-fetch";
 import WebSocket from "ws";
 import type { paths } from "../../shared/client/paths.d.ts";
 
-/** What ends the day: one line that says what was asked and what was answered. */
+/** An error that ends the day: one line with the request and the response. */
 export class DemoFailure extends Error {}
 
 export interface Person {

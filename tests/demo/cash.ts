@@ -30,7 +30,7 @@ export async function settleCash(
   });
 }
 
-/** What a driver holds, with what will become of it. */
+/** The cash that a driver holds, and its planned settlement. */
 async function rowsOf({ barid }: Person, evenings: Map<string, Evening>): Promise<Row[]> {
   const rows: Row[] = [];
   for (let page = 1, total = 1; rows.length < total; page++) {

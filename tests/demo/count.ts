@@ -1,4 +1,4 @@
-/** What the answers of the day add up to; compared with what Barid says in the end. */
+/** The totals of the day's responses, compared with Barid's reports at the end. */
 
 export interface OfDriver {
   name: string;
@@ -13,7 +13,7 @@ export interface OfDriver {
   collected: number;
   remitted: number;
   byWallet: number;
-  /** What is left of what was paid into his wallet. */
+  /** The rest of the wallet's top-up. */
   wallet: number;
 }
 

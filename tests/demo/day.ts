@@ -15,7 +15,7 @@ import { movementsOf, moveStock, pickOut, sendOn, sort, stockUp, takeIn } from "
 import { listen } from "./webhooks.ts";
 
 export interface Ended extends Compared {
-  /** What could not be shown here, each with the reason. */
+  /** The parts that could not be shown here, each with the reason. */
   leftOut: string[];
   calls: number;
   repeated: number;
@@ -130,7 +130,7 @@ export async function driveDay(options: DemoOptions): Promise<Ended> {
   }
 }
 
-/** What the first driver does with a parcel: all of it, or its way into the warehouse. */
+/** The first driver's steps with a parcel: the whole delivery, or the leg into the warehouse. */
 function jobOf({ id, plan, legs: [into] }: Parcel): Job {
   const { driver, outcome, evening } = plan;
   if (plan.kind === "item") {

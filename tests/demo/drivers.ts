@@ -5,16 +5,16 @@ import type { World } from "./people.ts";
 import type { Evening, Outcome } from "./plan.ts";
 import { each, type Progress } from "./progress.ts";
 
-/** What one driver does with one delivery. */
+/** One driver's steps with one delivery. */
 export interface Job {
   driver: number;
-  /** What he carries: a parcel, or a leg of one. */
+  /** The driver's delivery: a parcel, or a leg of one. */
   delivery: string;
   /** The parcel, which has the price and the COD of its legs. */
   parcel: string;
   outcome: Outcome;
   evening: Evening;
-  /** What is due with the parcel and at the door; "fee" stands for the price that was charged. */
+  /** The cash due at pickup and at drop-off; "fee" stands for the charged price. */
   cash: { pickup: Due; door: Due };
   /** Out of the warehouse he takes it over by its handoff. */
   handoff: boolean;
@@ -93,7 +93,7 @@ async function carry(world: World, driver: Person, job: Job, count: Count): Prom
     return job;
   }
 
-  // What is due for a staged parcel is written on the parcel, which drivers of its legs do not see.
+  // The cash due of a staged parcel is stored on the parent, which drivers of its legs do not see.
   const reader = job.leg ? world.dispatcher : driver;
   const { delivery } = await done(reader.barid.GET("/delivery/deliveries/{delivery_id}", {
     params: { path: { delivery_id: job.parcel } },

@@ -1,4 +1,4 @@
-/** What `npm run demo` understands. */
+/** The options of `npm run demo`. */
 import { parseArgs } from "node:util";
 import { readState } from "../../supabase/local/lock.ts";
 import { defaultDataDir } from "../../supabase/local/paths.ts";

@@ -1,5 +1,5 @@
 /**
- * Who works on this day and where: made anew for each run by a system administrator, so that every figure Barid gives for
+ * The people and places of the day: created for each run by a system administrator, so that every figure Barid gives for
  * them is of this run alone.
  */
 import { done, type Person, type System } from "./barid.ts";

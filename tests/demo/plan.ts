@@ -1,5 +1,5 @@
 /**
- * What will happen, decided before anything is sent: who carries what, what it costs, how it ends. Nothing is decided
+ * The plan of the day, decided before any request: drivers, prices and outcomes. Nothing is decided
  * by what is quicker, so the totals of a day are those of its seed.
  */
 import fc from "fast-check";
@@ -8,7 +8,7 @@ import { dinars, draw, mostly } from "./random.ts";
 /** How a parcel ends: at the door, at the second attempt, back in the warehouse, called off; `forwarded` parcels wait in the other warehouse. */
 export type Outcome = "delivered" | "retried" | "returned" | "cancelled" | "forwarded";
 
-/** What happens to the cash of a parcel in the evening. */
+/** The evening's settlement of a parcel's cash. */
 export type Evening = "remit" | "desk" | "wallet" | "keep";
 
 export interface Terms {
@@ -18,7 +18,7 @@ export interface Terms {
 }
 
 interface Carried {
-  /** Who carries it, by his number; the second leg of a staged parcel is the next one's. */
+  /** The number of the driver; the next driver has the second leg of a staged parcel. */
   driver: number;
   outcome: Outcome;
   evening: Evening;

@@ -56,7 +56,7 @@ export async function openShop(world: World, plan: Plan, local: boolean): Promis
   };
 }
 
-/** Who bought, and what drivers have to bring them. */
+/** The buyers, and the deliveries of their orders. */
 export interface Sold {
   buyers: Person[];
   jobs: Job[];

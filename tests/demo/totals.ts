@@ -169,7 +169,7 @@ async function stock(world: World, count: Count, totals: Totals): Promise<void> 
   }
 }
 
-/** What lies in a house, row by row. */
+/** The stock of a warehouse, row by row. */
 async function units({ manager: { barid } }: World, house: Warehouse): Promise<Units> {
   const sum: Record<string, number> = {};
   for (let page = 1, left = 1; left > 0; page++) {

@@ -6,7 +6,7 @@ import type { Plan } from "./plan.ts";
 import { each, type Progress } from "./progress.ts";
 import type { Parcel } from "./scans.ts";
 
-/** What lies on the shelf before the day begins. */
+/** The stock on the shelf before the day begins. */
 export async function stockUp(world: World, plan: Plan, count: Count): Promise<void> {
   await done(world.manager.barid.POST("/warehousing/inventory/receipts", {
     body: {

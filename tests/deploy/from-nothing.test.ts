@@ -52,7 +52,7 @@ describe("afterwards", () => {
 
   test("the settings are what config.toml says: nothing is left to push", async () => {
     const { output } = await cli("config", "diff");
-    // What only the project has is what config.toml does not name.
+    // Settings that only the project has are absent from config.toml.
     expect(output).toMatch(/\(0 update, \d+ remote-only, 0 local-only\)/);
   });
 

@@ -6,8 +6,8 @@ import { supabase } from "./cli.ts";
 import { type Hosted, startHosted } from "./hosted.ts";
 
 const project = "abcdefghijklmnopqrst";
-/** What the platform takes from a deployment without Docker. */
-const bundleBytesMax = 5_000_000;
+/** The files that the platform accepts from a deployment without Docker. */
+const maxBundleBytes = 5_000_000;
 
 let hosted: Hosted;
 let deployed: { code: number; output: string };
@@ -52,6 +52,6 @@ describe.each(slugs)("%s", (slug) => {
   test("is small enough to be bundled by the platform", () => {
     const bytes = [...upload().files.values()].reduce((sum, size) => sum + size, 0);
     console.log(`${slug}: ${upload().files.size} files, ${Math.ceil(bytes / 1000)} kB`);
-    expect(bytes).toBeLessThan(bundleBytesMax);
+    expect(bytes).toBeLessThan(maxBundleBytes);
   });
 });

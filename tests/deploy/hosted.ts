@@ -18,7 +18,7 @@ export interface Hosted {
   api: ManagementApi;
   /** Each project's database, with what Supabase provides in it. */
   databases: Map<string, OwnDatabase>;
-  /** What the CLI needs to take these projects for the hosted ones. */
+  /** The environment that makes the CLI treat these projects as hosted ones. */
   env: Record<string, string>;
   /** The copy of the repository, where its commands are typed. */
   checkout: string;

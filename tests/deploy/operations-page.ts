@@ -20,7 +20,7 @@ export function statementsUnder(heading: string): string[] {
   return [...under(heading).matchAll(/^ *```sql\n([\s\S]*?)^ *```/gm)].map(([, block]) => block!);
 }
 
-/** What stands as code in the running text under a heading. */
+/** The inline code in the text under a heading. */
 export function inlineUnder(heading: string): string[] {
   const text = under(heading).replace(/^ *```[\s\S]*?^ *```/gm, "");
   return [...text.matchAll(/`([^`]+)`/g)].map(([, code]) => code!);

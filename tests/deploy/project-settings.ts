@@ -19,7 +19,7 @@ const authDefaults = {
   custom_oauth_max_providers: 0,
 };
 
-/** What a new project begins with, as far as a deployment asks for it. */
+/** The initial settings of a new project, as far as a deployment reads them. */
 export class ProjectSettings {
   readonly auth: Record<string, unknown> = {
     ...Object.fromEntries(

@@ -43,7 +43,7 @@ const [dump, load] = commandsUnder("From a dump").filter((command) =>
   /^(pg_dump|psql) /.test(command)
 );
 
-/** What the old project holds, to be found again in the new one. */
+/** The data of the old project, to be found again in the new one. */
 interface Before {
   rows: Record<string, string>;
   owed: number[];
@@ -171,7 +171,7 @@ describe.skipIf(!here)("a dump in a new project", () => {
     expect(await sealed()).toEqual({ ...at, [oldId!]: at[oldId!]! - 1, [newId!]: 1 });
   });
 
-  test("goes on counting: a new delivery gets a number of its own", async () => {
+  test("continues the counters: a new delivery gets an unused number", async () => {
     const { id } = await newDelivery(sides[0]!.ground, {});
     expect(id).toBeTruthy();
   });
@@ -220,7 +220,7 @@ async function nameOf(key: string): Promise<string> {
   return lines[0]!.slice(0, 8);
 }
 
-/** What the demo's dispatcher sees after he signed in with his password. */
+/** The demo dispatcher's view after signing in with the password. */
 async function deliveriesOfDemo(): Promise<Body> {
   const session = await signIn("dispatcher@demo.test", "Barid-demo-1");
   const { status, body } = await withToken(session!.access_token).get(

@@ -242,7 +242,7 @@ test("one-time codes sign in, and make an account where that is wanted", async (
   expect(unknown.error).toMatchObject({ code: "otp_disabled" });
 });
 
-test("the confirmation is sent again to whoever waits for it, and to nobody else", async () => {
+test("the confirmation is sent again only to an unconfirmed address", async () => {
   const app = client(rig.stack);
   await app.auth.signUp({ email: "again@example.com", password: "long enough" });
   const first = await mailTo("again@example.com");

@@ -1,4 +1,4 @@
-/** What becomes of a request whose kept connection turns out to be dead. */
+/** The fate of a request whose kept-alive connection turns out to be dead. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";

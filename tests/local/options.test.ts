@@ -1,4 +1,4 @@
-/** What `npm start` understands on its command line. */
+/** The command-line options of `npm start`. */
 import { expect, test } from "vitest";
 import { parseStartOptions, UsageFailure } from "../../supabase/local/options.ts";
 

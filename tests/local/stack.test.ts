@@ -133,7 +133,7 @@ test("a migration runs once, and one that changed afterwards is refused", async 
   }
 });
 
-test("demo data that was interrupted goes on where it stopped", async () => {
+test("interrupted demo data continues where it stopped", async () => {
   const dir = mkdtempSync(join(tmpdir(), "barid-seeds-"));
   const { sql } = rig.stack;
   try {
@@ -148,7 +148,7 @@ test("demo data that was interrupted goes on where it stopped", async () => {
   }
 });
 
-test("a killed Postgres comes back with everything that was committed, and the stack goes on", async () => {
+test("a killed PostgreSQL restarts with everything that was committed, and the stack continues", async () => {
   const { sql, postgres } = rig.stack;
   await sql`create table public.kept (id integer)`;
   await sql`insert into public.kept select generate_series(1, 1000)`;

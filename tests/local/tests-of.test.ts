@@ -1,4 +1,4 @@
-/** Whoever changes an endpoint is led to its tests. */
+/** Finds the tests of a changed endpoint. */
 import { describe, expect, test } from "vitest";
 import { everyOperation } from "../../supabase/local/endpoints.ts";
 import { testsOf } from "../tools/tests-of.ts";

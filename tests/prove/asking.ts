@@ -3,7 +3,7 @@ import type { Attempt, Caller } from "./caller.ts";
 import type { Facts } from "./facts.ts";
 import type { DriverOf, Member, Place } from "./world.ts";
 
-/** What to do; the letters are dice. */
+/** One operation; the letters are random numbers. */
 export interface Step {
   a: number;
   b: number;

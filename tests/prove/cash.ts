@@ -1,4 +1,4 @@
-/** What moves parcels and cash: orders, assignments, deliveries, settlements, adjustments. */
+/** The operations that move parcels and cash: orders, assignments, deliveries, settlements, adjustments. */
 import { randomUUID } from "node:crypto";
 import type { Body } from "../support/api.ts";
 import { external, signedBy } from "../support/carriers.ts";
@@ -191,7 +191,7 @@ export class Cash extends Asking {
       ? `${id} remit ${data.total_remitted} ${data.remitted_count}`
       : `${id} wallet ${data.total_settled} ${data.settled_count}`;
     this.facts.told("settled", reference, told);
-    // What another caller counted short and has not remitted yet is remitted by this one.
+    // This caller remits a handover that another caller counted short and has not remitted yet.
     if (data.shortage) this.facts.told("short", reference, String(data.shortage.amount));
     if (a % 5) return;
     const back = await this.ask(

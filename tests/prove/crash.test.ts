@@ -147,7 +147,7 @@ test(
         if (!measuring) await fault(kind);
       }
     };
-    // What autovacuum does on a server that lives: its counts of changes go with every crash, and it never gets to it.
+    // Does the work of autovacuum: its change counters are lost at every crash, so it never runs here.
     const housekeeping = setInterval(
       () => void sql`vacuum analyze`.catch(() => say("Postgres was killed under its housekeeping")),
       30_000,
@@ -163,7 +163,7 @@ test(
     clearInterval(progress);
     clearInterval(housekeeping);
     await reconnected();
-    // What Postgres counted of its tables' changes is gone after a crash, so nobody looked at what is in them.
+    // PostgreSQL's change counters are lost at a crash, so the tables were never analysed.
     await sql`analyze`;
     const { facts: told, lost, doubled, untold } = await facts.compare(place.id);
     const breaches = await allBreaches(sql);

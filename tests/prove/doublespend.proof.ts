@@ -25,9 +25,9 @@ beforeAll(async () => {
 afterAll(() => world?.stop());
 
 interface Contest {
-  /** What each of them asks; prepared before the start. */
+  /** The request of each client, prepared before the start. */
   calls: Asked[];
-  /** What the losers are told. */
+  /** The error code that the losers get. */
   refusals: string[];
 }
 
@@ -182,7 +182,7 @@ test(`${rounds} rounds of ${wanting} at once: exactly one winner in each`, async
     const { calls, refusals } = await contests[name]();
     const keyed = calls.map((call) => ({ ...call, key: randomUUID() }));
     const first = await atOnce(wanting, (n) => caller.once(keyed[n]));
-    // Who was told to come back does, with his key.
+    // A client that was told to retry does so, under its key.
     const last: Attempt[] = await Promise.all(
       first.map((seen, n) => seen.status === 503 ? caller.surely(keyed[n]) : seen),
     );

@@ -130,6 +130,6 @@ test("a tenant that floods costs another's p95 at most twice", async () => {
     holds: noise.p95 > beside.p95,
   });
   expect(beside.notOk).toBe(0);
-  // Whoever floods waits for himself.
+  // A caller who floods is delayed by their own requests.
   expect(noise.p95).toBeGreaterThan(2 * beside.p95);
 }, 120_000);

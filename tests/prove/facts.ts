@@ -1,5 +1,5 @@
 /**
- * What clients were told, against what the database has. A fact is something an acknowledged answer said; it must be there
+ * Compares the responses to clients with the database. A fact is the content of an acknowledged response; it must be there
  * exactly once, as it was said, and nothing may be there that nobody was told of.
  */
 import { sql } from "../support/db.ts";
@@ -45,7 +45,7 @@ const kinds = {
     `select delivery_id || case collection_stage when 'pickup' then ' pickup' else '' end as marker,
       driver_id || ' ' || count(*) || ' ' || sum(amount)::float8 as value
     from money.cod_collections where tenant_id = $1 group by delivery_id, driver_id, collection_stage`,
-  // What was counted, and what became of it; and what of it was missing when it was remitted.
+  // The counted handovers and their outcomes, and the shortage of each when it was remitted.
   declared:
     `select notes as marker, id || ' ' || status || ' ' || coalesce(resolution, 'none') as value from money.cash_handovers
     where tenant_id = $1`,
@@ -126,7 +126,7 @@ export class Facts {
     return (Object.keys(kinds) as Kind[]).filter((kind) => !this.said[kind]);
   }
 
-  /** What was said against what is there: lost, doubled, or there without anybody having been told. */
+  /** The differences between responses and database: lost, duplicated, or present without a response. */
   async compare(
     tenant: string,
   ): Promise<{ facts: number; lost: string[]; doubled: string[]; untold: string[] }> {

@@ -15,7 +15,7 @@ export interface Transaction {
   from: number;
   to: number;
   appends?: Append;
-  /** What it saw of a list: the elements, oldest first; `skipped` are left out at the beginning. */
+  /** A read of a list: the elements, oldest first; the first `skipped` are left out. */
   read?: { list: string; elements: readonly string[]; skipped: number };
 }
 
@@ -83,7 +83,7 @@ export function check(
 }
 
 /**
- * What was answered before something else was asked came before it. Enough edges to say so, not all: each to those that
+ * An operation that ended before another began precedes it. Enough edges to imply this, not all: each to those that
  * began before the first of them was answered.
  */
 function inTime(history: readonly Transaction[], link: (from: number, to: number) => void): void {

@@ -1,5 +1,5 @@
 /**
- * What must hold of money, stock, orders and assignments in every committed state: each by a name, as a query whose rows
+ * The invariants of money, stock, orders and assignments in every committed state: each by a name, as a query whose rows
  * are the breaches. Those of one tenant (`$1`) read what his keys lead to and may be asked after every step of a test;
  * the others read whole tables.
  */

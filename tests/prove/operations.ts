@@ -40,7 +40,7 @@ export const kinds = [
 const ways = ["wallet", "cash", "razorpay", "gatewayone"] as const;
 const nobody: Member = { id: "", token: "" };
 
-/** What to do, and the dice for it. */
+/** The operations, and the random numbers for them. */
 export interface Operation extends Step {
   kind: typeof kinds[number];
 }
@@ -373,7 +373,7 @@ export class Actor extends OrderParts {
       this.facts.told("bought", cart, `${id} pending ${paid}`);
       this.facts.told("charged", id, `1 ${totalPrice}`);
     }
-    // What a gateway was not paid for is not approved.
+    // An order that is unpaid at the gateway is not approved.
     if (b % 4 && (paid === "paid" || !gateway)) {
       const approved = await this.ask(
         admin,
@@ -409,7 +409,7 @@ export class Actor extends OrderParts {
     return answers.every(Boolean);
   }
 
-  /** What was told as too little fits no payment: it goes to the customer's wallet, or back at the gateway. */
+  /** An amount that is too small matches no payment: it goes to the customer's wallet, or is refunded at the gateway. */
   private async settleLess(number: string, amount: number, credit: boolean): Promise<void> {
     const { admin } = this.place;
     const transaction = `pay_less_${number}`;
@@ -470,7 +470,7 @@ export class Actor extends OrderParts {
   }
 }
 
-/** What lies there of an item as available, for whomever. */
+/** The available quantity of an item there. */
 const unitsIn = (rows: { item_id: string; status: string; quantity: number }[], item: string) =>
   sumOf(rows.filter((row) => row.item_id === item && /^(available|reserved)$/.test(row.status)));
 

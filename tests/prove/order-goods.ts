@@ -1,4 +1,4 @@
-/** What becomes of the goods of an approved order: picked, perhaps short, brought, and perhaps refused and received again. */
+/** The path of an approved order's goods: picked, perhaps short, delivered, and perhaps refused and received again. */
 import { Parcels } from "./parcels.ts";
 import type { DriverOf } from "./world.ts";
 

@@ -86,7 +86,7 @@ export class OrderParts extends OrderGoods {
       if (!await this.give(delivery, driver)) return;
       if (!await this.move(driver, delivery, "pickup")) return;
       told("shipped pending");
-      // What one part collects: its goods, and the first of them the fee of all.
+      // The cash that one part collects: its goods, and for the first part also the fee.
       const due = price * there[place] + (place === 0 ? fee * ordered : 0);
       if (!await this.move(driver, delivery, "complete")) return;
       this.facts.told("collected", delivery, `${driver.id} 1 ${due}`);

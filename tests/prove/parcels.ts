@@ -1,4 +1,4 @@
-/** What moves parcels with their stock and money: what comes back, through warehouses, over handoffs and waybills. */
+/** The operations that move parcels with their stock and money: returns, warehouses, handoffs and waybills. */
 import { randomUUID } from "node:crypto";
 import type { Body } from "../support/api.ts";
 import type { Step } from "./asking.ts";
@@ -9,7 +9,7 @@ import type { DriverOf } from "./world.ts";
 interface Staged {
   parent: string;
   leg: string;
-  /** What its receiver pays, for goods and way. */
+  /** The recipient's payment, for goods and delivery. */
   due: number;
 }
 
@@ -76,7 +76,7 @@ export class Parcels extends Shortages {
       "delivery_not_found",
     ]);
     if (!await this.move(holder, id, "complete")) return;
-    // What was taken before stays with who took it.
+    // Cash that was collected before stays with its collector.
     this.facts.told("collected", id, `${holder.id} 1 ${cod}`);
   }
 

@@ -40,11 +40,11 @@ beforeAll(async () => {
 interface Message {
   body: string;
   signature: string;
-  /** What it must be answered. */
+  /** The expected response. */
   status: number;
 }
 
-/** What is told of one order, and what it comes to. */
+/** The events of one order, and their result. */
 function story(placed: Placed): { messages: Message[]; ends: "paid" | "failed" | "pending" } {
   const number = numberOf(placed);
   const genuine = (event: object): Message => {

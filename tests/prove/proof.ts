@@ -1,5 +1,5 @@
 /**
- * What every proof needs: its seed, how large it is to be, and where its figures go. A proof is a test file, so that
+ * The common parts of a proof: its seed, its size, and the place of its figures. A proof is a test file, so that
  * its brief form stands in `npm test` and its long one behind `npm run prove -- <name>`.
  */
 import { appendFileSync } from "node:fs";
@@ -19,7 +19,7 @@ export const seed = Number(
 
 /** A figure of the bar: what was asked, what was reached. */
 export interface Figure {
-  /** What is counted or measured, with its unit. */
+  /** The counted or measured quantity, with its unit. */
   what: string;
   /** The bound in words: `0`, `at least 50`, `at most 250 ms`. */
   asked: string;

@@ -1,4 +1,4 @@
-/** What the proofs reached, kept between runs: results.json for programs, results.md for people. */
+/** The results of the proofs, kept between runs: results.json for programs, results.md for people. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";

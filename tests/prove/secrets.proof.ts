@@ -1,5 +1,5 @@
 /**
- * What is told in confidence is planted through the API and then looked for wherever somebody might read: every
+ * Plants secrets through the API and then looks for them wherever somebody might read: every
  * table, the write-ahead log, the logs of PostgreSQL and of the functions, the answers of everything that can be read,
  * the files that are kept, and the PDFs.
  */
@@ -21,7 +21,7 @@ import { moduleId } from "../support/webhooks.ts";
 import { wizardBody } from "../support/wizard.ts";
 import { figure } from "./proof.ts";
 
-/** What nobody else could have written, by what it is. */
+/** The secret values that only this test wrote, by kind. */
 const planted = new Map<string, string>();
 let tenant: Tenant;
 let things: Things;
@@ -32,7 +32,7 @@ beforeAll(async () => {
   await sql`delete from integration.tenant_carriers where tenant_id = ${tenant.id}`;
 });
 
-/** Who paid; no secret. */
+/** The payer; not a secret. */
 const customer = "Openly 7391";
 
 /** A secret of ours to plant. */
@@ -48,7 +48,7 @@ function told(what: string, secret: string): void {
   planted.set(what, secret.replace(/^whsec_/, ""));
 }
 
-test("what is told in confidence stands nowhere", async () => {
+test("no secret appears anywhere", async () => {
   const openly = `openly${randomUUID().replaceAll("-", "")}`;
   const answers: Answer[] = [];
   const ask = async (call: Promise<Answer>, status: number) => {
@@ -173,7 +173,7 @@ test("what is told in confidence stands nowhere", async () => {
     ),
   );
 
-  // What stands in headers, of calls that are refused.
+  // Secrets in the headers of refused calls.
   answers.push(
     await ask(withToken(canary("a token")).get("/delivery/zones"), 401),
     await ask(

@@ -69,7 +69,7 @@ test.skipIf(!library).each(
     const shift = whose === "functions" ? days * 86_400 : 0;
     expect([await ask(shift + hour), await ask(shift - hour)]).toEqual([200, 401]);
 
-    // Who fails is asked again after five seconds, as the database counts them.
+    // A failed attempt is repeated after five seconds of the database's clock.
     await subscribe(place.tenant, receiver.url);
     receiver.received.length = 0;
     receiver.answer((response, number) => response.writeHead(number === 1 ? 500 : 200).end());
@@ -79,7 +79,7 @@ test.skipIf(!library).each(
     const steps = operations(seed);
     const until = performance.now() + seconds * 1000;
     await lanes(8, () => performance.now() < until, () => actor.run(steps.next().value!));
-    // What failed once and is to come again counts as due before its time.
+    // An attempt that failed once counts as due before its time.
     const due = () =>
       sql`select kind, status, last_error from app.jobs where status <> 'done' and run_at <= clock_timestamp()
         union all

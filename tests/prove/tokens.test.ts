@@ -60,7 +60,7 @@ beforeAll(async () => {
   }
   await sql`alter system set track_functions = 'all'`;
   await sql`select pg_reload_conf()`;
-  // What the start did is counted before anything is asked, not up to ten seconds later.
+  // The reads of the start are counted before the first request, not up to ten seconds later.
   await endIdleSessions(sql, sql`a.pid <> pg_backend_pid() and a.backend_type = 'client backend'`);
   await sql.end();
   // The connections of the functions are made anew, with counting on.
@@ -167,7 +167,7 @@ async function forgeries(): Promise<Forged[]> {
   ];
 }
 
-/** What may run and be read while it is found out who is asking. */
+/** The functions that may run, and tables that may be read, while the caller is identified. */
 const lookups =
   /^private\.(check|call|read|refusal|enter|identify)$|^app\.fail$|^app\.is_effective$/;
 const identity = /^tenancy\.|^auth\./;

@@ -23,7 +23,7 @@ const schedule = 8;
 const leaseMs = 10_000;
 const rounds = of({ test: 1, short: 1, full: 3 });
 
-/** What a subscriber does until he is mended. */
+/** The behaviour of a subscriber until it is repaired. */
 const evils: Record<string, (response: ServerResponse, trap: string) => void> = {
   hang: () => {},
   drip(response) {
@@ -61,7 +61,7 @@ beforeAll(async () => {
   for (let round = 0; round < rounds; round++) {
     for (const evil of Object.keys(evils)) {
       const slow = evil === "hang" || evil === "drip";
-      // Whoever is slow to the end takes eight times fifteen seconds an event.
+      // A subscriber that stays slow takes eight times fifteen seconds for each event.
       const toTheEnd = slow ? round === 1 : round !== 2;
       await join({ evil, mendedAfter: toTheEnd ? Infinity : 2 });
       await join({ mendedAfter: 0 });
@@ -144,7 +144,7 @@ test(
     let killed = 0;
     let byHand = 0;
     let stuckMs = 0;
-    // Who is slow gets one event, and is asked for it again and again; who is quick to fail gets some more.
+    // A slow subscriber gets one event, repeatedly; one that fails quickly gets a few more.
     for (const subscriber of evil) await happen(subscriber);
     const killing = async () => {
       while (killed < kills) {
@@ -179,7 +179,7 @@ test(
       }),
     ];
     await Promise.all(phases.slice(0, 3));
-    // What somebody asked for by hand of a process that died ends after five minutes, by the clock. No attempt of one
+    // A manual attempt of a process that died ends after five minutes, by the clock. No attempt of one
     // that lives takes half a minute.
     await until(async () => {
       await sql`update integration.webhook_events set claimed_at = claimed_at - interval '5 minutes'

@@ -68,7 +68,7 @@ export interface WorldOptions extends StackOptions {
   tenants?: number;
   drivers?: number;
   customers?: number;
-  /** What each driver's wallet begins with. */
+  /** The initial balance of each driver's wallet. */
   funds?: number;
   /** Units of each item in each shelf. */
   units?: number;

@@ -1,4 +1,4 @@
-/** What repeated runs of the suite came to, kept by commit: results.json for programs, results.md for people. */
+/** The results of repeated runs of the suite, by commit: results.json for programs, results.md for people. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 

@@ -43,7 +43,7 @@ describe("what is read", () => {
     expect(strong(changed)).not.toBe(tag);
   });
 
-  test("lists have a tag too, and a stranger's tag shows him nothing", async () => {
+  test("lists have an ETag too, and another caller's ETag reveals nothing", async () => {
     const list = await all.tenant.ops.get("/delivery/addresses");
     const tag = list.headers.get("etag")!;
     expect(
@@ -133,7 +133,7 @@ describe("a change of what was read", () => {
     expect(again.headers.get("idempotency-replayed")).toBe("true");
   });
 
-  test("whoever may not change it at all is told that first", async () => {
+  test("a caller who may not change it gets that error first", async () => {
     expect(await all.tenant.customer.patch(path, { city: "X" }, { headers: { "if-match": '"0"' } }))
       .toMatchObject({ status: expect.not.stringMatching("412") });
   });
@@ -160,7 +160,7 @@ describe.each(changes.map((operation) => [operation.name, operation] as const))(
   (_, operation) => {
     test("refuses what somebody else has changed since", async () => {
       const input = sampleOf(operation, all.things);
-      // Whoever reviews markets is no shop's own, and modules are the system's to give.
+      // Reviewers of markets belong to no shop, and only the system grants modules.
       const person = /\/(review|modules)$/.test(operation.path) ? system : all.tenant.admin;
       const answer = await person.send(
         operation.endpoint.method.toUpperCase(),

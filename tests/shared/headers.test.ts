@@ -1,4 +1,4 @@
-/** What caches on the way and browsers may do with answers. */
+/** The caching and security headers of responses. */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { csvLine, unguarded } from "../../shared/api/csv/cells.ts";

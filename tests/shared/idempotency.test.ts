@@ -186,7 +186,7 @@ describe("a call of several transactions", () => {
       .toFailWith(409, "idempotency_conflict");
   }, 180_000);
 
-  test("ten equal ones at once add one person, and whoever is turned away may try again", async () => {
+  test("ten equal ones at once add one person, and a caller who is refused may try again", async () => {
     const email = `${randomUUID()}@barid.test`;
     const body = { email, full_name: "Twice", tenant_user_type: "customer" };
     const key = randomUUID();

@@ -1,4 +1,4 @@
-/** Who is let in, and as whom. */
+/** Authentication: the callers that are accepted, and their identity. */
 import { Buffer } from "node:buffer";
 import {
   exportSPKI,
@@ -169,7 +169,7 @@ test("a token names its holder; the tenant it names is only asked for", async ()
   expect(await claimed.get(`/tenants/${a.id}/users`)).toFailWith(403, "forbidden");
 });
 
-test("a member who is deactivated, or loses his role, is out with the next request", async () => {
+test("a member who is deactivated, or loses a role, is refused at the next request", async () => {
   const staff = await newPerson(a.id, "staff", "dispatcher");
   expect(await staff.get(points)).toSucceed(200);
   await sql`update tenancy.tenant_users set is_active = false where user_id = ${staff.id}`;
@@ -180,7 +180,7 @@ test("a member who is deactivated, or loses his role, is out with the next reque
   expect(await staff.get(points)).toFailWith(403, "forbidden");
 });
 
-test("a person who was deleted is nobody, although his token still holds", async () => {
+test("a deleted user is refused although the token is still valid", async () => {
   const [gone, softly] = [
     await newPerson(a.id, "staff", "dispatcher"),
     await newPerson(a.id, "staff", "dispatcher"),
@@ -192,7 +192,7 @@ test("a person who was deleted is nobody, although his token still holds", async
   expect(await softly.get(points)).toFailWith(403, "forbidden");
 });
 
-test("nobody works in a tenant that is suspended or archived, except the system's administrators", async () => {
+test("only system administrators act in a suspended or archived tenant", async () => {
   const tenant = await newTenant();
   const system = await newSystemAdmin();
   for (const status of ["suspended", "archived"]) {
@@ -229,7 +229,7 @@ test("tenant_id in the query chooses among my tenants and widens nothing", async
   expect(malformed.body.field).toBe("tenant_id");
 });
 
-test("a system administrator works in the tenant he names", async () => {
+test("a system administrator acts in the tenant that the request names", async () => {
   const system = await newSystemAdmin();
   expect(await system.get(points)).toFailWith(400, "tenant_id_required");
   expect(await system.get(points, { query: { tenant_id: a.id } })).toSucceed(200);

@@ -1,4 +1,4 @@
-/** What every import of a file promises, shown with addresses. */
+/** The guarantees of every file import, shown with addresses. */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { nobody } from "../support/api.ts";
@@ -144,7 +144,7 @@ describe("a file without faults", () => {
     expect(changed).toFailWith(409, "idempotency_conflict");
   });
 
-  test("of somebody with an address book of his own goes there", async () => {
+  test("of a person with their own address book is added to it", async () => {
     const answer = await sendFile(tenant.customer, path, [{ full_address: "Home" }]);
     expect(answer).toSucceed(201);
     expect((await row(answer.body.ids[0])).owner_user_id).toBe(tenant.customer.id);
@@ -190,7 +190,7 @@ describe("a file with faults", () => {
     expect(await sendFile(tenant.ops, path, [wanted], options)).toSucceed(201);
   });
 
-  test("is told the same by a dry run, which leaves no trace", async () => {
+  test("is reported the same by a dry run, which writes nothing", async () => {
     const before = await fingerprintOf(tenant.id);
     const query = { dry_run: true };
     const answer = await sendFile(tenant.ops, path, faulty.replace("{zone}", foreignZone), {
@@ -217,7 +217,7 @@ describe("a file with faults", () => {
     expect((await sendFile(kurdish.ops, path, file)).body.errors[0].message).toBe(texts.ku);
   });
 
-  test("lists the first hundred and counts them all, whoever found them", async () => {
+  test("lists the first hundred and counts them all, whether the function or the database found them", async () => {
     const rows = Array.from({ length: 300 }, (_, i) => ({
       full_address: i % 3 === 1 ? "" : "x",
       city: "x",

@@ -62,7 +62,7 @@ test("what is queued while a run is under way is done by it when somebody asks, 
   }
 });
 
-test("a job that fails is told and tried later; a run that breaks off is not the last one", async () => {
+test("a failed job is logged and retried later; an interrupted run is not the last one", async () => {
   await queue("test.fails", 1);
   const count = await runJobs({
     "test.fails": () => Promise.reject(new Error("on purpose")),
@@ -75,7 +75,7 @@ test("a job that fails is told and tried later; a run that breaks off is not the
   expect(await runJobs({ "test.fails": () => Promise.resolve() })).toEqual({ done: 1, failed: 0 });
 });
 
-test("a job that fails for the last time is set aside and told of; asked for, it gets another round", async () => {
+test("a job that fails for the last time is marked dead and logged; on request it is retried", async () => {
   const { id: tenant } = await newTenant();
   const [job] = await sql`insert into app.jobs (tenant_id, kind, payload, attempts, attempts_max)
     values (${tenant}, 'test.dies', '{}', 7, 8) returning id`;

@@ -51,7 +51,7 @@ describe("order", () => {
     for (const value of ["+964 770 123 4567", "2026-11-21", "TM-000218", "-25,000.50 IQD"]) {
       expect(seen(`هاتف ${isolate(value)} قرب`)).toContain(value);
     }
-    // What the isolate is for: the bidi algorithm puts these groups in another order.
+    // The reason for the isolate: the bidi algorithm puts these groups in another order.
     expect(seen("هاتف +964 770 123 4567 قرب")).not.toContain("+964 770 123 4567");
   });
 

@@ -79,11 +79,11 @@ test("the process's own work has its turn, and is no company that a crowd leaves
   await Promise.all(crowd);
 });
 
-test("one alone has all the places, in the order he asked", async () => {
+test("a single caller has all the places, in the order of the requests", async () => {
   expect(await seated(3, "AAAAAAA")).toBe("AAAAAAA");
 });
 
-test("whoever waits too long is told so, and nobody keeps a place for him", async () => {
+test("a caller that waits too long gets an error, and no place stays reserved", async () => {
   const places = createSemaphore(1, 20, () => new Error("late"));
   const leave = await places.acquire("A");
   await expect(places.acquire("B")).rejects.toThrow("late");

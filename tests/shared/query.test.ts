@@ -35,7 +35,7 @@ test("an id is the same in capitals, also where it is kept", async () => {
   expect(made.body.field).toMatch(/^cod_collection_ids/);
 });
 
-test("who may not call is told so, whatever is wrong with his input", async () => {
+test("a caller without access gets 403, whatever the input", async () => {
   for (const language of [undefined, "en"] as const) {
     const headers: Record<string, string> = language ? { "accept-language": language } : {};
     expect(

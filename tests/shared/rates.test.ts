@@ -44,7 +44,7 @@ describe("a user", () => {
       ...Array(5).fill(200),
       ...Array(15).fill(429),
     ]);
-    // What he may write is counted for itself; nobody's member is refused, and that counts too.
+    // Writes have a limit of their own; a non-member is refused, and that counts too.
     expect(await statuses(10, write(headers))).toEqual([
       ...Array(3).fill(403),
       ...Array(7).fill(429),
@@ -56,7 +56,7 @@ describe("a user", () => {
     expect(await statuses(5, read(await bearer()))).toEqual(Array(5).fill(200));
   });
 
-  test("is told in his language when to come back, and then may", async () => {
+  test("gets the time to retry in the caller's language, and may retry then", async () => {
     const sub = randomUUID();
     const headers = { ...await bearer(sub), "accept-language": "ku" };
     await statuses(5, read(headers));
@@ -76,7 +76,7 @@ describe("a user", () => {
   });
 });
 
-test("whoever signs nothing is counted by his address; reading is not", async () => {
+test("calls without a token are counted by address; reads are not", async () => {
   const send = (address: string) => () =>
     fetch(`${stack.apiUrl}/payment/webhooks/none`, {
       method: "POST",

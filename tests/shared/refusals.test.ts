@@ -1,4 +1,4 @@
-/** What a refusal leaves in the database's own log, which keeps the statement of every error. */
+/** The traces of a refusal in the database's log, which records the statement of every error. */
 import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -17,7 +17,7 @@ function databaseLog(): string {
     .join("\n");
 }
 
-test("what the caller sent does not stand there, whoever refused it; a fault does", async () => {
+test("the caller's input is not logged for a refusal; an error of ours is logged", async () => {
   const secret = `Confidential-${randomUUID()}`;
   // A core: the addresses of the delivery are nobody's.
   const byCore = await tenant.ops.post("/delivery/deliveries", {

@@ -96,7 +96,7 @@ describe("an account", () => {
     await expect(makeAuthUser(person())).rejects.toMatchObject(expected);
   });
 
-  test("is asked for once when Auth fails: nobody knows whether it was made", async () => {
+  test("is requested once when Auth fails, because it may have been created", async () => {
     const { makeAuthUser } = await load("sb_secret_1");
     let calls = 0;
     server.use(http.post("*/auth/v1/admin/users", () => {

@@ -1,4 +1,4 @@
-/** What callers send and no endpoint knows: named, and refused where money or evidence would be lost. */
+/** Unknown fields of requests: reported, and refused where money or evidence would be lost. */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";

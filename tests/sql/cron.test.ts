@@ -1,4 +1,4 @@
-/** What runs by the clock, run by hand. */
+/** The scheduled jobs, run by hand. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { textOf } from "../tools/checks/files.ts";

@@ -81,7 +81,7 @@ async function told(
   return [...handed.flatMap((part) => literal(part) ?? []), ...behind.flat()];
 }
 
-/** What a field of a body may be. */
+/** The values that a field of a request body allows. */
 function choices(name: string, field: string): string[] {
   const operation = operations.find((one) => one.name === name);
   return schemaOf(operation!, "body")!.properties![field].enum as string[];
@@ -189,7 +189,7 @@ test("docs/operations.md names each of them, or its family", () => {
 });
 
 describe("the watch over what is written (support/event-watch.ts)", () => {
-  /** What it says of events that are written; nothing stays of them. */
+  /** The check's findings for events that are written and rolled back. */
   async function judged(
     write: (tx: postgres.TransactionSql) => Promise<unknown>,
   ): Promise<string[]> {

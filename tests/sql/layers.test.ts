@@ -1,4 +1,4 @@
-/** Who calls whom in the database: an area calls itself and those below it (sql/order.ts), and features of different areas form no circle. */
+/** The call graph of the database: an area calls itself and lower areas (sql/order.ts), and features of different areas form no cycle. */
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 import { describe, expect, test } from "vitest";

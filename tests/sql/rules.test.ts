@@ -6,7 +6,7 @@ import { names, schemas, schemasAndPublic } from "./catalogue.ts";
 /** Kept in public because clients subscribe to it, or because the platform looks for it there. */
 const inPublic = ["custom_access_token_hook(jsonb)", "delivery_realtime_assignments"];
 
-/** What is asked of all books, all stock or a driver's whole month, where planning for the values at hand is the lesser cost. */
+/** Queries over all books, all stock or a driver's whole month, where planning for the actual values costs less. */
 const wholeBooks = [
   "delivery.performance_rows",
   "money.carrier_differences",
@@ -50,7 +50,7 @@ describe("tables", () => {
       select indexname || ': ' || indexdef as name from pg_indexes
       where schemaname = any (${schemasAndPublic}) and indexname like '%\_recent'
         and indexdef !~ 'DESC NULLS LAST, (payment_)?id DESC\\)'
-        -- What a dashboard looks up, in an order of its own.
+        -- Indexes for a dashboard, in its own sort order.
         and indexname <> 'inventory_transactions_recent'`),
     )
       .toEqual([]);

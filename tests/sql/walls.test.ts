@@ -102,7 +102,7 @@ describe.each(["customer", "institution", "driver"] as const)("%s", (kind) => {
     expect([...new Set(foreign)]).toEqual([]);
   });
 
-  test("changes and removes nothing that he does not see, and no row of somebody else's", () => {
+  test("changes and removes no row that the caller does not see, and no row of another person", () => {
     const foreign = Object.entries(reached[kind]).flatMap(([table, { change, remove }]) =>
       [...change, ...remove].filter(isSomebodyElses(kind)).map(() => table)
     );
@@ -110,7 +110,7 @@ describe.each(["customer", "institution", "driver"] as const)("%s", (kind) => {
   });
 });
 
-test("nobody gives himself a role or a permission, and only administrators change who belongs here", () => {
+test("nobody can grant themselves a role or permission, and only administrators change members", () => {
   const open = kinds.filter((kind) => kind !== "admin").flatMap((kind) =>
     [
       "tenancy.tenant_user_roles",
@@ -146,7 +146,7 @@ test("a tenant's own row is changed by its administrators, and made or left to o
   }
 });
 
-test("a profile is written by its person and by administrators of his tenant", async () => {
+test("a profile is written by its person and by administrators of their tenant", async () => {
   for (const kind of kinds) {
     const change = (id: string) =>
       as(

@@ -95,7 +95,7 @@ export function signedIn(id: string, tenantId: string | null): Person {
   return new Person(id, tenantId, () => token ??= mint(minterUrl, claims));
 }
 
-/** Whoever holds a token made elsewhere. */
+/** A caller with a token made elsewhere. */
 export function withToken(token: string): Person {
   return new Person("", null, () => Promise.resolve(token));
 }

@@ -117,7 +117,7 @@ export async function carriedCash(
   return { ...parcel, collection: collection as string };
 }
 
-/** What a carrier owes a tenant in the ledger. */
+/** A carrier's debt to a tenant in the ledger. */
 export async function owedBy(tenant: { id: string }, carrier = "simulated"): Promise<number> {
   const [row] = await sql`select coalesce(sum(balance), 0) as balance from money.accounts
     where tenant_id = ${tenant.id} and kind = 'carrier_cash' and carrier_code = ${carrier}`;

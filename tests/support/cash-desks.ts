@@ -31,7 +31,7 @@ export async function withCash(amount: number, tenant?: Tenant): Promise<Tenant>
   return one;
 }
 
-/** What is on somebody's desk; null: in the tenant's own till. */
+/** The balance of a person's desk; null: of the tenant's own till. */
 export const heldBy = (tenant: Tenant, person: { id: string } | null) =>
   accountOf(tenant, "cash_on_hand", person && person.id);
 

@@ -1,4 +1,4 @@
-/** What lists that are asked for changes tell. */
+/** The responses of lists that are read incrementally. */
 import { sql } from "./db.ts";
 
 /** Until no transaction of another test is open that began before these rows of the tenant were committed: they wait for it. */

@@ -122,14 +122,14 @@ export async function newCash(
   });
 }
 
-/** What the reconciliation of a tenant finds wrong. */
+/** The findings of a tenant's reconciliation. */
 export const cashDifferences = (tenant: { id: string }) =>
   sql`select kind, driver_id, expected, found, rows from money.cod_differences(${tenant.id}, now() + interval '1 second')`;
 
 export const remit = "/delivery/cod-collections/remit";
 export const settle = "/delivery/cod-collections/settle-by-wallet";
 
-/** What settles these collections, in either way. */
+/** The body that settles these collections, in cash or by wallet. */
 export const selected = (...ids: string[]) => ({ scope: "selected", cod_collection_ids: ids });
 
 export const cashRow = async (id: string) =>
@@ -141,7 +141,7 @@ export const settlementsOf = async (tenant: Tenant) =>
     (await sql`select count(*) from money.cod_settlements where tenant_id = ${tenant.id}`)[0].count,
   );
 
-/** What is on somebody's accounts of a kind; null: on the tenant's. */
+/** The balance of a person's accounts of a kind; null: of the tenant's. */
 export const accountOf = async (tenant: Tenant, kind: string, owner: string | null) =>
   Number(
     (await sql`select coalesce(sum(balance), 0) as b from money.accounts where tenant_id = ${tenant.id} and kind = ${kind}

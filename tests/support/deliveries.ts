@@ -53,7 +53,7 @@ export async function newWarehouse(tenant: { id: string }, address: string, with
   return { warehouse: warehouse as string, bin };
 }
 
-/** What ordering a delivery needs; cash by the receiver unless said. */
+/** The records that ordering a delivery needs; by default the recipient pays in cash. */
 export function order(ground: Ground, more: Record<string, unknown> = {}): Record<string, unknown> {
   return {
     customer_id: ground.tenant.customer.id,

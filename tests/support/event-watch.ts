@@ -73,7 +73,7 @@ export async function watchEvents(sql: postgres.Sql): Promise<void> {
       for each statement execute function watch.events();`);
 }
 
-/** What the watch has seen since it was asked last; it is told once. */
+/** The findings since the last call; each is returned once. */
 export async function untrueEvents(dbUrl: string): Promise<string[]> {
   const sql = postgres(dbUrl, { max: 1, onnotice: () => {} });
   try {

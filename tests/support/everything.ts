@@ -14,7 +14,7 @@ import { addTenancy } from "./everything/tenancy.ts";
 import { addWarehousing } from "./everything/warehousing.ts";
 import { newTenant, type Tenant } from "./people.ts";
 
-/** What a request can name, by the word its fields end in. */
+/** The records that a request can name, by the suffix of its fields. */
 export interface Things {
   tenant: string;
   user: string;

@@ -1,4 +1,4 @@
-/** What tests of an API say over and over, said once. */
+/** Matchers for API responses. */
 import { expect } from "vitest";
 import type { Answer } from "./api.ts";
 

@@ -31,7 +31,7 @@ export function sendFile(
   });
 }
 
-/** What is wrong with which lines: `[line, field, code]`. */
+/** The errors of lines: `[line, field, code]`. */
 export function faultsOf({ body }: Answer): [number, string | null, string][] {
   return body.errors.map((
     { line, field, code }: { line: number; field: string | null; code: string },

@@ -25,7 +25,7 @@ export type ItemStatus =
   | "void";
 
 export interface ItemOptions {
-  /** What an item of such a manifest usually is, unless said. */
+  /** The default item of such a manifest. */
   status?: ItemStatus;
   barcode?: string;
   /** Reason of an open exception. */

@@ -1,4 +1,4 @@
-/** What processes hold, as the system sees it. */
+/** The memory of processes, as the system reports it. */
 import { execFileSync } from "node:child_process";
 
 /** The resident memory of these processes, in MB; of those that are gone, nothing. */

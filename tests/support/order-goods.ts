@@ -36,8 +36,8 @@ export async function withDriver({ tenant }: Shop): Promise<void> {
     values (${tenant.id}, ${tenant.driver.id}, ${van.id}, true)`;
 }
 
-/** Approves; answers `data`. */
-export async function approved({ tenant }: Shop, id: string) {
+/** Approves the order as the tenant's administrator; returns the `data` of the response. */
+export async function approveOrder({ tenant }: Shop, id: string) {
   const answer = await tenant.admin.put(`/storefront/orders/${id}/approve`);
   expect(answer).toSucceed(200);
   return answer.body.data;

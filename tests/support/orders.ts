@@ -83,7 +83,7 @@ export const home = {
   contact_info: { phone: "+9647701234567", email: "buyer@example.test" },
 };
 
-/** What a customer sends to order a cart. */
+/** The body that a customer sends to order a cart. */
 export function orderOf(
   shop: Shop,
   cart: string,
@@ -139,7 +139,7 @@ export async function standing(order: string) {
 }
 
 /**
- * What the one payment of a paid order `o` is of: at the door, what its deliveries collected there, or what it costs
+ * The amount of the one payment of a paid order `o`: at the door, what its deliveries collected there, or what it costs
  * where the shop brought it; else what was ordered, whatever was given back later.
  */
 export const priceOf = `case when o.payment_method = 'cash_on_delivery' then coalesce((

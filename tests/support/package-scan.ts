@@ -5,7 +5,7 @@ import type { Tenant } from "./people.ts";
 
 export const packageScan = "/warehousing/package-scan";
 
-/** What every answer to a scan consists of; that of a return also shows the original. */
+/** The fields of every scan response; that of a return also shows the original. */
 export const scanKeys = [
   "action",
   "delivery",

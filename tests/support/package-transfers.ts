@@ -5,7 +5,7 @@ import type { Tenant } from "./people.ts";
 
 export const packageTransfers = "/warehousing/package-transfers";
 
-/** What is sent, sending it, and how many rows a table of the tenant has. */
+/** The request, the call, and the number of rows in a table of the tenant. */
 export function transferSteps(tenant: Tenant, yard: Yard) {
   const body = (mode: string, more: object = {}) => ({
     mode,

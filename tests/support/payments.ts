@@ -9,7 +9,7 @@ export const webhookSecret = "local-webhook-secret";
 /** One unit of the shop's product with its delivery, as gateways count: the tenant counts whole dinars, so they do. */
 export const due = 6_000;
 
-/** What a gateway is answered, whatever came of its event. */
+/** The response to a gateway, whatever the outcome of its event. */
 export const received = { status: 200, body: { success: true, message: "received" } };
 
 /** The gateway's own number of an order. */

@@ -13,7 +13,7 @@ export const line = (at: Shelf, more: object = {}) => ({
   ...more,
 });
 
-/** What is sent, and the order made of it. */
+/** The request, and the order created by it. */
 export function pickingSteps(tenant: Tenant, shelf: Shelf) {
   const wanted = (more: Record<string, unknown> = {}, at = shelf) => ({
     warehouse_id: at.warehouse,

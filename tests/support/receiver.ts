@@ -16,7 +16,7 @@ export interface Receiver {
   received: Received[];
   /** The most connections that were open at once. */
   readonly socketsPeak: number;
-  /** What the next requests get; the last one stays. Nothing said: 200. */
+  /** The responses to the next requests; the last one repeats. Default: 200. */
   answer(how: (response: ServerResponse, number: number, received: Received) => void): void;
   close(): Promise<void>;
 }
@@ -59,7 +59,7 @@ export async function startReceiver(): Promise<Receiver> {
   };
 }
 
-/** What the published library of the standard reads from a delivery; throws when it is not genuine. */
+/** The event that the standard's published library reads from a delivery; throws if the signature is invalid. */
 export function verified(secret: string, { raw, headers }: Received): Body {
   return new Webhook(secret).verify(raw, headers);
 }

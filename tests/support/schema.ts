@@ -3,7 +3,7 @@ import type postgres from "postgres";
 
 const ours =
   "('app', 'private', 'tenancy', 'money', 'delivery', 'warehousing', 'storefront', 'integration', 'public')";
-/** What belongs to an extension is the extension's business. */
+/** Objects of extensions are left out. */
 const own = (oid: string) =>
   `not exists (select from pg_depend d where d.objid = ${oid} and d.deptype = 'e')`;
 /** Rights in a fixed order; those that come by default are written out, so that both ways compare equal. */

@@ -28,7 +28,7 @@ export async function newTag(tenant: { id: string }, ...zones: string[]): Promis
 
 let serial = 0;
 
-/** What creating a service needs. */
+/** The fields that creating a service needs. */
 export function serviceBody(type: string, more: Record<string, unknown> = {}) {
   return {
     name: "Express",

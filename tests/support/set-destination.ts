@@ -1,4 +1,4 @@
-/** What a scan of items and their destination needs, and how to look at what came of it. */
+/** Helpers for set-destination: its prerequisites, and reads of its outcome. */
 import { sql } from "./db.ts";
 import { newBranch } from "./make.ts";
 import { newManifest } from "./manifests.ts";

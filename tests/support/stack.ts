@@ -32,7 +32,7 @@ export interface StackAddresses {
   workerPids: number[];
   /** Where the stack keeps its files: logs/functions.log. */
   dataDir: string;
-  /** What its Postgres logs. */
+  /** The log of its PostgreSQL. */
   postgresLog: string;
 }
 
@@ -120,7 +120,7 @@ async function databaseFor(): Promise<{ database?: string; drop: () => Promise<u
   const name = `barid_test_${randomUUID().slice(0, 8)}`;
   const admin = postgres(server, { max: 2, onnotice: () => {} });
   await cloneDatabase(admin, server, name);
-  // What a crash of that server would lose is thrown away a minute later anyway.
+  // A crash of that server would lose only data that is dropped a minute later anyway.
   await admin.unsafe(`alter database ${name} set synchronous_commit = off`);
   return {
     database: databaseAt(server, name),

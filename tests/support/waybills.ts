@@ -8,7 +8,7 @@ import type { Tenant } from "./people.ts";
 
 export const waybills = "/warehousing/waybills";
 
-/** What every waybill is made with. */
+/** The common fields of every waybill. */
 export const withKey = () => ({ headers: { "idempotency-key": randomUUID() } });
 
 /** The steps of waybills of one yard, by the warehouse's manager unless said. */

@@ -40,7 +40,7 @@ async function run(name: string): Promise<void> {
     console.log(`  ${holds ? "ok  " : "MISS"} ${what}: ${reached} (asked: ${asked})`);
   }
   for (const kind of ["passed", "failed", "skipped"] as const) total[kind] += outcome[kind];
-  // What could not be tried here says nothing: the last result stays.
+  // A proof that could not run here changes nothing: its last result stays.
   if (outcome.passed + outcome.failed === 0) return;
   // Read only now: another proof may have ended meanwhile.
   const results = readResults();

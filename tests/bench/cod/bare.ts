@@ -1,4 +1,4 @@
-/** What a settlement costs when nothing is guarded or found by index: a bound for what the database of this machine can do. */
+/** The cost of a settlement without guards or indexes: an upper bound for this machine's database. */
 import type { Bench } from "../bench-stack.ts";
 
 const tables = [

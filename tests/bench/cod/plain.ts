@@ -1,4 +1,4 @@
-/** What a settlement is compared with: its rows, written one after the other without any rule; and the core alone. */
+/** The baselines of a settlement: its rows written one by one without rules, and the core alone. */
 import type { Bench } from "../bench-stack.ts";
 
 /**

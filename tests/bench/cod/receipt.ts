@@ -1,4 +1,4 @@
-/** What printing a receipt costs a function: CPU, and memory beyond what the process had before. */
+/** The cost of printing a receipt: CPU, and memory beyond the process's previous use. */
 import { fileURLToPath } from "node:url";
 import { run } from "../bench-stack.ts";
 import type { Report } from "../report.ts";

@@ -10,7 +10,7 @@ import { drivers, fill } from "./rows.ts";
 
 const connections = 8;
 const seconds = 6;
-/** What is compared takes turns, and of each the turn in the middle counts: the machine is not equally fast all the time. */
+/** Runs the candidates in turns and uses the median of each, because the machine's speed varies. */
 const turns = 3;
 const prepared = 200_000;
 

@@ -1,4 +1,4 @@
-/** What the benchmark of cash sends is still what the database takes: each statement once. */
+/** Runs each statement of the cash benchmark once, so that it stays valid for the database. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import postgres from "postgres";
 import { type Bench, startBench } from "../bench-stack.ts";

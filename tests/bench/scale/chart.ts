@@ -10,7 +10,7 @@ export interface Line {
 
 export interface Chart {
   title: string;
-  /** What the axes show, with units. */
+  /** The labels of the axes, with units. */
   x: string;
   y: string;
   /** In small letters below: when and where it was measured. */

@@ -1,4 +1,4 @@
-/** What the benchmark of scale found: docs/scale/figures.json. */
+/** The figures of the scale benchmark: docs/scale/figures.json. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 

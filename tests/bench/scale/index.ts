@@ -1,5 +1,5 @@
 /**
- * What the main paths cost as rows and as requests become more. Draws docs/scale/*.svg and keeps
+ * Measures the cost of the main paths as rows and requests grow. Draws docs/scale/*.svg and keeps
  * docs/scale/figures.json, and writes the tables of docs/scale.md.
  */
 import { times } from "../ask.ts";

@@ -1,4 +1,4 @@
-/** What is asked for: each path with how a benchmark asks for it again and again. */
+/** The measured paths, each with the request that a benchmark repeats. */
 import { type Ask, get, post } from "../ask.ts";
 import { parcels } from "../scan.ts";
 import { destination, newItems } from "../set-destination.ts";

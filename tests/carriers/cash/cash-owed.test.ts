@@ -1,4 +1,4 @@
-/** What carriers owe: the list of it, and the proof that rows, payments and ledger agree. */
+/** The debts of carriers: their list, and the proof that rows, payments and ledger agree. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { carried, newSide, payCarried as pay, type Side } from "../../support/carriers.ts";
 import { sql } from "../../support/db.ts";

@@ -125,7 +125,7 @@ describe("booking", () => {
     expect(await book(whole.id)).toFailWith(409, "delivery_goes_in_legs");
   });
 
-  test("keeps the delivery with the carrier until it is called off", async () => {
+  test("keeps the delivery with the carrier until the booking is cancelled", async () => {
     const { id } = await bookedCash(ground);
     const give = (to: object) => tenant.ops.patch(`${path}/${id}/carrier`, to);
     expect(await give({ carrier_type: "internal" })).toFailWith(409, "shipment_with_other_carrier");
@@ -227,7 +227,7 @@ describe("a report of delivery", () => {
     expect([await balanceOf(wallet), await owedBy(tenant)]).toEqual([owner, owed]);
   });
 
-  test("of an order that was cancelled books nothing, and the tenant is told, once", async () => {
+  test("of a cancelled order books nothing, and the tenant is notified once", async () => {
     const parcel = await bookedCash(ground);
     expect(await move(tenant.ops, parcel.id, "cancel", { reason: "no" })).toSucceed(200);
     const [owner, owed] = [await balanceOf(wallet), await owedBy(tenant)];
@@ -340,7 +340,7 @@ describe("a delivery completed by hand, when the report was lost", () => {
     expect(await owedBy(tenant) - owed).toBe(9_000);
   });
 
-  test("is refused as before where no carrier was told to collect", async () => {
+  test("is refused as before if no carrier was asked to collect", async () => {
     const { id } = await newDelivery(ground, external);
     expect(await move(tenant.ops, id, "depart")).toSucceed(200);
     expect(await move(tenant.ops, id, "complete")).toFailWith(409, "delivery_has_no_driver");

@@ -1,4 +1,4 @@
-/** What a carrier paid, read again: the list with its filters and sums, as a file, and one payment with its parcels. */
+/** Reads of carrier remittances: the list with its filters and sums, as a file, and one remittance with its parcels. */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { nobody } from "../../support/api.ts";
@@ -26,7 +26,7 @@ beforeAll(async () => {
     const { body } = await pay(tenant.admin, amount, more);
     ids.unshift(body.remittance.id);
   }
-  // What another carrier paid, and what was paid in another currency, behind the writers' backs.
+  // Remittances of another carrier and in another currency, inserted directly.
   for (
     const [carrier_code, currency, reference] of [["easypost", "IQD", "TRX-100"], [
       "simulated",
@@ -206,7 +206,7 @@ describe("one payment", () => {
     expect((await side.tenant.admin.get(at(entered.id))).body.remittance).toEqual(entered);
   });
 
-  test("is not another carrier's, another tenant's or nobody's", async () => {
+  test("shows no payment of another carrier or tenant", async () => {
     for (const id of [ids[0], randomUUID()]) {
       expect(await side.tenant.admin.get(at(id, "easypost")))
         .toFailWith(404, "remittance_not_found");

@@ -35,7 +35,7 @@ async function paid(cod: number, more: Record<string, unknown> = {}) {
   return { parcel, remittance: answer.body.remittance as { id: string; reference: string } };
 }
 
-describe("a payment that is taken back", () => {
+describe("a payment that is reversed", () => {
   test("is owed again, leaves the till, and stays to be read with who and why", async () => {
     const [till, owed] = [await bookOf(tenant, "cash_on_hand"), await owedBy(tenant)];
     const { parcel, remittance } = await paid(5_000);
@@ -69,7 +69,7 @@ describe("a payment that is taken back", () => {
     expect((await tenant.admin.get(proof)).body.reconciled).toBe(true);
   });
 
-  test("counts in no sum, and as of a moment before it was taken back as it did then", async () => {
+  test("counts in no sum, except as of a moment before the reversal", async () => {
     await paid(2_000);
     const { remittance } = await paid(1_000);
     const remitted = async (query: string) =>
@@ -93,7 +93,7 @@ describe("a payment that is taken back", () => {
     expect(await found(false)).not.toContain(remittance.id);
   });
 
-  test("is taken back once, whoever and how many ask", async () => {
+  test("is reversed once, however many callers ask", async () => {
     const { remittance } = await paid(1_000);
     const owed = await owedBy(tenant);
     const answers = await Promise.all(Array.from({ length: 8 }, () => reverse(remittance.id)));
@@ -129,7 +129,7 @@ describe("a payment that is taken back", () => {
   });
 });
 
-describe("a payment that is not taken back", () => {
+describe("a payment that cannot be reversed", () => {
   test("because the till gave the cash on", async () => {
     const mine = await newSide();
     const [parcel] = await carried(mine, 5_000);
@@ -187,7 +187,7 @@ test("nobody changes a payment otherwise, not even in the database", async () =>
     .toThrow(/never changed/);
 });
 
-test("a program of the company neither enters payments nor takes one back: a person answers for them", async () => {
+test("an API key can neither enter nor reverse payments: a person is accountable for them", async () => {
   const { body: { key } } = await tenant.admin.post("/tenants/me/api-keys", {
     name: "Books",
     scopes: ["manage:tenant"],
@@ -204,7 +204,7 @@ test("a program of the company neither enters payments nor takes one back: a per
   expect(await reverse(entered.body.remittance.id, "R", tenant.admin)).toSucceed(200);
 });
 
-test("the reconciliation names one that was taken back and still closes a row", async () => {
+test("the reconciliation reports a reversed payment that still closes a row", async () => {
   const mine = await newSide();
   const [parcel] = await carried(mine, 1_000);
   const { body } = await pay(mine.tenant.admin, 3_000, { delivery_ids: [parcel.id] });
@@ -214,7 +214,7 @@ test("the reconciliation names one that was taken back and still closes a row", 
   expect(await named(mine.tenant)).toEqual(["carrier_remittance_rows"]);
 });
 
-test("the reconciliation names one that was taken back beside the books", async () => {
+test("the reconciliation reports a payment that was reversed without a journal", async () => {
   const mine = await newSide();
   const [parcel] = await carried(mine, 1_000);
   const { body } = await pay(mine.tenant.admin, 3_000, { delivery_ids: [parcel.id] });

@@ -1,4 +1,4 @@
-/** What carriers pay of the cash they collected: all or nothing, once. */
+/** Remittances of carriers for the cash they collected: all or nothing, once. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { breachesOf } from "../../prove/invariants.ts";
@@ -183,7 +183,7 @@ describe("a payment", () => {
     ).toFailWith(403, "forbidden");
   });
 
-  test("sent again is answered as before; changed, it is a conflict", async () => {
+  test("a repetition returns the first answer; a changed one is a conflict", async () => {
     const [one, two] = await carried(side, 100, 200);
     const body = {
       amount: 4_300,

@@ -176,10 +176,12 @@ describe("cancelling with a key", () => {
     expect(await book(delivery, strict.ops)).toSucceed(200);
     const answerWith = (login_id: string) =>
       strict.admin.patch("/carriers/tenant/simulated", { credentials: { login_id } });
-    for (const [login, status, code] of [
-      ["silent", 502, "carrier_unavailable"],
-      ["refuse", 409, "carrier_refused"],
-    ] as const) {
+    for (
+      const [login, status, code] of [
+        ["silent", 502, "carrier_unavailable"],
+        ["refuse", 409, "carrier_refused"],
+      ] as const
+    ) {
       expect(await answerWith(login)).toSucceed(200);
       expect(await cancel(delivery.id, strict.ops, headers)).toFailWith(status, code);
       const [row] =

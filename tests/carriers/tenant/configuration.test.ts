@@ -48,7 +48,7 @@ test("active carriers are listed with the tenant's configuration, or null", asyn
   ]);
 });
 
-test("a configuration is kept, credentials sealed and never told", async () => {
+test("a configuration is stored, its credentials encrypted and never returned", async () => {
   const answer = await a.admin.patch("/carriers/tenant/simulated", {
     prefer_internal: true,
     default_price: 2500.5,

@@ -38,7 +38,7 @@ function fixtureFor({ name }: Operation): Everything {
   return ours[/transfer-manifests/.test(name) ? "draft" : "received"];
 }
 
-// What removes a thing comes last: until then it is there.
+// Operations that remove a record come last, so the record exists for the others.
 const inOrder = [...operations].sort((a, b) =>
   Number(a.endpoint.method === "delete") - Number(b.endpoint.method === "delete")
 );
@@ -110,7 +110,7 @@ async function tryAll(role: Part, theirs: Everything): Promise<void> {
   const before = await fingerprintOf(theirs.tenant.id);
   const wrong: string[] = [];
   const queue = [...slotsOfRole(role)];
-  // Whoever may not call an operation at all is turned away before his ids are looked at (access.test.ts tries
+  // A caller without access to an operation is refused before the ids are checked (access.test.ts tries
   // every operation); the long form tries each of its ids all the same.
   const closed = new Set<Operation>();
   const worker = async () => {

@@ -106,7 +106,7 @@ test("row-level security alone shows it to the office, to whose order it is, and
     customer: false,
     driver: true,
   });
-  // What nothing points at is the office's alone; a warehouse is everybody's.
+  // Only staff see unused addresses; everybody sees a warehouse.
   const lonely = await newAddress(tenant);
   expect(await seers(lonely)).toEqual({
     staff: true,

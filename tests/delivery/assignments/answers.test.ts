@@ -46,7 +46,7 @@ const realtimeOf = async (column: "assignment_id" | "bulk_assignment_id", id: st
     from public.delivery_realtime_assignments where ${sql(column)} = ${id}`)[0];
 
 describe("the driver's answer", () => {
-  test("accepted: the row, the delivery and what his app sees move together", async () => {
+  test("accepting updates the assignment, the delivery and the driver's app together", async () => {
     const delivery = await newDelivery(tenant);
     const id = await given(delivery);
     const answer = await driver.put(`${path}/${id}`, { status: "accepted" });

@@ -88,7 +88,7 @@ test("a bulk of which everything was taken has nothing to answer", async () => {
   });
 });
 
-test("a single assignment that was taken back has nothing to answer", async () => {
+test("a single assignment that was cancelled cannot be answered", async () => {
   const { ids: [id] } = await bulkOf(1);
   const [row] = await rowsOf(id);
   await ways["was unassigned"](id);

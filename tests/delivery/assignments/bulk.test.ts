@@ -174,7 +174,7 @@ describe("a dry run", () => {
     });
     expect(answer.body.results[1]).not.toHaveProperty("assigned_delivery_id");
     expect(await fingerprintOf(tenant.id)).toEqual(before);
-    // What it lets pass passes, and what it refuses is refused for the same reason.
+    // The real assignment accepts and refuses the same deliveries, for the same reasons.
     const kept = [0, 1, 6].map((at) => ids[at]);
     expect(await bulk(driver.id, [...kept, ids[2]])).toFailWith(409, "delivery_status_changed");
     const real = await bulk(driver.id, kept);

@@ -30,7 +30,7 @@ beforeAll(async () => {
 const assign = (body: Record<string, unknown>) => tenant.ops.post(path, body);
 
 describe("assigning one delivery", () => {
-  test("gives it to the driver: a row that waits, a delivery assigned, his load, what his app hears", async () => {
+  test("assigns it to the driver: a pending row, an assigned delivery, the driver's load and the app's event", async () => {
     const driver = await newDriver(tenant, { capacity: 5 });
     const delivery_id = await newDelivery(tenant, { unit_size: 2 });
     const answer = await tenant.dispatcher.post(path, {

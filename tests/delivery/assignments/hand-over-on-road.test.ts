@@ -90,7 +90,7 @@ test("a second leg, a failed one and one that waits go in one list, with the sec
   await checkAll(tenant);
 });
 
-test("rejected, it is with the first driver as before, who goes on", async () => {
+test("a rejected handover leaves the parcel with the first driver, who continues", async () => {
   const { id } = await deliveryIn(ground, "picked_up");
   const moved = await handOver(tenant.driver, tenant.driver2, [id]);
   expect(await answer(tenant.driver2, moved.body.bulk_assignment_id, "rejected")).toSucceed(200);
@@ -105,7 +105,7 @@ test("rejected, it is with the first driver as before, who goes on", async () =>
   await checkAll(tenant);
 });
 
-test("handed over once more before it was confirmed and rejected, it is with the one who has it in hand", async () => {
+test("a second handover before the first is confirmed, then rejected, leaves the parcel with its current driver", async () => {
   const { id } = await deliveryIn(ground, "picked_up");
   expect(await handOver(tenant.driver, tenant.driver2, [id])).toSucceed(201);
   const back = await handOver(tenant.driver2, tenant.driver, [id]);

@@ -204,7 +204,7 @@ describe("the list", () => {
     }
   });
 
-  test("a driver finds his own, whatever he asks for", async () => {
+  test("a driver always gets only their own rows", async () => {
     const mine = await list({ limit: 50 }, tenant.driver);
     expect(ids(mine)).toEqual(idsOf((_, index) => index < 6));
     expect(mine.total).toBe(6);
@@ -218,7 +218,7 @@ describe("the list", () => {
     expect(mine.assignments[0].delivery.id).toBeTruthy();
   });
 
-  test("is nobody else's, and knows nothing of other tenants", async () => {
+  test("shows no rows to other roles, and none of other tenants", async () => {
     await expectGuarded({ method: "GET", path }, { denied: [tenant.customer, tenant.institution] });
     const theirs = await list({}, other.ops);
     expect(theirs).toMatchObject({ assignments: [], total: 0, stats: { totalAssignments: 0 } });

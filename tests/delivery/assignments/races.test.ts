@@ -28,7 +28,7 @@ function tally(answers: Answer[]): Record<string, number> {
   return counts;
 }
 
-/** What must hold whatever happened: one live row a delivery, and a load that is what it adds up to. */
+/** The invariants: at most one open assignment for each delivery, and a load that equals its sum. */
 async function expectSound(ids: string[]) {
   const live = await sql`select delivery_id, count(*)::int as n from delivery.assignments
     where delivery_id in ${sql(ids)} and status in ('pending', 'assigned', 'accepted')
@@ -53,7 +53,7 @@ const deadlocks = async () =>
   );
 
 describe("at the same moment", () => {
-  test("two who fill one van: whoever comes second sees what the first took", async () => {
+  test("of two assignments that fill one van, the second sees the capacity used by the first", async () => {
     const driver = await newDriver(tenant, { capacity: 1 });
     const [first, second] = await newDeliveries(tenant, 2);
     const office = await sql.reserve();
@@ -120,7 +120,7 @@ describe("at the same moment", () => {
     expect(await deadlocks()).toBe(before);
   });
 
-  test("forty bulks of other deliveries for one driver: he gets them all", async () => {
+  test("forty concurrent bulks of other deliveries for one driver all succeed", async () => {
     const driver = await newDriver(tenant, { capacity: 1_000 });
     const ids = await newDeliveries(tenant, 200);
     const answers = await Promise.all(

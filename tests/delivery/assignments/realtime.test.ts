@@ -1,4 +1,4 @@
-/** What a driver's app hears of, through the real client. */
+/** The changes that a driver's app receives, through the real client. */
 import { createClient } from "@supabase/supabase-js";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import ws from "ws";
@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 afterAll(() => listener.removeAllChannels());
 
-test("a driver hears of his assignments as they come and change, one row for a bulk, and of nobody else's", async () => {
+test("a driver receives only their own assignments as they come and change, one row for a bulk", async () => {
   const heard: Record<string, unknown>[] = [];
   listener.realtime.setAuth(token);
   await new Promise<void>((resolve, reject) => {

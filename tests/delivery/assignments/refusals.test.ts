@@ -1,4 +1,4 @@
-/** What keeps a delivery from being given to a driver: its own state, the driver, the vehicle, the zones. */
+/** Obstacles to an assignment: the delivery's state, the driver, the vehicle, the zones. */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import {
@@ -68,7 +68,7 @@ describe("what keeps a delivery from being assigned", () => {
       .toFailWith(409, "parent_exception_open");
   });
 
-  test("a leg out of the warehouse that nobody has picked", async () => {
+  test("a leg out of the warehouse that is not picked", async () => {
     const { b } = await newStaged(tenant, ["delivered", "pending"]);
     expect(await assign({ delivery_id: b, driver_id: tenant.driver.id }))
       .toFailWith(409, "warehouse_preparation_inconsistent");
@@ -160,7 +160,7 @@ describe("zones", () => {
       dropoff_zone_id: zones.dropoff,
     });
 
-  test("a driver goes where he is mapped to, or everywhere", async () => {
+  test("a driver delivers in the zones they are mapped to, or everywhere", async () => {
     const delivery_id = await between();
     const of = async (list: string[]) => (await newDriver(tenant, { zones: list })).id;
     const refused = async (list: string[], code: string) => {
@@ -184,7 +184,7 @@ describe("zones", () => {
       .toSucceed(201);
   });
 
-  test("a delivery of which nobody knows where it leads cannot be judged, also for a driver of all zones", async () => {
+  test("a delivery without a drop-off zone is refused, also for a driver of all zones", async () => {
     const nowhere = await newAddress(tenant, { longitude: null, latitude: null });
     const delivery_id = await newDelivery(tenant, { dropoff_address_id: nowhere });
     const driver_id = tenant.driver.id;

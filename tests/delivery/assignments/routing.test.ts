@@ -11,7 +11,7 @@ import { newTenant } from "../../support/people.ts";
 const url = "https://routing.example";
 const service = routingService();
 const server = setupServer(...service.handlers);
-// What is asked of the stack goes on to it.
+// Requests to the stack pass through.
 beforeAll(() => server.listen({ onUnhandledRequest: "bypass" }));
 beforeEach(() => void (service.asked.length = 0));
 afterAll(() => server.close());

@@ -170,7 +170,7 @@ describe("a proposal", () => {
       .toEqual(assignments.map((row: { assignment_id: string }) => row.assignment_id));
   });
 
-  test("starts where the driver was last seen when nobody says where he is", async () => {
+  test("starts at the driver's last known position if the request has none", async () => {
     const driver = await newDriver(tenant);
     const [seen, near, far] = [
       await newDelivery(tenant, { dropoff_snapshot: at(44.0) }),

@@ -66,7 +66,7 @@ describe("staged manifest orders", () => {
     expect(realtime).toEqual([{ is_bulk: true, assignment_count: 3 }]);
   });
 
-  test("are made all the same when he cannot take them: what fits is his, the rest waits", async () => {
+  test("are created even if the default driver is full: the driver gets what fits, the rest waits", async () => {
     const small = await newDriver(tenant, { capacity: 2 });
     await choose(small.id);
     expect(await legsOf(await ordered(3)))
@@ -81,7 +81,7 @@ describe("staged manifest orders", () => {
     }
   });
 
-  test("of one request after the other never fill him beyond his van", async () => {
+  test("of successive requests never exceed the driver's vehicle capacity", async () => {
     const driver = await newDriver(tenant, { capacity: 5 });
     await choose(driver.id);
     const manifests = await Promise.all(Array.from({ length: 4 }, () => ordered(3)));
@@ -90,7 +90,7 @@ describe("staged manifest orders", () => {
     expect(await usedBy(tenant, driver.id)).toBe(5);
   });
 
-  test("can be given to him later without naming him, when they come from a manifest", async () => {
+  test("can be assigned to the default driver later without naming the driver, if they come from a manifest", async () => {
     await choose(null);
     const manifest = await ordered(1);
     const [leg] = await sql`select id, parent_id from delivery.deliveries

@@ -3,14 +3,14 @@ import {
   buildBarcode,
   checkDigitOf,
   isBarcode,
+  maxSerial,
   normaliseBarcode,
   parseBarcode,
-  serialMax,
 } from "../../../shared/schemas/barcode.ts";
 import vectors from "../../support/barcode-vectors.json" with { type: "json" };
 import { sql } from "../../support/db.ts";
 
-/** What the database makes of each value, in one statement. */
+/** The database's result for each value, in one statement. */
 async function inDatabase(values: string[]) {
   const [{ rows }] = await sql`
     select jsonb_agg(jsonb_build_object('normalised', delivery.barcode_normalise(v.value),
@@ -81,7 +81,7 @@ describe("a barcode, in TypeScript and in SQL alike", () => {
   it("is built alike for ten thousand random serials", async () => {
     const parts = Array.from({ length: 10_000 }, () => ({
       indicator: letter() + letter(),
-      serial: below(serialMax + 1),
+      serial: below(maxSerial + 1),
       issuer: letter() + letter(),
     }));
     const [{ built }] = await sql`
@@ -103,7 +103,7 @@ function letter(): string {
 
 /** A barcode, often with one fault, often written the way people write. */
 function randomValue(): string {
-  const right = buildBarcode(letter() + letter(), below(serialMax + 1), letter() + letter())!;
+  const right = buildBarcode(letter() + letter(), below(maxSerial + 1), letter() + letter())!;
   const at = below(14);
   const faulty = [
     right,

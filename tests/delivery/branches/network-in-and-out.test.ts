@@ -88,7 +88,7 @@ describe("a processing point out of use", () => {
     }
   });
 
-  test("comes back by PATCH with its code, as the default of nobody", async () => {
+  test("is restored by PATCH with its code, and is no longer a default", async () => {
     const point = await newProcessingPoint(tenant, address);
     const branch = await newBranch(tenant, { address, point });
     await tenant.ops.post(`${points}/${point}/deactivate`, {});
@@ -99,7 +99,7 @@ describe("a processing point out of use", () => {
     expect((await branchRow(branch)).default_processing_point_id).toBeNull();
     expect(await tenant.ops.patch(branchPath(branch), { default_processing_point_id: point }))
       .toSucceed(200);
-    // What is not sent stays as it is, and a second time changes nothing.
+    // Fields that are not sent keep their value, and a repetition changes nothing.
     await tenant.ops.patch(`${points}/${point}`, { is_active: false });
     const { deactivated_at } = await pointRow(point);
     await tenant.ops.patch(`${points}/${point}`, { is_active: false, name: "Closed" });

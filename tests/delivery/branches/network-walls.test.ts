@@ -44,7 +44,7 @@ const denied = "42501";
 const people: Part[] = ["driver", "institution", "institution2", "customer"];
 
 describe("addresses", () => {
-  test("of the tenant are changed by staff alone, and nobody makes one his own", async () => {
+  test("of the tenant are changed only by staff, and nobody can take one over", async () => {
     const change = `update delivery.addresses set city = 'X' where id = '${address}'`;
     const take =
       `update delivery.addresses set owner_user_id = app.user_id() where id = '${address}'`;
@@ -60,7 +60,7 @@ describe("addresses", () => {
     expect(await as(tenant, "ops", take)).toBe(denied);
   });
 
-  test("of a person are reached by him and staff", async () => {
+  test("of a person are visible only to them and to staff", async () => {
     const read = `select from delivery.addresses where id = '${customers}'`;
     const change = `update delivery.addresses set city = 'X' where id = '${customers}'`;
     expect(await as(tenant, "customer", change)).toBe(1);

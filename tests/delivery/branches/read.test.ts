@@ -94,7 +94,7 @@ describe("the branches of an institution", () => {
     await expectPaged(listed.ops, all, "name");
   });
 
-  test("are nobody's where there is no such institution; one without branches has an empty list", async () => {
+  test("are 404 for an unknown institution; one without branches has an empty list", async () => {
     await expectNoSuch(
       tenant.ops,
       { method: "GET", path: ofInstitution("{id}") },

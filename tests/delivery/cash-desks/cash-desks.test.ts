@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 
 describe("a transfer", () => {
-  test("brings cash of the caller's desk to the bank, by one journal, and is told", async () => {
+  test("moves cash from the caller's desk to the bank, by one journal, and notifies", async () => {
     const tenant = await withCash(5000);
     const answer = await transfer(tenant.dispatcher, {
       amount: 3000,
@@ -92,7 +92,7 @@ describe("a transfer", () => {
     await sound(tenant);
   });
 
-  test("is told to whose desk it came, and when it is taken back, in his language", async () => {
+  test("notifies the receiver, and again when it is reversed, in the receiver's language", async () => {
     const tenant = await withCash(900);
     const told = async () => {
       const { body } = await tenant.warehouse.in("ar").get("/tenants/me/notifications?unread=true");
@@ -105,7 +105,7 @@ describe("a transfer", () => {
     await tenant.dispatcher.post(`${path}/${id}/reverse`, { reason: "Another's" }, key());
     const reversed = ["cash_handover_reversed", "تم التراجع عن تسليم 400 IQD إليك."];
     expect(await told()).toEqual([reversed, handed]);
-    // Whoever takes it himself, and the bank, need no telling.
+    // A person who makes the transfer themselves, and the bank, need no notice.
     await transfer(tenant.admin, {
       ...given,
       from_user_id: tenant.dispatcher.id,
@@ -255,7 +255,7 @@ describe("a transfer", () => {
 });
 
 describe("sent again, and at once", () => {
-  test("one key is one transfer, also when the engine has forgotten it; changed, it is a conflict", async () => {
+  test("one key is one transfer, also after the idempotency record is purged; other input is a conflict", async () => {
     const tenant = await withCash(1000);
     const body = { kind: "bank_deposit", amount: 100 };
     await expectReplayed(tenant.dispatcher, path, body, { ...body, amount: 101 });
@@ -301,7 +301,7 @@ describe("sent again, and at once", () => {
     await sound(tenant);
   });
 
-  test("whoever waited for a desk looks at it when it is his turn", async () => {
+  test("a transfer that waited for a desk reads the balance after the wait", async () => {
     const tenant = await withCash(300);
     const waiting = await sql.begin(async (tx) => {
       await tx`select from money.accounts where tenant_id = ${tenant.id} and kind = 'cash_on_hand' for update`;
@@ -343,7 +343,7 @@ describe("sent again, and at once", () => {
     await sound(tenant);
   });
 
-  test("the database refuses a transfer without its journal, or below nothing, whoever writes it", async () => {
+  test("the database refuses a transfer without its journal, or a balance below zero, from every writer", async () => {
     const tenant = await withCash(100);
     const write = (booked: number) =>
       sql.begin(async (tx) => {

@@ -1,4 +1,4 @@
-/** Who of the office holds how much, what left the desks, and the proof that it adds up. */
+/** The balances of cash desks, their transfers, and the proof that they add up. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { carried, newSide, payCarried } from "../../support/carriers.ts";
 import { desks, reverse, sound, transfer, withCash } from "../../support/cash-desks.ts";
@@ -243,7 +243,7 @@ describe("the reconciliation", () => {
     const one = await withCash(100);
     const { body: { data: { id } } } = await transfer(one.dispatcher, { amount: 10 });
     await sql.begin(async (tx) => {
-      // What guards the rows would not let them be changed.
+      // The triggers that guard the rows would prevent the change.
       await tx`set local session_replication_role = replica`;
       await tx.unsafe(harm, [id]);
     });

@@ -28,7 +28,7 @@ const made = async (tenant: Tenant, body: object): Promise<string> => {
 const toAdmin = (tenant: Tenant, amount: number) =>
   made(tenant, { kind: "handover", to_user_id: tenant.admin.id, amount });
 
-test("a deposit is taken back by the one whose desk gave it; both journals stay", async () => {
+test("a deposit is reversed by the owner of the desk that gave it; both journals stay", async () => {
   const tenant = await withCash(1000);
   const id = await made(tenant, { amount: 300 });
   const answer = await reverse(tenant.dispatcher, id);
@@ -61,7 +61,7 @@ test("a deposit is taken back by the one whose desk gave it; both journals stay"
   await sound(tenant);
 });
 
-test("a handover is taken back while its receiver holds it, and not when he gave it on", async () => {
+test("a handover is reversed while its receiver holds the cash, and not after they passed it on", async () => {
   const tenant = await withCash(1000);
   const id = await toAdmin(tenant, 600);
   const onward = await transfer(tenant.admin, { amount: 1 });
@@ -96,7 +96,7 @@ test("twenty who take back one transfer at once: one does; under one key all hea
   await sound(tenant);
 });
 
-test("what a receiver gives on and what is taken back from him at once never leave him below nothing", async () => {
+test("a transfer and a reversal at the same time never leave the receiver below zero", async () => {
   const tenant = await withCash(1000);
   for (let round = 0; round < 5; round++) {
     const id = await toAdmin(tenant, 100);

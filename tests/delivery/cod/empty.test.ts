@@ -1,4 +1,4 @@
-/** What forms and grids leave empty: a reference that nobody wrote, and ranges without an end. */
+/** Fields that forms and grids leave empty: no reference, and open ranges. */
 import { beforeAll, expect, test } from "vitest";
 import { newCash, remit, selected, settle } from "../../support/cod.ts";
 import { sql } from "../../support/db.ts";

@@ -114,7 +114,7 @@ test("verifying tells a forged receipt and a row that was changed afterwards", a
   expect(await verify("short")).toFailWith(400, "validation_failed");
 });
 
-test("a failed print is told, and printed again only by its own call", async () => {
+test("a failed print is reported, and printed again only by its own call", async () => {
   const payment = await settled();
   expect((await printed(payment)).status).toBe(200);
   await sql`update money.settlement_receipts set status = 'failure', storage_path = null where payment_id = ${payment}`;
@@ -208,7 +208,7 @@ describe("a row settled before settlements were kept", () => {
     return id;
   }
 
-  test("gets a settlement of its own at the first print, whoever clicks how often, and no money moves", async () => {
+  test("gets its own settlement at the first print, however many callers print, and no money moves", async () => {
     const [id, other] = [await historical(), await historical()];
     const [{ before }] =
       await sql`select count(*)::int as before from money.ledger_entries where tenant_id = ${a.id}`;

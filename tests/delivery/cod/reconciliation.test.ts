@@ -180,7 +180,7 @@ describe("handover", () => {
     expect((await tenant.driver2.get("/delivery/cod-collections/handovers")).body.data).toEqual([]);
   });
 
-  test("a difference moves no balance until it is resolved; a shortage the driver owes comes from his wallet", async () => {
+  test("a difference changes no balance until it is resolved; a shortage that the driver owes comes from the driver's wallet", async () => {
     const tenant = await newTenant();
     await saveSettings(tenant.id, "delivery.cod", { require_handover: true });
     const wallet = await fundWallet(tenant, "driver", tenant.driver.id, 500);
@@ -225,7 +225,7 @@ describe("handover", () => {
     expect(await cashDifferences(tenant)).toEqual([]);
   });
 
-  test("a wrong declaration is taken back: by its driver until it is counted, then by the office", async () => {
+  test("a wrong declaration is cancelled: by its driver until it is counted, then by staff", async () => {
     const tenant = await newTenant();
     await saveSettings(tenant.id, "delivery.cod", { require_handover: true });
     const { id: cash } = await newCash(tenant);

@@ -102,7 +102,7 @@ test("resolved afterwards, each way takes the shortage from the driver's and fro
   }
 });
 
-test("is taken back with its shortage while that is open, and not once it was resolved", async () => {
+test("is reversed with its shortage while that is open, and not once it was resolved", async () => {
   const { tenant, id, handover } = await counted(900);
   const first = await tenant.dispatcher.post(remit, selected(id));
   expect(await takeBack(tenant.dispatcher, first.body.data.settlement_payment_id)).toSucceed(200);
@@ -144,7 +144,7 @@ test("of two who remit the same cash at once one does, with its shortage", async
   await sound(tenant);
 });
 
-test("a count that somebody has in hand at that moment is waited for, not passed over", async () => {
+test("a count in another open transaction is waited for, not skipped", async () => {
   const { tenant, id, handover } = await counted(1250);
   await saveSettings(tenant.id, "delivery.cod", { require_handover: true });
   const waiting = await sql.begin(async (tx) => {

@@ -48,7 +48,7 @@ test("taking back, settling all and giving cash on, at once: every dinar stays w
   }
 });
 
-test("who settles all while a settlement is taken back does so before it or after it, not between", async () => {
+test("settling all during a reversal happens before or after it, not between", async () => {
   const tenant = await newTenant();
   for (let round = 0; round < tries(15, 3); round++) {
     const { payment } = await paid(tenant);

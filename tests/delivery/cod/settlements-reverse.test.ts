@@ -73,7 +73,7 @@ test("cash that was remitted is the driver's again; settlement, items and journa
   await sound(tenant);
 });
 
-test("what was taken back is settled anew, the other way or in parts, and taken back again", async () => {
+test("a reversed settlement is settled again, the other way or in parts, and reversed again", async () => {
   const tenant = await newTenant();
   const { payment, ids } = await remitted(tenant, { rows: 2 });
   expect(await takeBack(tenant.dispatcher, payment)).toSucceed(200);

@@ -1,4 +1,4 @@
-/** What was handed in or paid when: the list, one settlement with its rows, and the receipt of one that was taken back. */
+/** Reads of settlements: the list, one settlement with its rows, and the receipt of a reversed one. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { renderReceipt } from "../../../functions/delivery/cod/receipt-page.ts";
 import { nobody } from "../../support/api.ts";
@@ -128,7 +128,7 @@ describe("the list", () => {
     }
   });
 
-  test("shows a driver his own, an administrator's key all, and others nothing", async () => {
+  test("shows a driver their own, an administrator's key all, and others nothing", async () => {
     expect(await found({}, tenant.driver)).toEqual([ids[1], ids[2], ids[3]]);
     expect(await found({}, tenant.driver2)).toEqual([ids[0]]);
     expect(await found({ driver_id: tenant.driver.id }, tenant.driver2)).toEqual([]);
@@ -171,7 +171,7 @@ describe("one settlement", () => {
   });
 });
 
-describe("the receipt of one that was taken back", () => {
+describe("the receipt of a reversed settlement", () => {
   const receipt = (payment: string) => tenant.admin.get(`${settlements}/${payment}/receipt`);
   const printed = async (payment: string) => {
     for (let i = 0; i < 400; i++) {

@@ -36,7 +36,7 @@ const actorOf = async (payment: string) =>
   ];
 
 describe("remitting", () => {
-  test("names who took the cash, since he has no desk in the tenant", async () => {
+  test("names the person who took the cash, since they have no desk in the tenant", async () => {
     const cash = await newCash(tenant);
     expect(await post(remit, selected(cash.id))).toFailWith(400, "receiver_required");
     expect(await post(remit, { ...selected(cash.id), remitted_to_user_id: system.id }))
@@ -57,7 +57,7 @@ describe("remitting", () => {
   });
 });
 
-test("settling by wallet needs nobody who receives", async () => {
+test("settling by wallet needs no receiver", async () => {
   const cash = await newCash(tenant);
   const wallet = await fundWallet(tenant, "driver", tenant.driver.id, 2000);
   const answer = await post(settle, selected(cash.id));
@@ -77,7 +77,7 @@ test("the first receipt of an old row is printed", async () => {
     .toEqual({ actor_id: system.id, receiver_id: null });
 });
 
-test("a shortage that he counted is missing from the tenant's own till", async () => {
+test("a shortage that they counted is missing from the tenant's own till", async () => {
   await newCash(tenant);
   const declared = await post("/delivery/cod-collections/handover", {
     driver_id: tenant.driver.id,

@@ -1,4 +1,4 @@
-/** A parcel that waits in a warehouse is called off: it goes back to its sender by the same call. */
+/** Cancelling a parcel that waits in a warehouse sends it back to its sender by the same call. */
 import { beforeAll, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import {

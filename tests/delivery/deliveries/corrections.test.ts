@@ -168,17 +168,20 @@ describe("a staged parcel", () => {
 });
 
 describe("a driver whose connection was lost", () => {
-  test.each(["complete", "return"])("and who repeats %s is told that it is done", async (step) => {
-    const { id } = await deliveryIn(ground, "in_transit");
-    expect(await tenant.driver.post(`${path}/${id}/${step}`, {})).toSucceed(200);
-    expect(await tenant.driver.post(`${path}/${id}/${step}`, {}))
-      .toFailWith(409, "assignment_ended");
-    expect(await tenant.driver2.post(`${path}/${id}/${step}`, {}))
-      .toFailWith(404, "delivery_not_found");
-    const again = { headers: { "idempotency-key": `${step}-1` } };
-    const other = await deliveryIn(ground, "in_transit");
-    const first = await tenant.driver.post(`${path}/${other.id}/${step}`, {}, again);
-    const second = await tenant.driver.post(`${path}/${other.id}/${step}`, {}, again);
-    expect(second.body).toEqual(first.body);
-  });
+  test.each(["complete", "return"])(
+    "repeating %s fails with the code that it is done",
+    async (step) => {
+      const { id } = await deliveryIn(ground, "in_transit");
+      expect(await tenant.driver.post(`${path}/${id}/${step}`, {})).toSucceed(200);
+      expect(await tenant.driver.post(`${path}/${id}/${step}`, {}))
+        .toFailWith(409, "assignment_ended");
+      expect(await tenant.driver2.post(`${path}/${id}/${step}`, {}))
+        .toFailWith(404, "delivery_not_found");
+      const again = { headers: { "idempotency-key": `${step}-1` } };
+      const other = await deliveryIn(ground, "in_transit");
+      const first = await tenant.driver.post(`${path}/${other.id}/${step}`, {}, again);
+      const second = await tenant.driver.post(`${path}/${other.id}/${step}`, {}, again);
+      expect(second.body).toEqual(first.body);
+    },
+  );
 });

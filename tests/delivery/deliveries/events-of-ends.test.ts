@@ -1,4 +1,4 @@
-/** Whoever subscribes hears of each assignment and each pick that ended early, whichever call ended it, once. */
+/** Subscribers get one event for each assignment and pick that ends early, whichever call ended it. */
 import { beforeAll, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import {
@@ -36,7 +36,7 @@ const ended = (assignment: string, delivery: string, actor: { id: string }) => [
   },
 }];
 
-test("an assignment that is taken back, handed over, called off or sent back with its parcel", async () => {
+test("an assignment that is cancelled, handed over, or returned with its parcel", async () => {
   const { id: back } = await newDelivery(ground);
   const taken = await assign(tenant, back);
   expect(await tenant.ops.post(`/delivery/assignments/${taken}/unassign`, {})).toSucceed(200);
@@ -65,7 +65,7 @@ test("an assignment that is taken back, handed over, called off or sent back wit
   );
 });
 
-test("a pick of a parcel that is called off", async () => {
+test("a pick of a parcel that is cancelled", async () => {
   const { id } = await deliveryIn(ground, "failed");
   const { receiving_order_id } = await moves(tenant.driver, id, ["return", {
     warehouse_id: ground.warehouse,

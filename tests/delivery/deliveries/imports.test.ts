@@ -176,7 +176,7 @@ describe("deliveries", () => {
     expect(await balanceOf(wallet)).toBe(8_000);
   });
 
-  test("a wallet that is short at a line is a fault of that line, and nobody pays", async () => {
+  test("a wallet that is short at a line is an error of that line, and nothing is paid", async () => {
     const rich = await newTenant();
     const own = await newGround(rich);
     const wallet = await fundWallet(rich, "customer", rich.customer.id, 5_000);
@@ -241,7 +241,7 @@ describe("deliveries", () => {
     }
   });
 
-  test("files and single orders at once: nobody is turned away, every code is given once", async () => {
+  test("concurrent files and single orders all succeed, and every code is given once", async () => {
     const busy = await newTenant();
     const own = await newGround(busy);
     await fundWallet(busy, "customer", busy.customer.id, 1_000_000);

@@ -90,7 +90,7 @@ describe("a delivery from door to door", () => {
     }
   });
 
-  test("returned into a warehouse, it is sent back from there as a delivery of its own", async () => {
+  test("after a return into a warehouse it is sent back from there as a new delivery", async () => {
     const { id } = await deliveryIn(ground, "failed");
     const { receiving_order_id } = await moves(tenant.driver, id, ["return", {
       warehouse_id: ground.warehouse,
@@ -246,7 +246,7 @@ const problemOf = (id: string) =>
   });
 
 describe("a customer's return", () => {
-  test("takes a delivered order back with a service that allows it", async () => {
+  test("returns a delivered order with a service that allows it", async () => {
     const { id } = await deliveryIn(ground, "delivered");
     const ask = (more = {}) =>
       tenant.customer.post(path, {

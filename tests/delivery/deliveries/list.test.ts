@@ -264,7 +264,7 @@ describe("an order", () => {
 });
 
 describe("handoffs and receipts", () => {
-  test("are listed by what they are of, and a driver's are his own", async () => {
+  test("are listed by the record they belong to, and a driver sees only their own", async () => {
     const { b } = await stagedInWarehouse(ground);
     const handoff = await handedTo(ground, b);
     const asked = async (query: Record<string, string>, person = tenant.ops) => {

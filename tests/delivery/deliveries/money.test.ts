@@ -42,7 +42,7 @@ const dueOf = async (person: Person, id: string) =>
   (await person.get(`${path}/${id}`)).body.delivery.cash_due;
 
 describe("cash", () => {
-  test("that is due is told to who carries the parcel, at either end, until it was taken", async () => {
+  test("that is due is shown to the driver, at either end, until it is collected", async () => {
     const { id } = await newDelivery(ground, { payer_type: "sender", cod_amount: 50_000 });
     await assign(tenant, id);
     expect(await dueOf(tenant.driver, id)).toEqual({
@@ -135,7 +135,7 @@ describe("cash", () => {
     });
     expect(await rowsOf(parent.id)).toMatchObject([{ collection_stage: "pickup", amount: 2000 }]);
     const handoff = await handedTo(ground, b, tenant.driver2);
-    // What the first leg took is not due again, which its driver need not know.
+    // The cash of the first leg is not due again; the driver need not know about it.
     expect(await dueOf(tenant.driver2, b)).toEqual({ pickup: due(0, 0), delivery: due(3000, 0) });
     expect(
       await tenant.driver2.post(`/delivery/handoffs/${handoff}/pickup`, {
@@ -261,7 +261,7 @@ describe("a wallet", () => {
   });
 });
 
-test("a fee that was to be paid at a gateway is taken in cash: nobody is carried for nothing", async () => {
+test("a fee that is unpaid at the gateway is collected in cash", async () => {
   const { id } = await newDelivery(ground, { payer_type: "sender", payment_method: "gateway" });
   expect(await paymentsOf(id)).toEqual([]);
   const { delivery } = (await tenant.ops.get(`/delivery/deliveries/${id}`)).body;

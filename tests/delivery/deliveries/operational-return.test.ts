@@ -81,7 +81,7 @@ describe("a parcel on its way back", () => {
     await checkAll(tenant);
   });
 
-  test("goes nowhere else meanwhile, and is told so", async () => {
+  test("cannot be sent elsewhere meanwhile, and the error says so", async () => {
     const { parent, b, back } = await sentBack();
     const executed = await move(tenant.ops, b, "execute");
     expect(executed).toFailWith(409, "return_under_way");
@@ -135,7 +135,7 @@ describe("a parcel on its way back", () => {
     await checkAll(tenant);
   });
 
-  test("sets out again from where it lies when its return is called off", async () => {
+  test("leaves again from its warehouse when its return is cancelled", async () => {
     const { parent, b, back } = await sentBack();
     expect(
       await tenant.ops.post("/warehousing/package-transfers", {
@@ -188,7 +188,7 @@ test("its fee is given back when it is back, where the policy says so, and once"
   await checkAll(tenant);
 });
 
-test("a carrier that was to take it is told nothing new, and moves it nowhere", async () => {
+test("during a return no carrier can be booked, and a booked carrier's reports do not move the parcel", async () => {
   const { secret } = await enable(tenant);
   const { parent, b } = await stagedInWarehouse(yard, {
     payment_method: "wallet",

@@ -79,7 +79,7 @@ describe("at the same moment", () => {
     }
   });
 
-  test("picking up and calling off: one of them", async () => {
+  test("pickup against cancellation: one of them wins", async () => {
     for (let round = 0; round < 6; round++) {
       const { id } = await deliveryIn(ground, "accepted", { payer_type: "sender" });
       const answers = await Promise.all([

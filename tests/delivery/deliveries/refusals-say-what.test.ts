@@ -95,7 +95,7 @@ test("with its gate off everybody is answered by the gate", async () => {
 });
 
 describe("a service", () => {
-  test("keeps its policy when one that nobody knows is sent", async () => {
+  test("keeps its policy if an unknown one is sent", async () => {
     const policy_overrides = { payment_policies: { refund_delivery_fee_on_return: true } };
     const id = await newService(tenant);
     await sql`update delivery.delivery_services set policy_mode = 'custom',

@@ -11,7 +11,13 @@ import {
   path,
   statusOf,
 } from "../../support/deliveries.ts";
-import { approved, newSplitShop, pick, picksOf, whereabouts } from "../../support/order-goods.ts";
+import {
+  approveOrder,
+  newSplitShop,
+  pick,
+  picksOf,
+  whereabouts,
+} from "../../support/order-goods.ts";
 import { placeOrder, standing } from "../../support/orders.ts";
 import { itsDetails, scanned } from "../../support/package-scan.ts";
 import { newStaff, newYard, whereIs, type Yard } from "../../support/packages.ts";
@@ -173,7 +179,7 @@ test("goods of a store come back as goods to the warehouse they left", async () 
     there: shop.second.warehouse,
   } as Yard;
   const { id } = await placeOrder(shop, "cash", 2);
-  const { deliveries: [{ delivery_id }] } = await approved(shop, id);
+  const { deliveries: [{ delivery_id }] } = await approveOrder(shop, id);
   const [picking] = await picksOf(id);
   expect(await pick(shop, picking.id)).toSucceed(200);
   const [parcel] = await sql`select id, barcode from delivery.deliveries where id = ${delivery_id}`;

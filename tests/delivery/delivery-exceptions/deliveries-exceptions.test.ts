@@ -179,7 +179,7 @@ describe("an exception", () => {
 });
 
 describe("a receipt", () => {
-  test("that is called off sends the driver on", async () => {
+  test("that is cancelled lets the driver continue", async () => {
     const { parent, b } = await outbound();
     const { receiving_order_id } = await moves(tenant.driver, b, "return");
     expect([await statusOf(b), await statusOf(parent.id)]).toEqual(["returned", "returned"]);

@@ -29,7 +29,7 @@ const take = (assignment: string) =>
 const accept = (assignment: string) =>
   driver.put(`/delivery/assignments/${assignment}`, { status: "accepted" });
 
-/** Who is counted for a delivery: after a refresh, and the same after everything is counted anew. */
+/** The driver who is credited with a delivery: the same after a refresh and after a recomputation. */
 async function creditedWith(delivery: string): Promise<unknown> {
   const read = async () =>
     (await sql`select driver_id, successful from delivery.performance_deliveries
@@ -75,7 +75,7 @@ describe("a delivery that a driver carried", () => {
     expect(await creditedWith(id)).toEqual({ driver_id: driver.id, successful });
   });
 
-  test("is nobody's when it was taken from him before he had it and went back without him", async () => {
+  test("credits nobody if the assignment was cancelled before pickup and the parcel returned without the driver", async () => {
     const { id } = await newDelivery(ground);
     await take(await give(id));
     await sql`update delivery.deliveries set status = 'returned' where id = ${id}`;

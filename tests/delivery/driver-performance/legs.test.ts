@@ -50,7 +50,7 @@ async function staged() {
 }
 
 describe("a parcel in legs", () => {
-  test("is nobody's delivery while it lies between them, and then the last driver's", async () => {
+  test("credits nobody while the parcel is between its legs, and then the last driver", async () => {
     const { a, b } = await staged();
     await assign(tenant, a, first);
     await moves(first, a, "pickup", "depart", "complete");
@@ -118,7 +118,7 @@ describe("a parcel in legs", () => {
   });
 });
 
-test("what was called off before pickup was driven by nobody", async () => {
+test("a cancellation before pickup adds no distance", async () => {
   const driver = await newDriver(tenant);
   const { id } = await newDelivery(ground);
   await assign(tenant, id, driver);

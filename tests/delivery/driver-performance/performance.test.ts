@@ -112,7 +112,7 @@ describe("what counts", () => {
     expect(await rowOf(third)).toBeUndefined();
   });
 
-  test("nobody for what was called off while it waited for a driver", async () => {
+  test("credits nobody for a delivery that was cancelled before it was assigned", async () => {
     const { id: driver } = await newDriver(tenant);
     const id = await newDelivery(tenant);
     const made = await tenant.ops.post("/delivery/assignments", {

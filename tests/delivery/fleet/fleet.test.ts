@@ -55,7 +55,7 @@ beforeAll(async () => {
 });
 
 describe("equipping a driver", () => {
-  test("answers who he is, what he drives and where", async () => {
+  test("returns the driver, the vehicle and the position", async () => {
     const vehicle_id = await newVehicle();
     const person = await newPerson(tenant.id, "driver", "driver");
     const answer = await tenant.dispatcher.post(path, {
@@ -108,7 +108,7 @@ describe("equipping a driver", () => {
     });
   });
 
-  test("default makes him the tenant's, one at a time", async () => {
+  test("default makes the driver the tenant's default, one at a time", async () => {
     const [first, second] = [await newDriver({ default: true }), await newDriver()];
     expect((await stored(first)).default_driver).toBe(first);
     await tenant.ops.patch(`${path}/${second}`, { default: false });
@@ -123,7 +123,7 @@ describe("equipping a driver", () => {
     expect((await stored(second)).status).toBe("active");
   });
 
-  test("is refused for wrong input, wrong people and other tenants' ids, and leaves him alone", async () => {
+  test("is refused for wrong input, wrong callers and other tenants' ids, and leaves the driver unchanged", async () => {
     const id = await newDriver({ zone_ids: [zone] });
     const before = await stored(id);
     const call = { method: "PATCH", path: `${path}/${id}`, body: { all_zones: true } } as const;
@@ -228,7 +228,7 @@ describe("a vehicle", () => {
     expect(row.n).toBe(1);
   });
 
-  test("with a driver stays in use, and holds what he carries", async () => {
+  test("with a driver stays in use, and its capacity covers the driver's load", async () => {
     const [vehicle, smaller] = [await newVehicle(), await newVehicle(tenant, 10)];
     const id = await newDriver({ vehicle_id: vehicle });
     await sql`update delivery.drivers set capacity_used = 20 where user_id = ${id}`;
@@ -352,7 +352,7 @@ describe("the lists", () => {
     expect(await found({ search: "VAN" }, vehiclesPath)).toHaveLength(3);
   });
 
-  test("are for staff; a driver finds himself, customers and institutions nobody", async () => {
+  test("are for staff; a driver finds only themselves, customers and institutions find none", async () => {
     expect(await listed.ops.post(path, { user_id: listed.driver.id })).toSucceed(201);
     const own = await listed.driver.get(path);
     expect(own.body.data.map((row: { id: string }) => row.id)).toEqual([listed.driver.id]);

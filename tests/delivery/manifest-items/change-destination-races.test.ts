@@ -35,7 +35,7 @@ const change = (item_ids: string[], delivery_service_id: string, branch = made.b
     delivery_service_id,
   });
 
-/** What was paid for deliveries, and what the ledger took from the institution for them. */
+/** The payments for deliveries, and the institution's ledger debits for them. */
 async function paid(ids: string[]) {
   const rows = await sql`select d.delivery_fee, p.amount from delivery.deliveries d
     join money.payments p on p.delivery_id = d.id and p.type = 'DELIVERY_FEE' and p.status = 'SUCCESS'

@@ -1,4 +1,4 @@
-/** What keeps an order from going elsewhere, and who may not send it there. */
+/** Obstacles to a change of destination, and callers who may not make one. */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { nobody } from "../../support/api.ts";
@@ -107,7 +107,7 @@ describe("change-destination", () => {
     ]);
   });
 
-  test("refuses what no item could go to, and whoever is not of the office", async () => {
+  test("refuses destinations that no item can have, and callers who are not staff", async () => {
     const { itemIds } = await ordered(made, 1);
     const stranger = await newDestination();
     expect(await change(itemIds, { destination_branch_id: stranger.branch })).toFailWith(

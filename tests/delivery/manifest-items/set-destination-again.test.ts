@@ -1,4 +1,4 @@
-/** What the same call with the same key finds when the first did not come to its end, or made nothing. */
+/** Repeats of a call under the same key after the first was interrupted or created nothing. */
 import { beforeAll, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import { newManifest } from "../../support/manifests.ts";
@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 const keyed = (key: string) => ({ headers: { "idempotency-key": key } });
 
-test("orders of a part that failed are told as interrupted, and made by the same call", async () => {
+test("orders of a failed batch are reported as interrupted, and created by the same call", async () => {
   const [{ itemIds: [one] }, { itemIds }] = [
     await newManifest(tenant, { items: 1 }),
     await newManifest(tenant, { items: 21 }),

@@ -1,4 +1,4 @@
-/** What a scan's orders leave behind and say: where the items went, how many failed, and why each did. */
+/** The outcome of a scan: destinations of the items, the number of failures, and the reason of each. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { newAddress } from "../../support/make.ts";
 import { newManifest } from "../../support/manifests.ts";

@@ -1,4 +1,4 @@
-/** What orders from a scan cost, who pays, and which way they go. */
+/** The price of orders from a scan, their payer, and their route. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import { newAddress, newBranch } from "../../support/make.ts";

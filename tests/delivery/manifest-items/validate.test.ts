@@ -45,7 +45,7 @@ test("one result per entry, repeats too; the form of a value decides, not its ty
     .toEqual(Array(3).fill(manifest.itemIds[1]));
 });
 
-test("a malformed or checksum-invalid barcode is told in the caller's language", async () => {
+test("a malformed or checksum-invalid barcode is reported in the caller's language", async () => {
   const good = newBarcode();
   const wrongDigit = good.slice(0, 11) + ((Number(good[11]) + 1) % 10) + good.slice(12);
   const answer = await tenant.dispatcher.in("ar").post(validate, {
@@ -123,7 +123,7 @@ test("a barcode that was voided and scanned again means its live item", async ()
   });
 });
 
-test("an odd value is told beside it, and the others are checked all the same", async () => {
+test("an invalid value is reported, and the others are checked all the same", async () => {
   const manifest = await newManifest(tenant, { items: 1 });
   const [id] = manifest.itemIds;
   const odd = [
@@ -188,7 +188,7 @@ test("plain strings under barcodes are the same list; 500 entries pass, 501 do n
   }
 });
 
-test("who may not, and with the gate off nobody, whatever is sent", async () => {
+test("refuses callers without access, and everybody while the gate is off, before the input", async () => {
   expect(await nobody.post(validate, {})).toFailWith(401, "unauthorized");
   expect(await tenant.driver.post(validate, {})).toFailWith(403, "forbidden");
   const off = await newTenant({ settings: { "delivery.transfer_manifest": { enabled: false } } });

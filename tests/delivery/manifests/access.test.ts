@@ -143,7 +143,7 @@ describe.each(calls)("$says", (call) => {
     expect(await send(nobody, call)).toFailWith(401, "unauthorized");
     for (const part of everybody) {
       const { status, body } = await send(tenant[part], call);
-      // Whoever may call gets past the door: the ids are unknown, so 404 or an empty answer.
+      // A caller with access passes the access check; the ids are unknown, so 404 or an empty list.
       if (call.may.includes(part)) {
         expect([200, 403, 404], `${part}: ${JSON.stringify(body)}`).toContain(status);
         if (status === 403) expect(`${call.says} ${part}`).toMatch(/^create (driver|institution)/);

@@ -1,4 +1,4 @@
-/** What was sent, received or reprocessed wrongly is put right. */
+/** Corrections of items that were sent, received or reprocessed by mistake. */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { nobody } from "../../support/api.ts";

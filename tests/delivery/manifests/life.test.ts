@@ -132,7 +132,7 @@ describe("pickup", () => {
         manifest_status: "draft",
       });
     }
-    // What a refused call sent is not kept.
+    // Nothing of a refused call is stored.
     expect((await tenant.driver.get(`${base}/${manifest.id}`)).body.data.proofs).toEqual([]);
     const done = await tenant.driver.post(path, {
       proof: { photo_urls: [photo], signature_url: signature, signed_by: "Sara" },
@@ -208,7 +208,7 @@ describe("on the road", () => {
   });
 });
 
-describe("calling it off", () => {
+describe("cancelling a manifest", () => {
   test("voids the items, closes their exceptions, frees the barcodes and says why", async () => {
     const manifest = await newManifest(tenant, {
       status: "in_transit",

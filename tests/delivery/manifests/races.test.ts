@@ -141,7 +141,7 @@ describe("calls at the same moment", () => {
     expect(await count(id, "item_received")).toBe(10);
   });
 
-  test("receiving ends once, whoever closes it", async () => {
+  test("receiving ends once, however many callers close it", async () => {
     const { id, itemIds } = await newManifest(tenant, { status: "receiving", items: 3 });
     const answers = await Promise.all([
       ...Array.from(

@@ -117,7 +117,7 @@ describe("the list", () => {
     }
   });
 
-  test("shows drivers and institutions their own, and nobody another tenant's", async () => {
+  test("shows drivers and institutions their own, and no rows of another tenant", async () => {
     const own = await newTenant();
     const [a, b, c] = [
       await newManifest(own),
@@ -200,7 +200,7 @@ describe("the detail", () => {
       .toFailWith(400, "validation_failed");
   });
 
-  test("is nobody else's: other drivers, other institutions, other tenants find nothing", async () => {
+  test("is hidden from other drivers, other institutions and other tenants", async () => {
     const manifest = await newManifest(tenant);
     for (const person of [tenant.driver2, tenant.institution2, other.ops, other.driver]) {
       for (const suffix of ["", "/events"]) {

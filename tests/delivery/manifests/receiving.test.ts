@@ -78,7 +78,7 @@ describe("starting to receive", () => {
     expect(again.headers.get("idempotency-replayed")).toBe("true");
   });
 
-  test("is a person's business: a key that stands for nobody cannot receive", async () => {
+  test("needs a person: an API key without one cannot receive", async () => {
     const key = "key-" + randomUUID();
     await sql`insert into tenancy.api_keys (tenant_id, name, key_hash, scopes, created_by, expires_at)
       values (${tenant.id}, 'robot', sha256(${key}::bytea), '{manage:operations:tenant}', ${tenant.admin.id},

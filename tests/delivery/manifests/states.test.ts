@@ -16,7 +16,7 @@ beforeAll(async () => {
   tenant = await newTenant();
 });
 
-/** What the database holds of a manifest: enough to see that a refusal changed nothing. */
+/** The stored state of a manifest: enough to see that a refusal changed nothing. */
 async function snapshot(id: string) {
   const [row] = await sql`select to_jsonb(m) - 'updated_at' as manifest,
       (select jsonb_agg(i order by i.position) from delivery.transfer_manifest_items i where i.manifest_id = m.id) as items,

@@ -161,7 +161,7 @@ describe("the units of a preview", () => {
       expect(answer).toFailWith(400, "invalid_package");
       expect(answer.body.field).toBe(field);
     }
-    // What is not used is not judged.
+    // Values that are not used are not validated.
     expect(await ask({ package: box, package_details: { items: [item()] } })).toSucceed(200);
   });
 

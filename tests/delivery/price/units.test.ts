@@ -1,4 +1,4 @@
-/** What a unit is where the tenant has not said all of it, and what no parcel measures. */
+/** The unit size when the tenant's settings are incomplete, and sizes that no parcel has. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { type Ground, newGround, order, path as deliveries } from "../../support/deliveries.ts";
 import { newService } from "../../support/money.ts";

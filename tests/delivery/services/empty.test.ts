@@ -1,4 +1,4 @@
-/** What forms leave empty: languages nobody wrote, no picture, one end of a range. */
+/** Fields that forms leave empty: languages without text, no picture, one end of a range. */
 import { beforeAll, expect, test } from "vitest";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import { addService, newType, storedService } from "../../support/services.ts";

@@ -170,7 +170,7 @@ describe("the list of services", () => {
     expect(await names({ search: "خدمة" })).toEqual(everyone);
     expect(await names({ search: "gamma_1" }, staff.in("ku"))).toEqual(["Gamma 100%"]);
     expect(await names({ search: "خدمة", active: false })).toEqual(["Delta"]);
-    // What holds the names is none of them.
+    // The object that holds the names is not a name itself.
     expect(await names({ search: "en" })).not.toContain("Alpha");
     expect(await names({ column_filters: { name: "خدمة" } })).toEqual([]);
     expect(await names({ column_filters: { name: "خدمة Alpha" } }, staff.in("ar")))
@@ -291,12 +291,12 @@ describe("who finds which services", () => {
     expect(await names({}, tenant.institution)).toEqual(everyone);
     expect(await names({}, tenant.institution2)).toEqual(without("Barred", "Chosen"));
     expect((await ask({}, tenant.customer)).total).toBe(5);
-    // Who else may use it is not told.
+    // The response does not list the service's other users.
     const chosen = (await ask({ search: "Chosen" }, tenant.customer)).deliveryServices[0];
     expect(chosen.user_ids).toEqual([tenant.customer.id]);
   });
 
-  test("customer_id asks for somebody; a customer gets his own whatever he sends", async () => {
+  test("customer_id filters by customer; a customer always gets only their own", async () => {
     expect(await names({ customer_id: tenant.customer.id })).toEqual(without("Barred"));
     expect(await names({ customer_id: tenant.institution2.id })).toEqual(
       without("Barred", "Chosen"),

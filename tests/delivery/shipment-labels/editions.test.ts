@@ -38,7 +38,7 @@ const editionOf = async (id: string, person = tenant.dispatcher) => {
 const outdated = async (barcode: string, person = tenant.warehouse) =>
   (await person.get(`/warehousing/package-scan/${barcode}`)).body.delivery.label_outdated;
 
-test("a print says which edition it is, whoever prints, once a parcel and call", async () => {
+test("a print shows its edition, which counts once for each parcel and call", async () => {
   const { orders: [one, two] } = await ordered(made, 2);
   expect(await editionOf(one.id)).toEqual([0, false]);
   const first = await print([one.delivery_code, two.delivery_code, one.delivery_code]);

@@ -19,7 +19,7 @@ const reverse = (
   reason: unknown = "Typed twice",
 ) => person.post(`/delivery/wallets/${wallet}/adjustments/${payment}/reverse`, { reason }, options);
 
-test("an adjustment is taken back once, by its mirror, and both stay in the books", async () => {
+test("an adjustment is reversed once, by its mirror, and both stay in the books", async () => {
   const id = await freshWallet(a);
   const { payment_id } = (await adjust(a.admin, id, 5000)).body;
   const { payment_id: taken } = (await adjust(a.admin, id, 1500, "debit")).body;
@@ -59,7 +59,7 @@ test("an adjustment is taken back once, by its mirror, and both stay in the book
   }]);
 });
 
-test("what was put in and spent is not taken back, and nothing is written", async () => {
+test("an adjustment whose money was spent is not reversed, and nothing is written", async () => {
   const id = await freshWallet(a);
   const { payment_id } = (await adjust(a.admin, id, 100)).body;
   await adjust(a.admin, id, 1, "debit");

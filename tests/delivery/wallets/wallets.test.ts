@@ -216,7 +216,7 @@ test("only tenant administrators adjust, and only wallets of their tenant", asyn
   ).toSucceed();
 });
 
-test("everybody reads his own wallets, the tenant's currency first", async () => {
+test("everybody reads their own wallets, the tenant's currency first", async () => {
   const tenant = await newTenant();
   expect((await tenant.customer.get("/delivery/wallets/me")).body)
     .toMatchObject({ success: true, wallet: null, wallets: [] });

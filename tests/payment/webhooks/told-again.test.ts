@@ -1,4 +1,4 @@
-/** What a gateway tells may name our order, count as its account says, and be right only when it is told again. */
+/** Webhook events that name our order, count in the account's unit, or become valid only when sent again. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import "../../support/expect.ts";
@@ -88,7 +88,7 @@ test("without one, minor units have the tenant's digits: whole dinars are asked 
 });
 
 describe("money that fitted nothing", () => {
-  test("is judged again when it is told again: what was in its way was set right", async () => {
+  test("is matched when the event is sent again, after the obstacle was removed", async () => {
     const mine = await newCardShop(10);
     await setUp(mine, "razorpay", { amount_exponent: 2 });
     const placed = await placeOrder(mine, "razorpay");
@@ -118,7 +118,7 @@ describe("money that fitted nothing", () => {
     await checkAll(mine.tenant);
   });
 
-  test("is not judged again once somebody settled it, and its order ends like others", async () => {
+  test("is not matched again once somebody resolved it, and its order ends like others", async () => {
     const mine = await newCardShop(10);
     const placed = await placeOrder(mine, "razorpay");
     await setUp(mine, "razorpay", { amount_exponent: 2 });

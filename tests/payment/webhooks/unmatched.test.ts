@@ -171,7 +171,7 @@ describe("is settled", () => {
     await checkAll(shop.tenant);
   });
 
-  test("as the payment, though it is short: the difference is a discount, and the order goes on", async () => {
+  test("as the payment, although it is short: the difference is a discount, and the order continues", async () => {
     const placed = await paidShort();
     const [event] = await openOf(placed);
     const before = await walletOf(shop.tenant, null);
@@ -281,7 +281,7 @@ test("accepted while the whole amount comes after all: the order is paid once", 
     ]);
     expect([200, 409]).toContain(answer.status);
     expect(await standing(placed.id)).toMatchObject({ payment_status: "paid", paid: 1 });
-    // What did not pay it waits for a decision.
+    // Money that did not match the payment waits for a decision.
     expect(await openOf(placed)).toHaveLength(1);
   }
   await checkAll(shop.tenant);

@@ -1,4 +1,4 @@
-/** What each operation makes of the state and answers, and which order explains operations of the same moment. */
+/** The effect and response of each operation on the model, and the order that explains concurrent operations. */
 import * as cash from "./cash.ts";
 import * as orders from "./orders.ts";
 import * as parcels from "./parcels.ts";

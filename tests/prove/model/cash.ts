@@ -80,7 +80,7 @@ export function unsettle(state: State, { settlement }: Of<"unsettle">): string {
     state.drivers[driver] += total;
     state.house -= fees;
   } else {
-    // What was missing and resolved before never lay on the desk of the dispatcher, who counted it.
+    // A shortage that was resolved before never reached the desk of the dispatcher who counted it.
     const never = office && count && ["driver_owes", "written_off"].includes(count.resolution ?? "")
       ? count.declared - count.counted
       : 0;

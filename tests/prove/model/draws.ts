@@ -6,7 +6,7 @@ import { type Of, type Op, type State, type Step, types } from "./state.ts";
 export const [drivers, customers] = [3, 4];
 export const die = fc.nat(999);
 
-/** What a command is drawn as. */
+/** The form in which a command is drawn. */
 export interface Draft {
   kind: Op["type"] | "again";
   dice: [number, number, number, number];
@@ -16,7 +16,7 @@ export const draft: fc.Arbitrary<Draft> = fc.record({
   kind: fc.constantFrom(
     ...types,
     "again",
-    // What needs most of all others before it.
+    // The operations that need the most others before them.
     ...[
       "settle",
       "settle",
@@ -42,7 +42,7 @@ export const draft: fc.Arbitrary<Draft> = fc.record({
   dice: fc.tuple(die, die, die, die),
 });
 
-/** What is drawn from: the state, and what was sent before. */
+/** The sources of a draw: the state, and the earlier requests. */
 export interface Known {
   state: State;
   sent: Op[];
@@ -125,7 +125,7 @@ const draws: { [T in Op["type"]]: (known: Known, dice: Dice) => Drawn<T> } = {
   step({ state }, [a, b, c, d]) {
     const parcels = Object.entries(state.parcels);
     if (!parcels.length) return;
-    // What is on the road of orders is little, and much depends on how it ends.
+    // Few orders are on the road, and much depends on their outcome.
     const ofOrders = parcels.filter(([, { of, driver }]) => of && driver !== null);
     const list = d % 4 && ofOrders.length ? ofOrders : parcels;
     const [name, { driver, status }] = one(list, a, (parcel) => parcel.driver !== null);
@@ -242,7 +242,7 @@ const draws: { [T in Op["type"]]: (known: Known, dice: Dice) => Drawn<T> } = {
 
 const place = ([a, b, c]: Dice) => ({ shelf: a % 2, item: b % 4, quantity: 1 + c % 9 });
 
-/** What was sent before, as it was; or its key with another meaning, which only settlements keep for good. */
+/** An earlier request, unchanged, or its key with another input, which only settlements store permanently. */
 function again({ sent, state }: Known, [a, b]: Dice): Op | undefined {
   const known = sent[sent.length - 1 - a % Math.min(sent.length, 30)];
   if (!known) return;

@@ -72,7 +72,7 @@ export function approve(state: State, { name }: Of<"approve">): string {
   return `ok confirmed ${from.join(" and ")}`;
 }
 
-/** What each of its deliveries collects at the door, until it has left: its goods, and the first of them the fee. */
+/** The cash that each delivery of an order collects, until it has left: its goods, and for the first also the fee. */
 function collects(state: State, name: string): void {
   const order = state.orders[name];
   if (order.wallet) return;
@@ -161,7 +161,7 @@ export function cancel(state: State, { name }: Of<"cancel">): string {
   return `ok cancelled back ${back}`;
 }
 
-/** What becomes of a shipped order once none of its deliveries is under way. */
+/** The outcome of a shipped order once none of its deliveries is under way. */
 export function ended(state: State, name: string): void {
   const order = state.orders[name];
   const parcels = order.parts.map((_, place) => state.parcels[partName(name, place)]);

@@ -98,7 +98,7 @@ export class Real {
     throw new Error(`${asked.path}: ${seen.status} ${seen.text.slice(0, 500)}`);
   }
 
-  /** What an operation needs before it is sent; a customer has one cart. */
+  /** The preparation of an operation; a customer has one cart. */
   async prepare(op: Op): Promise<void> {
     if (op.type !== "order" || this.ids[`cart ${op.name}`]) return;
     const customer = this.place.customers[op.customer].id;
@@ -380,7 +380,7 @@ export class Real {
     ).join(" and ");
   }
 
-  /** What the model calls this; the id itself where it does not know it. */
+  /** The model's name of an id; the id itself if the model does not know it. */
   nameOf(id: string): string {
     return Object.keys(this.ids).find((name) => this.ids[name] === id) ?? id;
   }

@@ -3,7 +3,7 @@ import { sql } from "../../support/db.ts";
 import type { Real } from "./real.ts";
 import type { State } from "./state.ts";
 
-/** What of a state can be seen in the database. */
+/** The part of a state that is visible in the database. */
 export function shown(state: State) {
   const each = <T>(list: Record<string, T>, say: (one: T) => string) =>
     Object.fromEntries(Object.entries(list).map(([name, one]) => [name, say(one)]));

@@ -1,5 +1,5 @@
 /**
- * What the model knows: a state without a database, and the operations that change it. Whole units only. Things have names
+ * The model: a state without a database, and the operations that change it. Whole units only. Records have names
  * that the operations choose; every operation has an id, under which it is sent again.
  */
 export type Way = "remit" | "settle-by-wallet";
@@ -119,13 +119,13 @@ export interface Parcel {
     | "cancelled";
   /** On whose list it is. */
   driver: number | null;
-  /** Who has it in hand while `driver` has not confirmed it. */
+  /** The driver who keeps the parcel until `driver` has accepted it. */
   inHand: number | null;
   /** The hand-over that brought it to `driver`. */
   hand: string | null;
   customer: number | null;
   cod: number;
-  /** What is due back in cash, for a sender without a wallet. */
+  /** The cash refund due to a sender without a wallet. */
   due: "open" | "paid" | null;
   of?: { order: string; part: number };
 }
@@ -135,7 +135,7 @@ export interface Part {
   quantity: number;
   /** Less was found, and the shop sent what there was. */
   short: number;
-  /** What was found; null as long as nobody fetched it. */
+  /** The quantity that was picked; null until somebody picked it. */
   found: number | null;
   left: boolean;
   back: "expected" | "received" | null;
@@ -146,7 +146,7 @@ export interface Order {
   quantity: number;
   wallet: boolean;
   status: string;
-  /** What it costs by now, and what of the wallet's money went back. */
+  /** The current price, and the amount refunded to the wallet. */
   total: number;
   refunded: number;
   parts: Part[];
@@ -180,7 +180,7 @@ export interface State {
   /** Cash on the dispatcher's desk and on those of drivers who remit to themselves; null: nobody put any there yet. */
   desk: number | null;
   ownDesks: (number | null)[];
-  /** What drivers are short of. */
+  /** The shortages of drivers. */
   shortages: number[];
   /** Payments of fees that were due back, by the id of the operation. */
   paid: Record<string, { parcel: string; reversed: boolean }>;
@@ -191,7 +191,7 @@ export interface State {
   picks: Record<string, Pick>;
   orders: Record<string, Order>;
   settlements: Record<string, Settled>;
-  /** What was answered to an id, and what had been asked. */
+  /** The response to an operation's id, and its request. */
   done: Record<string, { asked: string; answer: string }>;
 }
 

@@ -60,7 +60,7 @@ function finish(state: State, found: Pick): void {
   found.status = "completed";
 }
 
-/** Who picks says how many by now, and whether that is all. */
+/** The picker reports the quantity so far, and whether the picking is complete. */
 export function report(state: State, { name, to, picked }: Of<"report">): string {
   const found = state.picks[name];
   if (!found) return "picking_order_not_found";

@@ -75,7 +75,7 @@ export const carriers: Mutant[] = [
     to: "elsif false then",
     test: [
       reversedTest,
-      "is taken back once, whoever and how many ask",
+      "is reversed once, however many callers ask",
     ],
   },
   {
@@ -92,7 +92,7 @@ export const carriers: Mutant[] = [
     to: "\n$$;",
     test: [
       reversedTest,
-      "counts in no sum, and as of a moment before it was taken back as it did then",
+      "counts in no sum, except as of a moment before the reversal",
     ],
   },
 ];

@@ -38,7 +38,7 @@ export const deliveries: Mutant[] = [
     to: "d.user_id = assignments_plan.driver_id;",
     test: [
       "tests/delivery/assignments/races.test.ts",
-      "two who fill one van: whoever comes second sees what the first took",
+      "of two assignments that fill one van, the second sees the capacity used by the first",
     ],
   },
   {

@@ -12,7 +12,7 @@ export const desks: Mutant[] = [
     from: "(money.lock_balances(array[giver, taker]) ->> giver::text)::numeric",
     to:
       "(select a.balance from money.accounts a where a.tenant_id = app.tenant_id() and a.id = giver)",
-    test: [movesTest, "whoever waited for a desk looks at it when it is his turn"],
+    test: [movesTest, "a transfer that waited for a desk reads the balance after the wait"],
   },
   {
     name: "a desk gives what it does not hold, when a core forgets to ask",
@@ -21,7 +21,7 @@ export const desks: Mutant[] = [
     to: "elsif false then",
     test: [
       movesTest,
-      "the database refuses a transfer without its journal, or below nothing, whoever writes it",
+      "the database refuses a transfer without its journal, or a balance below zero, from every writer",
     ],
   },
   {
@@ -52,7 +52,7 @@ export const desks: Mutant[] = [
     to: "",
     test: [
       reverseTest,
-      "a handover is taken back while its receiver holds it, and not when he gave it on",
+      "a handover is reversed while its receiver holds the cash, and not after they passed it on",
     ],
   },
   {

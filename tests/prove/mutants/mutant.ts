@@ -1,6 +1,6 @@
 /** A change to the source that a careful eye might miss, and the test that must not. */
 export interface Mutant {
-  /** What is taken away, in words. */
+  /** The description of the removed guard. */
   name: string;
   /** From the root of the repository. */
   file: string;

@@ -142,7 +142,7 @@ export const stock: Mutant[] = [
     to: "elsif false then",
     test: [
       "tests/storefront/orders/admin.test.ts",
-      "not before a gateway was paid, and by wallet at once",
+      "waits for a gateway payment, and not for a wallet payment",
     ],
   },
   {

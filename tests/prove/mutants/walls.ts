@@ -1,4 +1,4 @@
-/** Who is let in, to what, and how often one request counts: each with one guard less. */
+/** Authentication, access and idempotency, each with one guard removed. */
 import type { Mutant } from "./mutant.ts";
 
 const tables = "sql/base/guards.sql";
@@ -68,7 +68,7 @@ export const walls: Mutant[] = [
     to: "u.user_id = v_user;",
     test: [
       identityTest,
-      "a member who is deactivated, or loses his role, is out with the next request",
+      "a member who is deactivated, or loses a role, is refused at the next request",
     ],
   },
   {
@@ -112,7 +112,7 @@ export const walls: Mutant[] = [
     to: "elsif false and not v_system",
     test: [
       identityTest,
-      "nobody works in a tenant that is suspended or archived, except the system's administrators",
+      "only system administrators act in a suspended or archived tenant",
     ],
   },
   {

@@ -1,4 +1,4 @@
-/** What is sent to subscribers, each with one guard less. */
+/** Webhooks to subscribers, each with one guard removed. */
 import type { Mutant } from "./mutant.ts";
 
 const sender = "sql/webhooks/sender/attempts.sql";

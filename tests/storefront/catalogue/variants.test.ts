@@ -1,4 +1,4 @@
-/** What a change of a product's variants leaves as it was. */
+/** The values that a change of a product's variants does not touch. */
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import "../../support/expect.ts";

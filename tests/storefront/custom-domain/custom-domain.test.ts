@@ -299,7 +299,7 @@ describe("the look-up that nobody asks for", () => {
     expect(await jobsOf(tenant)).toHaveLength(2);
   });
 
-  test("archives what nobody proved for a week", async () => {
+  test("archives domains that are unverified for a week", async () => {
     const { tenant, domain } = await shop();
     await connect(tenant, domain);
     await sql`update storefront.custom_domains set pending_since = now() - interval '8 days'

@@ -1,4 +1,4 @@
-/** Who has a domain: claims that are pending hinder nobody, a proof decides, and it is looked at again. */
+/** Ownership of a domain: pending claims block nobody, verification decides, and it is checked again. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { type Answer, type Body, nobody } from "../../support/api.ts";
@@ -31,7 +31,7 @@ const statusOf = async (tenant: Tenant) =>
   (await sql`select status from storefront.custom_domains
     where tenant_id = ${tenant.id} order by created_at desc limit 1`)[0].status;
 
-test("claims that are pending hinder nobody, each with a value of its own; a proof ends the others", async () => {
+test("pending claims block nobody, each with its own value; a verification ends the others", async () => {
   const domain = newDomain();
   const rivals = await Promise.all(Array.from({ length: 3 }, () => claim(domain)));
   for (const { answer } of rivals) expect(answer).toSucceed(201);

@@ -279,7 +279,7 @@ describe("changing", () => {
     expect(await (await newTenant()).admin.put(path, {})).toFailWith(404, "market_not_found");
   });
 
-  test("the database keeps the name and the legal moves whoever writes", async () => {
+  test("the database enforces the name and the legal status changes for every writer", async () => {
     const { store } = await shop(draft);
     const write = (change: Record<string, string>) =>
       sql`update storefront.markets set ${sql(change)} where id = ${store.id}`;

@@ -32,7 +32,7 @@ const at = (id: string, step = "") => `/storefront/orders/${id}${step && `/${ste
 const approve = (id: string, body = {}) => shop.tenant.admin.put(at(id, "approve"), body);
 
 describe("approving", () => {
-  test("sets the goods aside, makes the delivery at the fee that was told, and says so", async () => {
+  test("reserves the goods, creates the delivery at the quoted fee, and records the history", async () => {
     const { id, answer: placed } = await placeOrder(shop, "cash", 2);
     await sql`update delivery.delivery_services set default_price = 9000 where id = ${shop.service}`;
     const answer = await approve(id, {
@@ -80,7 +80,7 @@ describe("approving", () => {
     await checkAll(shop.tenant);
   });
 
-  test("without auto_create_delivery there is none", async () => {
+  test("creates no delivery without auto_create_delivery", async () => {
     const plain = await newShop({ auto: false });
     const { id } = await placeOrder(plain);
     const answer = await plain.tenant.admin.put(at(id, "approve"));
@@ -90,7 +90,7 @@ describe("approving", () => {
     expect(await standing(id)).toMatchObject({ status: "confirmed", reserved: 1 });
   });
 
-  test("once: a second time it is no longer pending", async () => {
+  test("works once: a second call finds the order no longer pending", async () => {
     const { id } = await placeOrder(shop);
     expect(await approve(id)).toSucceed(200);
     const answer = await approve(id);
@@ -99,13 +99,13 @@ describe("approving", () => {
     expect(await standing(id)).toMatchObject({ reserved: 1 });
   });
 
-  test("an order waiting for approval too", async () => {
+  test("also approves an order that waits for approval", async () => {
     const { id } = await placeOrder(shop);
     await sql`update storefront.storefront_orders set status = 'awaiting_approval' where id = ${id}`;
     expect(await approve(id)).toSucceed(200);
   });
 
-  test("not before a gateway was paid, and by wallet at once", async () => {
+  test("waits for a gateway payment, and not for a wallet payment", async () => {
     const { id } = await placeOrder(shop, "gatewayone");
     expect(await approve(id)).toFailWith(409, "order_not_paid");
     expect(await standing(id)).toMatchObject({ status: "pending", reserved: 0 });
@@ -116,7 +116,7 @@ describe("approving", () => {
     expect(cod_amount).toBe(0);
   });
 
-  test("not what is no longer in stock: nothing is set aside, no delivery made", async () => {
+  test("refuses goods that are no longer in stock: nothing is reserved, no delivery created", async () => {
     const small = await newShop({ stock: 3 });
     const first = await placeOrder(small, "cash", 2);
     const second = await placeOrder(small, "cash", 2);
@@ -139,7 +139,7 @@ describe("approving", () => {
 });
 
 describe("cancelling", () => {
-  test("before approval: nothing was set aside, nothing paid", async () => {
+  test("before approval: nothing was reserved, nothing paid", async () => {
     const { id, answer: placed } = await placeOrder(shop);
     const answer = await shop.tenant.admin.put(at(id, "cancel"), { reason: "fraud" });
     expect(answer).toSucceed(200);
@@ -160,7 +160,7 @@ describe("cancelling", () => {
     expect(payment.status).toBe("CANCELLED");
   });
 
-  test("after approval: goods, money and delivery come back", async () => {
+  test("after approval: releases the goods, refunds the money, cancels the delivery", async () => {
     const { id } = await placeOrder(shop, "wallet", 3);
     const before = await unitsOf(shop.shelf.item);
     await approve(id);
@@ -194,7 +194,7 @@ describe("cancelling", () => {
     await checkAll(shop.tenant);
   });
 
-  test("without a refund where none is wanted, which may be given later, once", async () => {
+  test("without a refund if none is requested; a refund is possible later, once", async () => {
     const { id } = await placeOrder(shop, "wallet");
     const cancel = { reason: "other", refund_required: false };
     const answer = await shop.tenant.admin.put(at(id, "cancel"), cancel);
@@ -208,7 +208,7 @@ describe("cancelling", () => {
     await checkAll(shop.tenant);
   });
 
-  test("not what has left, nor twice", async () => {
+  test("refuses an order that has left, and a second cancellation", async () => {
     const { id } = await placeOrder(shop);
     const delivery = (await approve(id)).body.data.delivery_assigned.delivery_id;
     await assign(shop.tenant, delivery);
@@ -235,7 +235,7 @@ describe("cancelling", () => {
 });
 
 describe("on the way", () => {
-  test("its driver moves the order: stock leaves at pickup, cash on delivery becomes the shop's", async () => {
+  test("the driver moves the order: stock leaves at pickup, cash on delivery is credited to the shop", async () => {
     const { id } = await placeOrder(shop, "cash", 2);
     const delivery = (await approve(id)).body.data.delivery_assigned.delivery_id;
     const before = await walletOf(shop.tenant, null);
@@ -260,7 +260,7 @@ describe("on the way", () => {
     await checkAll(shop.tenant);
   });
 
-  test("by the shop's own means: shipped, delivered, paid; and completed after two weeks", async () => {
+  test("delivered by the shop itself: shipped, delivered, paid; and completed after two weeks", async () => {
     const plain = await newShop({ auto: false });
     const { id } = await placeOrder(plain);
     const { admin } = plain.tenant;
@@ -283,7 +283,7 @@ describe("on the way", () => {
     await checkAll(plain.tenant);
   });
 
-  test("whoever carries it ends it: not by hand while a delivery is under way", async () => {
+  test("only the delivery ends it: no manual end while a delivery is under way", async () => {
     const { id } = await placeOrder(shop);
     const delivery = (await approve(id)).body.data.delivery_assigned.delivery_id;
     const before = await unitsOf(shop.shelf.item);
@@ -296,7 +296,7 @@ describe("on the way", () => {
     expect(await shop.tenant.admin.put(at(id, "deliver"))).toFailWith(409, "order_has_delivery");
   });
 
-  test("its customer cannot call off the shop's delivery", async () => {
+  test("the customer cannot cancel the shop's delivery", async () => {
     const { id } = await placeOrder(shop);
     const delivery = (await approve(id)).body.data.delivery_assigned.delivery_id;
     const answer = await shop.tenant.customer.post(`/delivery/deliveries/${delivery}/cancel`, {
@@ -306,7 +306,7 @@ describe("on the way", () => {
   });
 });
 
-test("the customer follows it in his own words, and nobody else's order", async () => {
+test("the customer follows their own order by the customer statuses, and no other order", async () => {
   const { id } = await placeOrder(shop, "wallet");
   const { customer } = shop.tenant;
   const seen = async () => (await customer.get(at(id, "payment-status"))).body.order;
@@ -327,7 +327,7 @@ test("the customer follows it in his own words, and nobody else's order", async 
   expect((await other.tenant.customer.get("/storefront/my/orders")).body.pagination.total).toBe(0);
 });
 
-test("administrators of the tenant alone, with orders of their own", async () => {
+test("only administrators of the tenant, for its own orders", async () => {
   const { id } = await placeOrder(shop);
   const calls: [string, string, object?][] = [
     ["GET", at(id)],
@@ -353,7 +353,7 @@ test("administrators of the tenant alone, with orders of their own", async () =>
   expect(await standing(id)).toMatchObject({ status: "pending", reserved: 0 });
 });
 
-test("the database itself refuses a customer who writes his order", async () => {
+test("the database itself refuses a customer who writes their order", async () => {
   const { id } = await placeOrder(shop);
   const attempt = (statement: string) =>
     sql.begin(async (tx) => {

@@ -1,4 +1,4 @@
-/** What approving an order locks, and where its delivery leaves from. */
+/** The locks of an order's approval, and the warehouse of its delivery. */
 import { expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import "../../support/expect.ts";
@@ -33,7 +33,7 @@ async function leavesFrom(order: string) {
   return row;
 }
 
-test("a delivery leaves from where the goods were found, not from where most of them lie", async () => {
+test("a delivery leaves from the warehouse of the reserved goods, not from the fullest one", async () => {
   const shop = await newShop({ stock: 1 });
   const elsewhere = await moreIn(shop, 5);
   const oldest = (await placeOrder(shop)).id;
@@ -53,7 +53,7 @@ test("a delivery leaves from where the goods were found, not from where most of 
   await checkAll(shop.tenant);
 });
 
-test("goods of a warehouse that is out of use leave from there", async () => {
+test("goods in an inactive warehouse are delivered from there", async () => {
   const shop = await newShop({ stock: 2 });
   const { id } = await placeOrder(shop);
   await sql`update warehousing.warehouses set status = 'maintenance' where tenant_id = ${shop.tenant.id}`;
@@ -61,7 +61,7 @@ test("goods of a warehouse that is out of use leave from there", async () => {
   expect((await leavesFrom(id)).pickup).toBe(shop.shelf.warehouse);
 });
 
-test("what there is too little of is refused at once, whoever holds the stock, and nothing is made", async () => {
+test("an order beyond the stock is refused at once, also while another transaction holds the stock, and nothing is created", async () => {
   const shop = await newShop({ stock: 2 });
   const { id } = await placeOrder(shop, "cash", 2);
   const first = (await placeOrder(shop)).id;

@@ -46,7 +46,7 @@ describe("the city of an address", () => {
       query: { column_filters: JSON.stringify({ city }) },
     })).body.orders.length;
 
-  test("is that of its zone when none is sent, embedded or kept in the address book", async () => {
+  test("defaults to that of its zone, for embedded and saved addresses", async () => {
     const mine = await newShop();
     const zone = await newZone(mine.tenant, square(44.4, 33.3, 0.05));
     const [{ name }] = await sql`select name from delivery.zones where id = ${zone}`;
@@ -75,7 +75,7 @@ describe("the city of an address", () => {
   });
 });
 
-test("cash on delivery: the order in full, unpaid, with what to do at the door", async () => {
+test("cash on delivery: the full order, unpaid, with instructions for the door", async () => {
   const { answer, id } = await placeOrder(shop, "cash", 2);
   const { order, paymentType, instructions, message } = answer.body;
   expect(paymentType).toBe("cash_on_delivery");
@@ -131,7 +131,7 @@ test("a wallet is debited at once, and the order is paid", async () => {
   await checkAll(shop.tenant);
 });
 
-test("a wallet that is short buys nothing, and the cart stays", async () => {
+test("a wallet with too little money creates no order, and the cart stays", async () => {
   const buyer = await newPerson(shop.tenant.id, "customer", "customer");
   await fundWallet(shop.tenant, "customer", buyer.id, 5_999);
   const cart = await newCart(shop, 1, buyer.id);
@@ -142,7 +142,7 @@ test("a wallet that is short buys nothing, and the cart stays", async () => {
   expect(row.status).toBe("active");
 });
 
-test("a gateway: where to pay, under a number of digits that is never used again", async () => {
+test("a gateway: the payment URL, under a numeric id that is never reused", async () => {
   for (const method of ["gatewayone", "razorpay"] as const) {
     const { answer, instructions } = await placeOrder(shop, method);
     expect(answer.body.paymentType).toBe("gateway");
@@ -155,7 +155,7 @@ test("a gateway: where to pay, under a number of digits that is never used again
   }
 });
 
-test("confirming again gives the same order, whatever else is sent, and where to pay", async () => {
+test("confirming again returns the same order, whatever else is sent, and the payment URL", async () => {
   const cart = await newCart(shop);
   const first = await shop.tenant.customer.post(path, orderOf(shop, cart, "gatewayone"));
   const again = await shop.tenant.customer.post(path, orderOf(shop, cart, "cash"));
@@ -176,7 +176,7 @@ test("twenty at once make one order and one debit", async () => {
   await checkAll(shop.tenant);
 });
 
-test("a key answers with what it answered, and refuses other input", async () => {
+test("a key replays the answer, and refuses other input", async () => {
   const headers = { "idempotency-key": randomUUID() };
   const body = orderOf(shop, await newCart(shop));
   const first = await shop.tenant.customer.post(path, body, { headers });
@@ -196,8 +196,8 @@ test("prices are those of the moment, not of the cart", async () => {
   expect(answer.body.order).toMatchObject({ subtotal: 7_000, totalPrice: 8_000 });
 });
 
-describe("where it goes", () => {
-  test("an address that is told is not kept, unless its customer says so", async () => {
+describe("the destination", () => {
+  test("an embedded address is not saved, unless the customer asks for it", async () => {
     const { customer } = shop.tenant;
     const count = async () => (await customer.get("/storefront/addresses")).body.pagination.total;
     const before = await count();
@@ -208,7 +208,7 @@ describe("where it goes", () => {
     expect(await count()).toBe(before + 1);
   });
 
-  test("one of the address book is taken as it is now; another's is not found", async () => {
+  test("an address of the address book is copied as it is now; another person's is not found", async () => {
     const { customer } = shop.tenant;
     const made = await customer.post("/storefront/addresses", home);
     const { address: _told, ...rest } = orderOf(shop, await newCart(shop));
@@ -300,7 +300,7 @@ describe("refused", () => {
     expect(answer.body.field).toBe("backRef");
   });
 
-  test("the store's own domain and back_ref are as good", async () => {
+  test("accepts the store's own domain and back_ref", async () => {
     const host = `${randomUUID()}.example.com`;
     await sql`insert into storefront.custom_domains
       (tenant_id, market_id, custom_domain, status, dns_records, dns_verified_at)
@@ -311,7 +311,7 @@ describe("refused", () => {
     expect(backRef).toContain("https://");
   });
 
-  test("what is not in stock, not on sale, or not there", async () => {
+  test("variants that are out of stock, not on sale, or unknown", async () => {
     const small = await newShop({ stock: 1 });
     const { customer } = small.tenant;
     const answer = await customer.post(path, orderOf(small, await newCart(small, 2)));
@@ -328,7 +328,7 @@ describe("refused", () => {
     expect(await customer.post(path, orderOf(small, cart))).toFailWith(409, "cart_not_active");
   });
 
-  test("a method the market does not take, a gateway nobody set up, a service that is off", async () => {
+  test("a method that the market does not accept, a gateway without configuration, an inactive service", async () => {
     const plain = await newShop();
     const { customer } = plain.tenant;
     expect(await customer.post(path, orderOf(plain, await newCart(plain), "razorpay")))
@@ -346,7 +346,7 @@ describe("refused", () => {
       .toFailWith(400, "invalid_payment_method");
   });
 
-  test("staff, drivers, nobody, and customers of another store", async () => {
+  test("staff, drivers, anonymous callers, and customers of another store", async () => {
     const body = orderOf(shop, await newCart(shop));
     for (const person of [shop.tenant.admin, shop.tenant.driver]) {
       expect(await person.post(path, body)).toFailWith(403, "forbidden");
@@ -370,7 +370,7 @@ describe("refused", () => {
   });
 });
 
-test("a gateway that is away leaves the order, and confirming again opens the payment", async () => {
+test("an unreachable gateway leaves the order, and confirming again opens the payment", async () => {
   const { id } = await placeOrder(shop, "gatewayone");
   // As if the answer of the first call had been lost.
   await sql`update money.payments set redirect_url = null, opened_at = opened_at - interval '1 minute'

@@ -6,7 +6,7 @@ import type { Person } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
 import "../../support/expect.ts";
 import {
-  approved,
+  approveOrder,
   bring,
   type Ending,
   endings,
@@ -20,7 +20,7 @@ import { stockIn, unitsOf } from "../../support/warehouses.ts";
 
 const total = 30_000;
 const fee = 5_000;
-/** What lies in each of the two warehouses, at 5,000 a unit. */
+/** The stock of each of the two warehouses, at 5,000 a unit. */
 const units = [3, 2];
 const goods = units.map((count) => count * 5_000);
 
@@ -43,7 +43,7 @@ async function ordered(method: "cash" | "wallet" | "razorpay") {
   if (method === "razorpay") {
     expect(await tell(eventFor(shop, numberOf(order), total))).toMatchObject({ status: 200 });
   }
-  const { deliveries } = await approved(shop, order.id);
+  const { deliveries } = await approveOrder(shop, order.id);
   expect(deliveries).toHaveLength(2);
   return {
     id: order.id,
@@ -67,7 +67,7 @@ describe.each(methods)("paid by %s", (method) => {
     const { tenant } = shop;
     const house = await walletOf(tenant, null);
     const { id, customer, deliveries } = await ordered(method);
-    // What is called off is called off first: the order has not left then.
+    // A cancellation comes first, while the order has not left.
     const steps = [0, 1].sort((a, b) =>
       Number(ends[b] === "cancelled") - Number(ends[a] === "cancelled")
     );
@@ -159,7 +159,7 @@ async function clear(): Promise<void> {
   }
 }
 
-test("where the shop's wallet is short, the order ends all the same and says what is owed", async () => {
+test("if the shop's wallet is short, the order ends all the same and shows the amount owed", async () => {
   const { tenant } = shop;
   const { id, customer, deliveries } = await ordered("wallet");
   await bring(shop, deliveries[0], "delivered");

@@ -47,7 +47,7 @@ const cancel: Act = ({ id }) =>
 /** The clock's cancellation: the order becomes a day old, and what nobody paid for a day ends. */
 const expire: Act = async ({ id }) => {
   await sql.begin(async (tx) => {
-    // What was agreed stays as it is for everybody: only the time is moved here.
+    // The order's data stays as it is: only the time is moved here.
     await tx`set local session_replication_role = replica`;
     await tx`update storefront.storefront_orders set created_at = now() - interval '25 hours'
       where id = ${id}`;
@@ -56,7 +56,7 @@ const expire: Act = async ({ id }) => {
   return { status: 200 };
 };
 
-/** What is left behind: goods set aside and given back, money taken and given back, and the delivery. */
+/** The final state: reserved and released goods, paid and refunded money, and the delivery. */
 interface Left {
   reserved: number;
   moved: string[];
@@ -143,7 +143,7 @@ describe.each([
   ["the shop cancels", shopCancels],
   ["the clock cancels what is unpaid", clockCancels],
 ])("%s", (_, orders) => {
-  test("one after the other, in each of six orders: the end that follows", async () => {
+  test("one after the other, in each of six sequences: the expected end", async () => {
     for (const [acts, end] of orders) {
       const order = await buy();
       for (const act of acts) expect([200, 409]).toContain((await act(order)).status);
@@ -152,7 +152,7 @@ describe.each([
     await balances();
   }, 180_000);
 
-  test("all at once: every end is reached, in balance, and no other", async () => {
+  test("all at once: one of the legal ends is reached, in balance", async () => {
     const seen: Record<string, number> = {};
     const wanted = [...new Set(orders.map(([, end]) => end))];
     // Twelve orders a round, each with another order of starts and another distance between them, up to a quarter of a

@@ -1,4 +1,4 @@
-/** What stays right around an order: money that was given back, and a store that is not live any more. */
+/** Orders after a manual refund, and orders of a store that is not live any more. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import "../../support/expect.ts";
@@ -13,8 +13,8 @@ const put = (id: string, act: string, body: object = {}) =>
 const refund = (id: string, body: object = {}) =>
   shop.tenant.admin.post(`/storefront/orders/${id}/refund`, body);
 
-describe("money that was given back", () => {
-  test("all of it: the order is not approved, and cancelled without another refund", async () => {
+describe("a manual refund", () => {
+  test("of everything: the order is not approved, and is cancelled without another refund", async () => {
     const { id } = await placeOrder(shop, "wallet");
     await refund(id);
     const refused = await put(id, "approve");
@@ -27,7 +27,7 @@ describe("money that was given back", () => {
     await checkAll(shop.tenant);
   });
 
-  test("a part of it: the order is not approved, and cancelling gives the rest", async () => {
+  test("of a part: the order is not approved, and cancelling refunds the rest", async () => {
     const { id } = await placeOrder(shop, "wallet");
     await refund(id, { amount: 1_000 });
     expect(await put(id, "approve")).toFailWith(409, "order_not_paid");
@@ -36,7 +36,7 @@ describe("money that was given back", () => {
     await checkAll(shop.tenant);
   });
 
-  test("all of it after the approval: cancelled, and the goods come back", async () => {
+  test("of everything after the approval: the order is cancelled, and the goods are released", async () => {
     const { id } = await placeOrder(shop, "wallet");
     expect(await put(id, "approve")).toSucceed(200);
     await refund(id);
@@ -46,7 +46,7 @@ describe("money that was given back", () => {
   });
 });
 
-test("a customer keeps his orders of a store that closed, and sees nothing more of it", async () => {
+test("a customer still sees their orders of a closed store, and nothing else of it", async () => {
   const mine = await newShop();
   const { tenant, store } = mine;
   const { id } = await placeOrder(mine);

@@ -94,7 +94,7 @@ test("ten, the newest first, with everything a row has", async () => {
   });
 });
 
-test("totals of the whole market, whatever is asked", async () => {
+test("totals of the whole market, whatever the filters", async () => {
   const stats = { totalOrders: 12, pendingOrders: 4, outForDelivery: 2, deliveredToday: 1 };
   for (
     const query of [{}, { status: "cancelled" }, { search: "nothing" }, { page: 9 }, {
@@ -158,7 +158,7 @@ describe("filters", () => {
   });
 });
 
-test("sorted by each word, both ways; limits are kept", async () => {
+test("sorts by each field, both ways, and enforces the limit", async () => {
   for (
     const sort_by of ["createdAt", "finalAmount", "deliveryFee", "discountAmount", "totalItems"]
   ) {
@@ -171,7 +171,7 @@ test("sorted by each word, both ways; limits are kept", async () => {
   expect(body.pagination).toMatchObject({ page: 1, limit: 100 });
 });
 
-test("for administrators, who see no other tenant's", async () => {
+test("for administrators, who see no order of another tenant", async () => {
   for (const person of [shop.tenant.customer, shop.tenant.driver, shop.tenant.staff]) {
     expect(await person.get(path)).toFailWith(403, "forbidden");
   }

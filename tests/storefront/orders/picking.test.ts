@@ -3,7 +3,13 @@ import { beforeAll, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import { assign, move, moves } from "../../support/deliveries.ts";
 import "../../support/expect.ts";
-import { approved, newSplitShop, pick, picksOf, whereabouts } from "../../support/order-goods.ts";
+import {
+  approveOrder,
+  newSplitShop,
+  pick,
+  picksOf,
+  whereabouts,
+} from "../../support/order-goods.ts";
 import { checkAll, newShop, placeOrder, type Shop, standing } from "../../support/orders.ts";
 import { eventsOf, movementsOf, unitsOf } from "../../support/warehouses.ts";
 
@@ -19,9 +25,9 @@ const scan = async (barcode: string) => {
 const putPick = (id: string, body: object) =>
   shop.tenant.ops.put(`/warehousing/picking-orders/${id}`, body);
 
-test("picked, then handed over: its label says what is next, and only then it leaves", async () => {
+test("picked, then handed over: the label scan shows the next step, and only then it leaves", async () => {
   const { id } = await placeOrder(shop, "cash", 2);
-  const { order, deliveries: [{ delivery_id, tracking_number }] } = await approved(shop, id);
+  const { order, deliveries: [{ delivery_id, tracking_number }] } = await approveOrder(shop, id);
   const [task] = await picksOf(id);
   const { orders } = (await shop.tenant.warehouse.get("/warehousing/picking-orders", {
     query: { search: order.order_number },
@@ -73,17 +79,17 @@ test("picked, then handed over: its label says what is next, and only then it le
   await checkAll(shop.tenant);
 });
 
-test("unassigned and picked it waits for a driver", async () => {
+test("a picked order without a driver waits for one", async () => {
   const { id } = await placeOrder(shop);
-  const { deliveries: [{ tracking_number }] } = await approved(shop, id);
+  const { deliveries: [{ tracking_number }] } = await approveOrder(shop, id);
   expect(await pick(shop, (await picksOf(id))[0]!.id)).toSucceed(200);
   expect((await scan(tracking_number)).delivery.next_action).toBe("assign");
 });
 
-test("by the shop's own means: shipped once it is picked", async () => {
+test("delivered by the shop itself: shipped once it is picked", async () => {
   const plain = await newShop({ auto: false, picking: true });
   const { id } = await placeOrder(plain, "cash", 3);
-  const { deliveries } = await approved(plain, id);
+  const { deliveries } = await approveOrder(plain, id);
   expect(deliveries).toEqual([]);
   const [task] = await picksOf(id);
   expect(task).toMatchObject({ delivery_id: null, order_id: id, status: "pending" });
@@ -101,9 +107,9 @@ test("by the shop's own means: shipped once it is picked", async () => {
   await checkAll(plain.tenant);
 });
 
-test("its pick is cancelled, changed and handed off through the order alone", async () => {
+test("its pick is cancelled, changed and handed off only through the order", async () => {
   const { id } = await placeOrder(shop);
-  await approved(shop, id);
+  await approveOrder(shop, id);
   const [task] = await picksOf(id);
   const cancelled = await putPick(task!.id, { status: "cancelled" });
   expect(cancelled).toFailWith(409, "picking_belongs_to_order");
@@ -135,7 +141,7 @@ test("its pick is cancelled, changed and handed off through the order alone", as
 test("cancelled after it was picked: the goods are free again", async () => {
   const { id } = await placeOrder(shop, "wallet", 2);
   const before = await unitsOf(shop.shelf.item);
-  await approved(shop, id);
+  await approveOrder(shop, id);
   await pick(shop, (await picksOf(id))[0]!.id);
   const answer = await shop.tenant.admin.put(`/storefront/orders/${id}/cancel`, {
     reason: "other",
@@ -145,9 +151,9 @@ test("cancelled after it was picked: the goods are free again", async () => {
   await checkAll(shop.tenant);
 });
 
-test("a delivery that is called off leaves the goods to the order, which is then sent otherwise", async () => {
+test("a cancelled delivery leaves the goods reserved for the order, which is then sent otherwise", async () => {
   const { id } = await placeOrder(shop);
-  const { deliveries: [{ delivery_id }] } = await approved(shop, id);
+  const { deliveries: [{ delivery_id }] } = await approveOrder(shop, id);
   await pick(shop, (await picksOf(id))[0]!.id);
   await moves(shop.tenant.ops, delivery_id, ["cancel", { reason: "Own van" }]);
   expect((await picksOf(id))[0]).toMatchObject({ status: "completed", delivery_id: null });
@@ -161,10 +167,10 @@ test("a delivery that is called off leaves the goods to the order, which is then
   await checkAll(shop.tenant);
 });
 
-test("where nobody has to pick, it is picked as it leaves", async () => {
+test("without required picking it is picked as it leaves", async () => {
   const easy = await newSplitShop({ first: 5, second: 0 });
   const { id } = await placeOrder(easy, "cash", 2);
-  const { deliveries: [{ delivery_id }] } = await approved(easy, id);
+  const { deliveries: [{ delivery_id }] } = await approveOrder(easy, id);
   const [task] = await picksOf(id);
   await easy.tenant.ops.put(`/warehousing/picking-orders/${task!.id}`, { status: "in_progress" });
   await assign(easy.tenant, delivery_id);
@@ -176,13 +182,13 @@ test("where nobody has to pick, it is picked as it leaves", async () => {
   await checkAll(easy.tenant);
 });
 
-test("another company takes nothing that was not picked, unless it has it already", async () => {
+test("a carrier's pickup is refused before the picking, unless it has the parcel already", async () => {
   const { id } = await placeOrder(shop);
-  const { deliveries: [{ delivery_id }] } = await approved(shop, id);
+  const { deliveries: [{ delivery_id }] } = await approveOrder(shop, id);
   await sql`update delivery.deliveries set carrier_type = 'external', carrier_code = 'simulated' where id = ${delivery_id}`;
   expect(await move(shop.tenant.ops, delivery_id, "depart")).toFailWith(409, "goods_not_picked");
   expect(await standing(id)).toMatchObject({ status: "confirmed", reserved: 1 });
-  // What a carrier reports is written into the same row, and is a fact.
+  // A carrier's report is written to the same row, and is always accepted.
   await sql.begin(async (tx) => {
     await tx`select set_config('app.tenant_id', ${shop.tenant.id}, true)`;
     await tx`update delivery.deliveries set status = 'in_transit' where id = ${delivery_id}`;
@@ -192,10 +198,10 @@ test("another company takes nothing that was not picked, unless it has it alread
   await checkAll(shop.tenant);
 });
 
-test("picking against pickup: it left whole, or it is still here", async () => {
+test("picking against pickup: the order left whole, or is still here", async () => {
   for (let round = 0; round < 6; round++) {
     const { id } = await placeOrder(shop);
-    const { deliveries: [{ delivery_id }] } = await approved(shop, id);
+    const { deliveries: [{ delivery_id }] } = await approveOrder(shop, id);
     const [task] = await picksOf(id);
     await assign(shop.tenant, delivery_id);
     const [picked, taken] = await Promise.all([

@@ -1,4 +1,4 @@
-/** Whoever is first wins; goods and money are there for one. */
+/** The first request wins; goods and money suffice for one. */
 import { beforeAll, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import { assign } from "../../support/deliveries.ts";
@@ -45,26 +45,32 @@ test("two administrators, two orders, the last unit: one wins", async () => {
   await checkAll(shop.tenant);
 });
 
-test("fifty approvals for ten in stock: exactly ten, the others are told why", async () => {
-  const shop = await newShop({ stock: 10 });
-  const ids = await ordersFor(shop, 50, 10);
-  const began = performance.now();
-  const answers = await Promise.all(ids.map((id) => approve(shop, id)));
-  console.log(`50 approvals in ${Math.round(performance.now() - began)} ms`);
-  expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
-  expect(answers.filter(({ status, body }) => status === 409 && body.code === "insufficient_stock"))
-    .toHaveLength(40);
-  expect(await unitsOf(shop.shelf.item)).toEqual({ reserved: 10 });
-  const [{ confirmed, deliveries, numbers, addresses }] = await sql`select
+test(
+  "fifty approvals for ten in stock: exactly ten succeed, the others fail with the reason",
+  async () => {
+    const shop = await newShop({ stock: 10 });
+    const ids = await ordersFor(shop, 50, 10);
+    const began = performance.now();
+    const answers = await Promise.all(ids.map((id) => approve(shop, id)));
+    console.log(`50 approvals in ${Math.round(performance.now() - began)} ms`);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
+    expect(
+      answers.filter(({ status, body }) => status === 409 && body.code === "insufficient_stock"),
+    )
+      .toHaveLength(40);
+    expect(await unitsOf(shop.shelf.item)).toEqual({ reserved: 10 });
+    const [{ confirmed, deliveries, numbers, addresses }] = await sql`select
     (select count(*)::int from storefront.storefront_orders where tenant_id = ${shop.tenant.id} and status = 'confirmed') as confirmed,
     (select count(*)::int from delivery.deliveries where tenant_id = ${shop.tenant.id}) as deliveries,
     (select array_agg(delivery_code::int order by delivery_code) from delivery.deliveries where tenant_id = ${shop.tenant.id}) as numbers,
     (select count(*)::int from delivery.addresses where tenant_id = ${shop.tenant.id}
       and owner_user_id = ${shop.tenant.customer.id}) as addresses`;
-  expect([confirmed, deliveries, addresses]).toEqual([10, 10, 10]);
-  expect(numbers).toEqual(Array.from({ length: 10 }, (_, index) => index + 1));
-  await checkAll(shop.tenant);
-}, 180_000);
+    expect([confirmed, deliveries, addresses]).toEqual([10, 10, 10]);
+    expect(numbers).toEqual(Array.from({ length: 10 }, (_, index) => index + 1));
+    await checkAll(shop.tenant);
+  },
+  180_000,
+);
 
 test("one order approved twenty times at once is approved once", async () => {
   const { id } = await placeOrder(racing, "cash", 2);
@@ -74,7 +80,7 @@ test("one order approved twenty times at once is approved once", async () => {
   await checkAll(racing.tenant);
 });
 
-test("cancel against pickup: it left, or it is cancelled", async () => {
+test("cancellation against pickup: one of them wins", async () => {
   const { tenant } = racing;
   const [van] = await sql`insert into delivery.vehicles (tenant_id, name, unit_capacity)
     values (${tenant.id}, 'Van', 1000) returning id`;
@@ -100,7 +106,7 @@ test("cancel against pickup: it left, or it is cancelled", async () => {
   await checkAll(tenant);
 }, 180_000);
 
-test("ten refunds at once give back what was paid, once", async () => {
+test("ten refunds at once refund the payment once", async () => {
   const customer = await newPerson(racing.tenant.id, "customer", "customer");
   const { id } = await placeOrder(racing, "wallet", 1, customer);
   const answers = await Promise.all(

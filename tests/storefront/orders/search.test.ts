@@ -7,7 +7,7 @@ import { newOrder, newProduct, newStore } from "../../support/storefront.ts";
 
 const many = 20_000;
 let tenant: Tenant;
-/** What the numbers of the store's orders begin with. */
+/** The prefix of the store's order numbers. */
 let code: string;
 beforeAll(async () => {
   tenant = await newTenant();

@@ -37,7 +37,7 @@ test.each(
   await checkAll(shop.tenant);
 });
 
-test("it is not deleted before they are approved or called off, and then it may be", async () => {
+test("a service is not deleted before its orders are approved or cancelled", async () => {
   const shop = await newShop();
   const orders = [await placeOrder(shop, "wallet"), await placeOrder(shop)];
   const refused = await shop.tenant.ops.delete(serviceOf(shop));
@@ -51,7 +51,7 @@ test("it is not deleted before they are approved or called off, and then it may 
   expect(await shop.tenant.ops.delete(serviceOf(shop))).toSucceed(200);
 });
 
-test("a draft keeps its service; what is under way, and its legs to come, do not", async () => {
+test("a draft keeps its service from deletion; deliveries under way, and their later legs, do not", async () => {
   const tenant = await newTenant();
   const ground = await newGround(tenant);
   const service = await addService(tenant, await newType(tenant));
@@ -72,7 +72,7 @@ test("a draft keeps its service; what is under way, and its legs to come, do not
   expect(await tenant.ops.delete(`/delivery/services/${service}`)).toSucceed(200);
 });
 
-test("whoever is just ordering with it is waited for, and orders are looked at after him", async () => {
+test("the deletion waits for an order in another transaction, and then checks the orders", async () => {
   const shop = await newShop();
   const { id } = await placeOrder(shop);
   let answer: ReturnType<Shop["tenant"]["ops"]["delete"]>;

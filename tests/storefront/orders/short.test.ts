@@ -6,7 +6,7 @@ import { enable, external } from "../../support/carriers.ts";
 import { assign, move, moves } from "../../support/deliveries.ts";
 import "../../support/expect.ts";
 import {
-  approved,
+  approveOrder,
   bring,
   newSplitShop,
   pick,
@@ -32,13 +32,13 @@ const orderAt = async (at: Shop, id: string) =>
 async function short(method: "cash" | "wallet", found: number) {
   const customer = await newPerson(shop.tenant.id, "customer", "customer");
   const { id } = await placeOrder(shop, method, 3, customer);
-  const { deliveries: [{ delivery_id }] } = await approved(shop, id);
+  const { deliveries: [{ delivery_id }] } = await approveOrder(shop, id);
   const [task] = await picksOf(id);
   expect(await pick(shop, task!.id, found)).toSucceed(200);
   return { id, customer, delivery: delivery_id as string, task: task!.id as string };
 }
 
-test("stops before the driver leaves, and is sent as it is once the shop says so", async () => {
+test("stops before the driver leaves, and is sent incomplete once the shop accepts it", async () => {
   const free = (await unitsOf(shop.shelf.item)).available;
   const { id, delivery } = await short("cash", 2);
   await assign(shop.tenant, delivery);
@@ -80,7 +80,7 @@ test("stops before the driver leaves, and is sent as it is once the shop says so
   await checkAll(shop.tenant);
 });
 
-test("what was paid too much goes back at once, and nothing more at the end", async () => {
+test("the overpayment is refunded at once, and nothing more at the end", async () => {
   const { id, customer, delivery } = await short("wallet", 1);
   const answer = await accept(id);
   expect(answer.body.data).toMatchObject({
@@ -93,7 +93,7 @@ test("what was paid too much goes back at once, and nothing more at the end", as
   await checkAll(shop.tenant);
 });
 
-test("a key replays the answer; a second time there is nothing to accept", async () => {
+test("a key replays the answer; without one a second call has nothing to accept", async () => {
   const { id, customer } = await short("wallet", 2);
   const key = randomUUID();
   const first = await accept(id, shop, key);
@@ -104,10 +104,10 @@ test("a key replays the answer; a second time there is nothing to accept", async
   expect(await walletOf(shop.tenant, customer.id)).toBe(5_000);
 });
 
-test("not what is still being picked, was found after all, or was not found at all", async () => {
+test("refuses orders that are still being picked, complete after all, or without any goods", async () => {
   const { id } = await placeOrder(shop);
   expect(await accept(id)).toFailWith(409, "order_not_short");
-  await approved(shop, id);
+  await approveOrder(shop, id);
   expect(await accept(id)).toFailWith(409, "order_not_short");
 
   const found = await short("cash", 2);
@@ -128,10 +128,10 @@ test("not what is still being picked, was found after all, or was not found at a
   await checkAll(shop.tenant);
 });
 
-test("one of two warehouses finds nothing: its delivery is called off, and the fee moves on", async () => {
+test("one of two warehouses finds nothing: its delivery is cancelled, and the fee moves to the other", async () => {
   const split = await newSplitShop({ picking: true });
   const { id } = await placeOrder(split, "cash", 5);
-  const { deliveries } = await approved(split, id);
+  const { deliveries } = await approveOrder(split, id);
   const [first, second] = await picksOf(id);
   await pick(split, first!.id, 0);
   await pick(split, second!.id);
@@ -153,7 +153,7 @@ test("one of two warehouses finds nothing: its delivery is called off, and the f
   await checkAll(split.tenant);
 });
 
-test("accepted twice at once, and against its cancelling: once, and in balance", async () => {
+test("accepted twice at once, and against a cancellation: once, and in balance", async () => {
   for (let round = 0; round < 4; round++) {
     const { id, customer } = await short("wallet", 2);
     const answers = await Promise.all([accept(id), accept(id)]);
@@ -174,7 +174,7 @@ test("accepted twice at once, and against its cancelling: once, and in balance",
   await checkAll(shop.tenant);
 });
 
-test("accepted against the driver's pickup: he leaves with what there is, or waits", async () => {
+test("accepted against the driver's pickup: the driver leaves with the goods found, or waits", async () => {
   for (let round = 0; round < 4; round++) {
     const { id, delivery } = await short("cash", 2);
     await assign(shop.tenant, delivery);
@@ -190,7 +190,7 @@ test("accepted against the driver's pickup: he leaves with what there is, or wai
   await checkAll(shop.tenant);
 });
 
-test("a carrier is never left with the old amount: its shipment is called off first, and booked again", async () => {
+test("a carrier never keeps the old amount: its shipment is cancelled first, and booked again", async () => {
   const { ops } = shop.tenant;
   await enable(shop.tenant);
   const booking = (delivery: string, step = "", body: object = { carrier_code: "simulated" }) =>

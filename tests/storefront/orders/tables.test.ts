@@ -1,4 +1,4 @@
-/** What the tables of orders refuse, whoever writes them. */
+/** The constraints of the order tables, which hold for every writer. */
 import { randomUUID } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
@@ -46,13 +46,13 @@ test.each([
   await expect(change(more)).rejects.toThrow(constraint);
 });
 
-test("a discount and a tax count, and a cancelled order says when and why", async () => {
+test("discount and tax count, and a cancelled order has its time and reason", async () => {
   await change({ tax_amount: 100, discount_amount: 600, total_price: 5500 });
   await change({ status: "cancelled", cancelled_at: new Date(), cancel_reason: "other" });
   await change({ status: "delivered", cancelled_at: null, cancel_reason: null });
 });
 
-test("a cart is ordered once, and a number given once", async () => {
+test("a cart is ordered once, and an order number is unique", async () => {
   const columns = await sql`select string_agg(quote_ident(attname), ', ' order by attnum) as list
     from pg_attribute where attrelid = 'storefront.storefront_orders'::regclass and attnum > 0
       and not attisdropped and attgenerated = ''`;
@@ -72,7 +72,7 @@ test("a cart is ordered once, and a number given once", async () => {
   );
 });
 
-test("nothing of an order points into another tenant", async () => {
+test("an order's foreign keys stay within its tenant", async () => {
   const other = await newTenant();
   const foreign = await newStore(other);
   const theirs = await newProduct(other, foreign);
@@ -84,7 +84,7 @@ test("nothing of an order points into another tenant", async () => {
     .rejects.toThrow("foreign key");
 });
 
-test("items and history of an order are never rewritten", async () => {
+test("items and history of an order are append-only", async () => {
   await expect(
     sql`update storefront.storefront_order_items set quantity = 2 where id = ${order.item}`,
   )

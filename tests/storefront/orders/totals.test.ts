@@ -27,7 +27,7 @@ const counted = async () => {
   return Object.fromEntries(rows.map(({ word, orders }) => [word, orders]));
 };
 
-test("after thirty orders are approved, cancelled and sent at once, some of them in vain, while totals are folded", async () => {
+test("after thirty concurrent approvals, cancellations and shipments, some refused, while totals are folded", async () => {
   const ids: string[] = [];
   for (let placed = 0; placed < 30; placed++) ids.push((await placeOrder(shop)).id);
   const put = (id: string, move: string, body = {}) =>
@@ -57,7 +57,7 @@ test("after thirty orders are approved, cancelled and sent at once, some of them
   await checkAll(shop.tenant);
 });
 
-test("it is read and not counted, unless something else narrows the rows", async () => {
+test("a total is read and not counted, unless another filter narrows the rows", async () => {
   const there = await counted();
   const [{ id }] = await sql`insert into app.tallies (tenant_id, tally, dims, entries)
     values (${shop.tenant.id}, 'storefront_orders', '{completed,delivered}', 1000) returning id`;
@@ -71,7 +71,7 @@ test("it is read and not counted, unless something else narrows the rows", async
   }
 });
 
-test("a customer's own orders of a status are counted, and another tenant's are nobody else's", async () => {
+test("a customer's own orders of a status are counted, and no other tenant's", async () => {
   const mine = await shop.tenant.customer.get("/storefront/my/orders", {
     query: { status: "pending" },
   });
@@ -84,7 +84,7 @@ test("a customer's own orders of a status are counted, and another tenant's are 
   expect(body.pagination.total).toBe(0);
 });
 
-test("the millionth order of a tenant has a number like every other", async () => {
+test("the millionth order of a tenant gets a regular number", async () => {
   const busy = await newShop();
   await placeOrder(busy);
   await sql`update app.counters set value = 999999

@@ -4,11 +4,11 @@ import { sql } from "../../support/db.ts";
 import { assign, moves } from "../../support/deliveries.ts";
 import "../../support/expect.ts";
 import { newAddress } from "../../support/make.ts";
-import { approved, newSplitShop, picksOf, whereabouts } from "../../support/order-goods.ts";
+import { approveOrder, newSplitShop, picksOf, whereabouts } from "../../support/order-goods.ts";
 import { checkAll, home, newCart, orderOf, placeOrder, standing } from "../../support/orders.ts";
 import { stockIn, unitsOf } from "../../support/warehouses.ts";
 
-test("the nearest warehouse that has all of it, though another has more and is older", async () => {
+test("the nearest warehouse with all goods is chosen, although another has more and is older", async () => {
   const shop = await newSplitShop({ first: 9, second: 5 });
   const places = [{ latitude: 36.19, longitude: 44.01 }, { latitude: 33.31, longitude: 44.37 }];
   for (const [index, at] of [shop.shelf.warehouse, shop.second.warehouse].entries()) {
@@ -22,7 +22,7 @@ test("the nearest warehouse that has all of it, though another has more and is o
       address: { ...home, lat: 33.3, long: 44.4 },
     });
     expect(answer).toSucceed(201);
-    return (await approved(shop, answer.body.order.id)).deliveries;
+    return (await approveOrder(shop, answer.body.order.id)).deliveries;
   };
   expect((await place(5)).map((one: { warehouse_id: string }) => one.warehouse_id))
     .toEqual([shop.second.warehouse]);
@@ -31,10 +31,10 @@ test("the nearest warehouse that has all of it, though another has more and is o
   await checkAll(shop.tenant);
 });
 
-test("three here and two there: two deliveries, each of what lies there, and the fee once", async () => {
+test("three here and two there: two deliveries, each with its warehouse's goods, and the fee once", async () => {
   const shop = await newSplitShop();
   const { id } = await placeOrder(shop, "cash", 5);
-  const { order, deliveries, delivery_assigned } = await approved(shop, id);
+  const { order, deliveries, delivery_assigned } = await approveOrder(shop, id);
   expect(deliveries).toHaveLength(2);
   expect(order.deliveries).toEqual(deliveries);
   expect(delivery_assigned.delivery_id).toBe(deliveries[0].delivery_id);
@@ -89,7 +89,7 @@ test("three here and two there: two deliveries, each of what lies there, and the
   await checkAll(shop.tenant);
 });
 
-test("of a line that neither has alone, and one that one has: no unit is promised twice", async () => {
+test("with a line that no warehouse has alone, and one that one has: no unit is reserved twice", async () => {
   const shop = await newSplitShop({ first: 1, second: 1 });
   const one = await placeOrder(shop, "cash", 2);
   await stockIn(shop.tenant, {
@@ -99,13 +99,13 @@ test("of a line that neither has alone, and one that one has: no unit is promise
     quantity: 1,
   });
   // Now the second warehouse has all of it.
-  expect((await approved(shop, one.id)).deliveries).toMatchObject([
+  expect((await approveOrder(shop, one.id)).deliveries).toMatchObject([
     { warehouse_id: shop.second.warehouse, items: [{ quantity: 2 }] },
   ]);
   expect(await unitsOf(shop.shelf.item)).toEqual({ available: 1, reserved: 2 });
 });
 
-test("approvals at once, each over both warehouses: as many as there are, and no deadlock", async () => {
+test("concurrent approvals over both warehouses: as many as the stock allows, and no deadlock", async () => {
   const shop = await newSplitShop({ first: 12, second: 8 });
   const orders: string[] = [];
   for (let n = 0; n < 8; n++) orders.push((await placeOrder(shop, "cash", 5)).id);

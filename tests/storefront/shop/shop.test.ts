@@ -197,7 +197,7 @@ describe("the open shop", () => {
 });
 
 describe("the wall behind the shop", () => {
-  /** What somebody without a user reaches once the shop is entered, with no core in between. */
+  /** The rows that an anonymous caller reaches in the shop, without a core in between. */
   async function countAsPublic(name: string, statement: string): Promise<number> {
     return await sql.begin(async (tx) => {
       await tx`select set_config('app.grants', '{anyone}', true),

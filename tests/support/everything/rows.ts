@@ -1,4 +1,4 @@
-/** What a section is given to add its rows with. */
+/** The arguments with which a section adds its rows. */
 import type postgres from "postgres";
 import type { Tenant } from "../people.ts";
 

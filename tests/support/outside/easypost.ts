@@ -14,11 +14,11 @@ export interface EasyPostShipment {
 export interface EasyPost {
   handlers: RequestHandler[];
   asked: NotedRequest[];
-  /** What it has; a test may put in what an earlier call left. */
+  /** The stored shipments; a test may add those of an earlier call. */
   shipments: EasyPostShipment[];
   /** Rates that new shipments get. */
   rates: EasyPostShipment["rates"];
-  /** What a refund is answered with. */
+  /** The status of a refund's response. */
   refundStatus: string;
   /** Forgets everything. */
   reset(): void;

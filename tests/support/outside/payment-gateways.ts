@@ -2,7 +2,7 @@
 import { http, HttpResponse, type RequestHandler } from "msw";
 import { type NotedRequest, noteRequest } from "./requests.ts";
 
-/** What a gateway keeps of a payment. */
+/** A gateway's record of a payment. */
 export interface KeptPayment {
   order: string;
   amount: string;

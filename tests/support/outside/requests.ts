@@ -1,4 +1,4 @@
-/** What an outside service was asked, in order: handlers note each request before they answer it. */
+/** The requests to an outside service, in order: handlers record each request before they answer it. */
 export interface NotedRequest {
   /** Method and path with its query: `GET /v2/shipments/ref-1`. */
   line: string;

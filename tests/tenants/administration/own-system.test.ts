@@ -1,5 +1,5 @@
 /**
- * What needs a system of its own: function processes that die in the middle of the wizard, and the
+ * Tests that need a stack of their own: function processes that die in the middle of the wizard, and the
  * setting that asks every tenant for a subscription.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -172,7 +172,7 @@ describe("a function process that dies", () => {
         .sql`update app.jobs set run_at = now() where kind = 'tenants.wizard_undo' and status = 'queued'`;
       expect((await jobs()).body.done).toBeGreaterThan(0);
       expect(await left(body)).toEqual({ tenants: 0, users: 0, members: 0 });
-      // Whoever comes back after all starts anew, with the same key.
+      // A client that returns after all starts again, under the same key.
       expect((await wizard(body, key)).status).toBe(201);
       expect(await left(body)).toEqual({ tenants: 1, users: 1, members: 1 });
     },

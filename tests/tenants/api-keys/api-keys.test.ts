@@ -78,7 +78,7 @@ describe("a new key", () => {
     };
     const used = (ago: string) =>
       sql`update tenancy.api_keys set last_used_at = now() - ${ago}::interval where id = ${api_key.id}`;
-    // What is refused leaves nothing behind.
+    // A refused call leaves nothing behind.
     expect(await withKey(key).get(path)).toFailWith(403, "forbidden");
     expect(await usedAt()).toBe(null);
     expect(await withKey(key).get(addresses)).toSucceed(200);

@@ -1,4 +1,4 @@
-/** Who changed what in a company, as its administrators read it. */
+/** The audit log of a tenant, as its administrators read it. */
 import { beforeAll, expect, test } from "vitest";
 import { type Body, nobody, withKey } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";

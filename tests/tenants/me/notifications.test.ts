@@ -1,4 +1,4 @@
-/** What people are told reaches them: their own notices, in their language, read or not. */
+/** Notifications reach their users: only their own, in their language, read or unread. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { nobody } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";

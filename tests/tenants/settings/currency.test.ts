@@ -1,4 +1,4 @@
-/** What is due in a currency keeps the tenant in it. */
+/** Open amounts in a currency prevent a change of the tenant's currency. */
 import { expect, test } from "vitest";
 import { newDelivery, newGround } from "../../support/deliveries.ts";
 import "../../support/expect.ts";

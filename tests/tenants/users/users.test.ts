@@ -173,7 +173,7 @@ test("twelve calls adding the same person make one user and one membership", asy
   }
   const [user] = await authUser(input.email);
   expect(await rowsOf(a, user.id)).toHaveLength(1);
-  // What the losers queued may not remove the winner.
+  // The jobs that the losers queued may not remove the winner.
   await sql`update app.jobs set run_at = now() where kind = 'tenants.remove_auth_user' and status = 'queued'`;
   await nobody.post("/tenants/internal/jobs", {}, { headers: { apikey: stack.secretKey } });
   expect(await authUser(input.email)).toHaveLength(1);
@@ -290,7 +290,7 @@ test("only administrators of the tenant manage its users", async () => {
   expect(await b.admin.get(usersOf(a))).toFailWith(403, "forbidden");
   expect(await nobody.get(usersOf(a))).toFailWith(401, "unauthorized");
   expect(await nobody.post(usersOf(a), body)).toFailWith(401, "unauthorized");
-  // Whoever may not add users does not learn whether his input was right.
+  // A caller who may not add users does not learn whether their input was valid.
   expect(await a.driver.post(usersOf(a), {})).toFailWith(403, "forbidden");
   expect(await authUser(body.email)).toHaveLength(0);
   expect(await system.get(usersOf(a))).toSucceed(200);

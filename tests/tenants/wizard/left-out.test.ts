@@ -1,4 +1,4 @@
-/** What the wizard takes though a tenant that begins cannot have it: empty addresses, and services. */
+/** Input that the wizard accepts although a new tenant cannot have it: empty addresses, and services. */
 import { beforeAll, expect, test } from "vitest";
 import type { Person } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";

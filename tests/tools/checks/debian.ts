@@ -1,4 +1,4 @@
-/** What only a Debian machine can show: the real pg_cron, the linter of PL/pgSQL, a real browser. */
+/** Checks that need a Debian machine: the real pg_cron, the linter of PL/pgSQL, a real browser. */
 import { existsSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import type { Sql } from "postgres";

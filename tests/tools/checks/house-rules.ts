@@ -25,10 +25,10 @@ function ofAnyFile(file: string, text: string): string[] {
   const broken: string[] = [];
   const lines = text.split("\n");
   // The aim is 300, for tests 400; what is this far beyond is not about one thing any more.
-  const linesMax = file.startsWith("tests/") ? 600 : 400;
-  if (lines.length - 1 > linesMax && !generated.some((pattern) => pattern.test(file))) {
+  const maxLines = file.startsWith("tests/") ? 600 : 400;
+  if (lines.length - 1 > maxLines && !generated.some((pattern) => pattern.test(file))) {
     broken.push(
-      `${file} has ${lines.length - 1} lines, more than ${linesMax}: split it by meaning`,
+      `${file} has ${lines.length - 1} lines, more than ${maxLines}: split it by meaning`,
     );
   }
   if (vagueNames.test(file)) broken.push(`${file} has a name that says nothing`);

@@ -1,4 +1,4 @@
-/** What `npm ci` asks of package-lock.json on every platform, and what deployed functions take by deno.lock. */
+/** The requirements of `npm ci` for package-lock.json on every platform, and of deployed functions for deno.lock. */
 import { filesIn, textOf } from "./files.ts";
 
 interface LockedPackage {

@@ -1,4 +1,4 @@
-/** What `npm test -- <feature>` and `--changed` run, and that nothing is left out of both commands. */
+/** The selection of `npm test -- <feature>` and `--changed`, and that neither leaves a test out. */
 import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
 import { filesIn, textOf } from "./files.ts";

@@ -36,7 +36,7 @@ export function testsTouched(changed: string[], related: string[]): string[] | u
   const chosen = new Set(related.filter((file) => all.includes(file)));
   for (const file of changed.filter((path) => !untested.test(path))) {
     if (file.startsWith("tests/")) {
-      // What imports it is in `related`; a text that a test reads lies beside it.
+      // `related` has the tests that import it; a text that a test reads is in the test's folder.
       const folder = file.slice(0, file.lastIndexOf("/") + 1);
       const texts = /\.(txt|json)$/.test(file) && all.filter((one) => one.startsWith(folder));
       for (const one of texts || all.filter((one) => one === file)) chosen.add(one);

@@ -1,4 +1,4 @@
-/** What can be known without running anything: types, style, house rules, generated files. */
+/** The static checks: types, style, house rules, generated files. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../../supabase/local/paths.ts";
@@ -63,7 +63,7 @@ export function lintMigrations(files: string[]): Promise<ProgramResult> {
   return runPackage("squawk-cli/js/bin/squawk", ["--config", "supabase/squawk.toml", ...files]);
 }
 
-/** What Deno runs: the functions, all they share, and the few files that tsc leaves to Deno. */
+/** The files that Deno runs: the functions, their shared code, and the few files that tsc leaves to Deno. */
 function filesForDeno(): string[] {
   const { exclude } = JSON.parse(readFileSync(join(root, "tsconfig.json"), "utf8"));
   const functions = filesIn("functions").filter((file) =>

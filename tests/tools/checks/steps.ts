@@ -9,7 +9,7 @@ export interface Outcome {
   skipped: number;
 }
 
-/** What a step reports while and after it runs. */
+/** The report of a step, while and after it runs. */
 export interface StepResult extends Partial<Outcome> {
   /** Shown under the step: what is wrong, or why it was skipped. */
   details?: string[];

@@ -41,7 +41,7 @@ export const briefInTest: Readonly<Record<string, string>> = {
 /** Needs the pg_dump of its server: `npm run test:debian` has both. */
 export const onlyOnDebian = "tests/deploy/restore.test.ts";
 
-/** What vitest leaves out in `npm test`. */
+/** The files that vitest excludes in `npm test`. */
 export const excludedFromTest = Object.keys(onlyInFull).map((path) =>
   `--exclude=${path.endsWith("/") ? `${path}**` : path}`
 );

@@ -6,7 +6,7 @@ import { root } from "../../../supabase/local/paths.ts";
 import { type ProgramOptions, runPackage } from "./programs.ts";
 import type { Step, StepResult } from "./steps.ts";
 
-/** What of vitest's JSON report is looked at. */
+/** The fields of vitest's JSON report that are read. */
 interface Report {
   numPassedTests: number;
   numFailedTests: number;
@@ -73,7 +73,7 @@ function count(code: number, lines: string[], report: Report | undefined): StepR
   };
 }
 
-/** What failed, a line or two each: the end of a long output is what most readers see first. */
+/** The failures, a line or two each: most readers see the end of a long output first. */
 function failures({ testResults }: Report): string[] {
   return testResults.flatMap(({ name, status, message, assertionResults }) => {
     const file = relative(root, name);

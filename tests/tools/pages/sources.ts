@@ -1,4 +1,4 @@
-/** What the files of `sql/` add to the catalogue: where a table or function is at home, and what the comment above it says. */
+/** The information that the files of `sql/` add to the catalogue: the file of each table and function, and the comment above it. */
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 import { sourceFiles } from "../../../sql/build.ts";

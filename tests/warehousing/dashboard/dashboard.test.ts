@@ -126,7 +126,7 @@ describe("the dashboard", () => {
       type: "inventory_adjusted",
       label: expect.stringMatching(/[\u0600-\u06ff]/),
     });
-    // Who did it through the API is named.
+    // The response names the person who did it through the API.
     const place = {
       warehouse_id: warehouse,
       item_id: item,
@@ -173,7 +173,7 @@ describe("it is for those who work there", () => {
       const answer = await see(warehouse);
       if (code === 200) expect(answer).toSucceed(200);
       else expect(answer, JSON.stringify(more)).toFailWith(409, "warehouse_inactive");
-      // Whoever does not work there is not told in which state it is.
+      // A person who does not work there does not learn its state.
       expect(await see(warehouse, tenant.warehouse))
         .toFailWith(403, "warehouse_assignment_required");
     }

@@ -36,7 +36,7 @@ const line = (at: Shelf, counted: number, more: object = {}) => ({
   ...more,
 });
 const body = (at: Shelf, ...items: object[]) => ({ warehouse_id: at.warehouse, items });
-/** What a count answers that is right: the count. */
+/** The response of a valid count: the count. */
 async function counted(at: Shelf, items: object[], more: object = {}) {
   const answer = await tenant.warehouse.post(path, { ...body(at, ...items), ...more });
   expect(answer).toSucceed(201);
@@ -200,7 +200,7 @@ describe("a count", () => {
       expect(answer).toFailWith(status, code);
       if (field) expect(answer.body).toMatchObject({ field, item_id });
     }
-    // What is missed in one bin and found in the other.
+    // Units that are missing in one bin and found in the other.
     const count = await counted(at, [
       piece("S1", 1),
       piece("S2", 1, beside),

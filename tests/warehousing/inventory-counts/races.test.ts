@@ -1,4 +1,4 @@
-/** Who counts while others move, set aside, receive and count the same. */
+/** Counts that run while others move, reserve, receive and count the same stock. */
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { tries } from "../../prove/proof.ts";
@@ -207,7 +207,7 @@ test(
     const [made] = await sql`select count(*)::int as counts from warehousing.inventory_counts
     where warehouse_id = ${at.warehouse}`;
     expect(made.counts).toBeGreaterThan(tries(20, 10));
-    // What each count says is what it moved.
+    // The movements of each count equal its reported differences.
     const wrong = await sql`select c.id from warehousing.inventory_counts c
     left join lateral (select count(*) as n, coalesce(sum(t.quantity) filter (where t.from_stock_id is null), 0) as found,
         coalesce(sum(t.quantity) filter (where t.to_stock_id is null), 0) as missing

@@ -135,7 +135,7 @@ describe("a move", () => {
     const executed = await act(tenant.ops, b, "execute");
     expect(executed).toSucceed(200);
     expect(executed.body.picking_order.item_details).toMatchObject([{ bin_id: to_bin_id }]);
-    // What is set aside stays where its order looks for it.
+    // Reserved stock stays where its order expects it.
     const away = { item_id, from_bin_id: to_bin_id, to_bin_id: dock.bin_id, quantity: 1 };
     expect(await tenant.warehouse.post(path, { warehouse_id: yard.warehouse, items: [away] }))
       .toFailWith(409, "insufficient_stock");

@@ -163,7 +163,7 @@ test("they are for those who look into warehouses, each company its own, staff t
     "write_off_not_found",
     made["Lost 50%"],
   );
-  // What is no write-off is none, whatever its movements are.
+  // A movement that is not a write-off is not listed, whatever its type.
   const received = await tenant.ops.post("/warehousing/inventory/receipts", {
     warehouse_id: here.warehouse,
     items: [{ item_id: here.item, bin_id: here.bin, quantity: 1 }],

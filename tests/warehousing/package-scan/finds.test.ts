@@ -1,4 +1,4 @@
-/** What a scanner sends and what it may be told to do: barcodes as they come, and nothing that is blocked. */
+/** Scans and their suggested actions: barcodes as scanners send them, and no action that is blocked. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { handedTo, move } from "../../support/deliveries.ts";
 import { sql } from "../../support/db.ts";

@@ -4,7 +4,7 @@ import type { Body } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
 import { assign, moves, newDelivery } from "../../support/deliveries.ts";
 import { newAddress } from "../../support/make.ts";
-import { approved, newSplitShop, pick, picksOf } from "../../support/order-goods.ts";
+import { approveOrder, newSplitShop, pick, picksOf } from "../../support/order-goods.ts";
 import { placeOrder } from "../../support/orders.ts";
 import { packageTransfers, transferSteps } from "../../support/package-transfers.ts";
 import { newPackage, newStaff, newYard, whereIs, type Yard } from "../../support/packages.ts";
@@ -65,7 +65,7 @@ describe("sorting", () => {
     const shop = await newSplitShop({ first: 3, second: 0 });
     const { scan } = await sorting(shop.tenant, shop.shelf.warehouse, "Baghdad");
     const { id } = await placeOrder(shop, "cash", 2);
-    const { deliveries: [{ delivery_id }] } = await approved(shop, id);
+    const { deliveries: [{ delivery_id }] } = await approveOrder(shop, id);
     const [{ barcode }] =
       await sql`select barcode from delivery.deliveries where id = ${delivery_id}`;
     expect(await scan(barcode)).toFailWith(409, "package_not_here");

@@ -1,4 +1,4 @@
-/** What pickers note of an order, and what completing it makes of that. */
+/** The progress that pickers report, and its effect on completing the order. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { line, pickingOrders as path, pickingSteps } from "../../support/picking.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";

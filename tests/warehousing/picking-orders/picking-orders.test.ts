@@ -252,7 +252,7 @@ describe("changing an order", () => {
     expect((await put(both)).body.order.item_details).toHaveLength(2);
     expect(await unitsOf(at.item)).toEqual({ available: 9, reserved: 1 });
     expect(await unitsOf(second)).toEqual({ reserved: 4 });
-    // What is picked is noted without touching stock.
+    // Reported progress does not change stock.
     const noted = await put([{ ...both[0], picked_quantity: 1, status: "packed" }, both[1]]);
     expect(noted.body.order.item_details[0]).toMatchObject({
       picked_quantity: 1,

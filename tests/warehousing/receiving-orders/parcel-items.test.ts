@@ -1,4 +1,4 @@
-/** What is in a parcel lies among the stock, and moves with its parcel only. */
+/** The contents of a parcel are part of the stock, and move only with their parcel. */
 import { beforeAll, expect, test } from "vitest";
 import { assign, move, moves, newDelivery } from "../../support/deliveries.ts";
 import { newStagedPackage, newYard, type Yard } from "../../support/packages.ts";

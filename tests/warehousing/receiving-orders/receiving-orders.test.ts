@@ -1,4 +1,4 @@
-/** What is said of the lines of a receipt, and which entry is wrong. */
+/** The lines of a receipt, and the entry that an error names. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { deliveryIn, type Ground, moves, newGround } from "../../support/deliveries.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";

@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Body } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
-import { approved, bring, newSplitShop, pick, picksOf } from "../../support/order-goods.ts";
+import { approveOrder, bring, newSplitShop, pick, picksOf } from "../../support/order-goods.ts";
 import { placeOrder, type Shop } from "../../support/orders.ts";
 import { pickingSteps } from "../../support/picking.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
@@ -111,12 +111,12 @@ describe("the reconciliation", () => {
     const cancelled = await place(2);
     await tenant.admin.put(`/storefront/orders/${cancelled}/cancel`, { reason: "other" });
     const reserved = await place(3);
-    await approved(shop, reserved);
+    await approveOrder(shop, reserved);
     const picked = await place(4);
-    await approved(shop, picked);
+    await approveOrder(shop, picked);
     await pick(shop, (await picksOf(picked))[0].id);
     const gone = await place(2);
-    const { deliveries } = await approved(shop, gone);
+    const { deliveries } = await approveOrder(shop, gone);
     await pick(shop, (await picksOf(gone))[0].id);
     await bring(shop, deliveries[0].delivery_id, "delivered");
     const seen = await ask(tenant);
@@ -174,7 +174,7 @@ describe("what is wrong is named", () => {
     const { tenant, shelf } = shop;
     const sent = async (end?: "delivered" | "returned") => {
       const { id } = await placeOrder(shop, "cash", 2);
-      const { deliveries } = await approved(shop, id);
+      const { deliveries } = await approveOrder(shop, id);
       if (end) {
         await pick(shop, (await picksOf(id))[0].id);
         await bring(shop, deliveries[0].delivery_id, end);

@@ -90,7 +90,7 @@ describe("reserving", () => {
     const [dead] = await sql`select quantity, written_off_at from warehousing.stock
       where bin_id = ${bin} and status = 'available'`;
     expect(dead).toEqual({ quantity: 0n, written_off_at: expect.any(Date) });
-    // What comes later lies in a row of its own; the closed one stays closed.
+    // Stock that arrives later gets a new row; the closed one stays closed.
     await stockIn(tenant, { ...at, quantity: 1 });
     expect(await reserve(randomUUID(), [{ ...line, quantity: 1 }])).toHaveLength(1);
     const rows = await sql`select written_off_at is not null as off from warehousing.stock

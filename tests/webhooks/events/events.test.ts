@@ -123,7 +123,7 @@ describe("a retry by hand", () => {
     expect(second.raw).toBe(first.raw);
     const attempts = (await tenant.admin.get(`/webhooks/events/${id}/attempts`)).body.attempts;
     expect(attempts.map((one: { is_manual: boolean }) => one.is_manual)).toEqual([true, false]);
-    // What went wrong last stays readable beside the success.
+    // The last failure stays readable beside the success.
     const [row] =
       await sql`select status, error_message from integration.webhook_events where id = ${id}`;
     expect(row.status).toBe("success");

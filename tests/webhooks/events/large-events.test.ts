@@ -81,7 +81,7 @@ test("its payload is read whole by who sees the company, and by nobody else", as
   for (const who of [tenant.staff, tenant.admin]) {
     const answer = await who.get(`${path}/${row.id}/payload`);
     expect(answer).toSucceed(200);
-    // What came of it may have been written down since it was listed.
+    // Its outcome may have been stored since it was listed.
     const { status: __, http_status_code: ___, ...rest } = answer.body.event;
     const { status: ____, http_status_code: _____, ...same } = { ...whole, payload: data } as Body;
     expect(rest).toEqual(same);

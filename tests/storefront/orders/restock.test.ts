@@ -1,9 +1,9 @@
-/** Goods that their customer did not take: they are received, and can be sold again. */
+/** Goods that the customer did not accept: a warehouse receives them, and they can be sold again. */
 import { beforeAll, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import { assign, moves } from "../../support/deliveries.ts";
 import "../../support/expect.ts";
-import { approved, newSplitShop, whereabouts } from "../../support/order-goods.ts";
+import { approveOrder, newSplitShop, whereabouts } from "../../support/order-goods.ts";
 import { checkAll, placeOrder, type Shop } from "../../support/orders.ts";
 import { newBin, newWarehouse, stockIn, unitsOf } from "../../support/warehouses.ts";
 
@@ -14,13 +14,16 @@ beforeAll(async () => {
 const receive = (id: string, body: object = {}) =>
   shop.tenant.ops.put(`/warehousing/receiving-orders/${id}`, { status: "received", ...body });
 
-/** Four units refused at the door; answers the order and its receipt. */
-async function refused(back: Record<string, unknown> = {}) {
-  const { id } = await placeOrder(shop, "cash", 4);
-  const { deliveries: [{ delivery_id, tracking_number }] } = await approved(shop, id);
-  await assign(shop.tenant, delivery_id);
-  await moves(shop.tenant.driver, delivery_id, "pickup", "depart", "fail");
-  const { receiving_order_id } = await moves(shop.tenant.driver, delivery_id, ["return", back]);
+/** Orders four units that are refused at the door and returned with `returnBody`. */
+async function refusedAtDoor(returnBody: Record<string, unknown> = {}, at = shop) {
+  const { id } = await placeOrder(at, "cash", 4);
+  const { deliveries: [{ delivery_id, tracking_number }] } = await approveOrder(at, id);
+  await assign(at.tenant, delivery_id);
+  await moves(at.tenant.driver, delivery_id, "pickup", "depart", "fail");
+  const { receiving_order_id } = await moves(at.tenant.driver, delivery_id, [
+    "return",
+    returnBody,
+  ]);
   return {
     id,
     delivery: delivery_id as string,
@@ -29,10 +32,10 @@ async function refused(back: Record<string, unknown> = {}) {
   };
 }
 
-test("without a word of where: to the warehouse they came from, as the goods they are", async () => {
-  const free = (await unitsOf(shop.shelf.item)).available!;
-  const { id, barcode, receipt } = await refused();
-  expect((await unitsOf(shop.shelf.item)).available).toBe(free - 4);
+test("returns to the origin warehouse by default, as regular stock", async () => {
+  const availableBefore = (await unitsOf(shop.shelf.item)).available!;
+  const { id, barcode, receipt } = await refusedAtDoor();
+  expect((await unitsOf(shop.shelf.item)).available).toBe(availableBefore - 4);
   const { order } =
     (await shop.tenant.warehouse.get(`/warehousing/receiving-orders/${receipt}`)).body;
   expect(order).toMatchObject({
@@ -45,7 +48,7 @@ test("without a word of where: to the warehouse they came from, as the goods the
   expect(await whereabouts(id)).toEqual({ out: 4 });
 
   expect(await receive(receipt)).toSucceed(200);
-  expect((await unitsOf(shop.shelf.item)).available).toBe(free);
+  expect((await unitsOf(shop.shelf.item)).available).toBe(availableBefore);
   expect(await whereabouts(id)).toEqual({ back: 4 });
   const { order: ended } = (await shop.tenant.admin.get(`/storefront/orders/${id}`)).body.data;
   expect(ended).toMatchObject({ status: "cancelled", fulfilment: "returned" });
@@ -59,10 +62,10 @@ test("without a word of where: to the warehouse they came from, as the goods the
   await checkAll(shop.tenant);
 });
 
-test("to the warehouse that is named, damaged and missing as the receipt says", async () => {
+test("returns to the warehouse that is named, with the damaged and missing units of the receipt", async () => {
   const there = await newWarehouse(shop.tenant);
   const bin = await newBin(shop.tenant, there);
-  const { id, receipt } = await refused({ warehouse_id: there });
+  const { id, receipt } = await refusedAtDoor({ warehouse_id: there });
   const line = { item_id: shop.shelf.item, bin_id: bin };
   const wrong = await receive(receipt, {
     item_details: [{ ...line, received_quantity: 2, damaged_quantity: 3 }],
@@ -81,22 +84,27 @@ test("to the warehouse that is named, damaged and missing as the receipt says", 
   await checkAll(shop.tenant);
 });
 
-test("all of a line is damaged where no number says otherwise", async () => {
-  const { receipt } = await refused();
-  const answer = await receive(receipt, { item_details: [{ condition: "damaged" }] });
+test("a condition of damaged without a quantity means the whole line", async () => {
+  const own = await newSplitShop({ first: 4, second: 0 });
+  const { receipt } = await refusedAtDoor({}, own);
+  const answer = await own.tenant.ops.put(`/warehousing/receiving-orders/${receipt}`, {
+    status: "received",
+    item_details: [{ condition: "damaged" }],
+  });
+  expect(answer).toSucceed(200);
   expect(answer.body.order.item_details).toMatchObject([
     { received_quantity: 4, damaged_quantity: 4, condition: "damaged" },
   ]);
-  expect((await unitsOf(shop.shelf.item)).damaged).toBeGreaterThanOrEqual(4);
+  expect(await unitsOf(own.shelf.item)).toEqual({ damaged: 4 });
 });
 
-test("sent by the shop's own means: expected when the shop says that they came back", async () => {
+test("goods that the shop delivered itself are expected when the shop reports their return", async () => {
   const { id } = await placeOrder(shop, "cash", 2);
-  const { deliveries: [{ delivery_id }] } = await approved(shop, id);
+  const { deliveries: [{ delivery_id }] } = await approveOrder(shop, id);
   await moves(shop.tenant.ops, delivery_id, ["cancel", { reason: "Own van" }]);
   const { admin } = shop.tenant;
   expect(await admin.put(`/storefront/orders/${id}/ship`)).toSucceed(200);
-  const free = (await unitsOf(shop.shelf.item)).available!;
+  const availableBefore = (await unitsOf(shop.shelf.item)).available!;
   expect(await admin.put(`/storefront/orders/${id}/return`, { reason: "other" })).toSucceed(200);
   const { order } = (await admin.get(`/storefront/orders/${id}`)).body.data;
   expect(order).toMatchObject({ status: "cancelled", fulfilment: "returned" });
@@ -104,21 +112,21 @@ test("sent by the shop's own means: expected when the shop says that they came b
     from storefront.storefront_order_parts where order_id = ${id}`;
   expect(await whereabouts(id)).toEqual({ out: 2 });
   expect(await receive(receiving_order_id)).toSucceed(200);
-  expect((await unitsOf(shop.shelf.item)).available).toBe(free + 2);
+  expect((await unitsOf(shop.shelf.item)).available).toBe(availableBefore + 2);
   expect(await whereabouts(id)).toEqual({ back: 2 });
   await checkAll(shop.tenant);
 });
 
-test("the very pieces that left come back", async () => {
-  const pieces = await newSplitShop({ first: 0, second: 0 });
-  const { shelf, tenant } = pieces;
+test("restocks the same serial numbers and lots", async () => {
+  const serialShop = await newSplitShop({ first: 0, second: 0 });
+  const { shelf, tenant } = serialShop;
   await sql`update warehousing.inventory_items set is_serialized = true where id = ${shelf.item}`;
   const line = { item_id: shelf.item, warehouse_id: shelf.warehouse, bin_id: shelf.bin };
   for (const serial_number of ["S-1", "S-2", "S-3"]) {
     await stockIn(tenant, { ...line, quantity: 1, serial_number, lot_number: "L-1" });
   }
-  const { id } = await placeOrder(pieces, "cash", 2);
-  const { deliveries: [{ delivery_id }] } = await approved(pieces, id);
+  const { id } = await placeOrder(serialShop, "cash", 2);
+  const { deliveries: [{ delivery_id }] } = await approveOrder(serialShop, id);
   await assign(tenant, delivery_id);
   await moves(tenant.driver, delivery_id, "pickup");
   const { receiving_order_id } = await moves(tenant.driver, delivery_id, "return");

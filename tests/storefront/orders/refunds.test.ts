@@ -32,7 +32,7 @@ async function underWay(id: string): Promise<string> {
   return delivery_id;
 }
 
-test("refused at the door: it ends as cancelled, and no cash of it is in the books", async () => {
+test("refused at the door: the order is cancelled, and no cash is booked", async () => {
   const { id } = await placeOrder(shop, "cash");
   const before = await walletOf(shop.tenant, null);
   const delivery = await underWay(id);
@@ -50,7 +50,7 @@ test("refused at the door: it ends as cancelled, and no cash of it is in the boo
   await checkAll(shop.tenant);
 });
 
-test("paid by wallet: what was paid goes back, once, and its driver cannot bring it any more", async () => {
+test("paid by wallet: the payment is refunded once, and the driver cannot deliver it any more", async () => {
   const { id } = await placeOrder(shop, "wallet");
   const purse = await walletOf(shop.tenant, shop.tenant.customer.id);
   const delivery = await underWay(id);
@@ -64,7 +64,7 @@ test("paid by wallet: what was paid goes back, once, and its driver cannot bring
   await checkAll(shop.tenant);
 });
 
-test("sent by the shop's own means, it came back when the administrator says so", async () => {
+test("delivered by the shop itself: returned when the administrator says so", async () => {
   const { id } = await placeOrder(shop, "cash");
   const { delivery_id } = (await change(id, "approve")).body.data.delivery_assigned;
   await shop.tenant.admin.post(`/delivery/deliveries/${delivery_id}/cancel`, { reason: "Own van" });
@@ -87,7 +87,7 @@ test("sent by the shop's own means, it came back when the administrator says so"
   await checkAll(shop.tenant);
 });
 
-test("what is with its customer, on its way or still here does not come back", async () => {
+test("refuses the return of an order that was delivered, is on its way or has not left", async () => {
   const say = (id: string, body: object = { reason: "other" }) => change(id, "return", body);
   const { id } = await placeOrder(shop, "wallet");
   expect(await say(id)).toFailWith(409, "invalid_status_transition");

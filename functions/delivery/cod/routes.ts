@@ -50,7 +50,7 @@ export const cod: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/cod-summary",
-    summary: "What a driver, or all of them, still hold",
+    summary: "List the cash that a driver, or every driver, still holds",
     access: cashReaders,
     query: SummaryQuery,
     response: SummaryResponse,

@@ -41,7 +41,7 @@ export const walletEndpoints: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/wallets/:id/transactions",
-    summary: "What moved a wallet, newest first; its owner and the office see it",
+    summary: "List a wallet's movements, newest first, for its owner and staff",
     access: anyOf(office, role("driver", "institution", "customer")),
     params: ids("id"),
     query: transactions.query,

@@ -56,7 +56,7 @@ export const shop: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/public/markets/:store_name/products",
-    summary: "What a live market has on sale",
+    summary: "List the products of a live market",
     access: open(),
     tenant,
     params: StoreName,

@@ -9,7 +9,7 @@ export const me: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/me",
-    summary: "Who I am and which tenants I belong to",
+    summary: "Read my profile and the tenants I belong to",
     access: anyone(),
     tenant: "none",
     response: MeResponse,

@@ -1,4 +1,4 @@
-/** Who may send a parcel back from another warehouse, what happens at once, and what scans, labels and stores see of it. */
+/** Access to sending a parcel back from another warehouse, its races, and its effect on scans, labels and stores. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { nobody } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
@@ -187,7 +187,7 @@ test("goods of a store come back as goods to the warehouse they left", async () 
   expect(await whereabouts(id)).toEqual({ out: 2 });
 
   const back = await sentBackBy(at, parcel.id, "operational-return");
-  // What the store sells in the other warehouse stays what it was.
+  // The stock that the store sells from the other warehouse is unchanged.
   expect(await unitsOf(shop.shelf.item, shop.second.bin)).toEqual({ available: 2 });
   await moves(owner.ops, back.id, ["cancel", { reason: "kept" }]);
   const again = await sentBackBy(at, parcel.id, "operational-return");

@@ -2,12 +2,12 @@
 export interface paths {
     "/carriers/shipments/{delivery_id}": {
         parameters: { };
-        /** Book a pending external delivery with a carrier; a booked one is answered as it is @description Who: permission manage:operations:tenant. */
+        /** Book a pending external delivery with a carrier; returns the existing shipment if it is booked already @description Who: permission manage:operations:tenant. */
         post: operations["post_carriers_shipments_delivery_id"];
     };
     "/carriers/shipments/{delivery_id}/cancel": {
         parameters: { };
-        /** Call a booking off, as long as the carrier has not set out @description Who: permission manage:operations:tenant. */
+        /** Cancel a booking before the carrier has picked up the parcel @description Who: permission manage:operations:tenant. */
         post: operations["post_carriers_shipments_delivery_id_cancel"];
     };
     "/carriers/tenant": {
@@ -234,7 +234,7 @@ export interface paths {
     };
     "/delivery/cod-summary": {
         parameters: { };
-        /** What a driver, or all of them, still hold @description Who: role driver or dispatcher or tenant_admin, or permission manage:tenant. */
+        /** List the cash that a driver, or every driver, still holds @description Who: role driver or dispatcher or tenant_admin, or permission manage:tenant. */
         get: operations["get_delivery_cod_summary"];
     };
     "/delivery/deliveries": {
@@ -275,7 +275,7 @@ export interface paths {
     };
     "/delivery/deliveries/{delivery_id}/exceptions": {
         parameters: { };
-        /** Note what went wrong with a delivery; it is not given to a driver until that is resolved @description Who: permission manage:operations:tenant or manage:module:warehouse, or role driver. */
+        /** Report a delivery exception. The delivery cannot be assigned until it is resolved. @description Who: permission manage:operations:tenant or manage:module:warehouse, or role driver. */
         post: operations["post_delivery_deliveries_delivery_id_exceptions"];
     };
     "/delivery/deliveries/{delivery_id}/execute": {
@@ -330,7 +330,7 @@ export interface paths {
     };
     "/delivery/delivery-exceptions/{delivery_exception_id}/resolve": {
         parameters: { };
-        /** Settle an exception @description Who: permission manage:operations:tenant or manage:module:warehouse. */
+        /** Resolve an exception @description Who: permission manage:operations:tenant or manage:module:warehouse. */
         post: operations["post_delivery_delivery_exceptions_delivery_exception_id_resolve"];
     };
     "/delivery/delivery-types": {
@@ -630,7 +630,7 @@ export interface paths {
     };
     "/delivery/wallets/{id}/transactions": {
         parameters: { };
-        /** What moved a wallet, newest first; its owner and the office see it @description Who: permission manage:tenant or manage:operations:tenant, or role driver or institution or customer. */
+        /** List a wallet's movements, newest first, for its owner and staff @description Who: permission manage:tenant or manage:operations:tenant, or role driver or institution or customer. */
         get: operations["get_delivery_wallets_id_transactions"];
     };
     "/delivery/wallets/me": {
@@ -850,7 +850,7 @@ export interface paths {
     };
     "/storefront/orders/{order_id}/ship": {
         parameters: { };
-        /** Send a confirmed order, once it is picked, by our own means @description Who: permission manage:tenant. */
+        /** Mark a confirmed, picked order as shipped, if the shop delivers it itself @description Who: permission manage:tenant. */
         put: operations["put_storefront_orders_order_id_ship"];
     };
     "/storefront/orders/confirm": {
@@ -906,7 +906,7 @@ export interface paths {
     };
     "/storefront/public/markets/{store_name}/products": {
         parameters: { };
-        /** What a live market has on sale @description Who: public, no token. */
+        /** List the products of a live market @description Who: public, no token. */
         get: operations["get_storefront_public_markets_store_name_products"];
     };
     "/storefront/public/markets/{store_name}/products/{product_id}": {
@@ -1064,7 +1064,7 @@ export interface paths {
     };
     "/tenants/me": {
         parameters: { };
-        /** Who I am and which tenants I belong to @description Who: any signed-in user. */
+        /** Read my profile and the tenants I belong to @description Who: any signed-in user. */
         get: operations["get_tenants_me"];
     };
     "/tenants/me/api-keys": {
@@ -1259,7 +1259,7 @@ export interface paths {
         parameters: { };
         /** Read a receiving order @description Who: permission view:tenant or manage:operations:tenant or manage:module:warehouse. */
         get: operations["get_warehousing_receiving_orders_receiving_order_id"];
-        /** Receive what came, or call the receipt off; the same again answers the same @description Who: permission manage:operations:tenant or manage:module:warehouse, or role warehouse_staff. */
+        /** Receive the goods, or cancel the receiving order; a repetition returns the same answer @description Who: permission manage:operations:tenant or manage:module:warehouse, or role warehouse_staff. */
         put: operations["put_warehousing_receiving_orders_receiving_order_id"];
     };
     "/warehousing/sorting-sessions": {
@@ -1363,7 +1363,7 @@ export interface paths {
     };
     "/warehousing/waybills/{waybill_id}/cancel": {
         parameters: { };
-        /** Call off a drafted waybill, sealed or not: its parcels and its stock are free again @description Who: permission manage:operations:tenant or manage:module:warehouse, or role warehouse_manager or warehouse_staff. */
+        /** Cancel a drafted waybill, sealed or not; its parcels and stock are released @description Who: permission manage:operations:tenant or manage:module:warehouse, or role warehouse_manager or warehouse_staff. */
         post: operations["post_warehousing_waybills_waybill_id_cancel"];
     };
     "/warehousing/waybills/{waybill_id}/close": {

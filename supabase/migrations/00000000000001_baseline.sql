@@ -254,9 +254,10 @@ end $$;
 
 -- sql/base/guards.sql
 
--- The helpers that give a table its guards. Called from the policies of the features, one line a table.
+-- Helpers that protect a table: row-level security, audit, append-only. Each feature's policies.sql calls them.
 
--- Writes app.audit_log rows for the changes of a table, or stops it; `hidden` columns are never copied.
+-- Starts (or, with audit => false, stops) writing app.audit_log rows for the changes of a table. `hidden`: columns that are
+-- never copied to the log.
 create or replace function app.audited(target regclass, audit boolean default true, hidden text default '') returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -276,17 +277,17 @@ begin
 end $$;
 
 -- Protects a tenant table: row-level security enabled and forced, policies, grants.
---   own     columns that name the row's people; callers who do not see the whole tenant reach a row
---           only when one of these is their user id. Null: every member of the tenant reaches it;
---           '{}': nobody but those who see the whole tenant.
---   writes  what a request may do besides reading ('insert, update, delete', 'insert', or '').
---   writers who of those who reach a row may also write it, as a condition; 'true' is all of them.
---           A policy of its own for each kind of statement, so that it holds whatever replaces the first.
---   audit   write app.audit_log rows for changes; false for append-only tables, which are a log already.
---   hidden  columns never copied to the audit log.
+--   own              columns that hold user ids. A caller who does not see the whole tenant reaches a row only if one
+--                    of these columns is their id. Null: every member of the tenant reaches every row; '{}': only
+--                    callers who see the whole tenant reach rows.
+--   operations       what is granted besides select: 'insert, update, delete', 'insert', or '' for nothing.
+--   write_condition  SQL condition that a caller must meet to write a row that they reach; 'true' for no condition.
+--                    It stands in separate restrictive policies, so it still holds if a feature replaces `tenant`.
+--   audit            write app.audit_log rows for changes; false for append-only tables, which are logs themselves.
+--   hidden           columns that are never copied to the audit log.
 create or replace function app.tenant_table(
-  target regclass, own text[] default null, writes text default 'insert, update, delete',
-  audit boolean default true, hidden text default '', writers text default 'app.sees_tenant()'
+  target regclass, own text[] default null, operations text default 'insert, update, delete',
+  audit boolean default true, hidden text default '', write_condition text default 'app.sees_tenant()'
 ) returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -300,20 +301,33 @@ begin
   execute format('alter table %s force row level security', target);
   execute format('drop policy if exists tenant on %s', target);
   execute format('create policy tenant on %s for all to barid_caller using (%s) with check (%s)', target, v_rule, v_rule);
-  execute format('drop policy if exists writers_add on %s', target);
-  execute format('create policy writers_add on %s as restrictive for insert to barid_caller with check ((select %s))', target, writers);
-  -- A caller who sees a row may lock it; only writers may change it.
-  execute format('drop policy if exists writers_change on %s', target);
-  execute format('create policy writers_change on %s as restrictive for update to barid_caller using (true) with check ((select %s))',
-    target, writers);
-  execute format('drop policy if exists writers_remove on %s', target);
-  execute format('create policy writers_remove on %s as restrictive for delete to barid_caller using ((select %s))', target, writers);
+  execute format('drop policy if exists write_insert on %s', target);
+  execute format('create policy write_insert on %s as restrictive for insert to barid_caller with check ((select %s))',
+    target, write_condition);
+  -- `using (true)`: every caller who reaches a row may lock it; only those who meet the condition may change it.
+  execute format('drop policy if exists write_update on %s', target);
+  execute format('create policy write_update on %s as restrictive for update to barid_caller using (true) with check ((select %s))',
+    target, write_condition);
+  execute format('drop policy if exists write_delete on %s', target);
+  execute format('create policy write_delete on %s as restrictive for delete to barid_caller using ((select %s))',
+    target, write_condition);
   execute format('revoke all on %s from public, barid_caller', target);
   execute format('grant select on %s to barid_caller', target);
-  if writes <> '' then
-    execute format('grant %s on %s to barid_caller', writes, target);
+  if operations <> '' then
+    execute format('grant %s on %s to barid_caller', operations, target);
   end if;
   perform app.audited(target, audit, hidden);
+end $$;
+
+-- Denies all direct access to a table that is reached only through SECURITY DEFINER functions. Row-level security
+-- without policies denies already; the explicit policy documents it.
+create or replace function app.deny_table(target regclass) returns void
+language plpgsql set search_path = '' as $$
+begin
+  execute format('alter table %s enable row level security', target);
+  execute format('alter table %s force row level security', target);
+  execute format('drop policy if exists deny_all on %s', target);
+  execute format('create policy deny_all on %s for all to barid_caller using (false)', target);
 end $$;
 
 -- Refuses to change or remove rows of a log.
@@ -324,8 +338,8 @@ begin
     using errcode = 'integrity_constraint_violation';
 end $$;
 
--- Makes a table a log: rows can be added, never changed or removed, not even by its owner. `once` are columns that are
--- written once after that, all at the same time, by what takes the row back.
+-- Makes a table append-only: rows can be inserted, never changed or removed, not even by the table's owner. `once` names
+-- columns that one later update may set, all at the same time: those that mark the row as reversed.
 create or replace function app.append_only(target regclass, once text[] default '{}') returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -341,9 +355,9 @@ begin
   execute format('create trigger append_only_truncate before truncate on %s for each statement execute function private.refuse_change()', target);
 end $$;
 
--- Says when a row was changed, and that it still was what the caller expected (private.version_expect). With an
--- argument, for rows that others keep copies of: `changed` is the number of the transaction, which puts changes in an
--- order that no later commit can come before (see shared/api/cursor.ts).
+-- Sets updated_at, and fails unless the row is still the version that the caller expected (private.version_expect).
+-- With an argument it also sets `changed`, the id of the last writing transaction: the cursor of incremental reads
+-- (shared/api/cursor.ts).
 create or replace function private.touch() returns trigger
 language plpgsql set search_path = '' as $$
 begin
@@ -484,10 +498,10 @@ create table if not exists tenancy.profiles (
   phone text,
   email text,
   avatar_url text,
-  -- The company whose administrator made the account and knows its first password; without a reference, for it may be
-  -- gone. Null: its owner registered it.
+  -- The tenant whose administrator created the account and knows its first password. No foreign key: the tenant may be
+  -- deleted. Null: the user registered.
   made_by_tenant uuid,
-  -- When its owner proved that the mailbox is theirs, and chose a password that nobody else knows.
+  -- When the user confirmed the email address and chose a password of their own.
   proven_at timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now()
@@ -506,7 +520,7 @@ create table if not exists tenancy.system_users (
 create table if not exists tenancy.currencies (
   code char(3) primary key check (code ~ '^[A-Z]{3}$'),
   numeric_code char(3) not null unique check (numeric_code ~ '^[0-9]{3}$'),
-  -- Minor digits of ISO 4217; what a tenant rounds to is its own setting general.currency.decimals.
+  -- Minor digits of ISO 4217. A tenant rounds to its own setting general.currency.decimals.
   exponent smallint not null check (exponent between 0 and 3),
   name jsonb not null
 );
@@ -538,7 +552,7 @@ create index if not exists tenants_updated_by on tenancy.tenants (updated_by);
 
 -- The engine's own tables: idempotency keys, background jobs, number counters.
 
--- One row per Idempotency-Key. Written by the transaction whose answer it remembers, so a failed
+-- One row per Idempotency-Key. Inserted by the transaction whose answer it stores, so a failed
 -- attempt leaves nothing behind and a concurrent duplicate waits on the primary key.
 create table if not exists app.idempotency_keys (
   scope text not null,
@@ -557,7 +571,7 @@ create table if not exists app.jobs (
   id bigint generated always as identity primary key,
   tenant_id uuid references tenancy.tenants (id) on delete cascade,
   kind text not null,
-  -- Jobs of one entity run one after the other, in the order of their ids. Null: no order asked.
+  -- Jobs of one entity run one after the other, in the order of their ids. Null: in any order.
   entity_key text,
   payload jsonb not null default '{}',
   status text not null default 'queued' check (status in ('queued', 'running', 'done', 'dead')),
@@ -583,8 +597,8 @@ create unlogged table if not exists app.rate_buckets (
 );
 create index if not exists rate_buckets_taken on app.rate_buckets (taken_at);
 
--- Numbers that people read (delivery codes, manifest numbers): one row per tenant and kind. A row and
--- not a sequence, because reserved numbers must be in order, without holes, and part of the transaction.
+-- Counters of the numbers that people read (delivery codes, manifest numbers): one row per tenant and kind. A row
+-- instead of a sequence, because numbers must be in order, without gaps, and rolled back with their transaction.
 create table if not exists app.counters (
   tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
   counter text not null,
@@ -594,8 +608,8 @@ create table if not exists app.counters (
 
 -- sql/base/events/tables.sql
 
--- Events for other modules and for subscribers: written by the transaction that caused them, handed on
--- after its commit in the order of `position`.
+-- Events for other modules and for webhook subscribers: inserted by the transaction that caused them, sent after its
+-- commit in the order of `position`.
 
 create table if not exists integration.system_events (
   id uuid primary key default gen_random_uuid(),
@@ -612,7 +626,8 @@ create table if not exists integration.system_events (
   retry_count integer not null default 0 check (retry_count >= 0),
   processed_at timestamptz,
   error_message text,
-  -- The webhook sender's own mark: handed to the tenant's subscriptions. The status is the consumer's, which sets it by PUT.
+  -- When the webhook sender passed the event to the tenant's subscriptions. `status` belongs to the consumer, which sets it
+  -- by PUT.
   is_dispatched boolean not null default false,
   created_at timestamptz not null default now()
 );
@@ -621,8 +636,8 @@ create index if not exists system_events_recent on integration.system_events (te
 -- For the list of all tenants' events.
 create index if not exists system_events_newest on integration.system_events (created_at desc nulls last, id desc);
 
--- Of all tenants' events, those of one type or thing, or for one module. Who sent it and what kind of thing it is about has few
--- values: those are soon met with among the newest.
+-- The list of all tenants' events, filtered by type, entity or module. Sender and entity type have no index: they have
+-- few values, so the newest events contain matches soon.
 create index if not exists system_events_type on integration.system_events (event_type, created_at desc nulls last, id desc);
 
 create index if not exists system_events_about on integration.system_events (entity_id, created_at desc nulls last, id desc);
@@ -630,31 +645,31 @@ create index if not exists system_events_to on integration.system_events (target
   where target_module is not null;
 create index if not exists system_events_failed on integration.system_events (created_at desc nulls last, id desc) where status = 'failed';
 
--- Looked into for tenants that have subscriptions; for all others it only grows.
+-- Read only for tenants that have subscriptions.
 create index if not exists system_events_undispatched on integration.system_events (tenant_id, position) where not is_dispatched;
 
 create index if not exists system_events_entity on integration.system_events (tenant_id, entity_type, entity_id, position);
 
--- Which events Barid's own code writes, and what stands in the event_data of each; the same for all tenants, and no more than
--- description: what others publish for a tenant is in no list. Tests compare it with the code and with what is written.
+-- The catalogue of the events that Barid writes, with the fields of their event_data; the same for all tenants. It only
+-- documents: events that others publish for a tenant are not in it. Tests compare it with the code and with written events.
 create table if not exists integration.event_types (
   event_type text primary key check (event_type ~ '^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$'),
-  -- Null: of whichever module it is about.
+  -- Null: the module of the entity.
   source_module text check (source_module <> ''),
   entity_type text not null check (entity_type <> ''),
-  -- {field: type}; with a question mark behind it the type may be null.
+  -- {field: type}; a question mark after the type: the field may be null.
   event_data jsonb not null check (jsonb_typeof(event_data) = 'object')
 );
 
 -- sql/base/tallies/tables.sql
 
 -- Running totals of big lists, so that a total or a sum over all rows of a tenant costs the same at any
--- size. Every statement that changes a counted table adds its differences as new rows: nobody waits for
--- anybody. A cron job folds the rows of one group into one.
+-- size. Every statement that changes a counted table inserts its differences as new rows, so writers never
+-- wait for each other. A cron job merges the rows of a group into one.
 
 create table if not exists app.tallies (
   id bigint generated always as identity primary key,
-  -- Null: of rows that belong to no tenant.
+  -- Null: counts rows that belong to no tenant.
   tenant_id uuid references tenancy.tenants (id) on delete cascade,
   tally text not null,
   -- The values of the counted table's columns, in the order of app.tally_kinds.dims; '' for null.
@@ -698,7 +713,7 @@ create table if not exists tenancy.tenant_users (
   tenant_user_type text not null check (tenant_user_type in ('staff', 'driver', 'institution', 'customer')),
   is_business boolean not null default false,
   is_active boolean not null default true,
-  -- When the person left by their own decision: only an invitation or a store that they join brings them back.
+  -- When the person left the tenant. Only accepting an invitation or joining its store makes them a member again.
   left_at timestamptz,
   employee_id text,
   created_at timestamptz not null default now(),
@@ -738,7 +753,7 @@ create table if not exists money.accounts (
   carrier_code text,
   currency char(3) not null references tenancy.currencies (code) on delete restrict,
   balance numeric(18, 3) not null default 0,
-  -- How far the balance may go down; null for books that may go either way.
+  -- The lowest balance allowed; null: no limit.
   floor numeric(18, 3),
   version bigint not null default 0,
   is_active boolean not null default true,
@@ -750,7 +765,7 @@ create table if not exists money.accounts (
   constraint carriers_hold_cash_only check ((owner_type = 'carrier') = (carrier_code is not null) and (owner_type = 'carrier') = (kind = 'carrier_cash')),
   constraint wallets_have_a_floor check (kind <> 'wallet' or floor is not null),
   foreign key (tenant_id, owner_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict
--- Room on the page for the next versions of a busy account.
+-- Free space on each page, so updates of a busy account stay on it (HOT).
 ) with (fillfactor = 50);
 create unique index if not exists account_exists on money.accounts (tenant_id, kind, owner_type, owner_user_id, currency, carrier_code) nulls not distinct;
 create index if not exists accounts_owner on money.accounts (tenant_id, owner_user_id);
@@ -765,11 +780,11 @@ create table if not exists money.ledger_transactions (
   reference_id uuid not null,
   description text,
   actor_id uuid,
-  -- The transaction that booked it: entries join a journal in that one only.
+  -- The transaction that booked it; only that transaction may add entries.
   booked_in xid8 not null default pg_current_xact_id(),
   created_at timestamptz not null default now(),
   unique (tenant_id, id),
-  -- One effect, one journal: the same payment or adjustment can never be booked twice.
+  -- One journal for each effect, so the same payment or adjustment cannot be booked twice.
   constraint journal_already_booked unique (tenant_id, kind, reference_type, reference_id)
 );
 create index if not exists ledger_transactions_recent on money.ledger_transactions (tenant_id, created_at desc nulls last, id desc);
@@ -814,7 +829,7 @@ create table if not exists money.payments (
   redirect_url text,
   back_ref text,
   expires_at timestamptz,
-  -- When the gateway was asked to take the payment, and what became of it.
+  -- When the gateway was asked to capture the payment, and the result.
   opened_at timestamptz,
   last_checked_at timestamptz,
   reference text,
@@ -834,11 +849,11 @@ create unique index if not exists gateway_reference_taken on money.payments (gat
 create unique index if not exists gateway_transaction_taken on money.payments (gateway_code, gateway_transaction_id)
   where gateway_transaction_id is not null;
 
--- An order is paid once, and waits for one payment at a time.
+-- An order has at most one successful payment, and at most one pending payment.
 create unique index if not exists order_already_paid on money.payments (tenant_id, order_id) where type = 'ORDER' and status = 'SUCCESS';
 create unique index if not exists order_payment_pending on money.payments (tenant_id, order_id) where type = 'ORDER' and status = 'pending';
 
--- Fees that are due back in cash, for the desks.
+-- Fees to refund in cash, listed for the desks.
 create index if not exists refunds_in_cash on money.payments (tenant_id, status, created_at desc nulls last, id desc)
   where category = 'DELIVERY' and type = 'REFUND' and payment_method = 'cash';
 
@@ -848,7 +863,7 @@ create index if not exists payments_to_reconcile on money.payments (created_at)
 
 create sequence if not exists money.gateway_order_ids as bigint start with 100000000001 minvalue 100000000001 maxvalue 999999999999999999;
 
--- A delivery's fee is paid once.
+-- A delivery has at most one successful fee payment.
 create unique index if not exists delivery_fee_already_paid on money.payments (tenant_id, delivery_id)
   where type = 'DELIVERY_FEE' and status in ('pending', 'SUCCESS');
 create index if not exists payments_delivery on money.payments (tenant_id, delivery_id) where delivery_id is not null;
@@ -865,15 +880,15 @@ create table if not exists tenancy.api_keys (
   name text not null,
   -- SHA-256 of the key; the key itself is shown once and never stored.
   key_hash bytea not null unique check (length(key_hash) = 32),
-  -- How the key ends, by which people tell one from another. Null: made by hand.
+  -- The last characters of the key, shown so that people can tell keys apart. Null: inserted by hand.
   hint text check (length(hint) = 4),
   scopes text[] not null default '{}',
   is_system_capable boolean not null default false,
-  -- Of a tenant's key the person who answers for it: it may do what they may do now, and stops with them.
+  -- The person accountable for a tenant's key: it has their current rights and ends with their membership.
   created_by uuid references tenancy.profiles (id) on delete set null,
-  -- A tenant's key ends within a year.
+  -- A tenant's key expires within a year.
   expires_at timestamptz,
-  -- When the warning before that was written.
+  -- When the warning before expiry was sent.
   warned_at timestamptz,
   revoked_at timestamptz,
   -- When a call with it last succeeded, to the hour.
@@ -887,7 +902,7 @@ create index if not exists api_keys_ending on tenancy.api_keys (expires_at) wher
 
 -- sql/tenants/invitations/tables.sql
 
--- Invitations: nobody who has an account becomes a member of a company without accepting one.
+-- Invitations: a person with an account becomes a member of a tenant only by accepting one.
 create table if not exists tenancy.invitations (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
@@ -896,9 +911,9 @@ create table if not exists tenancy.invitations (
   person jsonb not null check (jsonb_typeof(person) = 'object' and octet_length(person::text) <= 8192),
   -- Pending and past expires_at is shown as expired.
   status text not null default 'pending' check (status in ('pending', 'accepted', 'declined', 'revoked')),
-  -- The account that the invitation makes for an address without one: its id is chosen before Auth makes it.
+  -- The account that the invitation creates for an address without one; its id is chosen before Auth creates it.
   account_id uuid,
-  -- The first password of that account, sealed, until Auth has it.
+  -- The first password of that account, encrypted, until Auth has it.
   sealed_password text,
   invited_by uuid references tenancy.profiles (id) on delete set null,
   expires_at timestamptz not null,
@@ -950,7 +965,7 @@ create table if not exists tenancy.modules (
   position smallint not null
 );
 
--- A tenant has a module unless a row here says that it has not, so that a new one reaches everybody.
+-- A tenant has a module unless a row here disables it, so every tenant gets a new module.
 create table if not exists tenancy.tenant_modules (
   tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
   module_id uuid not null references tenancy.modules (id) on delete cascade,
@@ -978,7 +993,7 @@ create index if not exists tenant_settings_updated_by on tenancy.tenant_settings
 
 -- sql/tenants/subscription/tables.sql
 
--- PENDING until it is paid for. What of them holds now stands on the tenant itself.
+-- Subscriptions. PENDING until paid. The tenant's row has the values that apply now.
 create table if not exists tenancy.subscriptions (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
@@ -1012,7 +1027,7 @@ create table if not exists tenancy.wizard_runs (
   state text not null default 'running' check (state in ('running', 'done', 'undone')),
   steps jsonb not null default '[]',
   new_tenant_id uuid,
-  -- Chosen before Auth makes the user; null without one.
+  -- Chosen before Auth creates the user; null if the run creates none.
   admin_user_id uuid,
   admin_existed boolean not null default false,
   undo_job_id bigint,
@@ -1082,11 +1097,11 @@ create table if not exists delivery.addresses (
   longitude double precision check (longitude between -180 and 180),
   contact_info jsonb not null default '{}' check (jsonb_typeof(contact_info) = 'object'),
   zone_id uuid,
-  -- True: somebody named the zone. False: it follows from the coordinates and the zones' polygons.
+  -- True: a client chose the zone. False: it was derived from the coordinates and the zones' polygons.
   zone_chosen boolean not null default false,
-  -- Null: a place of the tenant, or where an order of it goes. Otherwise only this person and staff see it.
+  -- The owner: only they and staff see the address. Null: a place of the tenant, or the destination of one of its orders.
   owner_user_id uuid,
-  -- False: where one order of a store goes, which its customer did not ask to keep.
+  -- False: the destination of one store order; the customer did not save it to the address book.
   in_address_book boolean not null default true,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
@@ -1332,7 +1347,7 @@ create table if not exists delivery.transfer_manifest_events (
   foreign key (tenant_id, manifest_item_id) references delivery.transfer_manifest_items (tenant_id, id) on delete restrict
 );
 
--- Receiving starts once, completes once a round, and an item is received once, however often a call is repeated.
+-- Make repeated calls safe: receiving starts once, completes once a round, and an item is received once.
 create unique index if not exists receiving_event_once on delivery.transfer_manifest_events (manifest_id, event_type, (payload ->> 'round')) nulls not distinct
   where event_type in ('receiving_started', 'receiving_completed');
 create unique index if not exists item_received_once on delivery.transfer_manifest_events (manifest_item_id)
@@ -1357,7 +1372,7 @@ create table if not exists delivery.delivery_types (
 -- sql/delivery/services/tables.sql
 
 -- A tenant's policies for money when things go wrong, by name: {payment_policies: {refund_delivery_fee_on_cancel,
--- refund_delivery_fee_on_return}}. What a profile leaves out follows the tenant's default.
+-- refund_delivery_fee_on_return}}. A field that a profile leaves out has the tenant's default.
 create table if not exists delivery.policy_profiles (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
@@ -1399,7 +1414,7 @@ create table if not exists delivery.delivery_services (
   policy_overrides jsonb not null default '{}' check (jsonb_typeof(policy_overrides) = 'object'),
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
-  -- A deleted service stays for the deliveries that name it, and for nobody else.
+  -- Soft deletion: deliveries still refer to a deleted service; nothing else shows it.
   deleted_at timestamptz,
   unique (tenant_id, id),
   constraint allowed_delivery_attempts_must_be_positive_integer check (allowed_delivery_attempts > 0),
@@ -1497,12 +1512,12 @@ create table if not exists warehousing.bins (
   code text not null check (code <> ''),
   name text not null check (name <> ''),
   location_type text not null default 'BIN' check (location_type in ('BIN', 'RECEIVING', 'STAGING', 'CAGE', 'TROLLEY')),
-  -- Null: no limit is kept.
+  -- Null: no limit.
   capacity numeric(14, 3) check (capacity >= 0),
   -- Packages in a sorting location; stock does not count here.
   filled_capacity numeric(14, 3) not null default 0 check (filled_capacity >= 0),
   is_default_receiving boolean not null default false,
-  -- Made for a sorting session and out of use after it.
+  -- Created for a sorting session and inactive after it.
   is_temporary boolean not null default false,
   is_active boolean not null default true,
   created_at timestamptz not null default now(),
@@ -1558,7 +1573,7 @@ create index if not exists warehouse_staff_user on warehousing.warehouse_staff (
 
 -- sql/delivery/deliveries/tables.sql
 
--- The delivery code an item will have, taken in scan order before any order is made. A retry finds it here.
+-- The delivery codes reserved for items, in scan order, before their orders are created. A retry reuses them.
 create table if not exists delivery.delivery_code_reservations (
   tenant_id uuid not null,
   manifest_item_id uuid not null,
@@ -1596,7 +1611,7 @@ create table if not exists delivery.deliveries (
   cod_amount numeric(18, 3) not null default 0 check (cod_amount >= 0),
   delivery_fee numeric(18, 3) not null check (delivery_fee >= 0),
   currency char(3) not null,
-  -- None where the service takes that and the tenant falls back to its least.
+  -- 0 only if the tenant's setting falls back to the service's minimum and that minimum is 0.
   unit_size numeric(12, 3) not null check (unit_size >= 0),
   unit_size_source text not null check (unit_size_source in ('package_details', 'unit_size', 'service_min', 'service_half', 'service_max')),
   package_details jsonb,
@@ -1618,24 +1633,25 @@ create table if not exists delivery.deliveries (
   ordered_from_address_id uuid,
   ordered_from_snapshot jsonb,
   ordered_from_warehouse_id uuid,
-  -- Where the parcel lies now; null while somebody carries it.
+  -- The warehouse that the parcel is in now; null while a driver or carrier has it.
   current_warehouse_id uuid,
-  -- Of a staged parent: where it lies between its legs.
+  -- Only of a staged parent: the warehouse between its legs.
   staging_warehouse_id uuid,
   recipient jsonb not null default '{}' check (jsonb_typeof(recipient) = 'object'),
   notes text,
   service_snapshot jsonb not null,
-  -- The storefront order it brings, or a part of it: paid for there, and what is collected at the door is the shop's.
+  -- The storefront order that it delivers, wholly or in part. The order takes the payment; cash collected at the door
+  -- belongs to the shop.
   order_id uuid,
   manifest_id uuid,
   manifest_item_id uuid,
   source_snapshot jsonb,
   snapshot_version text check (snapshot_version = 'manifest_origin_v1'),
-  -- How often its label was printed, and whether it was given another destination since.
+  -- How often its label was printed, and whether the destination changed since the last print.
   label_edition integer not null default 0 check (label_edition >= 0),
   label_outdated boolean not null default false,
   label_assignment text not null default 'shipment_label' check (label_assignment in ('shipment_label', 'manifest_shipment_label')),
-  -- Why it has the status it has: of a failure, a return, a cancellation.
+  -- The reason for the status: of a failure, a return or a cancellation.
   status_reason text,
   status_notes text,
   attempts_used integer not null default 0 check (attempts_used >= 0),
@@ -1645,7 +1661,7 @@ create table if not exists delivery.deliveries (
   created_by uuid,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
-  -- The transaction that last changed the row: what readers of changes go by.
+  -- Id of the last writing transaction; the cursor of incremental reads (shared/api/cursor.ts).
   changed bigint not null default (pg_current_xact_id()::text::bigint),
   unique (tenant_id, id),
   constraint delivery_code_taken unique (tenant_id, delivery_code),
@@ -1673,8 +1689,7 @@ create table if not exists delivery.deliveries (
 );
 create index if not exists deliveries_changed on delivery.deliveries (tenant_id, changed, id);
 
--- One live order per manifest item, and one physical parcel per barcode (legs share their parent's). A cancelled order
--- gives both back.
+-- At most one order that is not cancelled per manifest item, and per barcode (legs share their parent's).
 create unique index if not exists item_already_has_order on delivery.deliveries (tenant_id, manifest_item_id)
   where manifest_item_id is not null and status <> 'cancelled';
 create unique index if not exists delivery_barcode_taken on delivery.deliveries (tenant_id, barcode)
@@ -1682,7 +1697,7 @@ create unique index if not exists delivery_barcode_taken on delivery.deliveries 
 create index if not exists deliveries_manifest_item on delivery.deliveries (tenant_id, manifest_item_id) where manifest_item_id is not null;
 create unique index if not exists leg_sequence_taken on delivery.deliveries (tenant_id, parent_id, sequence_plan) where parent_id is not null;
 
--- A delivery comes back at most once.
+-- A delivery has at most one return that is not cancelled.
 create unique index if not exists return_already_exists on delivery.deliveries (tenant_id, original_delivery_id)
   where original_delivery_id is not null and status <> 'cancelled';
 create index if not exists deliveries_order on delivery.deliveries (tenant_id, order_id) where order_id is not null;
@@ -1716,7 +1731,7 @@ create index if not exists deliveries_external
   where carrier_type = 'external';
 create index if not exists deliveries_reference on delivery.deliveries (tenant_id, external_reference_id) where external_reference_id is not null;
 
--- The words that delivery.deliveries_matching() searches.
+-- The text columns that delivery.deliveries_matching() searches.
 create index if not exists deliveries_search on delivery.deliveries using gin ((delivery_code::text || ' ' || barcode || ' '
   || coalesce(external_reference_id, '') || ' ' || coalesce(recipient ->> 'name', '') || ' ' || coalesce(recipient ->> 'phone', ''))
   extensions.gin_trgm_ops);
@@ -1742,13 +1757,13 @@ create index if not exists delivery_history on delivery.delivery_status_history 
 create table if not exists delivery.delivery_items (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null,
-  -- Of the parcel: the parent of a staged delivery, never a leg.
+  -- The parent of a staged delivery, never a leg.
   delivery_id uuid not null,
   position integer not null check (position > 0),
-  -- Known to a warehouse. Null until the parcel was received in one.
+  -- The warehouse's item. Null until a warehouse has received the parcel.
   item_id uuid,
   name text not null check (name <> ''),
-  -- Of what a store sold.
+  -- Only for goods that a store sold.
   sku text,
   quantity bigint not null default 1 check (quantity > 0),
   weight numeric(12, 3),
@@ -1779,7 +1794,7 @@ create index if not exists delivery_proofs_delivery on delivery.delivery_proofs 
 
 -- sql/delivery/assignments/tables.sql
 
--- Assignments of deliveries to drivers. A driver's answer, load and list follow from these rows.
+-- Assignments of deliveries to drivers, and the rows that drivers' apps subscribe to.
 
 create table if not exists delivery.bulk_assignments (
   id uuid primary key default gen_random_uuid(),
@@ -1801,11 +1816,11 @@ create table if not exists delivery.assignments (
   driver_id uuid not null,
   vehicle_id uuid,
   bulk_assignment_id uuid,
-  -- pending: waits for the driver's answer. assigned: no answer asked. accepted: the driver accepted.
-  -- rejected, completed and returned are history.
+  -- pending: waits for the driver's response. assigned: no response required. returned: taken back from the driver,
+  -- not a returned parcel. rejected, completed and returned are final.
   status text not null check (status in ('pending', 'assigned', 'accepted', 'rejected', 'completed', 'returned')),
   sequence_number integer not null default 1 check (sequence_number >= 0),
-  -- The delivery's unit size when it was assigned: what it takes of the vehicle.
+  -- Vehicle capacity used: the delivery's unit size when assigned.
   units numeric(12, 3) not null check (units >= 0),
   assignment_time timestamptz not null default clock_timestamp(),
   estimated_pickup_time timestamptz,
@@ -1815,15 +1830,16 @@ create table if not exists delivery.assignments (
   responded_at timestamptz,
   response_reason text,
   ended_at timestamptz,
-  -- The warehouses it was fetched from and brought to, where it was not from and to the places of the order.
+  -- Origin and destination warehouse, set on insert. Null: the delivery's own pickup or drop-off address.
   from_warehouse_id uuid,
   to_warehouse_id uuid,
-  -- The assignment of whoever has the parcel in hand until this one is accepted: it was handed over on the road.
+  -- Set for a handover after pickup: the assignment that keeps the parcel until this one is accepted.
   handed_over_from uuid,
+  -- Cached measurement {distance_km, duration_minutes?, source}; null until delivery.measure_routes has run.
   route_details jsonb,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
-  -- The transaction that last changed the row: what readers of changes go by.
+  -- Id of the last writing transaction; the cursor of incremental reads (shared/api/cursor.ts).
   changed bigint not null default (pg_current_xact_id()::text::bigint),
   unique (tenant_id, id),
   foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict,
@@ -1836,25 +1852,30 @@ create table if not exists delivery.assignments (
 );
 create index if not exists assignments_changed on delivery.assignments (tenant_id, changed, id);
 
--- A delivery is one driver's at a time.
+-- A delivery has at most one open assignment. The index name is the error code clients get.
 create unique index if not exists delivery_already_assigned on delivery.assignments (tenant_id, delivery_id)
   where status in ('pending', 'assigned', 'accepted');
 create index if not exists assignments_delivery on delivery.assignments (tenant_id, delivery_id, assignment_time desc);
 
--- In the order lists are read in, so that a page is read and not sorted.
+-- The next three match the list's sort order, so a page needs no sort.
 create index if not exists assignments_recent on delivery.assignments (tenant_id, assignment_time desc nulls last, id desc);
-
 create index if not exists assignments_status on delivery.assignments (tenant_id, status, assignment_time desc nulls last, id desc);
 create index if not exists assignments_driver on delivery.assignments (tenant_id, driver_id, assignment_time desc nulls last, id desc);
-create index if not exists assignments_open on delivery.assignments (tenant_id, driver_id, sequence_number) where status in ('pending', 'assigned', 'accepted');
-create index if not exists assignments_handed_over on delivery.assignments (tenant_id, handed_over_from) where handed_over_from is not null;
-create index if not exists assignments_from_warehouse on delivery.assignments (tenant_id, from_warehouse_id) where from_warehouse_id is not null;
-create index if not exists assignments_to_warehouse on delivery.assignments (tenant_id, to_warehouse_id) where to_warehouse_id is not null;
+create index if not exists assignments_open on delivery.assignments (tenant_id, driver_id, sequence_number)
+  where status in ('pending', 'assigned', 'accepted');
+create index if not exists assignments_handed_over on delivery.assignments (tenant_id, handed_over_from)
+  where handed_over_from is not null;
+create index if not exists assignments_from_warehouse on delivery.assignments (tenant_id, from_warehouse_id)
+  where from_warehouse_id is not null;
+create index if not exists assignments_to_warehouse on delivery.assignments (tenant_id, to_warehouse_id)
+  where to_warehouse_id is not null;
 create index if not exists assignments_vehicle on delivery.assignments (tenant_id, vehicle_id) where vehicle_id is not null;
-create index if not exists assignments_bulk on delivery.assignments (tenant_id, bulk_assignment_id) where bulk_assignment_id is not null;
-create index if not exists assignments_by on delivery.assignments (tenant_id, assigned_by, assignment_time desc) where assigned_by is not null;
+create index if not exists assignments_bulk on delivery.assignments (tenant_id, bulk_assignment_id)
+  where bulk_assignment_id is not null;
+create index if not exists assignments_by on delivery.assignments (tenant_id, assigned_by, assignment_time desc)
+  where assigned_by is not null;
 
--- The rows a driver's app listens to: one row for a single assignment, one for a whole bulk.
+-- The rows that drivers' apps receive by Supabase Realtime: one for each single assignment, one for each bulk.
 create table if not exists public.delivery_realtime_assignments (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null,
@@ -1863,7 +1884,7 @@ create table if not exists public.delivery_realtime_assignments (
   delivery_id uuid,
   bulk_assignment_id uuid,
   assignment_status text not null,
-  -- Follows the status, held by a check: changes of generated columns are not sent to subscribers.
+  -- Always assignment_status = 'pending' (enforced below). Not a generated column: Realtime does not publish those.
   requires_driver_response boolean not null default false,
   is_bulk boolean not null default false,
   assignment_count integer not null default 1,
@@ -1872,8 +1893,8 @@ create table if not exists public.delivery_realtime_assignments (
   updated_at timestamptz not null default now(),
   constraint realtime_assignment unique (tenant_id, assignment_id),
   constraint realtime_bulk unique (tenant_id, bulk_assignment_id),
-  constraint realtime_waits_while_pending check (requires_driver_response = (assignment_status = 'pending')),
-  constraint realtime_of_one_or_many check (is_bulk = (bulk_assignment_id is not null) and is_bulk = (assignment_id is null)),
+  constraint realtime_response_required_when_pending check (requires_driver_response = (assignment_status = 'pending')),
+  constraint realtime_single_or_bulk check (is_bulk = (bulk_assignment_id is not null) and is_bulk = (assignment_id is null)),
   foreign key (tenant_id, assignment_id) references delivery.assignments (tenant_id, id) on delete cascade,
   foreign key (tenant_id, bulk_assignment_id) references delivery.bulk_assignments (tenant_id, id) on delete cascade,
   foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete cascade
@@ -1939,7 +1960,7 @@ create table if not exists integration.tenant_carriers (
   is_enabled boolean not null default false,
   prefer_internal boolean not null default false,
   default_price numeric(15, 3) check (default_price >= 0),
-  -- {login_id, password, initial_token}, sealed as one.
+  -- {login_id, password, initial_token}, encrypted together.
   credentials text,
   webhook_secret text,
   created_at timestamptz not null default now(),
@@ -1963,7 +1984,7 @@ create table if not exists integration.carrier_shipments (
   cash_due numeric(18, 3) not null default 0 check (cash_due >= 0),
   claim_token uuid,
   claimed_at timestamptz,
-  -- When what was last reported happened; older reports come too late.
+  -- Time of the last reported status; a report of an earlier time is ignored.
   reported_at timestamptz,
   booked_at timestamptz,
   cancelled_at timestamptz,
@@ -1981,8 +2002,8 @@ create index if not exists carrier_shipments_carrier on integration.carrier_ship
 
 -- sql/delivery/carrier-cash/tables.sql
 
--- Cash that external carriers took at the door, and what they paid of it. Rows are written with the carrier's report
--- and with its remittance, never by hand; a remittance that was entered wrongly is reversed and stays.
+-- Cash that external carriers collected, and their remittances of it. Rows are written with the carrier's report and
+-- with its remittance, never by hand. A remittance entered by mistake is reversed, not deleted.
 
 create table if not exists money.carrier_remittances (
   id uuid primary key default gen_random_uuid(),
@@ -1996,7 +2017,7 @@ create table if not exists money.carrier_remittances (
   -- The carrier's own number of the payment: the same one cannot be entered twice.
   reference text not null,
   notes text,
-  -- Null: a program, with an API key.
+  -- Null: entered with an API key.
   actor_id uuid,
   remitted_at timestamptz not null default now(),
   reversed_at timestamptz,
@@ -2006,7 +2027,7 @@ create table if not exists money.carrier_remittances (
   constraint remittance_is_its_parts check (amount = cod_amount + delivery_fee_amount),
   constraint reversed_says_why check (
     (reversed_at is null) = (reversal_reason is null) and (reversed_by is null or reversed_at is not null)),
-  -- System administrators enter payments of tenants they are no member of.
+  -- References profiles, not members: system administrators act in tenants that they are not members of.
   foreign key (actor_id) references tenancy.profiles (id) on delete restrict,
   foreign key (reversed_by) references tenancy.profiles (id) on delete restrict
 );
@@ -2026,7 +2047,7 @@ create table if not exists money.carrier_collections (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
   carrier_code text not null references integration.carriers (code) on delete restrict,
-  -- The parcel; the shipment may be of one of its legs.
+  -- The parent delivery; the shipment may belong to one of its legs.
   delivery_id uuid not null,
   shipment_id uuid not null,
   amount numeric(18, 3) not null check (amount > 0),
@@ -2071,7 +2092,8 @@ create index if not exists carrier_collections_remittance on money.carrier_colle
 create index if not exists carrier_collections_carrier on money.carrier_collections (carrier_code);
 create index if not exists carrier_collections_currency on money.carrier_collections (currency);
 
--- Which collections a remittance paid, for good: the collections themselves name the one that counts now.
+-- The collections that each remittance paid, kept also when it is reversed. The collections themselves name the
+-- remittance that counts now.
 create table if not exists money.carrier_remittance_items (
   tenant_id uuid not null,
   remittance_id uuid not null,
@@ -2095,18 +2117,19 @@ create table if not exists money.cash_transfers (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
   kind text not null check (kind in ('bank_deposit', 'handover', 'refund')),
-  -- Whose desk gave it; the tenant's own till has no user. With the owner's type and the currency it names the account.
+  -- The owner of the desk that gave the cash, null for the tenant's own till. With owner type and currency it identifies
+  -- the account.
   from_owner_type text not null check (from_owner_type in ('staff', 'driver', 'tenant')),
   from_user_id uuid,
   to_user_id uuid,
-  -- The payment that was due back; its receipt is the reference.
+  -- The payment that is refunded; `reference` is its receipt.
   refund_id uuid,
   amount numeric(18, 3) not null check (amount > 0),
   currency char(3) not null references tenancy.currencies (code) on delete restrict,
   reference text,
   notes text,
   actor_id uuid not null,
-  -- Kept as long as the transfer, so that a late repetition is still answered with it.
+  -- Kept as long as the transfer, so a late repetition still returns it.
   idempotency_key text,
   input_hash bytea,
   -- The time of the transaction, as in the ledger: a balance and its rows agree as of any moment.
@@ -2125,7 +2148,7 @@ create table if not exists money.cash_transfers (
   foreign key (tenant_id, from_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, to_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, refund_id) references money.payments (tenant_id, id) on delete restrict,
-  -- System administrators act in tenants they are no member of.
+  -- References profiles, not members: system administrators act in tenants that they are not members of.
   foreign key (actor_id) references tenancy.profiles (id) on delete restrict,
   foreign key (reversed_by) references tenancy.profiles (id) on delete restrict
 );
@@ -2149,7 +2172,7 @@ create table if not exists money.cod_collections (
   tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
   delivery_id uuid not null,
   driver_id uuid not null,
-  -- Null: from before stages were kept.
+  -- Null: collected before stages were recorded.
   collection_stage text check (collection_stage in ('pickup', 'dropoff')),
   amount numeric(18, 3) not null check (amount > 0),
   cod_amount numeric(18, 3) not null check (cod_amount >= 0),
@@ -2161,12 +2184,12 @@ create table if not exists money.cod_collections (
   remitted_at timestamptz,
   settled_at timestamptz,
   remitted_to_user_id uuid,
-  -- Null for rows settled before settlements were kept, until their first receipt is printed.
+  -- Null for rows settled before settlements were recorded, until their first receipt is printed.
   settlement_payment_id uuid,
   -- Columns that lists filter, search and sort by, as of when the cash was taken.
   delivery_code bigint not null,
   delivery_number text not null,
-  -- The numbers of the parcel's legs in their order, [number]: what its drivers know it by.
+  -- The delivery codes of the parcel's legs, in order: the codes that its drivers see.
   leg_codes jsonb not null default '[]' check (jsonb_typeof(leg_codes) = 'array'),
   external_reference_id text,
   customer_name text not null default '',
@@ -2179,7 +2202,7 @@ create table if not exists money.cod_collections (
     || ' ' || receiver_name || ' ' || leg_codes::text) stored,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
-  -- The transaction that last changed the row: what readers of changes go by.
+  -- Id of the last writing transaction; the cursor of incremental reads (shared/api/cursor.ts).
   changed bigint not null default (pg_current_xact_id()::text::bigint),
   unique (tenant_id, id),
   constraint cash_is_its_parts check (amount = cod_amount + delivery_fee_amount),
@@ -2208,8 +2231,8 @@ create index if not exists cod_collections_customer on money.cod_collections (te
 create index if not exists cod_collections_remitted on money.cod_collections (tenant_id, remitted_at desc nulls last, id desc) where remitted_at is not null;
 create index if not exists cod_collections_settled on money.cod_collections (tenant_id, settled_at desc nulls last, id desc) where settled_at is not null;
 
--- Cash handed in or settled from a wallet: exactly one settlement and one payment for each batch. One that was entered
--- wrongly is reversed and stays.
+-- Settlements of collected cash, handed in or paid from a wallet: one settlement and one payment for each request. A
+-- settlement entered by mistake is reversed, not deleted.
 
 create table if not exists money.cod_settlements (
   payment_id uuid primary key,
@@ -2225,14 +2248,14 @@ create table if not exists money.cod_settlements (
   cod_total numeric(18, 3) not null check (cod_total >= 0),
   fee_total numeric(18, 3) not null check (fee_total >= 0),
   collections integer not null check (collections > 0),
-  -- The shortage found when the cash was counted, and the handover that records it: open when this was remitted.
+  -- The shortage found when the cash was counted, and the handover that records it, unresolved at the settlement.
   shortage numeric(18, 3) not null default 0,
   shortage_handover_id uuid,
   notes text,
   reference text,
-  -- Made at the first print of a row that was settled before settlements were kept.
+  -- True: inserted at the first print of a row that was settled before settlements were recorded.
   historical boolean not null default false,
-  -- Kept as long as the settlement, so that a late repetition is still answered with it.
+  -- Kept as long as the settlement, so a late repetition still returns it.
   idempotency_key text,
   input_hash bytea,
   settled_at timestamptz not null default now(),
@@ -2259,7 +2282,7 @@ create index if not exists cod_settlements_receiver
   on money.cod_settlements (tenant_id, receiver_id, settled_at desc nulls last, payment_id desc) where receiver_id is not null;
 create index if not exists cod_settlements_total on money.cod_settlements (tenant_id, total desc nulls last, payment_id desc);
 
--- Few, and asked for by every reconciliation.
+-- Every reconciliation reads these few rows.
 create index if not exists cod_settlements_reversed on money.cod_settlements (tenant_id, reversed_at desc nulls last, payment_id desc)
   where reversed_at is not null;
 
@@ -2287,15 +2310,15 @@ create table if not exists money.cod_settlement_items (
   foreign key (tenant_id, cod_collection_id) references money.cod_collections (tenant_id, id) on delete restrict
 );
 
--- The printed receipt of a settlement. Its failure changes nothing about the money.
+-- The printed receipt of a settlement. A failed print does not affect the settlement.
 create table if not exists money.settlement_receipts (
   payment_id uuid primary key,
   tenant_id uuid not null,
   status text not null default 'pending' check (status in ('pending', 'in_process', 'success', 'failure')),
   language text not null default 'en',
-  -- The text of the receipt's QR code; verifying recomputes it from the rows.
+  -- The text of the receipt's QR code; verification recomputes it from the rows.
   hash text not null check (hash ~ '^[0-9a-f]{32}$'),
-  -- Counts what has to be printed anew, so that a print that is under way ends no later one.
+  -- Incremented by each request to print again, so a print that is running does not complete a later request.
   edition integer not null default 1,
   storage_path text,
   error text,
@@ -2306,8 +2329,8 @@ create table if not exists money.settlement_receipts (
   foreign key (tenant_id, payment_id) references money.cod_settlements (tenant_id, payment_id) on delete restrict
 );
 
--- Cash put on a desk: what the driver says it is, and what was counted. A difference moves no balance
--- until somebody resolves it.
+-- Handovers of cash: the amount the driver declared and the amount counted. A difference changes no balance until it
+-- is resolved.
 create table if not exists money.cash_handovers (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
@@ -2344,12 +2367,12 @@ alter table money.cod_settlements drop constraint if exists settlement_shortage_
 alter table money.cod_settlements add constraint settlement_shortage_handover
   foreign key (tenant_id, shortage_handover_id) references money.cash_handovers (tenant_id, id) on delete restrict;
 
--- One uncounted pile a driver.
+-- At most one uncounted handover for each driver.
 create unique index if not exists handover_already_declared on money.cash_handovers (tenant_id, driver_id, currency) where status = 'declared';
 
 -- sql/delivery/delivery-exceptions/tables.sql
 
--- An open one keeps its delivery from being assigned.
+-- Delivery exceptions. While one is open, its delivery cannot be assigned.
 create table if not exists delivery.delivery_exceptions (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
@@ -2376,11 +2399,11 @@ create index if not exists delivery_exceptions_recent on delivery.delivery_excep
 
 -- sql/delivery/driver-performance/tables.sql
 
--- Driver performance, kept by month. Nothing here is written by a request: delivery.performance_refresh()
--- brings it up to date with what changed, delivery.performance_recompute() makes it anew.
+-- Driver performance by month. Requests never write it: delivery.performance_refresh() applies the changes since the
+-- last refresh, delivery.performance_recompute() recomputes everything.
 
--- Changes since the last refresh. A row is taken when its refresh commits; whatever commits later is
--- still here for the next, however long its transaction took, so nothing is ever missed.
+-- Changes since the last refresh, which removes the rows it applied. A change that commits later stays for the next
+-- refresh, so none is missed.
 create table if not exists delivery.performance_changes (
   id bigint generated always as identity primary key,
   tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
@@ -2398,16 +2421,16 @@ create table if not exists delivery.performance_deliveries (
   period_month smallint not null check (period_month between 1 and 12),
   -- False: a leg into a warehouse that arrived; its parcel counts for who carries it last.
   counted boolean not null default true,
-  -- A leg of a parcel that somebody had in hand.
+  -- True: a leg that a driver picked up.
   handled_leg boolean not null default false,
   successful boolean not null,
-  -- Null: no promise was made, or it is not known when it was kept.
+  -- Null: no time was promised, or the delivery time is unknown.
   on_time boolean,
   minutes numeric(14, 2),
   distance_km numeric(12, 3),
   value numeric(18, 3) not null,
-  -- No foreign keys: every row is taken from the delivery and the assignment themselves, and two look-ups a row
-  -- would double the time of a rebuild.
+  -- No foreign keys: every row is computed from its delivery and assignment, and two look-ups a row would double the
+  -- time of a rebuild.
   primary key (tenant_id, delivery_id)
 );
 create index if not exists performance_deliveries_period on delivery.performance_deliveries (tenant_id, period_year, period_month);
@@ -2423,8 +2446,7 @@ create table if not exists delivery.driver_performance (
   on_time_deliveries bigint not null check (on_time_deliveries >= 0),
   late_deliveries bigint not null check (late_deliveries >= 0),
   handled_legs bigint not null default 0 check (handled_legs >= 0),
-  -- Of how many deliveries the minutes and the kilometres are known, and what they add up to; the kilometres of all
-  -- that was carried.
+  -- The number of deliveries with known minutes and kilometres, and their sums; the kilometres of everything carried.
   timed_deliveries bigint not null check (timed_deliveries >= 0),
   total_minutes numeric not null,
   measured_deliveries bigint not null check (measured_deliveries >= 0),
@@ -2435,7 +2457,7 @@ create table if not exists delivery.driver_performance (
 );
 create index if not exists driver_performance_period on delivery.driver_performance (tenant_id, period_year, period_month);
 
--- When a tenant's figures were last brought up to date, and whether somebody asked for them to be made anew.
+-- The time of a tenant's last refresh, and whether a recomputation was requested.
 create table if not exists delivery.performance_state (
   tenant_id uuid primary key references tenancy.tenants (id) on delete cascade,
   computed_at timestamptz,
@@ -2486,13 +2508,13 @@ create table if not exists warehousing.picking_orders (
   completed_date timestamptz,
   assigned_to uuid,
   created_by uuid,
-  -- Set: the pick of a delivery, whose handoff is the driver's pickup and nothing else.
+  -- Set: the pick of a delivery; only the driver's pickup hands it off.
   delivery_id uuid,
-  -- Set: the pick of a storefront order, whose reservation it uses and through which alone it is changed or cancelled.
+  -- Set: the pick of a storefront order. It uses the order's reservation; only the order changes or cancels it.
   order_id uuid,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
-  -- The transaction that last changed the row: what readers of changes go by.
+  -- Id of the last writing transaction; the cursor of incremental reads (shared/api/cursor.ts).
   changed bigint not null default (pg_current_xact_id()::text::bigint),
   unique (tenant_id, id),
   foreign key (tenant_id, warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
@@ -2501,17 +2523,17 @@ create table if not exists warehousing.picking_orders (
 );
 create index if not exists picking_orders_changed on warehousing.picking_orders (tenant_id, changed, id);
 
--- Those of an order have its number, one in each warehouse.
+-- Picking orders of a storefront order share its number, one in each warehouse.
 create unique index if not exists picking_reference_exists on warehousing.picking_orders (tenant_id, reference_number) where order_id is null;
 create unique index if not exists order_picked_once_in_a_warehouse on warehousing.picking_orders (tenant_id, order_id, warehouse_id)
   where order_id is not null;
 
--- One pick of a delivery at a time; after its handoff a returned parcel may be picked again.
+-- A delivery has at most one open pick; after the handoff a returned parcel may be picked again.
 create unique index if not exists delivery_already_picked on warehousing.picking_orders (tenant_id, delivery_id)
   where delivery_id is not null and status not in ('cancelled', 'handed_off');
 create index if not exists picking_orders_delivery on warehousing.picking_orders (tenant_id, delivery_id) where delivery_id is not null;
 
--- As the list engine sorts: a page is read off its index.
+-- Matches the list's sort order, so a page needs no sort.
 create index if not exists picking_orders_recent on warehousing.picking_orders (tenant_id, created_at desc nulls last, id desc);
 
 create index if not exists picking_orders_warehouse on warehousing.picking_orders (tenant_id, warehouse_id, status, created_at desc nulls last, id desc);
@@ -2543,14 +2565,14 @@ create index if not exists picking_order_items_bin on warehousing.picking_order_
 
 -- sql/delivery/handoffs/tables.sql
 
--- A parcel picked in a warehouse, waiting to be put into a driver's hands.
+-- Handoffs: a parcel picked in a warehouse, waiting for the driver to take it.
 create table if not exists delivery.package_handoffs (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
   delivery_id uuid not null,
   picking_order_id uuid not null,
   warehouse_id uuid not null,
-  -- Null after a rejection: the pick stays, the next driver takes it over.
+  -- Null after a rejection: the pick is kept for the next driver.
   assignment_id uuid,
   driver_id uuid,
   status text not null default 'pending' check (status in ('pending', 'completed', 'cancelled')),
@@ -2579,7 +2601,7 @@ create index if not exists handoffs_driver on delivery.package_handoffs (tenant_
 create table if not exists delivery.transfer_manifest_exceptions (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null,
-  -- Null both for a parcel that stands on no manifest, which its barcode names.
+  -- Both null for a parcel that is on no manifest; its barcode identifies it.
   manifest_item_id uuid,
   manifest_id uuid,
   barcode_value text,
@@ -2610,7 +2632,7 @@ create index if not exists exceptions_recent on delivery.transfer_manifest_excep
 
 -- sql/delivery/price/tables.sql
 
--- Ways that a routing service measured, by coordinates of about a metre; of no tenant and no person.
+-- Cache of road distances from a routing service, by coordinates rounded to about a metre; shared by all tenants.
 create table if not exists delivery.road_distances (
   from_latitude numeric(8, 5) not null,
   from_longitude numeric(8, 5) not null,
@@ -2623,15 +2645,15 @@ create table if not exists delivery.road_distances (
 
 -- sql/warehousing/inventory-counts/tables.sql
 
--- Counts of bins, beside the quantities of the books at that moment: kept also where nothing differed. What differed
--- was booked with it, by movements whose reference is the count.
+-- Counts of bins, with the recorded quantities at that moment, kept also without differences. Differences are booked with
+-- the count, by movements whose reference is the count.
 
 create table if not exists warehousing.inventory_counts (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
   warehouse_id uuid not null,
   notes text,
-  -- Stock in the bins that was not named was counted as not found.
+  -- True: stock in the bins that no line names counts as not found.
   whole_bins boolean not null default false,
   -- Null: an API key or the system itself.
   counted_by uuid,
@@ -2644,7 +2666,7 @@ create table if not exists warehousing.inventory_counts (
   unique (tenant_id, id),
   constraint count_adds_up check ((differences > 0) = (units_found + units_missing > 0)),
   foreign key (tenant_id, warehouse_id) references warehousing.warehouses (tenant_id, id) on delete restrict,
-  -- System administrators act in tenants they are no member of.
+  -- References profiles, not members: system administrators act in tenants that they are not members of.
   foreign key (counted_by) references tenancy.profiles (id) on delete restrict
 );
 create index if not exists inventory_counts_recent on warehousing.inventory_counts (tenant_id, created_at desc nulls last, id desc);
@@ -2656,7 +2678,7 @@ create index if not exists inventory_counts_missing on warehousing.inventory_cou
 create index if not exists inventory_counts_person on warehousing.inventory_counts (counted_by) where counted_by is not null;
 create index if not exists inventory_counts_search on warehousing.inventory_counts using gin (notes extensions.gin_trgm_ops) where notes is not null;
 
--- The places that were counted, those that were named first, in their order.
+-- The places that were counted: those of the request first, in its order.
 create table if not exists warehousing.inventory_count_lines (
   tenant_id uuid not null,
   count_id uuid not null,
@@ -2664,11 +2686,11 @@ create table if not exists warehousing.inventory_count_lines (
   warehouse_id uuid not null,
   bin_id uuid not null,
   item_id uuid not null,
-  -- Of what is `available` that which is set aside for somebody is a part: whoever counts cannot tell it apart.
+  -- `available` includes reserved units here: a person who counts cannot tell them apart.
   status text not null check (status not in ('', 'reserved')),
   lot_number text check (lot_number <> ''),
   serial_number text check (serial_number <> ''),
-  -- The quantity by the books, the reserved part of it, and the quantity found.
+  -- The recorded quantity, the reserved share of it, and the quantity found.
   expected bigint not null check (expected >= 0),
   reserved bigint not null check (reserved between 0 and expected),
   counted bigint not null,
@@ -2684,8 +2706,8 @@ create index if not exists inventory_count_lines_bin on warehousing.inventory_co
 
 -- sql/warehousing/inventory-transfers/tables.sql
 
--- Stock that was moved from one warehouse to another at a stroke: what was asked for. Which lots and serial
--- numbers went is in the movements, whose reference is the transfer.
+-- Transfers of stock between warehouses in one step: the requested quantities. The movements, whose reference is the
+-- transfer, have the lots and serial numbers.
 
 create table if not exists warehousing.inventory_transfers (
   id uuid primary key default gen_random_uuid(),
@@ -2749,7 +2771,7 @@ create table if not exists warehousing.waybills (
   handed_over_at timestamptz,
   received_at timestamptz,
   closed_at timestamptz,
-  -- Cancelled before it was handed over: closed without having been on the road.
+  -- Cancelled before the handover: the waybill is closed and never travelled.
   cancelled_at timestamptz,
   notes text,
   created_by uuid,
@@ -2768,7 +2790,7 @@ create table if not exists warehousing.waybills (
   foreign key (tenant_id, vehicle_id) references delivery.vehicles (tenant_id, id) on delete restrict
 );
 
--- As the list engine sorts: a page is read off its index.
+-- Matches the list's sort order, so a page needs no sort.
 create index if not exists waybills_recent on warehousing.waybills (tenant_id, created_at desc nulls last, id desc);
 
 create index if not exists waybills_source on warehousing.waybills (tenant_id, source_warehouse_id, status, created_at desc nulls last, id desc);
@@ -2782,7 +2804,7 @@ create table if not exists warehousing.waybill_deliveries (
   waybill_id uuid not null,
   delivery_id uuid not null,
   position integer not null check (position > 0),
-  -- True from the first attachment until the parcel is received, missed, gone otherwise, or the waybill closed.
+  -- True from the first attachment until the parcel is received, reported missing or moved otherwise, or the waybill is closed.
   is_open boolean not null default true,
   received_state text check (received_state in ('received', 'missing')),
   primary key (tenant_id, waybill_id, delivery_id),
@@ -2831,7 +2853,7 @@ create index if not exists waybill_items_item on warehousing.waybill_items (tena
 
 -- sql/warehousing/package-transfers/tables.sql
 
--- Written by whoever moves packages; of a waybill by warehousing.waybill_projected() alone.
+-- Package transfers. Those of a waybill are written only by warehousing.waybill_projected().
 create table if not exists warehousing.package_transfers (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
@@ -2871,14 +2893,14 @@ create index if not exists package_transfer_deliveries_delivery on warehousing.p
 
 -- sql/warehousing/receiving-orders/tables.sql
 
--- Goods on their way into a warehouse.
+-- Receiving orders: goods expected in a warehouse, or received.
 create table if not exists warehousing.receiving_orders (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete cascade,
   reference_number text not null check (reference_number <> ''),
   warehouse_id uuid not null,
-  -- inbound: a first leg ends here. failed_delivery_return, delivery_return_handoff: a parcel comes back.
-  -- supplier: goods that no delivery brings.
+  -- inbound: the end of a first leg. failed_delivery_return, delivery_return_handoff: a parcel that is returned.
+  -- supplier: goods that come without a delivery.
   source text not null check (source in ('inbound', 'failed_delivery_return', 'delivery_return_handoff', 'supplier')),
   status text not null default 'pending' check (status in ('pending', 'received', 'cancelled')),
   custody text not null default 'awaiting_warehouse_receipt' check (custody in ('awaiting_warehouse_receipt', 'in_warehouse')),
@@ -2916,7 +2938,7 @@ create table if not exists warehousing.receiving_order_items (
   received_quantity bigint check (received_quantity >= 0),
   bin_id uuid,
   condition text check (condition in ('good', 'damaged')),
-  -- Of what was received.
+  -- Of the received quantity.
   damaged_quantity bigint not null default 0,
   constraint damaged_of_received check (damaged_quantity between 0 and coalesce(received_quantity, 0)),
   unique (tenant_id, receiving_order_id, position),
@@ -2971,7 +2993,7 @@ create index if not exists sorting_assignments_staff on warehousing.sorting_assi
 create index if not exists sorting_assignments_session on warehousing.sorting_assignments (tenant_id, warehouse_id, session_id);
 create index if not exists sorting_assignments_cage on warehousing.sorting_assignments (tenant_id, warehouse_id, cage_location_id);
 
--- A parcel is put away once a session.
+-- A parcel is sorted at most once in a session.
 create table if not exists warehousing.sorting_scans (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null,
@@ -2996,16 +3018,16 @@ create table if not exists warehousing.stock (
   warehouse_id uuid not null,
   bin_id uuid not null,
   item_id uuid not null,
-  -- available, reserved, damaged, expired, or a word of the tenant's.
+  -- available, reserved, damaged, expired, or a status that the tenant defines.
   status text not null default 'available' check (status <> ''),
   lot_number text check (lot_number <> ''),
   serial_number text check (serial_number <> ''),
   quantity bigint not null default 0,
-  -- Whose reservation it is: a picking order's, a storefront order's or a drafted waybill's.
+  -- The owner of the reservation: a picking order, a storefront order or a drafted waybill.
   reserved_for_type text check (reserved_for_type in ('picking_order', 'order', 'waybill')),
   reserved_for_id uuid,
-  -- Emptied by a warehouse exception: never offered, picked or reserved again. What comes to the same
-  -- place later gets a row of its own.
+  -- Emptied by a warehouse exception: never offered, picked or reserved again. Stock that later arrives at the same
+  -- place gets a new row.
   written_off_at timestamptz check (written_off_at is null or quantity = 0),
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
@@ -3022,7 +3044,7 @@ create table if not exists warehousing.stock (
 create unique index if not exists stock_place on warehousing.stock (tenant_id, bin_id, item_id, status, coalesce(lot_number, ''),
   coalesce(serial_number, ''), coalesce(reserved_for_id, tenant_id)) where written_off_at is null;
 
--- A serial number is in one place.
+-- A serial number has at most one place.
 create unique index if not exists serial_number_taken on warehousing.stock (tenant_id, item_id, serial_number) where serial_number is not null and quantity > 0;
 
 -- Only what holds something: an item that is picked every day has a row, long empty, for each order it was set aside for. And a place must
@@ -3032,16 +3054,16 @@ create index if not exists stock_of_item on warehousing.stock (tenant_id, item_i
 -- Rows that were written off, by bin and item.
 create index if not exists stock_written_off on warehousing.stock (tenant_id, bin_id, item_id) where written_off_at is not null;
 
--- Rows outlive their quantity, since movements name them: what a warehouse holds is looked for among the others.
+-- Empty rows stay, because movements refer to them; this index has only rows with a quantity.
 create index if not exists stock_of_warehouse on warehousing.stock (tenant_id, warehouse_id, status, bin_id, item_id) where quantity > 0;
 
 create index if not exists stock_of_bin on warehousing.stock (tenant_id, warehouse_id, bin_id);
 create index if not exists stock_reserved on warehousing.stock (tenant_id, reserved_for_id, item_id) where reserved_for_id is not null;
 create index if not exists stock_recent on warehousing.stock (tenant_id, created_at desc nulls last, id desc) where quantity > 0;
 
--- Every movement, for good: a quantity left one place (null: it came in) for another (null: it went out).
+-- Every movement of stock, append-only: from one place (null: it came in) to another (null: it went out).
 create table if not exists warehousing.inventory_transactions (
-  -- In the order of booking: for us. Clients know a movement by its movement_id, an id like any other.
+  -- Internal, in the order of booking. Clients see movement_id.
   id bigint generated always as identity primary key,
   movement_id uuid not null default gen_random_uuid(),
   tenant_id uuid not null,
@@ -3060,7 +3082,7 @@ create table if not exists warehousing.inventory_transactions (
   serial_number text,
   reference_type text,
   reference_id uuid,
-  -- Why all of a request was moved, and what was noted of this line of it.
+  -- The reason for the whole request, and the note on this line.
   reason text,
   note text,
   performed_by uuid,
@@ -3074,7 +3096,7 @@ create table if not exists warehousing.inventory_transactions (
 );
 create index if not exists inventory_transactions_warehouse on warehousing.inventory_transactions (tenant_id, warehouse_id);
 
--- Setting aside and giving back move nothing that people see.
+-- The visible movements: without reservations and their release.
 create index if not exists inventory_transactions_recent on warehousing.inventory_transactions (tenant_id, warehouse_id, created_at desc, id desc)
   where transaction_type not in ('reserve', 'release');
 
@@ -3093,20 +3115,20 @@ create index if not exists inventory_transactions_to on warehousing.inventory_tr
 
 -- sql/payment/settings/tables.sql
 
--- Payment gateways: with which account a tenant uses one, and what the gateways told.
+-- Payment gateways: each tenant's account at a gateway, and the webhook events that gateways sent.
 
 create table if not exists money.payment_gateways (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
   gateway_code text not null check (gateway_code ~ '^[a-z0-9_]{2,40}$'),
   is_active boolean not null default false,
-  -- Settings that are no secrets: terminal, account_id, amount_exponent ...
+  -- Settings that are not secret: terminal, account_id, amount_exponent ...
   settings jsonb not null default '{}' check (jsonb_typeof(settings) = 'object'),
-  -- {name: sealed text}; the functions alone can open them.
+  -- {name: encrypted text}; only the edge functions have the key.
   secrets jsonb not null default '{}' check (jsonb_typeof(secrets) = 'object'),
-  -- Tells a new webhook secret from the same one sent again.
+  -- Fingerprint of the webhook secret, to recognise the same secret sent again.
   webhook_secret_print text,
-  -- Events sent before the secret was exchanged are signed with the one before.
+  -- The secret before a rotation; events sent before the rotation are signed with it.
   previous_webhook_secret text,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
@@ -3114,30 +3136,30 @@ create table if not exists money.payment_gateways (
   constraint gateway_configured unique (tenant_id, gateway_code)
 );
 
--- Which tenants an event may be for: the account is named in it.
+-- Finds the tenants an event may belong to, by the account that it names.
 create index if not exists payment_gateways_account on money.payment_gateways (gateway_code, (settings ->> 'account_id')) where is_active;
 
 -- sql/payment/webhooks/tables.sql
 
--- Every event whose sender proved himself, with what became of it. Others leave nothing.
+-- Every authenticated webhook event, with its outcome. Events that fail authentication are not stored.
 create table if not exists money.payment_webhook_events (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
   gateway_code text not null,
-  -- The identity of an event that comes again: the hash of its bytes, or of a status answer.
+  -- Identifies repeated events: the hash of the event's bytes, or of a status response.
   event_key text not null,
   event_type text not null,
-  -- signature: signed by the gateway. status: the gateway's own answer when it was asked.
+  -- signature: signed by the gateway. status: the gateway's response to a status request.
   proof text not null check (proof in ('signature', 'status')),
   raw_body text,
   -- The parsed fields: {kind, gateway_order_id, transaction_id, amount, unit, currency ...}
   facts jsonb not null check (jsonb_typeof(facts) = 'object'),
-  -- unmatched: money somebody has to look for.
+  -- unmatched: money that staff have to reconcile.
   outcome text not null default 'ignored' check (outcome in ('processed', 'ignored', 'unmatched')),
   reason text,
   payment_id uuid,
   resolution text check (resolution in ('refunded_at_gateway', 'credited_by_adjustment', 'accepted', 'dismissed')),
-  -- The booking of the money; null: none.
+  -- The booking of the money; null if nothing was booked.
   action text check (action in ('refund', 'credit_wallet', 'accept')),
   resolution_note text,
   resolved_by uuid references tenancy.profiles (id) on delete set null,
@@ -3160,7 +3182,7 @@ create index if not exists payment_webhook_events_resolved_by on money.payment_w
 
 -- A tenant's online store: the market, its domain, its catalogue.
 
--- How a shop can be paid. Reference data of the platform; which of them a shop takes is its setting.
+-- Payment methods. Reference data of the platform; a shop's settings select the ones it accepts.
 create table if not exists storefront.payment_method_types (
   id uuid primary key,
   code text not null unique check (code ~ '^[a-z0-9_]+$'),
@@ -3181,7 +3203,7 @@ create table if not exists storefront.markets (
   directory_category text not null default 'general' check (directory_category <> ''),
   status text not null default 'draft' check (status in ('draft', 'pending_approval', 'approved', 'rejected', 'inactive')),
   publish_status text not null default 'unpublished' check (publish_status in ('published', 'unpublished')),
-  -- Changed since it was approved; it stays open, and stands in the queue of the reviewers.
+  -- Changed since its approval: the store stays open, and the change waits for review.
   needs_reapproval boolean not null default false,
   tagline jsonb not null default '{}' check (jsonb_typeof(tagline) = 'object'),
   logo_url text,
@@ -3194,7 +3216,7 @@ create table if not exists storefront.markets (
   approved_by uuid references tenancy.profiles (id) on delete set null,
   approved_at timestamptz,
   admin_notes text,
-  -- Both follow from the statuses; a trigger writes them, policies read them.
+  -- Both are derived from the statuses by a trigger; policies read them.
   is_live boolean not null default false,
   is_active boolean not null default true,
   created_by uuid references tenancy.profiles (id) on delete set null,
@@ -3243,7 +3265,7 @@ create table if not exists storefront.products (
   category_id uuid,
   name jsonb not null check (jsonb_typeof(name) = 'object' and name <> '{}'),
   description jsonb not null default '{}' check (jsonb_typeof(description) = 'object'),
-  -- Addresses of pictures, the first one leads.
+  -- Image URLs; the first is the main image.
   images jsonb not null default '[]' check (jsonb_typeof(images) = 'array'),
   is_active boolean not null default true,
   archived_at timestamptz,
@@ -3266,7 +3288,7 @@ create table if not exists storefront.product_variants (
   sku text not null check (sku <> ''),
   price numeric(18, 3) not null check (price >= 0),
   compare_at_price numeric(18, 3) check (compare_at_price >= 0),
-  -- The warehouse's item behind it; null for what is not kept in stock.
+  -- The inventory item; null if it is not kept in stock.
   inventory_item_id uuid,
   attributes jsonb not null default '{}' check (jsonb_typeof(attributes) = 'object'),
   position integer not null default 0,
@@ -3289,16 +3311,16 @@ create table if not exists storefront.custom_domains (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null,
   market_id uuid not null,
-  -- Lower case, punycode, nothing but the host.
+  -- The host name alone, in lower case and Punycode.
   custom_domain text not null check (custom_domain ~ '^[a-z0-9.-]{4,253}$'),
   status text not null default 'pending_dns' check (status in ('pending_dns', 'active', 'archived')),
   -- [{type, name, name_full, value, purpose}]: what the owner has to put into the zone; name is relative to it, as DNS panels ask for it.
   dns_records jsonb not null check (jsonb_typeof(dns_records) = 'array'),
   dns_checked_at timestamptz,
   dns_verified_at timestamptz,
-  -- Of an active one: since when the records were not found.
+  -- Only of an active domain: since when its DNS records are missing.
   dns_missing_since timestamptz,
-  -- Since when it waits for its records, or waited last.
+  -- Since when it waits for its DNS records, or last waited.
   pending_since timestamptz not null default now(),
   disconnected_at timestamptz,
   created_at timestamptz not null default now(),
@@ -3309,7 +3331,7 @@ create table if not exists storefront.custom_domains (
   foreign key (tenant_id, market_id) references storefront.markets (tenant_id, id) on delete restrict
 );
 
--- A domain belongs to the market that has proven it; claims that are pending hinder nobody.
+-- A domain belongs to the market that verified it; pending claims of others do not prevent that.
 create unique index if not exists custom_domain_taken on storefront.custom_domains (custom_domain) where status = 'active';
 create index if not exists custom_domains_claims on storefront.custom_domains (custom_domain) where status <> 'archived';
 create unique index if not exists custom_domain_already_connected on storefront.custom_domains (tenant_id, market_id)
@@ -3343,7 +3365,7 @@ create table if not exists storefront.cart_items (
   tenant_id uuid not null,
   cart_id uuid not null,
   variant_id uuid not null,
-  -- Prices are not kept here: a cart shows, and an order takes, the price of the moment.
+  -- Prices are not stored here: carts and new orders use the current price.
   quantity integer not null check (quantity between 1 and 999),
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
@@ -3379,15 +3401,15 @@ create table if not exists storefront.storefront_orders (
   cart_id uuid not null,
   status text not null default 'pending' check (status in (
     'pending', 'awaiting_approval', 'approved', 'confirmed', 'shipped', 'delivered', 'completed', 'cancelled')),
-  -- The status that lists filter by: pending, confirmed, shipped, completed or cancelled, each with the words that mean it.
+  -- The group that lists filter by: pending, confirmed, shipped, completed or cancelled, each covering several statuses.
   status_group text not null generated always as (case
     when status in ('pending', 'awaiting_approval') then 'pending'
     when status in ('approved', 'confirmed') then 'confirmed'
     when status in ('delivered', 'completed') then 'completed' else status end) stored,
-  -- Why it has the status it has; the history takes it over.
+  -- The reason for the status; copied into the history.
   status_note text,
   payment_status text not null default 'pending' check (payment_status in ('pending', 'paid', 'failed')),
-  -- The type's word, beside its id, because lists filter and sort by it.
+  -- Copy of the type's code, because lists filter and sort by it.
   payment_method text not null check (payment_method in ('wallet', 'cash_on_delivery', 'gateway')),
   payment_method_type_id uuid not null references storefront.payment_method_types (id) on delete restrict,
   delivery_service_id uuid not null,
@@ -3398,7 +3420,7 @@ create table if not exists storefront.storefront_orders (
   discount_amount numeric(18, 3) not null default 0 check (discount_amount >= 0),
   total_price numeric(18, 3) not null check (total_price >= 0),
   total_items integer not null check (total_items > 0),
-  -- Null where the address was not saved: the snapshot is what counts.
+  -- Null if the address was not saved; the snapshot is authoritative.
   address_id uuid,
   shipping_address jsonb not null check (jsonb_typeof(shipping_address) = 'object'),
   city text,
@@ -3414,11 +3436,11 @@ create table if not exists storefront.storefront_orders (
   estimated_delivery timestamptz,
   -- The first of its deliveries; all of them stand in storefront_order_parts.
   delivery_id uuid,
-  -- The share that reached the customer; returned: all that left came back.
+  -- How much reached the customer. returned: everything that was sent came back.
   fulfilment text not null default 'none' check (fulfilment in ('none', 'partial', 'full', 'returned')),
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
-  -- The transaction that last changed the row: what readers of changes go by.
+  -- Id of the last writing transaction; the cursor of incremental reads (shared/api/cursor.ts).
   changed bigint not null default (pg_current_xact_id()::text::bigint),
   unique (tenant_id, id),
   constraint order_number_taken unique (tenant_id, order_number),
@@ -3435,7 +3457,7 @@ create table if not exists storefront.storefront_orders (
 );
 create index if not exists storefront_orders_changed on storefront.storefront_orders (tenant_id, changed, id);
 
--- The administrators' list: newest first, and one index for each filter that is also an order.
+-- The administrators' list: newest first, and one index for each filter, in the list's sort order.
 create index if not exists orders_recent on storefront.storefront_orders (tenant_id, created_at desc nulls last, id desc);
 
 -- The words that administrators search: see storefront.orders_matching.
@@ -3458,10 +3480,10 @@ create index if not exists orders_currency on storefront.storefront_orders (curr
 create index if not exists orders_address on storefront.storefront_orders (tenant_id, address_id) where address_id is not null;
 create index if not exists orders_approved_by on storefront.storefront_orders (approved_by);
 
--- A delivery is the first of one order.
+-- A delivery is the first delivery of at most one order.
 create unique index if not exists order_delivery_taken on storefront.storefront_orders (tenant_id, delivery_id) where delivery_id is not null;
 
--- Gateway orders that nobody paid end after a day.
+-- Finds unpaid gateway orders, which expire after a day.
 create index if not exists orders_unpaid on storefront.storefront_orders (created_at)
   where payment_method = 'gateway' and payment_status <> 'paid' and status in ('pending', 'awaiting_approval');
 
@@ -3472,7 +3494,7 @@ create table if not exists storefront.storefront_order_items (
   variant_id uuid not null,
   product_id uuid not null,
   position integer not null default 0,
-  -- As they were when the order was made.
+  -- Copied when the order was created.
   product_name jsonb not null check (jsonb_typeof(product_name) = 'object'),
   sku text not null,
   attributes jsonb not null default '{}' check (jsonb_typeof(attributes) = 'object'),
@@ -3494,20 +3516,21 @@ create index if not exists order_items_product on storefront.storefront_order_it
 create index if not exists order_items_inventory on storefront.storefront_order_items (tenant_id, inventory_item_id)
   where inventory_item_id is not null;
 
--- The part of an order that leaves one warehouse: picked there by one picking order, and sent by one delivery or by the shop's own means.
--- Written by definers alone.
+-- The part of an order that leaves one warehouse: picked there by one picking order, and sent by one delivery or by the
+-- shop itself.
+-- Written by SECURITY DEFINER functions alone.
 create table if not exists storefront.storefront_order_parts (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null,
   order_id uuid not null,
   position integer not null check (position > 0),
-  -- Null: a shop without a warehouse sends what is not kept in stock.
+  -- Null: a shop without a warehouse sends goods that are not kept in stock.
   warehouse_id uuid,
   -- Null: nothing of it is kept in stock.
   picking_order_id uuid,
-  -- Null: it is sent by the shop's own means.
+  -- Null: the shop delivers it itself.
   delivery_id uuid,
-  -- The receipt of what came back.
+  -- The receiving order of returned goods.
   receiving_order_id uuid,
   left_at timestamptz,
   created_at timestamptz not null default now(),
@@ -3531,7 +3554,7 @@ create table if not exists storefront.storefront_order_part_items (
   -- The same in delivery.delivery_items and warehousing.receiving_order_items.
   position integer not null check (position > 0),
   order_item_id uuid not null,
-  -- The reserved quantity; short: of it, what was not found and the shop sends the order without.
+  -- The reserved quantity. short: the share of it that was not found, so the order is sent without it.
   quantity integer not null check (quantity > 0),
   short integer not null default 0,
   primary key (tenant_id, part_id, position),
@@ -3601,7 +3624,7 @@ create index if not exists carrier_events_carrier on integration.carrier_events 
 -- sql/webhooks/subscriptions/tables.sql
 
 -- Subscribers to events, and their deliveries; external carriers, what was booked with them and what they reported.
--- Secrets stand here sealed (AES-GCM, see shared/outbound/secrets.ts); their key is known to the functions alone.
+-- Secrets are stored encrypted (AES-GCM, see shared/outbound/secrets.ts); only the edge functions have the key.
 
 create table if not exists integration.webhook_subscriptions (
   id uuid primary key default gen_random_uuid(),
@@ -3612,12 +3635,12 @@ create table if not exists integration.webhook_subscriptions (
   event_types text[] not null check (cardinality(event_types) between 1 and 100),
   is_active boolean not null default true,
   secret text not null,
-  -- Signs as well until it ends: 24 hours after a rotation.
+  -- Also signs, until 24 hours after a rotation.
   previous_secret text,
   previous_secret_until timestamptz,
-  -- Events up to here happened before anybody listened.
+  -- Events up to this position are older than the subscription and are not sent.
   from_position bigint not null default 0,
-  -- Since when nothing but failures; null while it works.
+  -- Since when every attempt has failed; null while attempts succeed.
   failing_since timestamptz,
   disabled_at timestamptz,
   disabled_reason text check (disabled_reason in ('gone', 'failing')),
@@ -3634,15 +3657,15 @@ create index if not exists webhook_subscriptions_active on integration.webhook_s
 -- sql/webhooks/events/tables.sql
 
 create table if not exists integration.webhook_events (
-  -- The id on the wire, the same at every attempt.
+  -- The webhook-id header, the same at every attempt.
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null,
   position bigint generated always as identity,
   subscription_id uuid not null,
-  -- Null: a test.
+  -- Null: a test event.
   system_event_id uuid,
   event_type text not null,
-  -- Events of one thing are sent one after the other.
+  -- Events of one entity are sent one after the other.
   entity_key text not null,
   -- The bytes that are signed and sent, at every attempt the same.
   body text not null,
@@ -3650,9 +3673,9 @@ create table if not exists integration.webhook_events (
   http_status_code integer,
   error_message text,
   retry_count integer not null default 0 check (retry_count >= 0),
-  -- Attempts of the running schedule; a manual one does not count.
+  -- Attempts of the current schedule, without manual ones.
   attempts integer not null default 0 check (attempts >= 0),
-  -- Null: the schedule is over.
+  -- Null: the schedule has ended.
   next_attempt_at timestamptz default now(),
   claim_token uuid,
   claimed_at timestamptz,
@@ -3678,7 +3701,7 @@ create table if not exists integration.webhook_attempts (
   is_manual boolean not null default false,
   http_status_code integer,
   latency_ms integer not null check (latency_ms >= 0),
-  -- The subscriber's answer, up to 16 KiB.
+  -- The subscriber's response, up to 16 KiB.
   response_body text,
   error_message text,
   created_at timestamptz not null default now(),
@@ -3688,7 +3711,7 @@ create index if not exists webhook_attempts_event on integration.webhook_attempt
 
 -- sql/webhooks/sender/tables.sql
 
--- Which run of the sender waits for what comes due next. Not logged: after a crash no run is left.
+-- The run of the sender that waits for the next due event. Unlogged: after a crash no run is left.
 create unlogged table if not exists integration.sender_watch (
   is_only boolean primary key default true check (is_only),
   watcher uuid not null
@@ -3926,7 +3949,7 @@ grant execute on function private.call(jsonb, jsonb, text, jsonb), private.read(
 -- halving, so that a reader of changes need not pass all older rows. A row with number c from more than an hour before
 -- `since` shows it: who had a smaller number had it before c, and was done before `since`. That holds for transactions
 -- of up to half an hour; the functions' end after 20 seconds.
--- source: a table with tenant_id, changed, updated_at and an index on (tenant_id, changed, id). A definer because the
+-- source: a table with tenant_id, changed, updated_at and an index on (tenant_id, changed, id). SECURITY DEFINER because the
 -- policies would make each look pass the rows that the caller may not see; it returns a number and no row.
 create or replace function private.changes_from(source regclass, since timestamptz) returns bigint
 language plpgsql stable security definer set search_path = '' as $$
@@ -4021,7 +4044,7 @@ grant execute on function private.enter(jsonb, jsonb) to barid_api;
 -- sql/base/engine/idempotency.sql
 
 -- Idempotency keys. Scope: tenant and caller, so equal keys of two people, or of two API keys, never meet.
--- Definers, because the keys are nobody's rows to read; the caller's identity is the request's own.
+-- SECURITY DEFINER, because the keys are nobody's rows to read; the caller's identity is the request's own.
 
 create or replace function private.idempotency_scope() returns text
 language plpgsql stable set search_path = '' as $$
@@ -4546,7 +4569,7 @@ begin
     where input ->> 'module' is null or t.module is null or t.module = input ->> 'module');
 end $$;
 
--- The types of events that were published for the caller's tenant and that Barid itself does not write. A definer: under the
+-- The types of events that were published for the caller's tenant and that Barid itself does not write. SECURITY DEFINER: under the
 -- policies every event of the tenant would be read; so each type there is costs one look into the index of types.
 create or replace function private.published_types() returns text[]
 language plpgsql stable security definer set search_path = '' as $$
@@ -4619,7 +4642,7 @@ end $$;
 
 -- Publishes events of the caller's tenant, in the caller's transaction and in the order given:
 --   [{event_type, source_module, target_module?, entity_type, entity_id, event_data?}, ...]
--- A definer, since every caller who may act may emit the event of it, and nobody may write events otherwise.
+-- SECURITY DEFINER, since every caller who may act may emit the event of it, and nobody may write events otherwise.
 create or replace function app.events_add(events jsonb) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -5009,7 +5032,7 @@ end $$;
 -- sql/money/ledger/ledger.sql
 
 -- The ledger: every movement of money is a journal of entries that sum to zero per currency. The only
--- writer of accounts, journals and entries; definers, since nobody else may touch those tables.
+-- writer of accounts, journals and entries; SECURITY DEFINER functions, since nobody else may touch those tables.
 
 -- The id of an account of the caller's tenant, opened when it does not exist yet.
 -- kind, owner_type, owner (user id; null for the tenant itself and for carriers), currency, the carrier's code for what
@@ -5394,7 +5417,7 @@ end $$;
 
 -- sql/tenants/accounts/accounts.sql
 
--- Reads of people beyond the caller's tenant. Definers, each with its own narrow question.
+-- Reads of people beyond the caller's tenant. SECURITY DEFINER, each with its own narrow question.
 
 -- The caller's own active memberships, in all tenants.
 -- -> [{tenant_id, slug, name, tenant_user_type, roles, permissions}], oldest first.
@@ -5638,7 +5661,7 @@ end $$;
 
 -- sql/tenants/administration/tenants.sql
 
--- Definers for the administration of tenants, beyond the rights of its callers.
+-- SECURITY DEFINER functions for the administration of tenants, beyond the rights of its callers.
 
 -- Holds requests to the rules on a tenant's own row: only those who manage the system change its address,
 -- status and subscription, and a status moves only where it may. Whoever works on the database itself is
@@ -6024,7 +6047,7 @@ end $$;
 
 -- sql/tenants/invitations/offer.sql
 
--- Invitations as the invited person meets them. Definers: the person is not in the company yet, and the company must not
+-- Invitations as the invited person meets them. SECURITY DEFINER: the person is not in the company yet, and the company must not
 -- learn who has an account.
 
 -- The address whose mails the caller reads, by the account they signed in with; null without one. System administrators
@@ -6284,7 +6307,7 @@ begin
   return jsonb_build_object('active_tenant_id', app.tenant_id());
 end $$;
 
--- The person who made the caller's tenant, or changed it last: {id, email}. A definer, since that is mostly somebody of the system,
+-- The person who made the caller's tenant, or changed it last: {id, email}. SECURITY DEFINER, since that is mostly somebody of the system,
 -- whose profile members do not see; it answers for these two alone.
 create or replace function tenancy.tenant_writer(writer uuid) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -6323,7 +6346,7 @@ end $$;
 
 -- sql/tenants/me/notices.sql
 
--- Notices to the system's administrators, who belong to no tenant. A definer, since a request sees neither
+-- Notices to the system's administrators, who belong to no tenant. SECURITY DEFINER, since a request sees neither
 -- them nor their notices; for those who administer a tenant.
 create or replace function tenancy.notify_system_admins(type text, payload jsonb) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -6763,7 +6786,7 @@ end $$;
 
 -- sql/tenants/users/members.sql
 
--- Makes the requests of one member take turns, where they change what a member has at most one of. A definer,
+-- Makes the requests of one member take turns, where they change what a member has at most one of. SECURITY DEFINER,
 -- since members may not lock their own membership.
 create or replace function tenancy.lock_member() returns void
 language plpgsql security definer set search_path = '' as $$
@@ -7387,7 +7410,7 @@ begin
   return jsonb_build_object('status', v_answer, 'updated_count', cardinality(v_rows));
 end $$;
 
--- Locks the driver who answers and those who have the parcels in hand, in the order of their ids. A definer: a driver does not
+-- Locks the driver who answers and those who have the parcels in hand, in the order of their ids. SECURITY DEFINER: a driver does not
 -- see the others.
 create or replace function delivery.lock_answering_drivers(assignment uuid, bulk uuid) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -7403,7 +7426,7 @@ begin
 end $$;
 
 -- Gives parcels whose handover was rejected back to those who have them in hand: an assignment that needs no answer, a
--- notification and an event each. A definer: a driver writes nobody else's assignments.
+-- notification and an event each. SECURITY DEFINER: a driver writes nobody else's assignments.
 create or replace function delivery.assignments_restore(rejected uuid[]) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -8112,7 +8135,7 @@ end $$;
 
 -- sql/delivery/assignments/places.sql
 
--- The place of a warehouse as deliveries keep places, or what stands in its stead. A definer: a driver who brings a
+-- The place of a warehouse as deliveries keep places, or what stands in its stead. SECURITY DEFINER: a driver who brings a
 -- parcel to a warehouse or fetches it there has to know where that is.
 create or replace function delivery.warehouse_place(tenant uuid, warehouse uuid, otherwise jsonb) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -8198,7 +8221,7 @@ begin
   return case when app.sees_tenant() then app.parse_uuid(asked, 'driver_id') else app.user_id() end;
 end $$;
 
--- Asked where no row would be looked at. {driver_id} -> {}. Fails: invalid_uuid.
+-- Checks a driver_id filter; a list that matches no rows does not run delivery.driver_filter. {driver_id} -> {}. Fails: invalid_uuid.
 create or replace function delivery.require_driver_id(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -8310,19 +8333,20 @@ end $$;
 -- Barcodes of transfer manifests: 14 characters, the UPU S10 item identifier widened by one digit.
 --
 --   D M 0 4 7 3 1 2 4 8 2 9 I Q
---   |   |                 | issuer, two letters (ISO 3166-1 of the tenant's country)
+--   |   |                 | |
+--   |   |                 | issuer, two letters (ISO 3166-1 code of the tenant's country)
 --   |   |                 check digit of the serial
 --   |   serial, nine digits
---   service indicator, two letters (DM by default, of the range S10 leaves to domestic use)
+--   service indicator, two letters (DM by default, from the range that S10 leaves to domestic use)
 --
 -- Check digit as in S10 with one more weight on the left: weights 10 8 6 4 2 3 5 9 7, S = sum of
--- digit x weight, C = 11 - S mod 11, where 10 stands as 0 and 11 as 5. Letters do not enter the sum, so
+-- digit x weight, C = 11 - S mod 11; 10 is written as 0 and 11 as 5. Letters do not enter the sum, so
 -- a serial that starts with 0 has the check digit of its eight-digit S10 serial.
--- shared/schemas/barcode.ts is the twin of this file; tests/support/barcode-vectors.json holds for both.
+-- This file mirrors shared/schemas/barcode.ts; both are tested with tests/support/barcode-vectors.json.
 
--- A scanned or typed value as barcodes are stored: no spaces or invisible marks, capital letters, and
--- ASCII digits for the Arabic-Indic (U+0660) and extended Arabic-Indic (U+06F0) ones. Only a-z are
--- raised: what other letters become differs between languages.
+-- Normalises a scanned or typed value to the stored form: removes spaces and invisible characters, upper-cases a-z, and
+-- converts Arabic-Indic (U+0660) and extended Arabic-Indic (U+06F0) digits to ASCII. Other letters stay as they are,
+-- because their upper case depends on the language. translate() deletes characters without a counterpart.
 create or replace function delivery.barcode_normalise(value text) returns text
 language plpgsql immutable strict parallel safe set search_path = '' as $$
 begin
@@ -8333,7 +8357,7 @@ begin
     'ABCDEFGHIJKLMNOPQRSTUVWXYZ01234567890123456789');
 end $$;
 
--- The check digit of nine digits.
+-- The check digit of a serial of nine digits.
 create or replace function delivery.barcode_check_digit(serial_digits text) returns integer
 language plpgsql immutable strict parallel safe set search_path = '' as $$
 begin
@@ -8345,7 +8369,7 @@ begin
     ) c);
 end $$;
 
--- True for a value that is a barcode as it is stored; normalise first. Never null.
+-- True if the value is a valid barcode in its stored form (see barcode_normalise). Never null.
 create or replace function delivery.barcode_is_valid(value text) returns boolean
 language plpgsql immutable parallel safe set search_path = '' as $$
 begin
@@ -8353,7 +8377,7 @@ begin
     then substr(value, 12, 1)::integer = delivery.barcode_check_digit(substr(value, 3, 9)) else false end;
 end $$;
 
--- The barcode of a serial, or null when the parts make none.
+-- The barcode of a service indicator, serial and issuer. Null if any part is invalid.
 create or replace function delivery.barcode_build(indicator text, serial bigint, issuer text) returns text
 language plpgsql immutable strict parallel safe set search_path = '' as $$
 begin
@@ -8715,7 +8739,7 @@ revoke execute on function money.carrier_paid(uuid, timestamptz), money.carrier_
 
 -- sql/delivery/carrier-cash/remittances.sql
 
--- Payments of external carriers for the cash they took. A definer, as all writers of cash: it asks for the permission
+-- Payments of external carriers for the cash they took. SECURITY DEFINER, as all writers of cash: it asks for the permission
 -- itself, and every statement names the caller's tenant.
 
 -- Locks what a carrier's payment covers, in the order of the ids, and answers it in the order the cash was taken: the
@@ -9057,7 +9081,7 @@ revoke execute on function money.desk_positions(uuid, timestamptz), money.desk_d
 
 -- sql/delivery/cash-desks/transfers.sql
 
--- Cash that leaves a desk of the office, to the bank or into the hands of another. Definers, as all writers of cash: each
+-- Cash that leaves a desk of the office, to the bank or into the hands of another. SECURITY DEFINER, as all writers of cash: each
 -- asks for the caller's rights itself, and every statement names the caller's tenant.
 
 -- The desk that cash is taken from: the caller's own, or one that an administrator names.
@@ -9291,7 +9315,7 @@ revoke execute on function money.cash_transfer_check() from barid_caller;
 
 -- sql/delivery/charges/charges.sql
 
--- The bookings of a delivery. Definers, since a customer who orders and a driver who takes cash write no
+-- The bookings of a delivery. SECURITY DEFINER, since a customer who orders and a driver who takes cash write no
 -- payments; each reads what is due from the delivery itself, which its core has locked.
 
 -- The owner of the account that pays for a delivery and receives its COD: the institution, else the customer; null: nobody known.
@@ -9398,7 +9422,7 @@ end $$;
 
 -- The cash still to be taken where a delivery begins ('pickup') or ends ('dropoff'): the amount due for its parcel
 -- until it was taken; a leg or a transfer into a warehouse ends before the door. {cod, delivery_fee, currency}
--- A definer: the driver of the last leg sees neither the parcel nor what the first one took.
+-- SECURITY DEFINER: the driver of the last leg sees neither the parcel nor what the first one took.
 create or replace function money.cash_to_take(d delivery.deliveries, stage text) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
@@ -9634,7 +9658,7 @@ end $$;
 
 -- sql/delivery/cod/handovers.sql
 
--- Cash put on the desk before it is remitted: declared by the driver, counted by the office. Definers with
+-- Cash put on the desk before it is remitted: declared by the driver, counted by the office. SECURITY DEFINER functions with
 -- a tenant clause of their own, as all writers of cash.
 
 -- A handover as it is answered.
@@ -9838,7 +9862,7 @@ end $$;
 
 -- The collections that a search finds: by the code of the delivery or one of its legs,
 -- customer, receiver, address, or their driver's name or e-mail.
--- A definer, because ILIKE under row-level security could not use its index; it has the policy's own words.
+-- SECURITY DEFINER, because ILIKE under row-level security could not use its index; it has the policy's own words.
 create or replace function money.cod_found(search text) returns setof uuid
 language plpgsql stable security definer rows 20 set search_path = '' as $$
 declare
@@ -9861,7 +9885,7 @@ end $$;
 
 grant execute on function money.cod_found(text) to barid_caller;
 
--- The collections of a parcel by its number or that of one of its legs. A definer for the same reason.
+-- The collections of a parcel by its number or that of one of its legs. SECURITY DEFINER for the same reason.
 create or replace function money.cod_of_code(code text) returns setof uuid
 language plpgsql stable security definer rows 2 set search_path = '' as $$
 declare
@@ -10309,7 +10333,7 @@ revoke execute on function money.cod_reconcile_all(uuid) from barid_caller;
 
 -- sql/delivery/cod/reverse.sql
 
--- Reversal of a settlement that was entered wrongly: the wrong rows, the wrong receiver, wallet for cash. A definer, as all
+-- Reversal of a settlement that was entered wrongly: the wrong rows, the wrong receiver, wallet for cash. SECURITY DEFINER, as all
 -- writers of cash: it asks for the caller's rights itself, and every statement names the caller's tenant.
 
 -- Reverses a settlement as a whole, once, by a reversing journal: its rows are cash in the driver's hands again and
@@ -10435,7 +10459,7 @@ end $$;
 
 -- sql/delivery/cod/settle.sql
 
--- Settling collected cash. One function for both ways, all or nothing; a definer, since drivers settle
+-- Settling collected cash. One function for both ways, all or nothing; SECURITY DEFINER, since drivers settle
 -- too and nobody may write these tables otherwise: every statement names the caller's tenant.
 
 -- True when the caller settles, or with an administrator's key looks, for the office; a driver for their own cash.
@@ -10470,7 +10494,7 @@ begin
   return case when money.settles_for_office() then app.parse_uuid(asked, 'driver_id') else app.user_id() end;
 end $$;
 
--- Asked where no row would be looked at. {driver_id} -> {}. Fails: invalid_uuid.
+-- Checks a driver_id filter; a list that matches no rows does not run money.cod_driver_filter. {driver_id} -> {}. Fails: invalid_uuid.
 create or replace function money.require_cod_driver_id(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -10736,7 +10760,7 @@ begin
   order by e.created_at desc, e.id;
 end $$;
 
--- Facts about a parcel do not depend on the caller: the next four are definers, each statement names the
+-- Facts about a parcel do not depend on the caller: the next four are SECURITY DEFINER functions, each statement names the
 -- caller's tenant. Under the policies of their tables they would also cost ten times as much, at every scan.
 
 -- The operational return that a parcel is on its way back by, or waits in a warehouse for; null: it is not sent back, or is back already.
@@ -10858,7 +10882,7 @@ begin
 end $$;
 
 -- Locks parcels and all their legs, whoever the caller is: parents by id, then legs by id; with an operational return also what it brings
--- back, which ends with it. Every core that moves a delivery begins with it. A definer, because a driver does not see the parent of
+-- back, which ends with it. Every core that moves a delivery begins with it. SECURITY DEFINER, because a driver does not see the parent of
 -- what they carry.
 create or replace function delivery.lock_deliveries(delivery_ids uuid[]) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -10882,7 +10906,7 @@ grant execute on function delivery.lock_deliveries(uuid[]) to barid_caller;
 
 -- Calls a delivery off before anybody has it in hand: the parcel and its legs together, the fee by the policy in
 -- force, drivers freed, what was picked put back, and the manifest item it was made from can be ordered again.
--- A parcel that was picked up and waits in a warehouse goes back to its sender when operations call it off: its operational
+-- A parcel that was picked up and waits in a warehouse goes back to its sender when operations cancel it: its operational
 -- return is made in the same call, and the item of a manifest is not ordered again.
 -- {id, reason, notes?} -> {delivery, refunded, refund_due, operational_return: delivery or null}; see money.delivery_fee_refund
 -- Locks the item's manifest and the item before the delivery.
@@ -10972,7 +10996,7 @@ end $$;
 
 -- Frees all that was bound to a parcel that will not leave now: handoffs, picks, drivers; what an operational return would have brought
 -- back sets out again from where it lies. -> the picks, whose stock the caller puts back after the wallets.
--- A definer: a customer who cancels sees none of it.
+-- SECURITY DEFINER: a customer who cancels sees none of it.
 create or replace function delivery.delivery_release(parcel uuid) returns uuid[]
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -11409,7 +11433,7 @@ begin
   return delivery.delivery_created_to_json(p.id);
 end $$;
 
--- Writes a correction to a parcel and to its legs that have not ended, and notifies the drivers who have them. A definer:
+-- Writes a correction to a parcel and to its legs that have not ended, and notifies the drivers who have them. SECURITY DEFINER:
 -- its customer sees neither all legs nor the drivers' notices.
 create or replace function delivery.delivery_corrected(parcel uuid, input jsonb) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -11426,7 +11450,7 @@ begin
 end $$;
 
 -- Notifies the drivers who have one of these parcels, or a leg of it, that its details have changed; not the caller.
--- A definer: a customer who corrects an order writes no notices to drivers.
+-- SECURITY DEFINER: a customer who corrects an order writes no notices to drivers.
 create or replace function delivery.drivers_notify(parcels uuid[]) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -11724,7 +11748,7 @@ begin
   end if;
 end $$;
 
--- Forgets what is in a draft's parcel, before it is written anew. A definer: nobody else removes items.
+-- Forgets what is in a draft's parcel, before it is written anew. SECURITY DEFINER: nobody else removes items.
 create or replace function delivery.delivery_items_clear(draft_id uuid) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -11982,7 +12006,7 @@ begin
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'receiving_order_id', v_receipt) || v_refund;
 end $$;
 
--- A leg that came back to the sender ends its parcel: what was to follow is not to come. A definer: a driver does
+-- A leg that came back to the sender ends its parcel: what was to follow is not to come. SECURITY DEFINER: a driver does
 -- not see the next leg.
 create or replace function delivery.delivery_returned_for_good(p_delivery uuid) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -12013,7 +12037,7 @@ begin
 end $$;
 
 -- Refunds by the policy in force the fees of parcels that these deliveries brought back as operational returns; of any others: nothing.
--- Each fee once, as money.delivery_fee_refund has it. A definer: the driver of a return does not see what it was made for.
+-- Each fee once, as money.delivery_fee_refund has it. SECURITY DEFINER: the driver of a return does not see what it was made for.
 -- Fails: insufficient_wallet_balance.
 create or replace function delivery.returned_fees_refund(deliveries uuid[]) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -12253,7 +12277,7 @@ begin
     'policy', (select delivery.service_policy(s) from delivery.delivery_services s where s.tenant_id = d.tenant_id and s.id = d.delivery_service_id)));
 end $$;
 
--- Ids of deliveries whose number, barcode, reference or recipient contains a text. A definer because ILIKE is not
+-- Ids of deliveries whose number, barcode, reference or recipient contains a text. SECURITY DEFINER because ILIKE is not
 -- leakproof: under row-level security PostgreSQL may not use the trigram index for it. It looks at the caller's own
 -- tenant only, and answers ids that the caller still has to read through the policies.
 create or replace function delivery.deliveries_matching(part text) returns setof uuid
@@ -12896,7 +12920,7 @@ begin
     'computed_at', (select s.computed_at from delivery.performance_state s where s.tenant_id = v_tenant));
 end $$;
 
--- A tenant's figures are made by a definer: no request writes them. All of a big tenant take longer than a
+-- A SECURITY DEFINER function computes a tenant's figures: no request writes them. All of a big tenant take longer than a
 -- request may, so they are left to the clock, which looks every minute.
 create or replace function delivery.performance_rebuild_request(in_year integer, in_month integer) returns jsonb
 language plpgsql security definer set search_path = '' as $$
@@ -13262,7 +13286,7 @@ begin
     'delivery', delivery.delivery_to_json(d.id), 'cash', v_cash);
 end $$;
 
--- completed -> handed_off for the pick of a delivery. A definer: the driver sees no picking orders.
+-- completed -> handed_off for the pick of a delivery. SECURITY DEFINER: the driver sees no picking orders.
 -- Fails: warehouse_preparation_inconsistent.
 create or replace function delivery.picking_hand_off(p_pick uuid, p_delivery uuid) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -14427,7 +14451,7 @@ end $$;
 
 -- sql/delivery/manifest-items/return.sql
 
--- A cancelled order gives its manifest item back. Definers, because the institution that cancels its order writes neither
+-- A cancelled order gives its manifest item back. SECURITY DEFINER, because the institution that cancels its order writes neither
 -- the codes that are reserved nor the history of a manifest.
 
 -- Locks the manifest and the item that a delivery, or the parcel of a leg, was made from: the order of locks has them
@@ -14483,7 +14507,7 @@ grant execute on function delivery.lock_manifest_item(uuid), delivery.manifest_i
 
 -- Scanning: finding items while a dispatcher types, and checking a batch before it is used.
 
--- Ids of items whose barcode contains `part`, newest first. A definer because ILIKE is not leakproof:
+-- Ids of items whose barcode contains `part`, newest first. SECURITY DEFINER because ILIKE is not leakproof:
 -- under row-level security PostgreSQL may not use the trigram index for it, and a search over a million
 -- items would read them all. It looks at the caller's own tenant only, and answers ids that the caller
 -- still has to read through the policies.
@@ -14606,7 +14630,7 @@ end $$;
 -- Making a manifest.
 
 -- Whether somebody drives for the caller's tenant: 'active', 'inactive', or null when he is no driver.
--- A definer, because institutions may name a driver and see no driver's row. Answers one word.
+-- SECURITY DEFINER, because institutions may name a driver and see no driver's row. Answers one word.
 create or replace function delivery.driver_status(driver_id uuid) returns text
 language plpgsql stable security definer set search_path = '' as $$
 begin
@@ -15667,7 +15691,7 @@ end $$;
 
 -- sql/delivery/manifests/transport.sql
 
--- The driver's part of a manifest's life: pickup, departure, arrival; and calling it off. Each locks the
+-- The driver's part of a manifest's life: pickup, departure, arrival; and cancelling it. Each locks the
 -- manifest, makes one legal move and answers the manifest as lists show it.
 
 -- draft -> picked_up. {id, proof?, latitude?, longitude?}
@@ -15726,7 +15750,7 @@ end $$;
 
 -- draft, picked_up, in_transit, awaiting_receipt -> cancelled; its items become void, their exceptions close with them and
 -- their barcodes can be used again. {id, reason}
--- A driver calls off his drafts only; once he has the parcels, operations decide.
+-- A driver cancels only their drafts; once they have the parcels, operations decide.
 -- Fails: manifest_not_found, invalid_status_transition, forbidden.
 create or replace function delivery.manifest_cancel(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -16476,7 +16500,7 @@ end $$;
 
 -- sql/delivery/shipment-labels/api.sql
 
--- The name of a warehouse. A definer: an institution prints labels of parcels that go through one it does not see.
+-- The name of a warehouse. SECURITY DEFINER: an institution prints labels of parcels that go through one it does not see.
 create or replace function delivery.warehouse_name(tenant uuid, warehouse uuid) returns text
 language plpgsql stable security definer set search_path = '' as $$
 begin
@@ -16486,7 +16510,7 @@ end $$;
 grant execute on function delivery.warehouse_name(uuid, uuid) to barid_caller;
 
 -- Counts a print of these parcels' labels: the next edition, which says where they go now. A parcel's legs show the same.
--- A definer: an institution prints, and changes nothing else of a delivery.
+-- SECURITY DEFINER: an institution prints, and changes nothing else of a delivery.
 create or replace function delivery.labels_printed(parcels uuid[]) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -17077,7 +17101,7 @@ begin
   return json_build_object('count', warehousing.count_to_json(v_count), 'transactions', warehousing.movements_of(v_count))::jsonb;
 end $$;
 
--- The counts that a search finds: by a part of their notes, or of an item they counted (warehousing.items_found). A definer because ILIKE is
+-- The counts that a search finds: by a part of their notes, or of an item they counted (warehousing.items_found). SECURITY DEFINER because ILIKE is
 -- not leakproof: under row-level security PostgreSQL may not use the trigram index for it. It looks at the caller's own tenant only,
 -- and answers ids that the caller still has to read through the policies.
 create or replace function warehousing.inventory_counts_with(search text) returns setof uuid
@@ -17809,7 +17833,7 @@ end $$;
 
 -- sql/warehousing/package-transfers/arrival.sql
 
--- Parcels that were brought to another warehouse. Definers, since a driver who brings one sees no warehouse and no stock;
+-- Parcels that were brought to another warehouse. SECURITY DEFINER, since a driver who brings one sees no warehouse and no stock;
 -- each reads the caller's tenant alone, and the parcels are held.
 
 -- Parcels are in a warehouse now: they wait to continue from here, or end here when here is where they were sent and
@@ -18061,7 +18085,7 @@ end $$;
 
 -- Every waybill between two warehouses with a package on it has one transfer that stands for it, with the same packages.
 
--- Creates the transfer of a waybill with its first package; later packages join it. A definer: whoever attaches a package has it
+-- Creates the transfer of a waybill with its first package; later packages join it. SECURITY DEFINER: whoever attaches a package has it
 -- recorded, and nobody records one otherwise.
 create or replace function warehousing.waybill_projected() returns trigger
 language plpgsql security definer set search_path = '' as $$
@@ -18126,7 +18150,7 @@ drop trigger if exists waybill_projected on warehousing.waybill_deliveries;
 create trigger waybill_projected after insert on warehousing.waybill_deliveries referencing new table as new_rows
   for each statement execute function warehousing.waybill_projected();
 
--- Transfers whose waybill's number contains a text, for the list. A definer because ILIKE is not leakproof; it looks at
+-- Transfers whose waybill's number contains a text, for the list. SECURITY DEFINER because ILIKE is not leakproof; it looks at
 -- the caller's own tenant only and answers ids that the caller still has to read through the policies.
 create or replace function warehousing.waybills_with(part text) returns setof uuid
 language plpgsql stable security definer rows 20 set search_path = '' as $$
@@ -18599,7 +18623,7 @@ create trigger guard before update of status on warehousing.picking_orders
   for each row execute function warehousing.picking_order_guard();
 grant execute on function warehousing.picking_order_guard() to barid_caller;
 
--- Picking orders whose reference contains `part`. A definer because ILIKE is not leakproof: under row-level
+-- Picking orders whose reference contains `part`. SECURITY DEFINER because ILIKE is not leakproof: under row-level
 -- security PostgreSQL may not use the trigram index for it. It looks at the caller's own tenant only, and
 -- answers ids that the caller still has to read through the policies.
 create or replace function warehousing.picking_orders_with(part text) returns setof uuid
@@ -18728,7 +18752,7 @@ end $$;
 
 -- sql/warehousing/receiving-orders/expect.sql
 
--- Parcels on their way into a warehouse. Definers, since it is a driver's act that makes a receipt expected, and he
+-- Parcels on their way into a warehouse. SECURITY DEFINER, since it is a driver's act that makes a receipt expected, and he
 -- sees nothing of a warehouse; each reads the caller's tenant alone, and the family of the delivery is locked.
 
 -- Makes what is in a parcel known to warehouses: an inventory item for each thing that nobody sells.
@@ -19081,7 +19105,7 @@ end $$;
 
 grant execute on function warehousing.receipt_take(uuid, jsonb, text) to barid_caller;
 
--- Receives or calls off. {id, status: received|cancelled, item_details?, notes?} -> {order}; the same again answers
+-- Receives or cancels. {id, status: received|cancelled, item_details?, notes?} -> {order}; the same again answers
 -- the same. Calling off the receipt of a return sends its driver on; a parcel that was already handed over can only
 -- be received.
 -- Fails: receiving_order_not_found, forbidden (no staff of that warehouse), invalid_status_transition, what
@@ -19849,7 +19873,7 @@ revoke execute on function warehousing.stock_count_look(warehousing.inventory_co
 
 -- sql/warehousing/stock/post.sql
 
--- The only writer of stock and its movements. Definers, since nobody else may touch those tables, and
+-- The only writer of stock and its movements. SECURITY DEFINER, since nobody else may touch those tables, and
 -- because a driver who picks a parcel up moves stock that they do not see. Each reads the caller's tenant
 -- alone; who may ask is the business of the core that calls it.
 
@@ -21163,7 +21187,7 @@ begin
   return vehicle;
 end $$;
 
--- Takes a parcel off its waybill before the road, and gives its stock back: it was cancelled. A definer: a customer
+-- Takes a parcel off its waybill before the road, and gives its stock back: it was cancelled. SECURITY DEFINER: a customer
 -- who cancels sees no waybill. The parcel is held.
 create or replace function warehousing.waybill_remove_delivery(parcel uuid) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -21313,7 +21337,7 @@ revoke execute on function money.minor_digits(money.payments), money.payment_che
 
 -- sql/payment/payments/payments.sql
 
--- The bookings of an order and of a wallet. Definers, since a customer who orders writes no payments; each reads
+-- The bookings of an order and of a wallet. SECURITY DEFINER, since a customer who orders writes no payments; each reads
 -- what is due from the order itself.
 
 -- A journal between two accounts, named after a payment.
@@ -21394,7 +21418,7 @@ begin
     'amount', v_amount, 'currency', v_currency);
 end $$;
 
--- The payment of a top-up. A definer: its owner writes no payments.
+-- The payment of a top-up. SECURITY DEFINER: its owner writes no payments.
 create or replace function money.top_up_request(p_wallet uuid, p_amount numeric, p_gateway text, p_back_ref text) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -21427,7 +21451,7 @@ begin
   end if;
 end $$;
 
--- True for an active domain of the caller's tenant. A definer: customers see no domains.
+-- True for an active domain of the caller's tenant. SECURITY DEFINER: customers see no domains.
 create or replace function money.domain_of_shop(host text) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
 begin
@@ -21493,7 +21517,7 @@ begin
   return money.gateways_get(jsonb_build_object('gateway_code', v_code)) -> 0;
 end $$;
 
--- True when the tenant of the shop the request is in, or else the caller's, can be paid through a gateway. A definer:
+-- True when the tenant of the shop the request is in, or else the caller's, can be paid through a gateway. SECURITY DEFINER:
 -- customers see no accounts.
 create or replace function money.gateway_in_use(code text) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
@@ -23039,10 +23063,10 @@ end $$;
 -- An order of which the warehouse found less than was ordered: the shop sends what there is.
 
 -- Accepts what was picked of an order for what was ordered: what is missing is free again, the order costs as much less, cash at the
--- door too, and what was paid too much goes back to the customer's wallet. A delivery that nothing is left for is called off.
+-- door too, and what was paid too much goes back to the customer's wallet. A delivery that has nothing left is cancelled.
 -- {order_id} -> {order, refund or null}
 -- Fails: order_not_found, order_not_short, order_nothing_picked (cancel it), shipment_cash_changes (a carrier is booked to collect what the
--- order cost before: carriers take no other amount for a booked shipment, so it is called off first and booked again), what
+-- order cost before: carriers take no other amount for a booked shipment, so it is cancelled first and booked again), what
 -- delivery_cancel and order_refund fail with.
 create or replace function storefront.order_accept_short(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -23333,8 +23357,8 @@ begin
   return o;
 end $$;
 
--- Cancels an order that has not left: each of its deliveries is called off, what is left of what was paid goes to the customer's
--- wallet unless that is not wanted, and what was set aside is given back.
+-- Cancels an order that has not left: cancels each of its deliveries, refunds the rest of its payment to the customer's
+-- wallet unless refund_required is false, and releases the reserved goods.
 -- {order_id, reason, admin_notes?, refund_required?}
 -- -> {order {id, order_number, status, cancelled_at, cancel_reason, admin_notes}, inventory_released, refund or null,
 --     delivery_cancelled}
@@ -23345,7 +23369,7 @@ begin
   return storefront.order_end_cancelled(input, came_back => false);
 end $$;
 
--- Ends an order sent by the shop's own means that its customer did not get; one that deliveries brought ends with them
+-- Ends an order that the shop delivers itself and its customer did not get; one that deliveries brought ends with them
 -- (storefront.order_after_delivery_ended). Cash for it was never taken; what was paid goes back as in order_cancel, which has the same input and answer.
 -- The goods that left are
 -- expected in the warehouse they came from, unless their delivery named another; received there, they are available again.
@@ -23940,7 +23964,7 @@ revoke execute on function storefront.order_guard(), storefront.order_delivered(
 
 -- sql/storefront/orders/parts.sql
 
--- The parts of an order, one for each warehouse it leaves from: how they are made, and how they leave. Definers, since a driver's act sends
+-- The parts of an order, one for each warehouse it leaves from: how they are made, and how they leave. SECURITY DEFINER, since a driver's act sends
 -- goods whose order they do not see; each reads the caller's tenant alone, and the order is locked by the caller.
 
 -- Locks what is available of the goods of an order, wherever it lies, in the order of ids: what is then found stays until the end.
@@ -24257,7 +24281,7 @@ grant execute on function storefront.order_refund_book(uuid, numeric, text) to b
 
 grant execute on function storefront.order_payment_drop(uuid) to barid_caller;
 
--- True when money came for an order that fitted none of its payments, and nobody has settled it yet. A definer: customers do not see
+-- True when money came for an order that fitted none of its payments, and nobody has settled it yet. SECURITY DEFINER: customers do not see
 -- what gateways reported.
 create or replace function storefront.order_has_unmatched_payment(o storefront.storefront_orders) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
@@ -24452,7 +24476,7 @@ begin
     from (select app.tally_by('storefront_orders', 'status_group') as groups) t);
 end $$;
 
--- Ids of orders whose number or id contains a text. A definer because ILIKE is not leakproof: under row-level security
+-- Ids of orders whose number or id contains a text. SECURITY DEFINER because ILIKE is not leakproof: under row-level security
 -- PostgreSQL may not use the trigram index for it. It looks at the caller's own tenant only, and answers ids that the
 -- caller still has to read through the policies.
 create or replace function storefront.orders_matching(part text) returns setof uuid
@@ -24478,7 +24502,7 @@ grant execute on function storefront.orders_matching(text) to barid_caller;
 
 -- sql/storefront/orders/ship.sql
 
--- How a shop sends an order by its own means.
+-- Orders that a shop delivers itself.
 
 -- The delivery that still brings an order, of several the first; null: none does.
 create or replace function storefront.order_open_delivery(o storefront.storefront_orders) returns uuid
@@ -24490,7 +24514,7 @@ begin
     order by d.delivery_code limit 1);
 end $$;
 
--- Sends a confirmed order by the shop's own means: what was picked leaves. {order_id, note?} -> the order
+-- Marks a confirmed order as shipped by the shop itself: the picked goods leave the stock. {order_id, note?} -> the order
 -- Fails: order_not_found, invalid_status_transition, order_has_delivery, goods_not_picked.
 create or replace function storefront.order_ship(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -24506,7 +24530,7 @@ begin
   return storefront.order_get(input);
 end $$;
 
--- Ends an order that was sent by the shop's own means; cash for it is taken as paid.
+-- Ends an order that the shop delivered itself; cash on delivery counts as paid.
 -- {order_id, note?} -> the order. Fails: order_not_found, invalid_status_transition, order_has_delivery.
 create or replace function storefront.order_deliver(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -24568,7 +24592,7 @@ begin
 end $$;
 
 -- The store an order was placed in, by its name: the customer keeps it when the market is not live any more and hidden
--- from him. A definer for that; it answers for orders the caller sees, and nothing but the name.
+-- from him. SECURITY DEFINER for that; it answers for orders the caller sees, and nothing but the name.
 create or replace function storefront.store_of_order(p_order uuid) returns text
 language plpgsql stable security definer set search_path = '' as $$
 begin
@@ -24590,7 +24614,7 @@ grant execute on function storefront.store_of_order(uuid) to barid_caller;
 -- the default one, then the oldest: so one that has all of it, and only where none has, as few as there can be.
 -- -> {short: an item there is too little of, units, warehouse_id, latitude, longitude: of the first, sources: [{warehouse_id, latitude,
 -- longitude, units, lines: [{line: from 1, quantity}]}]}; units is null as long as a line has no item.
--- A definer: customers see no stock. Nothing is reserved.
+-- SECURITY DEFINER: customers see no stock. Nothing is reserved.
 create or replace function storefront.order_supply(lines jsonb, address jsonb default null) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
@@ -24856,7 +24880,7 @@ end $$;
 
 -- sql/storefront/shop/open.sql
 
--- The door of the public shop. Definers, because whoever knocks has no tenant yet and sees no market.
+-- The door of the public shop. SECURITY DEFINER, because whoever knocks has no tenant yet and sees no market.
 
 -- Enters a live market, named by its store name or its active domain: from here on row-level security shows
 -- the request what is on sale there, and nothing else of its tenant. Answers what the shop needs to know of
@@ -25633,7 +25657,7 @@ begin
   perform integration.subscription_disabled_event_emit(v_tenant, id, reason);
 end $$;
 
--- Emits that a tenant's subscription was disabled. A definer, since events are written by few; it reveals no more
+-- Emits that a tenant's subscription was disabled. SECURITY DEFINER, since events are written by few; it reveals no more
 -- than what is so.
 create or replace function integration.subscription_disabled_event_emit(tenant_id uuid, subscription_id uuid, reason text) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -26715,7 +26739,7 @@ grant select on delivery.performance_months to barid_caller;
 -- - on time when the promise and the delivery are both known;
 -- - a parcel in legs counts once, for who carried its last one: a leg that brought it into a warehouse does not count;
 -- - its value where it reaches the recipient: of the legs of a parcel the last one has it, and nobody twice;
--- - its way for whoever carried it: none when it was called off before pickup.
+-- - its distance for the driver who carried it: none if it was cancelled before pickup.
 create view delivery.ended_deliveries with (security_invoker = true) as
 select d.tenant_id, d.id as delivery_id, a.driver_id, d.created_at,
   not (d.delivery_flow = 'pnd_inbound' and d.status = 'delivered') as counted,
@@ -27446,21 +27470,12 @@ grant select on app.audit_log to barid_caller;
 
 -- sql/base/engine/policies.sql
 
-select app.tenant_table('app.counters', writes => 'insert, update', audit => false, writers => 'true');
+select app.tenant_table('app.counters', operations => 'insert, update', audit => false, write_condition => 'true');
 
--- No request reads these; the definers in `private` do. A policy that admits nobody says so.
-alter table app.idempotency_keys enable row level security;
-alter table app.idempotency_keys force row level security;
-drop policy if exists nobody on app.idempotency_keys;
-create policy nobody on app.idempotency_keys for all to barid_caller using (false);
-alter table app.jobs enable row level security;
-alter table app.jobs force row level security;
-drop policy if exists nobody on app.jobs;
-create policy nobody on app.jobs for all to barid_caller using (false);
-alter table app.rate_buckets enable row level security;
-alter table app.rate_buckets force row level security;
-drop policy if exists nobody on app.rate_buckets;
-create policy nobody on app.rate_buckets for all to barid_caller using (false);
+-- Reached only through SECURITY DEFINER functions.
+select app.deny_table('app.idempotency_keys');
+select app.deny_table('app.jobs');
+select app.deny_table('app.rate_buckets');
 
 -- sql/base/events/policies.sql
 
@@ -27526,11 +27541,11 @@ grant select on app.tally_kinds to barid_caller;
 -- sql/money/ledger/policies.sql
 
 -- Balances move with the ledger, which is their log.
-select app.tenant_table('money.accounts', own => '{owner_user_id}', writes => '', audit => false);
+select app.tenant_table('money.accounts', own => '{owner_user_id}', operations => '', audit => false);
 
-select app.tenant_table('money.ledger_transactions', writes => '', audit => false);
-select app.tenant_table('money.ledger_entries', writes => '', audit => false);
-select app.tenant_table('money.payments', writes => 'insert, update');
+select app.tenant_table('money.ledger_transactions', operations => '', audit => false);
+select app.tenant_table('money.ledger_entries', operations => '', audit => false);
+select app.tenant_table('money.payments', operations => 'insert, update');
 select app.append_only('money.ledger_transactions');
 select app.append_only('money.ledger_entries');
 select app.touched('money.accounts');
@@ -27576,10 +27591,7 @@ revoke insert, update on tenancy.profiles from barid_caller;
 
 grant select, update (full_name, phone, avatar_url) on tenancy.profiles to barid_caller;
 
-alter table tenancy.system_users enable row level security;
-alter table tenancy.system_users force row level security;
-drop policy if exists nobody on tenancy.system_users;
-create policy nobody on tenancy.system_users for all to barid_caller using (false);
+select app.deny_table('tenancy.system_users');
 
 -- sql/tenants/administration/policies.sql
 
@@ -27623,8 +27635,8 @@ grant select on tenancy.currencies to barid_caller;
 -- sql/tenants/api-keys/policies.sql
 
 -- Keys are made and seen by a tenant's administrators. What a key is, not even they read again.
-select app.tenant_table('tenancy.api_keys', own => '{}', writes => 'insert', hidden => 'key_hash,last_used_at,warned_at',
-  writers => $$app.has_permission('manage:tenant')$$);
+select app.tenant_table('tenancy.api_keys', own => '{}', operations => 'insert', hidden => 'key_hash,last_used_at,warned_at',
+  write_condition => $$app.has_permission('manage:tenant')$$);
 
 drop policy if exists administrators on tenancy.api_keys;
 create policy administrators on tenancy.api_keys as restrictive for all to barid_caller
@@ -27638,8 +27650,8 @@ grant select (id, tenant_id, name, hint, scopes, created_by, expires_at, revoked
 -- sql/tenants/invitations/policies.sql
 
 -- Invitations are made and seen by a tenant's administrators; the password never enters the log.
-select app.tenant_table('tenancy.invitations', own => '{}', writes => 'insert, update', hidden => 'sealed_password,account_id',
-  writers => $$app.has_permission('manage:tenant')$$);
+select app.tenant_table('tenancy.invitations', own => '{}', operations => 'insert, update', hidden => 'sealed_password,account_id',
+  write_condition => $$app.has_permission('manage:tenant')$$);
 
 drop policy if exists administrators on tenancy.invitations;
 create policy administrators on tenancy.invitations as restrictive for all to barid_caller
@@ -27649,7 +27661,7 @@ select app.touched('tenancy.invitations');
 
 -- sql/tenants/me/policies.sql
 
-select app.tenant_table('tenancy.notifications', own => '{user_id}', audit => false, writers => 'true');
+select app.tenant_table('tenancy.notifications', own => '{user_id}', audit => false, write_condition => 'true');
 
 -- A notice of the platform is its reader's alone, who marks it as read; tenancy.notify_system_admins() writes it.
 drop policy tenant on tenancy.notifications;
@@ -27659,15 +27671,12 @@ create policy tenant on tenancy.notifications for all to barid_caller
   with check (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or user_id = (select app.user_id()))
     or (tenant_id is null and user_id = (select app.user_id())));
 
-alter table tenancy.active_tenants enable row level security;
-alter table tenancy.active_tenants force row level security;
-drop policy if exists nobody on tenancy.active_tenants;
-create policy nobody on tenancy.active_tenants for all to barid_caller using (false);
+select app.deny_table('tenancy.active_tenants');
 
 -- sql/tenants/modules/policies.sql
 
 -- Modules and subscription are written by the system; the tenant's people read them.
-select app.tenant_table('tenancy.tenant_modules', writes => 'insert, update', writers => $$app.has_permission('manage:system')$$);
+select app.tenant_table('tenancy.tenant_modules', operations => 'insert, update', write_condition => $$app.has_permission('manage:system')$$);
 
 select app.touched('tenancy.tenant_modules');
 
@@ -27681,13 +27690,13 @@ grant select on tenancy.modules to barid_caller;
 
 -- Operations name the default driver, which is a setting.
 select app.tenant_table('tenancy.tenant_settings',
-  writers => $$app.has_permission('manage:tenant') or app.has_permission('manage:operations:tenant')$$);
+  write_condition => $$app.has_permission('manage:tenant') or app.has_permission('manage:operations:tenant')$$);
 
 select app.touched('tenancy.tenant_settings');
 
 -- sql/tenants/subscription/policies.sql
 
-select app.tenant_table('tenancy.subscriptions', writes => 'insert, update', writers => $$app.has_permission('manage:system')$$);
+select app.tenant_table('tenancy.subscriptions', operations => 'insert, update', write_condition => $$app.has_permission('manage:system')$$);
 select app.touched('tenancy.subscriptions');
 
 -- Of a subscription a tenant's administrators know, and the system's.
@@ -27698,13 +27707,12 @@ create policy tenant on tenancy.subscriptions for all to barid_caller
 
 -- sql/tenants/users/policies.sql
 
--- Row-level security on one screen. Every tenant table stands here; `own` names the people of a row, who
--- are all that drivers, institutions and customers get to see, and `writers` who may write it: staff
--- unless said. Exceptions follow below the list; tests/sql/walls.txt says what it all amounts to.
+-- Row-level security of users and their roles: only callers with manage:tenant write them. tests/sql/walls.txt lists the
+-- resulting rights of each role.
 
-select app.tenant_table('tenancy.tenant_users', writes => 'insert, update', writers => $$app.has_permission('manage:tenant')$$);
+select app.tenant_table('tenancy.tenant_users', operations => 'insert, update', write_condition => $$app.has_permission('manage:tenant')$$);
 
-select app.tenant_table('tenancy.tenant_user_roles', own => '{user_id}', writers => $$app.has_permission('manage:tenant')$$);
+select app.tenant_table('tenancy.tenant_user_roles', own => '{user_id}', write_condition => $$app.has_permission('manage:tenant')$$);
 select app.touched('tenancy.tenant_users');
 
 drop trigger if exists choose_first_tenant on tenancy.tenant_users;
@@ -27744,7 +27752,7 @@ select app.touched('tenancy.wizard_runs');
 
 -- sql/delivery/addresses/policies.sql
 
-select app.tenant_table('delivery.addresses', writes => 'insert, update', writers => 'true');
+select app.tenant_table('delivery.addresses', operations => 'insert, update', write_condition => 'true');
 select app.touched('delivery.addresses');
 
 -- An address of a person is theirs and the staff's, and the driver's when it is a branch. One without an owner is a place of the
@@ -27771,12 +27779,12 @@ grant update (title, full_address, city, country, latitude, longitude, contact_i
 
 -- sql/delivery/assignments/policies.sql
 
-select app.tenant_table('delivery.bulk_assignments', own => '{driver_id}', writes => 'insert');
+select app.tenant_table('delivery.bulk_assignments', own => '{driver_id}', operations => 'insert');
 
 -- Drivers answer and end their own assignments.
-select app.tenant_table('delivery.assignments', own => '{driver_id}', writes => 'insert, update', writers => 'true');
+select app.tenant_table('delivery.assignments', own => '{driver_id}', operations => 'insert, update', write_condition => 'true');
 
-select app.tenant_table('public.delivery_realtime_assignments', own => '{driver_id}', writes => '', audit => false);
+select app.tenant_table('public.delivery_realtime_assignments', own => '{driver_id}', operations => '', audit => false);
 select app.touched('public.delivery_realtime_assignments');
 select app.followed('delivery.assignments');
 
@@ -27805,8 +27813,8 @@ select app.counted('assignments', 'delivery.assignments', '{status,driver_id}');
 
 -- sql/delivery/barcode-batches/policies.sql
 
-select app.tenant_table('delivery.transfer_barcode_batches', own => '{institution_user_id}', writes => 'insert');
-select app.tenant_table('delivery.transfer_barcodes', writes => 'insert, update', audit => false, writers => 'true');
+select app.tenant_table('delivery.transfer_barcode_batches', own => '{institution_user_id}', operations => 'insert');
+select app.tenant_table('delivery.transfer_barcodes', operations => 'insert, update', audit => false, write_condition => 'true');
 
 -- Barcodes are printed by staff and used up by whoever scans one into a manifest.
 drop policy tenant on delivery.transfer_barcodes;
@@ -27814,13 +27822,13 @@ create policy tenant on delivery.transfer_barcodes for all to barid_caller
   using (tenant_id = (select app.tenant_id())
     and ((select app.sees_tenant()) or (select app.has_role('driver')) or (select app.has_role('institution'))));
 
-drop policy writers_add on delivery.transfer_barcodes;
-create policy writers_add on delivery.transfer_barcodes as restrictive for insert to barid_caller
+drop policy write_insert on delivery.transfer_barcodes;
+create policy write_insert on delivery.transfer_barcodes as restrictive for insert to barid_caller
   with check ((select app.sees_tenant()));
 
 -- sql/delivery/branches/policies.sql
 
-select app.tenant_table('delivery.institution_branches', writes => 'insert, update');
+select app.tenant_table('delivery.institution_branches', operations => 'insert, update');
 select app.touched('delivery.institution_branches');
 
 -- Branches: an institution has its own, a driver may come to any, a customer knows none.
@@ -27832,26 +27840,26 @@ create policy tenant on delivery.institution_branches for all to barid_caller
 
 -- sql/delivery/carrier-cash/policies.sql
 
-select app.tenant_table('money.carrier_collections', own => '{}', writes => '', audit => false);
-select app.tenant_table('money.carrier_remittances', own => '{}', writes => '', audit => false);
-select app.tenant_table('money.carrier_remittance_items', own => '{}', writes => '', audit => false);
+select app.tenant_table('money.carrier_collections', own => '{}', operations => '', audit => false);
+select app.tenant_table('money.carrier_remittances', own => '{}', operations => '', audit => false);
+select app.tenant_table('money.carrier_remittance_items', own => '{}', operations => '', audit => false);
 select app.append_only('money.carrier_remittances', '{reversed_at,reversed_by,reversal_reason}');
 select app.append_only('money.carrier_remittance_items');
 select app.counted('carrier_collections', 'money.carrier_collections', '{carrier_code,status,currency}', 'amount');
 
 -- sql/delivery/cash-desks/policies.sql
 
-select app.tenant_table('money.cash_transfers', own => '{}', writes => '');
+select app.tenant_table('money.cash_transfers', own => '{}', operations => '');
 
 -- sql/delivery/cod/policies.sql
 
--- Cash is written by definers in money: with the move that takes it, and with its settlement.
-select app.tenant_table('money.cod_collections', own => '{driver_id}', writes => '', audit => false);
+-- Cash is written by SECURITY DEFINER functions in money: with the move that takes it, and with its settlement.
+select app.tenant_table('money.cod_collections', own => '{driver_id}', operations => '', audit => false);
 
-select app.tenant_table('money.cod_settlements', own => '{driver_id}', writes => '', audit => false);
-select app.tenant_table('money.cod_settlement_items', own => '{}', writes => '', audit => false);
-select app.tenant_table('money.settlement_receipts', own => '{}', writes => '', audit => false);
-select app.tenant_table('money.cash_handovers', own => '{driver_id}', writes => '');
+select app.tenant_table('money.cod_settlements', own => '{driver_id}', operations => '', audit => false);
+select app.tenant_table('money.cod_settlement_items', own => '{}', operations => '', audit => false);
+select app.tenant_table('money.settlement_receipts', own => '{}', operations => '', audit => false);
+select app.tenant_table('money.cash_handovers', own => '{driver_id}', operations => '');
 select app.append_only('money.cod_settlements', '{reversed_at,reversed_by,reversal_reason}');
 select app.append_only('money.cod_settlement_items', '{reversed_at}');
 select app.touched('money.settlement_receipts');
@@ -27873,14 +27881,14 @@ select app.counted('cod_collections', 'money.cod_collections', '{status,driver_i
 
 -- sql/delivery/deliveries/policies.sql
 
-select app.tenant_table('delivery.delivery_code_reservations', own => '{}', writes => 'insert', audit => false);
-select app.tenant_table('delivery.deliveries', own => '{customer_id,institution_user_id}', writes => 'insert, update', writers => 'true');
+select app.tenant_table('delivery.delivery_code_reservations', own => '{}', operations => 'insert', audit => false);
+select app.tenant_table('delivery.deliveries', own => '{customer_id,institution_user_id}', operations => 'insert, update', write_condition => 'true');
 
 -- History is written by the guard of deliveries alone.
-select app.tenant_table('delivery.delivery_status_history', writes => '', audit => false);
+select app.tenant_table('delivery.delivery_status_history', operations => '', audit => false);
 
-select app.tenant_table('delivery.delivery_items', writes => 'insert, update', writers => 'true');
-select app.tenant_table('delivery.delivery_proofs', writes => 'insert', writers => 'true');
+select app.tenant_table('delivery.delivery_items', operations => 'insert, update', write_condition => 'true');
+select app.tenant_table('delivery.delivery_proofs', operations => 'insert', write_condition => 'true');
 select app.append_only('delivery.delivery_status_history');
 select app.append_only('delivery.delivery_proofs');
 select app.followed('delivery.deliveries');
@@ -27896,8 +27904,8 @@ create policy tenant on delivery.deliveries for all to barid_caller
       and a.driver_id = (select app.user_id()) and a.status <> 'rejected')));
 
 -- Drivers change what they carry now, not what they carried once.
-drop policy writers_change on delivery.deliveries;
-create policy writers_change on delivery.deliveries as restrictive for update to barid_caller using (true)
+drop policy write_update on delivery.deliveries;
+create policy write_update on delivery.deliveries as restrictive for update to barid_caller using (true)
   with check ((select app.sees_tenant()) or customer_id = (select app.user_id()) or institution_user_id = (select app.user_id())
     or exists (select from delivery.assignments a where a.tenant_id = deliveries.tenant_id and a.delivery_id = deliveries.id
       and a.driver_id = (select app.user_id()) and a.status in ('pending', 'assigned', 'accepted')));
@@ -27926,7 +27934,7 @@ select app.counted('deliveries', 'delivery.deliveries', '{status}');
 
 -- sql/delivery/delivery-exceptions/policies.sql
 
-select app.tenant_table('delivery.delivery_exceptions', writes => 'insert, update', writers => 'true');
+select app.tenant_table('delivery.delivery_exceptions', operations => 'insert, update', write_condition => 'true');
 select app.touched('delivery.delivery_exceptions');
 
 drop policy tenant on delivery.delivery_exceptions;
@@ -27938,24 +27946,24 @@ create policy tenant on delivery.delivery_exceptions for all to barid_caller
 
 -- sql/delivery/delivery-types/policies.sql
 
-select app.tenant_table('delivery.delivery_types', writes => 'insert');
+select app.tenant_table('delivery.delivery_types', operations => 'insert');
 
 -- sql/delivery/driver-performance/policies.sql
 
 -- Figures of drivers are made by delivery.performance_refresh() alone.
-select app.tenant_table('delivery.performance_changes', own => '{}', writes => '', audit => false);
+select app.tenant_table('delivery.performance_changes', own => '{}', operations => '', audit => false);
 
-select app.tenant_table('delivery.performance_deliveries', own => '{}', writes => '', audit => false);
-select app.tenant_table('delivery.driver_performance', own => '{}', writes => '', audit => false);
-select app.tenant_table('delivery.performance_state', own => '{}', writes => '', audit => false);
+select app.tenant_table('delivery.performance_deliveries', own => '{}', operations => '', audit => false);
+select app.tenant_table('delivery.driver_performance', own => '{}', operations => '', audit => false);
+select app.tenant_table('delivery.performance_state', own => '{}', operations => '', audit => false);
 
 -- sql/delivery/fleet/policies.sql
 
-select app.tenant_table('delivery.vehicles', writes => 'insert, update');
+select app.tenant_table('delivery.vehicles', operations => 'insert, update');
 select app.tenant_table('delivery.drivers', own => '{user_id}');
 select app.tenant_table('delivery.driver_zones', own => '{driver_id}');
-select app.tenant_table('delivery.teams', writes => '');
-select app.tenant_table('delivery.team_members', own => '{user_id}', writes => '');
+select app.tenant_table('delivery.teams', operations => '');
+select app.tenant_table('delivery.team_members', own => '{user_id}', operations => '');
 select app.touched('delivery.vehicles');
 select app.touched('delivery.drivers');
 
@@ -27966,12 +27974,12 @@ create policy tenant on delivery.vehicles for all to barid_caller
 
 -- sql/delivery/handoffs/policies.sql
 
-select app.tenant_table('delivery.package_handoffs', own => '{driver_id}', writes => 'insert, update', writers => 'true');
+select app.tenant_table('delivery.package_handoffs', own => '{driver_id}', operations => 'insert, update', write_condition => 'true');
 select app.touched('delivery.package_handoffs');
 
 -- sql/delivery/manifest-exceptions/policies.sql
 
-select app.tenant_table('delivery.transfer_manifest_exceptions', writes => 'insert, update');
+select app.tenant_table('delivery.transfer_manifest_exceptions', operations => 'insert, update');
 
 drop policy tenant on delivery.transfer_manifest_exceptions;
 create policy tenant on delivery.transfer_manifest_exceptions for all to barid_caller
@@ -27980,10 +27988,10 @@ create policy tenant on delivery.transfer_manifest_exceptions for all to barid_c
 
 -- sql/delivery/manifests/policies.sql
 
-select app.tenant_table('delivery.transfer_manifests', own => '{driver_id,institution_user_id}', writes => 'insert, update', writers => 'true');
-select app.tenant_table('delivery.transfer_manifest_items', writers => 'true');
-select app.tenant_table('delivery.transfer_manifest_proofs', writes => 'insert', writers => 'true');
-select app.tenant_table('delivery.transfer_manifest_events', writes => 'insert', audit => false, writers => 'true');
+select app.tenant_table('delivery.transfer_manifests', own => '{driver_id,institution_user_id}', operations => 'insert, update', write_condition => 'true');
+select app.tenant_table('delivery.transfer_manifest_items', write_condition => 'true');
+select app.tenant_table('delivery.transfer_manifest_proofs', operations => 'insert', write_condition => 'true');
+select app.tenant_table('delivery.transfer_manifest_events', operations => 'insert', audit => false, write_condition => 'true');
 select app.append_only('delivery.transfer_manifest_events');
 select app.touched('delivery.transfer_manifests');
 select app.touched('delivery.transfer_manifest_items');
@@ -28004,14 +28012,11 @@ create policy tenant on delivery.transfer_manifest_events for all to barid_calle
 
 -- sql/delivery/price/policies.sql
 
-alter table delivery.road_distances enable row level security;
-alter table delivery.road_distances force row level security;
-drop policy if exists nobody on delivery.road_distances;
-create policy nobody on delivery.road_distances for all to barid_caller using (false);
+select app.deny_table('delivery.road_distances');
 
 -- sql/delivery/processing-points/policies.sql
 
-select app.tenant_table('delivery.transfer_processing_points', writes => 'insert, update');
+select app.tenant_table('delivery.transfer_processing_points', operations => 'insert, update');
 select app.touched('delivery.transfer_processing_points');
 
 drop policy tenant on delivery.transfer_processing_points;
@@ -28021,13 +28026,13 @@ create policy tenant on delivery.transfer_processing_points for all to barid_cal
 
 -- sql/delivery/services/policies.sql
 
-select app.tenant_table('delivery.policy_profiles', writes => '');
-select app.tenant_table('delivery.delivery_services', writes => 'insert, update');
+select app.tenant_table('delivery.policy_profiles', operations => '');
+select app.tenant_table('delivery.delivery_services', operations => 'insert, update');
 select app.tenant_table('delivery.delivery_service_users', own => '{user_id}');
 select app.tenant_table('delivery.delivery_service_zones');
 select app.tenant_table('delivery.delivery_service_zone_tags');
-select app.tenant_table('delivery.delivery_service_teams', writes => 'delete');
-select app.tenant_table('delivery.delivery_service_vehicles', writes => 'delete');
+select app.tenant_table('delivery.delivery_service_teams', operations => 'delete');
+select app.tenant_table('delivery.delivery_service_vehicles', operations => 'delete');
 select app.touched('delivery.delivery_services');
 
 -- A service that is for some people only does not exist for the others; drivers carry it for anybody.
@@ -28041,9 +28046,9 @@ create policy tenant on delivery.delivery_services for all to barid_caller
 
 -- sql/delivery/zones/policies.sql
 
-select app.tenant_table('delivery.zones', writes => 'insert, update');
-select app.tenant_table('delivery.zone_tags', writes => 'insert, delete');
-select app.tenant_table('delivery.zone_tag_map', writes => 'insert, delete');
+select app.tenant_table('delivery.zones', operations => 'insert, update');
+select app.tenant_table('delivery.zone_tags', operations => 'insert, delete');
+select app.tenant_table('delivery.zone_tag_map', operations => 'insert, delete');
 select app.touched('delivery.zones');
 
 -- Everybody in the tenant finds zones, tags and processing points; staff write them. Nobody deletes
@@ -28073,65 +28078,65 @@ create policy removed on delivery.zone_tag_map for delete to barid_caller
 
 -- sql/warehousing/inventory-counts/policies.sql
 
-select app.tenant_table('warehousing.inventory_counts', own => '{}', writes => 'insert', audit => false);
-select app.tenant_table('warehousing.inventory_count_lines', own => '{}', writes => 'insert', audit => false);
+select app.tenant_table('warehousing.inventory_counts', own => '{}', operations => 'insert', audit => false);
+select app.tenant_table('warehousing.inventory_count_lines', own => '{}', operations => 'insert', audit => false);
 select app.append_only('warehousing.inventory_counts');
 select app.append_only('warehousing.inventory_count_lines');
 
 -- sql/warehousing/inventory-transfers/policies.sql
 
-select app.tenant_table('warehousing.inventory_transfers', own => '{}', writes => 'insert');
-select app.tenant_table('warehousing.inventory_transfer_items', own => '{}', writes => 'insert');
+select app.tenant_table('warehousing.inventory_transfers', own => '{}', operations => 'insert');
+select app.tenant_table('warehousing.inventory_transfer_items', own => '{}', operations => 'insert');
 
 -- sql/warehousing/inventory/policies.sql
 
-select app.tenant_table('warehousing.inventory_items', own => '{}', writes => 'insert, update');
+select app.tenant_table('warehousing.inventory_items', own => '{}', operations => 'insert, update');
 select app.touched('warehousing.inventory_items');
 
 -- sql/warehousing/package-transfers/policies.sql
 
-select app.tenant_table('warehousing.package_transfers', own => '{}', writes => 'insert');
-select app.tenant_table('warehousing.package_transfer_deliveries', own => '{}', writes => 'insert', audit => false);
+select app.tenant_table('warehousing.package_transfers', own => '{}', operations => 'insert');
+select app.tenant_table('warehousing.package_transfer_deliveries', own => '{}', operations => 'insert', audit => false);
 select app.counted('package_transfers', 'warehousing.package_transfers', '{mode,operation_type,source_warehouse_id,destination_warehouse_id}');
 
 -- sql/warehousing/picking-orders/policies.sql
 
-select app.tenant_table('warehousing.picking_orders', own => '{}', writes => 'insert, update');
+select app.tenant_table('warehousing.picking_orders', own => '{}', operations => 'insert, update');
 select app.tenant_table('warehousing.picking_order_items', own => '{}');
 select app.followed('warehousing.picking_orders');
 select app.counted('picking_orders', 'warehousing.picking_orders', '{warehouse_id,status}');
 
 -- sql/warehousing/receiving-orders/policies.sql
 
-select app.tenant_table('warehousing.receiving_orders', own => '{}', writes => 'insert, update');
-select app.tenant_table('warehousing.receiving_order_items', own => '{}', writes => 'insert, update');
+select app.tenant_table('warehousing.receiving_orders', own => '{}', operations => 'insert, update');
+select app.tenant_table('warehousing.receiving_order_items', own => '{}', operations => 'insert, update');
 select app.touched('warehousing.receiving_orders');
 
 -- sql/warehousing/sorting-sessions/policies.sql
 
-select app.tenant_table('warehousing.sorting_sessions', own => '{}', writes => 'insert, update');
+select app.tenant_table('warehousing.sorting_sessions', own => '{}', operations => 'insert, update');
 select app.tenant_table('warehousing.sorting_assignments', own => '{}');
-select app.tenant_table('warehousing.sorting_scans', own => '{}', writes => 'insert', audit => false);
+select app.tenant_table('warehousing.sorting_scans', own => '{}', operations => 'insert', audit => false);
 select app.touched('warehousing.sorting_sessions');
 
 -- sql/warehousing/stock/policies.sql
 
-select app.tenant_table('warehousing.stock', own => '{}', writes => '', audit => false);
-select app.tenant_table('warehousing.inventory_transactions', own => '{}', writes => '', audit => false);
+select app.tenant_table('warehousing.stock', own => '{}', operations => '', audit => false);
+select app.tenant_table('warehousing.inventory_transactions', own => '{}', operations => '', audit => false);
 select app.append_only('warehousing.inventory_transactions');
 select app.touched('warehousing.stock');
 select app.counted('stock', 'warehousing.stock', '{warehouse_id,status}', 'quantity');
 
 -- sql/warehousing/warehouses/policies.sql
 
-select app.tenant_table('warehousing.warehouses', writes => 'insert, update');
+select app.tenant_table('warehousing.warehouses', operations => 'insert, update');
 
 -- A warehouse's stock is moved by warehousing.stock_post() alone.
-select app.tenant_table('warehousing.bins', own => '{}', writes => 'insert, update');
+select app.tenant_table('warehousing.bins', own => '{}', operations => 'insert, update');
 
-select app.tenant_table('warehousing.warehouse_users', own => '{user_id}', writes => 'insert, delete');
+select app.tenant_table('warehousing.warehouse_users', own => '{user_id}', operations => 'insert, delete');
 select app.tenant_table('warehousing.carrier_warehouses', own => '{}');
-select app.tenant_table('warehousing.warehouse_staff', own => '{user_id}', writes => 'insert, update');
+select app.tenant_table('warehousing.warehouse_staff', own => '{user_id}', operations => 'insert, update');
 select app.touched('warehousing.warehouses');
 select app.touched('warehousing.bins');
 select app.touched('warehousing.warehouse_staff');
@@ -28147,22 +28152,22 @@ create policy tenant on warehousing.warehouses for all to barid_caller
 
 -- sql/warehousing/waybills/policies.sql
 
-select app.tenant_table('warehousing.waybills', own => '{driver_id}', writes => 'insert, update');
+select app.tenant_table('warehousing.waybills', own => '{driver_id}', operations => 'insert, update');
 select app.tenant_table('warehousing.waybill_deliveries', own => '{}');
-select app.tenant_table('warehousing.waybill_discrepancies', own => '{}', writes => 'insert, update');
-select app.tenant_table('warehousing.waybill_items', own => '{}', writes => 'insert, delete', audit => false);
+select app.tenant_table('warehousing.waybill_discrepancies', own => '{}', operations => 'insert, update');
+select app.tenant_table('warehousing.waybill_items', own => '{}', operations => 'insert, delete', audit => false);
 select app.touched('warehousing.waybills');
 select app.counted('waybills', 'warehousing.waybills', '{status,source_warehouse_id,destination_warehouse_id}');
 
 -- sql/payment/settings/policies.sql
 
-select app.tenant_table('money.payment_gateways', own => '{}', writes => 'insert, update',
-  writers => $$app.has_permission('manage:tenant')$$, hidden => 'secrets,webhook_secret_print,previous_webhook_secret');
+select app.tenant_table('money.payment_gateways', own => '{}', operations => 'insert, update',
+  write_condition => $$app.has_permission('manage:tenant')$$, hidden => 'secrets,webhook_secret_print,previous_webhook_secret');
 select app.touched('money.payment_gateways');
 
 -- sql/payment/webhooks/policies.sql
 
-select app.tenant_table('money.payment_webhook_events', own => '{}', writes => '', writers => $$app.has_permission('manage:tenant')$$,
+select app.tenant_table('money.payment_webhook_events', own => '{}', operations => '', write_condition => $$app.has_permission('manage:tenant')$$,
   hidden => 'raw_body');
 
 -- An event is what it was; what may be said of it later is how it was settled.
@@ -28170,9 +28175,9 @@ grant update (resolution, action, resolution_note, resolved_by, resolved_at) on 
 
 -- sql/storefront/catalogue/policies.sql
 
-select app.tenant_table('storefront.product_categories', writes => 'insert, update', writers => $$app.has_permission('manage:tenant')$$);
-select app.tenant_table('storefront.products', writes => 'insert, update', writers => $$app.has_permission('manage:tenant')$$);
-select app.tenant_table('storefront.product_variants', writes => 'insert, update', writers => $$app.has_permission('manage:tenant')$$);
+select app.tenant_table('storefront.product_categories', operations => 'insert, update', write_condition => $$app.has_permission('manage:tenant')$$);
+select app.tenant_table('storefront.products', operations => 'insert, update', write_condition => $$app.has_permission('manage:tenant')$$);
+select app.tenant_table('storefront.product_variants', operations => 'insert, update', write_condition => $$app.has_permission('manage:tenant')$$);
 select app.touched('storefront.product_categories');
 select app.touched('storefront.products');
 select app.touched('storefront.product_variants');
@@ -28196,14 +28201,14 @@ create policy tenant on storefront.product_variants for all to barid_caller
 
 -- sql/storefront/custom-domain/policies.sql
 
-select app.tenant_table('storefront.custom_domains', own => '{}', writes => 'insert, update', writers => $$app.has_permission('manage:tenant')$$);
+select app.tenant_table('storefront.custom_domains', own => '{}', operations => 'insert, update', write_condition => $$app.has_permission('manage:tenant')$$);
 select app.touched('storefront.custom_domains');
 
 -- sql/storefront/customers/policies.sql
 
-select app.tenant_table('storefront.carts', own => '{customer_id}', writes => 'insert, update', writers => 'true');
-select app.tenant_table('storefront.cart_items', writers => 'true');
-select app.tenant_table('storefront.customer_addresses', own => '{user_id}', writers => 'true');
+select app.tenant_table('storefront.carts', own => '{customer_id}', operations => 'insert, update', write_condition => 'true');
+select app.tenant_table('storefront.cart_items', write_condition => 'true');
+select app.tenant_table('storefront.customer_addresses', own => '{user_id}', write_condition => 'true');
 select app.touched('storefront.carts');
 select app.touched('storefront.cart_items');
 
@@ -28220,8 +28225,8 @@ create policy tenant on storefront.cart_items for all to barid_caller
 -- live market, app.shop_tenant_id() shows it that market, active categories, products and variants, and
 -- approved reviews, and no row of any other table.
 
-select app.tenant_table('storefront.markets', writes => 'insert, update',
-  writers => $$app.has_permission('manage:tenant') or app.has_permission('manage:system')$$);
+select app.tenant_table('storefront.markets', operations => 'insert, update',
+  write_condition => $$app.has_permission('manage:tenant') or app.has_permission('manage:system')$$);
 
 select app.touched('storefront.markets');
 
@@ -28244,14 +28249,14 @@ grant select on storefront.payment_method_types to barid_caller;
 
 -- sql/storefront/orders/policies.sql
 
-select app.tenant_table('storefront.storefront_orders', own => '{user_id}', writes => 'insert, update', writers => 'true');
-select app.tenant_table('storefront.storefront_order_items', writes => 'insert', writers => 'true');
-select app.tenant_table('storefront.storefront_order_history', writes => 'insert', audit => false, writers => 'true');
+select app.tenant_table('storefront.storefront_orders', own => '{user_id}', operations => 'insert, update', write_condition => 'true');
+select app.tenant_table('storefront.storefront_order_items', operations => 'insert', write_condition => 'true');
+select app.tenant_table('storefront.storefront_order_history', operations => 'insert', audit => false, write_condition => 'true');
 
--- The parts of an order are written by the definers that send it.
-select app.tenant_table('storefront.storefront_order_parts', own => '{}', writes => '', audit => false);
+-- The parts of an order are written by the SECURITY DEFINER functions that send it.
+select app.tenant_table('storefront.storefront_order_parts', own => '{}', operations => '', audit => false);
 
-select app.tenant_table('storefront.storefront_order_part_items', own => '{}', writes => '', audit => false);
+select app.tenant_table('storefront.storefront_order_part_items', own => '{}', operations => '', audit => false);
 select app.append_only('storefront.storefront_order_items');
 select app.append_only('storefront.storefront_order_history');
 select app.followed('storefront.storefront_orders');
@@ -28268,17 +28273,17 @@ create policy tenant on storefront.storefront_order_history for all to barid_cal
 -- Row-level security of orders and their payments.
 
 -- Customers make orders of their own, which begin unpaid; what becomes of them is written by administrators, and
--- by the definers that follow money and deliveries.
-drop policy writers_add on storefront.storefront_orders;
-create policy writers_add on storefront.storefront_orders as restrictive for insert to barid_caller
+-- by the SECURITY DEFINER functions that follow money and deliveries.
+drop policy write_insert on storefront.storefront_orders;
+create policy write_insert on storefront.storefront_orders as restrictive for insert to barid_caller
   with check (user_id = (select app.user_id()) and status = 'pending' and payment_status = 'pending' and delivery_id is null);
 
-drop policy writers_change on storefront.storefront_orders;
-create policy writers_change on storefront.storefront_orders as restrictive for update to barid_caller
+drop policy write_update on storefront.storefront_orders;
+create policy write_update on storefront.storefront_orders as restrictive for update to barid_caller
   using (true) with check ((select app.has_permission('manage:tenant')));
 
-drop policy writers_add on storefront.storefront_order_items;
-create policy writers_add on storefront.storefront_order_items as restrictive for insert to barid_caller
+drop policy write_insert on storefront.storefront_order_items;
+create policy write_insert on storefront.storefront_order_items as restrictive for insert to barid_caller
   with check (exists (select from storefront.storefront_orders o
     where o.tenant_id = storefront_order_items.tenant_id and o.id = storefront_order_items.order_id and o.user_id = (select app.user_id())));
 
@@ -28289,7 +28294,7 @@ select app.counted('storefront_orders', 'storefront.storefront_orders', '{status
 
 -- sql/storefront/reviews/policies.sql
 
-select app.tenant_table('storefront.product_reviews', own => '{user_id}', writes => 'insert, update', writers => 'true');
+select app.tenant_table('storefront.product_reviews', own => '{user_id}', operations => 'insert, update', write_condition => 'true');
 select app.touched('storefront.product_reviews');
 
 -- A review is everybody's once approved; before, its writer's and the staff's. Only staff moderate one.
@@ -28299,19 +28304,19 @@ create policy tenant on storefront.product_reviews for all to barid_caller
     or tenant_id = (select app.shop_tenant_id()) and status = 'approved')
   with check (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or user_id = (select app.user_id())));
 
-drop policy writers_change on storefront.product_reviews;
-create policy writers_change on storefront.product_reviews as restrictive for update to barid_caller
+drop policy write_update on storefront.product_reviews;
+create policy write_update on storefront.product_reviews as restrictive for update to barid_caller
   using ((select app.has_permission('manage:tenant'))) with check ((select app.has_permission('manage:tenant')));
 
 -- sql/carriers/inbound/policies.sql
 
-select app.tenant_table('integration.carrier_events', own => '{}', writes => '', audit => false);
+select app.tenant_table('integration.carrier_events', own => '{}', operations => '', audit => false);
 select app.append_only('integration.carrier_events');
 
 -- sql/carriers/shipments/policies.sql
 
-select app.tenant_table('integration.carrier_shipments', own => '{}', writes => 'insert, update', hidden => 'claim_token,claimed_at',
-  writers => $$app.has_permission('manage:operations:tenant')$$);
+select app.tenant_table('integration.carrier_shipments', own => '{}', operations => 'insert, update', hidden => 'claim_token,claimed_at',
+  write_condition => $$app.has_permission('manage:operations:tenant')$$);
 
 -- A booking that came to nothing leaves nothing.
 grant delete on integration.carrier_shipments to barid_caller;
@@ -28320,8 +28325,8 @@ select app.touched('integration.carrier_shipments');
 
 -- sql/carriers/tenant/policies.sql
 
-select app.tenant_table('integration.tenant_carriers', own => '{}', writes => 'insert, update', hidden => 'credentials,webhook_secret',
-  writers => $$app.has_permission('manage:tenant')$$);
+select app.tenant_table('integration.tenant_carriers', own => '{}', operations => 'insert, update', hidden => 'credentials,webhook_secret',
+  write_condition => $$app.has_permission('manage:tenant')$$);
 select app.touched('integration.tenant_carriers');
 
 alter table integration.carriers enable row level security;
@@ -28334,19 +28339,16 @@ grant select on integration.carriers to barid_caller;
 
 -- sql/webhooks/events/policies.sql
 
-select app.tenant_table('integration.webhook_events', own => '{}', writes => 'insert, update', audit => false,
-  writers => $$app.has_permission('manage:tenant')$$);
-select app.tenant_table('integration.webhook_attempts', own => '{}', writes => 'insert', audit => false,
-  writers => $$app.has_permission('manage:tenant')$$);
+select app.tenant_table('integration.webhook_events', own => '{}', operations => 'insert, update', audit => false,
+  write_condition => $$app.has_permission('manage:tenant')$$);
+select app.tenant_table('integration.webhook_attempts', own => '{}', operations => 'insert', audit => false,
+  write_condition => $$app.has_permission('manage:tenant')$$);
 select app.touched('integration.webhook_events');
 select app.counted('webhook_events', 'integration.webhook_events', '{subscription_id,status}');
 
 -- sql/webhooks/sender/policies.sql
 
-alter table integration.sender_watch enable row level security;
-alter table integration.sender_watch force row level security;
-drop policy if exists nobody on integration.sender_watch;
-create policy nobody on integration.sender_watch for all to barid_caller using (false);
+select app.deny_table('integration.sender_watch');
 
 -- sql/webhooks/subscriptions/policies.sql
 
@@ -28354,7 +28356,7 @@ create policy nobody on integration.sender_watch for all to barid_caller using (
 -- carriers' reports write goes through private.
 
 select app.tenant_table('integration.webhook_subscriptions', own => '{}', hidden => 'secret,previous_secret,from_position',
-  writers => $$app.has_permission('manage:tenant')$$);
+  write_condition => $$app.has_permission('manage:tenant')$$);
 
 select app.touched('integration.webhook_subscriptions');
 

@@ -29,7 +29,7 @@ export const CreateBranch = z.object({
   address_id: Id,
   default_processing_point_id: Id.nullish(),
   contact_info: ContactInfo.optional(),
-  metadata: within(metadataBytesMax, JsonObject).optional(),
+  metadata: maxBytes(maxMetadataBytes, JsonObject).optional(),
 }).meta({ id: "CreateBranch" });
 
 export const UpdateBranch = z.object({

@@ -70,10 +70,10 @@ export const NewItem = z.object({
   barcode_value: z.string().trim().min(1).max(64),
   ...destination,
   package_details: PackageDetails.optional(),
-  metadata: within(metadataBytesMax, JsonObject).optional(),
+  metadata: maxBytes(maxMetadataBytes, JsonObject).optional(),
 }).refine(oneDestination.check, oneDestination.error).meta({ id: "NewManifestItem" });
 
-export const AddItems = z.object({ items: z.array(NewItem).min(1).max(itemsMax) }).meta({
+export const AddItems = z.object({ items: z.array(NewItem).min(1).max(maxItems) }).meta({
   id: "AddManifestItems",
 });
 
@@ -86,7 +86,7 @@ export const CreateManifest = z.object({
   source_address_id: Id.optional(),
   notes: LongText.optional(),
   creation_source: z.enum(["form", "institution_qr", "item_scan"]),
-  items: z.array(NewItem).max(itemsMax).optional(),
+  items: z.array(NewItem).max(maxItems).optional(),
 }).refine(oneDestination.check, oneDestination.error).meta({ id: "CreateManifest" });
 
 /** An object of the bucket `proofs` by its path, or a picture elsewhere. */
@@ -129,7 +129,7 @@ export function extensionOf(type: z.infer<typeof ProofUpload>["content_type"]): 
 export const StartReceiving = z.object({ receive_all: z.boolean().optional() }).meta({
   id: "StartManifestReceiving",
 });
-export const ReceiveItems = z.object({ item_ids: z.array(Id).min(1).max(itemsMax) }).meta({
+export const ReceiveItems = z.object({ item_ids: z.array(Id).min(1).max(maxItems) }).meta({
   id: "ReceiveManifestItems",
 });
 export const CompleteReceiving = z.object({ missing: z.literal("exception").optional() }).meta({

@@ -10,7 +10,7 @@ export const CreatePoint = z.object({
   name: Text,
   code: Code,
   address_id: Id,
-  metadata: within(metadataBytesMax, JsonObject).optional(),
+  metadata: maxBytes(maxMetadataBytes, JsonObject).optional(),
 }).meta({ id: "CreateProcessingPoint" });
 
 export const UpdatePoint = CreatePoint.partial().extend({

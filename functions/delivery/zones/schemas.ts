@@ -42,7 +42,7 @@ export const CreateZone = z.object({
 export const UpdateZone = CreateZone.partial().extend({ is_active: z.boolean().optional() }).meta({
   id: "UpdateZone",
 });
-export const CreateTag = z.object({ name: textWithin(100).min(1) }).meta({ id: "CreateZoneTag" });
+export const CreateTag = z.object({ name: maxText(100).min(1) }).meta({ id: "CreateZoneTag" });
 
 const Tag = z.object({ id: Id, name: z.string() }).meta({ id: "ZoneTag" });
 const Zone = z.object({

@@ -30,7 +30,7 @@ begin
   return storefront.order_end_cancelled(input, came_back => false);
 end $$;
 
--- Ends an order sent by the shop's own means that its customer did not get; one that deliveries brought ends with them
+-- Ends an order that the shop delivers itself and its customer did not get; one that deliveries brought ends with them
 -- (storefront.order_after_delivery_ended). Cash for it was never taken; what was paid goes back as in order_cancel, which has the same input and answer.
 -- The goods that left are
 -- expected in the warehouse they came from, unless their delivery named another; received there, they are available again.

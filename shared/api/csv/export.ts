@@ -4,7 +4,6 @@
  * preceded by an apostrophe.
  */
 import type { Access } from "../access.ts";
-import { z } from "zod";
 import { csvLine } from "./cells.ts";
 import { type AnyEndpoint, type Endpoint, endpoint, type Result } from "../endpoint.ts";
 import type { ErrorCode } from "../../errors/errors.ts";

@@ -43,7 +43,7 @@ export const desks: Mutant[] = [
     file,
     from: "if t.input_hash <> v_hash then",
     to: "if false then",
-    test: [movesTest, "one key is one transfer, also when the engine has forgotten it"],
+    test: [movesTest, "one key is one transfer, also after the idempotency record is purged"],
   },
   {
     name: "a receiver is not asked whether he still has the cash",

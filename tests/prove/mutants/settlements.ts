@@ -19,7 +19,7 @@ export const settlements: Mutant[] = [
     file: "sql/delivery/cod/settle.sql",
     from: "where d.tenant_id = v_tenant and d.user_id = v_driver for share;",
     to: "where d.tenant_id = v_tenant and d.user_id = v_driver;",
-    test: [booksTest, "who settles all while a settlement is taken back"],
+    test: [booksTest, "settling all during a reversal happens before or after it, not between"],
   },
   {
     name: "cash is taken back from a desk that gave it on",
@@ -49,7 +49,10 @@ export const settlements: Mutant[] = [
     from:
       "update money.cod_settlement_items i set reversed_at = now() where i.tenant_id = v_tenant and i.payment_id = s.payment_id;",
     to: "",
-    test: [reverseTest, "what was taken back is settled anew"],
+    test: [
+      reverseTest,
+      "a reversed settlement is settled again, the other way or in parts, and reversed again",
+    ],
   },
   {
     name: "of the past the reconciliation forgets what was taken back since",

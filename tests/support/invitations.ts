@@ -8,6 +8,7 @@ import type { Tenant } from "./people.ts";
 
 /** An address that nobody has. */
 export const address = () => `invited-${randomUUID()}@barid.test`;
+
 export const person = (email: string, more: Record<string, unknown> = {}) => ({
   email,
   full_name: "What The Company Typed",
@@ -16,6 +17,7 @@ export const person = (email: string, more: Record<string, unknown> = {}) => ({
   roles: ["dispatcher"],
   ...more,
 });
+
 export const invite = (
   tenant: Tenant,
   email: string,
@@ -25,30 +27,35 @@ export const invite = (
   tenant.admin.post(`/tenants/${tenant.id}/users`, person(email, more), {
     headers: key ? { "idempotency-key": key } : {},
   });
+
 export const invited = async (...args: Parameters<typeof invite>): Promise<Body> => {
   const answer = await invite(...args);
   expect(answer).toSucceed(202);
   return answer.body.data.invitation;
 };
+
 export const as = (session: Session) => withToken(session.access_token);
+
 export const mine = async (who: Person): Promise<Body[]> => {
   const answer = await who.get("/tenants/me/invitations");
   expect(answer).toSucceed(200);
   return answer.body.invitations;
 };
+
 export const accept = (who: Person, id: string, headers = {}) =>
   who.post(`/tenants/me/invitations/${id}/accept`, {}, { headers });
-export const decline = (who: Person, id: string) =>
-  who.post(`/tenants/me/invitations/${id}/decline`);
+
 export const account = async (password = "his own secret") => {
   const email = address();
   const id = await signUp(email, password, { full_name: "His Own Name" });
   return { email, id, who: signedIn(id, null) };
 };
+
 export const membershipsOf = (userId: string) =>
   sql`select tenant_id, tenant_user_type, is_active, left_at from tenancy.tenant_users
     where user_id = ${userId} order by created_at`;
-/** Runs the jobs until it is so. */
+
+/** Runs the jobs until `what` holds. */
 async function until(what: () => Promise<boolean>): Promise<void> {
   for (let round = 0; round < 100; round++) {
     await nobody.post("/tenants/internal/jobs", {}, { headers: { apikey: stack.secretKey } });
@@ -57,12 +64,14 @@ async function until(what: () => Promise<boolean>): Promise<void> {
   }
   throw new Error("the jobs did not get there");
 }
+
 /** Runs the jobs of an entity until none is left. */
 export const doneJobs = (key: string) =>
   until(async () =>
     (await sql`select from app.jobs where entity_key = ${key} and status in ('queued', 'running')`)
       .length === 0
   );
+
 export const delivered = (id: string) => doneJobs("invitation/" + id);
 export const gone = (email: string) =>
   until(async () => (await sql`select from auth.users where email = ${email}`).length === 0);

@@ -8,13 +8,14 @@ import {
   account,
   address,
   as,
-  decline,
   delivered,
   invited,
   membershipsOf,
   mine,
 } from "../../support/invitations.ts";
 import { newSystemAdmin, newTenant, type Tenant } from "../../support/people.ts";
+
+const decline = (who: Person, id: string) => who.post(`/tenants/me/invitations/${id}/decline`);
 
 let a: Tenant;
 let b: Tenant;

@@ -1,10 +1,19 @@
 import { feature, serve } from "../../shared/http/serve.ts";
 
 export default serve("carriers", [
-  feature("tenant", async () => [
+  feature({
+    tenant:
+      "External carriers of a company: configuration, credentials, and the cash they collect.",
+  }, async () => [
     ...(await import("./tenant/routes.ts")).tenantCarriers,
     ...(await import("./cash/routes.ts")).carrierCash,
   ]),
-  feature("shipments", async () => (await import("./shipments/routes.ts")).shipments),
-  feature("webhooks", async () => (await import("./inbound/routes.ts")).carrierWebhooks),
+  feature(
+    { shipments: "Bookings of deliveries with external carriers." },
+    async () => (await import("./shipments/routes.ts")).shipments,
+  ),
+  feature(
+    { webhooks: "Status reports from carriers, signed by them." },
+    async () => (await import("./inbound/routes.ts")).carrierWebhooks,
+  ),
 ]);

@@ -1,6 +1,12 @@
 import { feature, serve } from "../../shared/http/serve.ts";
 
 export default serve("system", [
-  feature("settings", async () => (await import("./settings/routes.ts")).systemSettings),
-  feature("events", async () => (await import("./events/routes.ts")).systemEvents),
+  feature(
+    { settings: "Settings of the whole system, by category." },
+    async () => (await import("./settings/routes.ts")).systemSettings,
+  ),
+  feature(
+    { events: "Events of all modules: published, read, marked and replayed." },
+    async () => (await import("./events/routes.ts")).systemEvents,
+  ),
 ]);

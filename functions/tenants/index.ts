@@ -3,9 +3,17 @@ import { feature, serve } from "../../shared/http/serve.ts";
 export default serve(
   "tenants",
   [
-    feature("wizard", async () => (await import("./wizard/routes.ts")).wizard),
+    feature(
+      { wizard: "A new company in one call: settings, modules, first administrator." },
+      async () => (await import("./wizard/routes.ts")).wizard,
+    ),
     // Other paths begin with a tenant's id or `me`, or are empty: one feature takes them all.
-    feature("*", async () => [
+    feature({
+      "*": "",
+      root: "Companies: creation and administration.",
+      tenant: "One company: people, roles, invitations, settings, modules, subscription.",
+      me: "The caller's own account, companies, notifications, keys and invitations.",
+    }, async () => [
       ...(await import("./administration/routes.ts")).administration,
       ...(await import("./me/routes.ts")).me,
       ...(await import("./me/notifications.ts")).myNotifications,

@@ -2,10 +2,16 @@ import { feature, serve } from "../../shared/http/serve.ts";
 
 export default serve("webhooks", [
   feature(
-    "subscriptions",
+    { subscriptions: "Subscribers: addresses, event types and signing secrets." },
     async () => (await import("./subscriptions/routes.ts")).subscriptions,
   ),
-  feature("event-types", async () => (await import("./event-types/routes.ts")).eventTypes),
-  feature("events", async () => (await import("./events/routes.ts")).webhookEvents),
-  feature("internal", async () => (await import("./sender/routes.ts")).sender),
+  feature(
+    { "event-types": "Event types that can be subscribed to, with an example of each." },
+    async () => (await import("./event-types/routes.ts")).eventTypes,
+  ),
+  feature(
+    { events: "Deliveries of events to subscribers, their attempts and retries." },
+    async () => (await import("./events/routes.ts")).webhookEvents,
+  ),
+  feature({ internal: "" }, async () => (await import("./sender/routes.ts")).sender),
 ]);

@@ -8,14 +8,18 @@ import { listOf } from "../api/list-declaration.ts";
 import { type Json, Schemas } from "./openapi-components.ts";
 import { commonParameters, commonParametersOf, shareParameters } from "./openapi-parameters.ts";
 import { Refusals } from "./openapi-refusals.ts";
+import type { Feature } from "./serve.ts";
+
+/** A function as the document describes it: its endpoints, and a sentence for each first segment of their paths. */
+type ServedPart = Pick<Feature, "sections"> & { endpoints: readonly AnyEndpoint[] };
 
 /** The document of one function, served at `/<function>/openapi.json`. */
-export function describeFunction(name: string, endpoints: readonly AnyEndpoint[]): Json {
-  return new Description().document(`Barid ${name}`, { [name]: endpoints }, (_, tag) => tag);
+export function describeFunction(name: string, described: ServedPart): Json {
+  return new Description().document(`Barid ${name}`, { [name]: described }, (_, tag) => tag);
 }
 
 /** One document of all functions: what clients are generated from. */
-export function describeAll(functions: Record<string, readonly AnyEndpoint[]>): Json {
+export function describeAll(functions: Record<string, ServedPart>): Json {
   return new Description().document("Barid", functions, (name, tag) => `${name}: ${tag}`);
 }
 
@@ -28,18 +32,18 @@ class Description {
 
   document(
     title: string,
-    functions: Record<string, readonly AnyEndpoint[]>,
+    functions: Record<string, ServedPart>,
     tagged: (name: string, tag: string) => string,
   ): Json {
     this.schemas.add("Success", envelope({ const: true }));
     const paths: Record<string, Record<string, Described>> = {};
     const tags = new Map<string, string>();
-    for (const [name, endpoints] of Object.entries(functions)) {
+    for (const [name, { endpoints, sections }] of Object.entries(functions)) {
       for (const endpoint of endpoints.filter(({ internal }) => !internal)) {
         const path = `/${name}${endpoint.path === "/" ? "" : endpoint.path}`
           .replace(/:(\w+)/g, "{$1}");
         const tag = tagged(name, tagOf(endpoint));
-        tags.set(tag, `${name}/${tagOf(endpoint)}`);
+        tags.set(tag, sections[tagOf(endpoint)] ?? "");
         paths[path] = {
           ...paths[path],
           [endpoint.method]: this.operation(path, endpoint, tag),
@@ -61,7 +65,7 @@ class Description {
       openapi: "3.1.0",
       info: info(title),
       servers: [{ url: "/functions/v1" }],
-      tags: [...tags].map(([name, place]) => ({ name, description: `Paths below ${place}` })),
+      tags: [...tags].map(([name, description]) => ({ name, description })),
       security: [{ bearer: [] }, { api_key: [] }, { secret_key: [] }],
       paths: document.paths,
       components: { schemas, ...document.components },

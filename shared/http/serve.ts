@@ -23,7 +23,8 @@ export type FunctionName =
 
 /** Endpoints that are loaded together, the first time a path with one of their first segments is asked for. */
 export interface Feature {
-  readonly segments: readonly string[];
+  /** What the API reference says of the endpoints below each of these first segments; empty where it shows none. */
+  readonly sections: Readonly<Record<string, string>>;
   readonly load: () => Promise<readonly AnyEndpoint[]>;
 }
 
@@ -31,14 +32,15 @@ export interface Feature {
  * Part of a function. A process that starts loads none of them: its start costs the engine, not the
  * schemas of every endpoint. `"*"` takes the paths that no other feature names.
  */
-export function feature(segments: string | readonly string[], load: Feature["load"]): Feature {
-  return { segments: typeof segments === "string" ? [segments] : segments, load };
+export function feature(sections: Feature["sections"], load: Feature["load"]): Feature {
+  return { sections, load };
 }
 
 export interface Served {
   fetch(request: Request): Promise<Response>;
   /** Every endpoint of the function, in the order of the features. */
   endpoints(): Promise<readonly AnyEndpoint[]>;
+  sections: Feature["sections"];
 }
 
 /** The deployed form of one function: `export default serve("delivery", [feature(…), …])`. */
@@ -48,6 +50,7 @@ export function serve(
   loadJobs?: () => Promise<JobHandlers>,
 ): Served {
   const endpoints = async () => (await Promise.all(features.map(({ load }) => load()))).flat();
+  const sections = Object.assign({}, ...features.map(({ sections }) => sections));
   const loaded = new Map<Feature, Promise<Hono>>();
   const appOf = (feature: Feature): Promise<Hono> => {
     const app = loaded.get(feature) ?? feature.load().then((list) => route(name, list, loadJobs));
@@ -69,7 +72,7 @@ export function serve(
   let description: Promise<string> | undefined;
   const describe = async () => {
     const { describeFunction } = await import("./openapi.ts");
-    return JSON.stringify(describeFunction(name, await endpoints()));
+    return JSON.stringify(describeFunction(name, { endpoints: await endpoints(), sections }));
   };
   // Anybody may read it, so it is made once.
   app.get("/openapi.json", async () => {
@@ -97,8 +100,8 @@ export function serve(
   }
   app.all("*", async (c) => {
     const segment = c.req.path.split("/")[1];
-    const feature = features.find(({ segments }) => segments.includes(segment)) ??
-      features.find(({ segments }) => segments.includes("*"));
+    const feature = features.find(({ sections }) => Object.hasOwn(sections, segment ?? "")) ??
+      features.find(({ sections }) => Object.hasOwn(sections, "*"));
     if (!feature) return refuseUnserved(name, c.req.raw, new AppError("not_found"));
     try {
       return await (await appOf(feature)).fetch(c.req.raw);
@@ -106,7 +109,7 @@ export function serve(
       return refuseUnserved(name, c.req.raw, error);
     }
   });
-  return { fetch: async (request) => await app.fetch(request), endpoints };
+  return { fetch: async (request) => await app.fetch(request), endpoints, sections };
 }
 
 /** The routes of one feature. */

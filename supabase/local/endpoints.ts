@@ -15,20 +15,23 @@ export interface Operation {
   name: string;
 }
 
-/** The endpoints of each function, by its name. */
-export async function everyFunction(): Promise<Record<string, readonly AnyEndpoint[]>> {
+/** The endpoints of each function, by its name, and what the API reference says of their groups. */
+export async function everyFunction(): Promise<
+  Record<string, Pick<Served, "sections"> & { endpoints: readonly AnyEndpoint[] }>
+> {
   return Object.fromEntries(
     await Promise.all(slugs.map(async (slug) => {
       const file = pathToFileURL(join(root, "functions", slug, "index.ts")).href;
       const served = await import(file) as { default: Served };
-      return [slug, await served.default.endpoints()] as const;
+      const { sections } = served.default;
+      return [slug, { sections, endpoints: await served.default.endpoints() }] as const;
     })),
   );
 }
 
 /** Every endpoint of every function, in the order of their declaration. */
 export async function everyOperation(): Promise<Operation[]> {
-  return Object.entries(await everyFunction()).flatMap(([slug, endpoints]) =>
+  return Object.entries(await everyFunction()).flatMap(([slug, { endpoints }]) =>
     endpoints.map((endpoint) => {
       const path = `/${slug}${endpoint.path === "/" ? "" : endpoint.path}`;
       return { slug, endpoint, path, name: `${endpoint.method.toUpperCase()} ${path}` };

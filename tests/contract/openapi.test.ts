@@ -23,7 +23,7 @@ interface Described {
 // A type, not an interface: the validator wants something that can be indexed.
 type Document = {
   openapi: string;
-  tags: { name: string }[];
+  tags: { name: string; description: string }[];
   components: { responses: Record<string, { description: string }> };
   paths: Record<string, Record<string, Described>>;
 };
@@ -102,6 +102,15 @@ describe("the reference", () => {
     const all = clients.flatMap((operation) => described(operation) ?? []);
     expect(new Set(all.map(({ operationId }) => operationId)).size).toBe(clients.length);
     expect(all.filter(({ summary }) => !(summary?.length > 5))).toEqual([]);
+  });
+
+  test("says a sentence of every group", () => {
+    const silent = [...documents].flatMap(([slug, { tags }]) =>
+      tags.filter(({ description }) => !/^[A-Z].{10,}\.$/.test(description)).map(({ name }) =>
+        `${slug}: ${name}`
+      )
+    );
+    expect(silent).toEqual([]);
   });
 
   test("has no group without an operation", () => {

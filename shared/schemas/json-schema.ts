@@ -21,7 +21,7 @@ export function jsonSchemaOf(
   return rest;
 }
 
-/** What is known of schemas, with the names of those that keep them. */
+/** The metadata of schemas, without the names of those that do not keep them. */
 function unnamed(keepsName: (schema: z.core.$ZodType) => boolean): typeof z.globalRegistry {
   return new Proxy(z.globalRegistry, {
     get(registry, property) {

@@ -35,7 +35,7 @@ const documents = new Map(
     ),
   ),
 );
-/** What a reference of a document points to, or what stands there itself. */
+/** The target of a reference in a document; a part that is no reference is returned as it is. */
 function resolved<T>(document: Document, part: T | { $ref: string }): T {
   const ref = (part as { $ref?: string }).$ref;
   if (!ref) return part as T;

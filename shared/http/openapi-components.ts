@@ -15,7 +15,7 @@ const endings: Readonly<Record<Use, string>> = { answer: "", post: "Input", chan
 const uses = Object.keys(endings) as Use[];
 const refTo = (name: string) => `#/components/schemas/${name}`;
 
-/** Collects schemas that have a name (`.meta({ id })`), by use; `finish` tells which of them are the same. */
+/** Collects schemas that have a name (`.meta({ id })`), by use; `finish` finds those that are the same. */
 export class Schemas {
   private readonly found: Record<Use, Map<string, Json>> = {
     answer: new Map(),
@@ -69,7 +69,7 @@ export class Schemas {
     return { document: point(document), schemas: Object.fromEntries(sorted) };
   }
 
-  /** The name of each schema of each use: that of the first use with an equal schema, as far as nothing they refer to differs. */
+  /** The name of each schema of each use: that of the first use whose schema is equal, with all it refers to. */
   private names(): Map<string, string> {
     const all = uses.flatMap((use) => [...this.found[use].keys()].map((name) => ({ use, name })));
     const first = (name: string) => uses.find((use) => this.found[use].has(name))!;

@@ -67,7 +67,6 @@ const names: Readonly<Record<number, string>> = {
 /** Every refusal once, as a schema of its own, and the responses that are made of them. */
 export class Refusals {
   readonly responses: Json = {};
-  private readonly texts = new Map<string, string>();
 
   constructor(private readonly schemas: Schemas) {
     schemas.add("Error", {
@@ -110,10 +109,10 @@ export class Refusals {
   private shared(status: number, response: Json): Json {
     const name = names[status];
     if (!name) return response;
-    const text = JSON.stringify(response);
-    this.responses[name] ??= response;
-    if (!this.texts.has(name)) this.texts.set(name, text);
-    return this.texts.get(name) === text ? { $ref: `#/components/responses/${name}` } : response;
+    const usual = this.responses[name] ??= response;
+    return JSON.stringify(usual) === JSON.stringify(response)
+      ? { $ref: `#/components/responses/${name}` }
+      : response;
   }
 
   private schema(code: ErrorCode): Json {

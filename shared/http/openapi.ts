@@ -76,6 +76,7 @@ class Description {
     const codes = [
       ...new Set([...(endpoint.errors ?? []), ...impliedCodes(endpoint), ...commonOf(endpoint)]),
     ];
+    const success = this.success(endpoint);
     return {
       operationId: `${endpoint.method}_${
         path.slice(1).replace(/[{}]/g, "").replace(/[^a-z0-9A-Z]+/g, "_")
@@ -94,8 +95,8 @@ class Description {
       ],
       ...this.requestBody(endpoint),
       responses: {
-        [endpoint.status ?? 200]: this.success(endpoint),
-        ...(endpoint.otherStatus && { [endpoint.otherStatus]: this.success(endpoint) }),
+        [endpoint.status ?? 200]: success,
+        ...(endpoint.otherStatus && { [endpoint.otherStatus]: success }),
         ...(readsOnly(endpoint) && typeof endpoint.response !== "string"
           ? { 304: { $ref: "#/components/responses/NotModified" } }
           : {}),

@@ -16,20 +16,19 @@ export function jsonSchemaOf(
     io,
     unrepresentable: "any",
     target: "draft-2020-12",
-    metadata: unnamed((part) => names === "all" || (names === "parts" && part !== schema)),
+    metadata: new Metadata((part) => names === "all" || (names === "parts" && part !== schema)),
   });
   return rest;
 }
 
-/** The metadata of schemas, without the names of those that do not keep them. */
-function unnamed(keepsName: (schema: z.core.$ZodType) => boolean): typeof z.globalRegistry {
-  return new Proxy(z.globalRegistry, {
-    get(registry, property) {
-      if (property !== "get") return Reflect.get(registry, property, registry);
-      return (schema: z.core.$ZodType) => {
-        const { id, ...known } = registry.get(schema) ?? {};
-        return keepsName(schema) && id ? { ...known, id } : known;
-      };
-    },
-  });
+/** The metadata of all schemas, without the names of those that do not keep them. */
+class Metadata extends z.core.$ZodRegistry<z.core.GlobalMeta> {
+  constructor(private readonly keepsName: (schema: z.core.$ZodType) => boolean) {
+    super();
+  }
+
+  override get<S extends z.core.$ZodType>(schema: S) {
+    const { id, ...known } = z.globalRegistry.get(schema) ?? {};
+    return id && this.keepsName(schema) ? { ...known, id } : known;
+  }
 }

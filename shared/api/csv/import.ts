@@ -8,8 +8,7 @@ import type { CsvFile, LineError } from "./read.ts";
 import { refusalOf } from "../../db/db.ts";
 import { type Endpoint, endpoint, messageKey, status } from "../endpoint.ts";
 import { AppError, type ErrorCode, isErrorCode } from "../../errors/errors.ts";
-import type { Language } from "../../i18n/index.ts";
-import { refusalText } from "../../i18n/index.ts";
+import { type Language, refusalText } from "../../i18n/index.ts";
 import { Flag, Id } from "../../schemas/schemas.ts";
 
 /** At most so many errors are in an answer, which always has their number. */

@@ -1,6 +1,6 @@
 -- Cancellation of deliveries before anybody has them in hand.
 
--- Calls a delivery off before anybody has it in hand: the parcel and its legs together, the fee by the policy in
+-- Cancels a delivery before anybody has it in hand: the parcel and its legs together, the fee by the policy in
 -- force, drivers freed, what was picked put back, and the manifest item it was made from can be ordered again.
 -- A parcel that was picked up and waits in a warehouse goes back to its sender when operations cancel it: its operational
 -- return is made in the same call, and the item of a manifest is not ordered again.
@@ -19,6 +19,7 @@ declare
   v_refund jsonb;
   v_waiting delivery.deliveries;
   v_return record;
+  v_transfer jsonb;
 begin
   perform delivery.lock_manifest_item((input ->> 'id')::uuid);
   d := delivery.lock_delivery((input ->> 'id')::uuid);
@@ -44,8 +45,11 @@ begin
     perform delivery.operational_return_shelve(v_return.id, v_return.picks);
     return v_refund || jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'operational_return', delivery.delivery_to_json(v_return.id));
   end if;
-  if v_operations and delivery.transfer_under_way(d) is not null then
-    perform app.fail('invalid_status_transition', delivery.transfer_under_way(d) || jsonb_build_object('from', d.status, 'to', 'cancelled'));
+  if v_operations then
+    v_transfer := delivery.transfer_under_way(d);
+    if v_transfer is not null then
+      perform app.fail('invalid_status_transition', v_transfer || jsonb_build_object('from', d.status, 'to', 'cancelled'));
+    end if;
   end if;
   perform delivery.require_move(d, case when v_operations then '{draft,pending,assigned,accepted}' else '{draft,pending}' end::text[], 'cancelled');
   select l.status into v_under_way from delivery.deliveries l

@@ -12,7 +12,6 @@ export interface ListDeclaration {
   /** A view with `id`; the policies decide which of its rows the caller has. */
   view: string;
   search?: readonly string[];
-  searchMax?: number;
   sort: readonly [string, ...string[]];
   /** Default order; ties break on id, in the same direction. */
   order?: { by?: string; direction?: "asc" | "desc" };

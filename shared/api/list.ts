@@ -78,7 +78,7 @@ function querySchema(list: ListDeclaration): z.ZodType<ListQuery> {
     }),
   };
   if (list.changes) Object.assign(shape, changesParameters);
-  if (list.search) shape.search = z.string().max(list.searchMax ?? 200).optional();
+  if (list.search) shape.search = z.string().max(200).optional();
   if (Object.keys(columns).length) {
     shape.column_filters = z.string().max(8_000).optional().meta({
       description: `JSON object with any of: ${Object.keys(columns).join(", ")}`,

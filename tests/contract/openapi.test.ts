@@ -7,6 +7,7 @@ import { translate } from "../../shared/i18n/index.ts";
 import { jsonSchemaOf } from "../../shared/schemas/json-schema.ts";
 import { slugs } from "../../supabase/local/paths.ts";
 import { nobody } from "../support/api.ts";
+import { filesIn, textOf } from "../tools/checks/files.ts";
 import { operations } from "./functions.ts";
 
 interface Described {
@@ -24,7 +25,7 @@ interface Described {
 type Document = {
   openapi: string;
   tags: { name: string; description: string }[];
-  components: { responses: Record<string, { description: string }> };
+  components: { responses: Record<string, { description: string }>; schemas: object };
   paths: Record<string, Record<string, Described>>;
 };
 
@@ -102,6 +103,20 @@ describe("the reference", () => {
     const all = clients.flatMap((operation) => described(operation) ?? []);
     expect(new Set(all.map(({ operationId }) => operationId)).size).toBe(clients.length);
     expect(all.filter(({ summary }) => !(summary?.length > 5))).toEqual([]);
+  });
+
+  test("has every schema that the code gives a name", () => {
+    const shown = new Set(
+      [...documents.values()].flatMap(({ components }) => Object.keys(components.schemas)),
+    );
+    const named = ["functions", "shared"].flatMap(filesIn).flatMap((file) =>
+      [...textOf(file).matchAll(/\.meta\(\s*\{\s*id: "(\w+)"/g)].map(([, name]) => name!)
+    );
+    expect(named.length).toBeGreaterThan(200);
+    const unused = named.filter((name) =>
+      !["", "Input", "Change"].some((ending) => shown.has(name + ending))
+    );
+    expect(unused).toEqual([]);
   });
 
   test("says a sentence of every group", () => {

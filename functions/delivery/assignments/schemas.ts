@@ -43,9 +43,7 @@ export const CreateAssignment = z.object({
   sequence_number: Position.nullish(),
   notes: LongText.nullish(),
 }).meta({ id: "CreateAssignment" });
-export const AssignmentCreated = z.object({ id: Id, resolved_delivery_id: Id.optional() }).meta({
-  id: "AssignmentCreated",
-});
+export const AssignmentCreated = z.object({ id: Id, resolved_delivery_id: Id.optional() });
 
 export const CreateBulk = z.object({
   driver_id: Id,
@@ -83,18 +81,12 @@ export const AnswerAssignment = z.object({
   status: z.enum(["accepted", "rejected"]),
   reason: LongText.nullish(),
 }).meta({ id: "AnswerAssignment" });
-const Answered = z.object({ status: z.string(), updated_count: z.int() }).meta({
-  id: "AnsweredAssignment",
-});
-export const BulkAnswered = Answered.extend({ bulk_assignment_id: Id }).meta({
-  id: "BulkAnswered",
-});
-export const AssignmentAnswered = Answered.extend({ id: Id }).meta({ id: "AssignmentAnswered" });
+const Answered = z.object({ status: z.string(), updated_count: z.int() });
+export const BulkAnswered = Answered.extend({ bulk_assignment_id: Id });
+export const AssignmentAnswered = Answered.extend({ id: Id });
 
 export const Unassign = z.object({ reason: LongText.nullish() }).meta({ id: "UnassignDeliveries" });
-export const Unassigned = z.object({ id: Id, delivery_id: Id, status: z.literal("returned") }).meta(
-  { id: "Unassigned" },
-);
+export const Unassigned = z.object({ id: Id, delivery_id: Id, status: z.literal("returned") });
 
 export const HandOver = z.object({
   to_driver_id: Id,
@@ -111,7 +103,7 @@ export const HandedOver = z.object({
   total_units: z.number(),
   driver_capacity_used: z.number(),
   kept: z.array(z.object({ assignment_id: Id, delivery_id: Id, status: z.string() })),
-}).meta({ id: "HandedOver" });
+});
 
 const Who = z.object({ id: Id, full_name: z.string(), phone: z.string().nullable() });
 const Assignment = z.object({
@@ -270,7 +262,7 @@ export const SetSequence = z.object({
     1_000,
   ),
 }).meta({ id: "SetSequence" });
-export const SequenceSet = z.object({ updated_count: z.int() }).meta({ id: "SequenceSet" });
+export const SequenceSet = z.object({ updated_count: z.int() });
 
 export const SuggestSequence = z.object({ latitude: Latitude, longitude: Longitude }).partial()
   .refine(({ latitude, longitude }) => (latitude === undefined) === (longitude === undefined), {
@@ -292,4 +284,4 @@ export const SequenceSuggested = z.object({
   unplaced: z.array(Id),
   distance_km: z.number(),
   distance_saved_km: z.number(),
-}).meta({ id: "SequenceSuggested" });
+});

@@ -29,7 +29,7 @@ const BatchRow = Batch.extend({
   created_at: Timestamp,
 }).meta({ id: "BarcodeBatchSummary" });
 
-export const BatchCreated = z.object({ data: Batch }).meta({ id: "BarcodeBatchCreated" });
+export const BatchCreated = z.object({ data: Batch });
 export const BatchResponse = z.object({
   data: BatchRow.extend({
     barcodes: z.array(z.object({ barcode: Barcode, status: z.enum(["unused", "used"]) })),

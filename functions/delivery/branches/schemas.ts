@@ -65,12 +65,12 @@ const Branch = z.object({
 
 export const BranchCreated = z.object({
   data: z.object({ id: Id, institution_user_id: Id, name: z.string(), code: z.string() }),
-}).meta({ id: "BranchCreated" });
+});
 export const BranchResponse = z.object({ data: Branch });
 export const BranchesResponse = z.object({ data: z.array(Branch), pagination: Pagination });
 export const BranchDeactivated = z.object({
   data: z.object({ id: Id, is_active: z.literal(false) }),
-}).meta({ id: "BranchDeactivated" });
+});
 
 export const branchList = defineList({
   view: "delivery.branches_list",

@@ -258,7 +258,10 @@ export const DeliveryDetail = DeliveryRow.extend({
   collections: z.array(JsonObject),
   items: z.array(JsonObject),
   history: z.array(JsonObject),
-  /** With `include=proof_links` each has a `link`, where the picture can be fetched for five minutes; null when it is gone. */
+  /**
+   * With `include=proof_links` each has a `link`, where the picture can be fetched for five minutes; null when it is
+   * gone.
+   */
   proofs: z.array(JsonObject),
   payments: z.array(JsonObject),
   handoff: JsonObject.nullable(),
@@ -267,7 +270,10 @@ export const DeliveryDetail = DeliveryRow.extend({
   policy: JsonObject.nullable(),
 }).meta({ id: "DeliveryDetail" });
 
-/** The parts a detail includes when asked. Links are signed anew each time, so only then does its ETag change by itself. */
+/**
+ * The parts a detail includes when asked. Links are signed anew each time, so only then does its ETag change by
+ * itself.
+ */
 export const DeliveryDetailQuery = z.object({ include: z.literal("proof_links").optional() });
 
 export const DeliveryResponse = z.object({ delivery: DeliveryRow });
@@ -304,7 +310,7 @@ export const DeliveryMade = z.object({
       status: z.enum(deliveryStatuses),
     })),
   }),
-}).meta({ id: "DeliveryMade" });
+});
 const Refund = {
   /** Whether the fee went to a wallet. */
   refunded: z.boolean(),
@@ -319,12 +325,12 @@ const Refund = {
 export const Returned = DeliveryResponse.extend({
   receiving_order_id: Id.nullable(),
   ...Refund,
-}).meta({ id: "DeliveryReturned" });
+});
 export const Cancelled = DeliveryResponse.extend({
   ...Refund,
   /** The delivery that brings back a parcel that waited in a warehouse; null for one that nobody had picked up. */
   operational_return: DeliveryRow.nullable(),
-}).meta({ id: "DeliveryCancelled" });
+});
 export const Executed = DeliveryResponse.extend({
   picking_order: z.object({
     id: Id,
@@ -335,4 +341,4 @@ export const Executed = DeliveryResponse.extend({
     completed_date: Timestamp.nullable(),
     item_details: z.array(JsonObject),
   }),
-}).meta({ id: "DeliveryExecuted" });
+});

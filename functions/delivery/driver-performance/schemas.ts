@@ -151,4 +151,4 @@ export const Rebuild = z.object({ month: Month.optional(), year: Year.optional()
 export const Rebuilt = z.object({
   status: z.enum(["done", "queued"]),
   computed_at: Timestamp.nullable(),
-}).meta({ id: "PerformanceRebuilt" });
+});

@@ -86,7 +86,7 @@ export const ExceptionsResolved = z.object({
       waiting_for: z.array(WaitingItem),
     })),
   }),
-}).meta({ id: "ExceptionsResolved" });
+});
 
 const reason: Filter = {
   schema: z.string().max(100),

@@ -250,10 +250,10 @@ export const ManifestsResponse = z.object({ data: z.array(ManifestRow), paginati
 export const EventsResponse = z.object({ data: z.array(EventRow) });
 export const ItemsAdded = z.object({
   data: z.object({ manifest_id: Id, items_count: z.int(), items: z.array(ItemRow) }),
-}).meta({ id: "ManifestItemsAdded" });
+});
 export const ItemRemoved = z.object({
   data: z.object({ id: Id, manifest_id: Id, items_count: z.int() }),
-}).meta({ id: "ManifestItemRemoved" });
+});
 export const ItemsReceived = z.object({
   data: z.object({
     manifest: ManifestRow,
@@ -261,10 +261,10 @@ export const ItemsReceived = z.object({
     already_received_item_ids: z.array(Id),
     remaining_count: z.int(),
   }),
-}).meta({ id: "ManifestItemsReceived" });
+});
 export const ProofsAdded = z.object({
   data: z.object({ manifest_id: Id, complete: z.boolean(), proofs: z.array(ProofRow) }),
-}).meta({ id: "ManifestProofsAdded" });
+});
 export const ProofUploadResponse = z.object({
   data: z.object({ path: z.string(), upload_url: z.string(), token: z.string() }),
 });

@@ -39,10 +39,10 @@ export const PointResponse = z.object({
 });
 export const PointCreated = z.object({
   data: z.object({ id: Id, name: z.string(), code: z.string(), is_active: z.boolean() }),
-}).meta({ id: "ProcessingPointCreated" });
+});
 export const PointDeactivated = z.object({
   data: z.object({ id: Id, is_active: z.literal(false) }),
-}).meta({ id: "ProcessingPointDeactivated" });
+});
 export const PointsResponse = z.object({ data: z.array(PointRow), pagination: Pagination });
 
 export const points = defineList({

@@ -167,6 +167,6 @@ const FullService = Service.extend({
   }),
 });
 
-export const ServiceCreated = z.object({ id: Id }).meta({ id: "ServiceCreated" });
+export const ServiceCreated = z.object({ id: Id });
 export const ServiceResponse = z.object({ service: z.union([FullService, Service]) });
-export const Done = z.object({}).meta({ id: "ServiceChanged" });
+export const Done = z.object({});

@@ -39,9 +39,7 @@ const Transaction = z.object({
   created_at: Timestamp,
 }).meta({ id: "WalletTransaction" });
 
-export const MyWallets = z.object({ wallet: Wallet.nullable(), wallets: z.array(Wallet) }).meta({
-  id: "MyWallets",
-});
+export const MyWallets = z.object({ wallet: Wallet.nullable(), wallets: z.array(Wallet) });
 export const WalletsResponse = z.object({ data: z.array(Wallet), pagination: Pagination });
 export const TransactionsResponse = z.object({
   wallet: Wallet,
@@ -61,7 +59,7 @@ export const WalletAdjusted = z.object({
   wallet: Wallet,
   transaction: Transaction,
   payment_id: Id,
-}).meta({ id: "WalletAdjusted" });
+});
 
 export const wallets = defineList({
   view: "money.wallets_list",

@@ -65,7 +65,7 @@ export const ZonesResponse = z.object({
   pagination: Pagination,
 });
 export const TagResponse = z.object({ data: TagRow });
-export const TagRemoved = z.object({ data: z.object({ id: Id }) }).meta({ id: "ZoneTagRemoved" });
+export const TagRemoved = z.object({ data: z.object({ id: Id }) });
 export const TagsResponse = z.object({ data: z.array(TagRow), pagination: Pagination });
 
 export const zoneList = defineList({

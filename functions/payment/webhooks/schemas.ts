@@ -11,7 +11,7 @@ import {
 } from "../../../shared/api/list.ts";
 import { Id, LongText, Pagination, Timestamp } from "../../../shared/schemas/schemas.ts";
 
-export const Received = z.object({}).meta({ id: "WebhookReceived" });
+export const Received = z.object({});
 
 const outcomes = ["processed", "ignored", "unmatched"] as const;
 const resolutions = [

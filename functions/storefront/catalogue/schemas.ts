@@ -135,9 +135,7 @@ export const products = defineList({
   limit: { default: 20, max: 100 },
 });
 
-export const Archived = z.object({ data: z.object({ id: Id, archived: z.literal(true) }) }).meta({
-  id: "ArchivedProduct",
-});
+export const Archived = z.object({ data: z.object({ id: Id, archived: z.literal(true) }) });
 
 export const CreateReview = z.object({
   rating: z.int().min(1).max(5),

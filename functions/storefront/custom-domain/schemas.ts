@@ -38,9 +38,7 @@ const CustomDomain = z.object({
 export const DomainResponse = z.object({
   data: z.object({ custom_domain: CustomDomain.nullable() }),
 });
-export const DomainConnected = z.object({ data: z.object({ custom_domain: CustomDomain }) }).meta({
-  id: "DomainConnected",
-});
+export const DomainConnected = z.object({ data: z.object({ custom_domain: CustomDomain }) });
 export const DomainVerified = z.object({
   data: z.object({
     verified: z.boolean(),
@@ -60,7 +58,7 @@ export const DomainVerified = z.object({
       reason: z.string().nullable(),
     })),
   }),
-}).meta({ id: "DomainVerified" });
+});
 export const DomainDisconnected = z.object({
   data: z.object({
     custom_domain: z.object({
@@ -70,4 +68,4 @@ export const DomainDisconnected = z.object({
       disconnected_at: Timestamp,
     }),
   }),
-}).meta({ id: "DomainDisconnected" });
+});

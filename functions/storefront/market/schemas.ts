@@ -131,8 +131,7 @@ export const Market = z.object({
 }).meta({ id: "Market" });
 
 export const MarketResponse = z.object({ market: Market });
-export const MarketChanged = z.object({ data: z.object({ market: Market, message: z.string() }) })
-  .meta({ id: "MarketChanged" });
+export const MarketChanged = z.object({ data: z.object({ market: Market, message: z.string() }) });
 
 const Overview = z.object({
   market: Market,

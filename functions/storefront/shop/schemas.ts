@@ -31,19 +31,19 @@ export const ShopCategories = z.object({
   categories: z.array(
     Category.omit({ tenant_id: true, is_active: true, created_at: true, updated_at: true }),
   ),
-}).meta({ id: "ShopCategories" });
+});
 
 const internal = { inventory_item_id: true, is_active: true } as const;
 const ShopProduct = Product.omit({ tenant_id: true, is_active: true }).extend({
   variants: z.array(Variant.omit(internal)),
-}).meta({ id: "ShopProduct" });
+});
 const ListedShopProduct = ListedProduct.omit({ tenant_id: true, is_active: true }).extend({
   variants: z.array(Variant.omit({ ...internal, attributes: true })),
 }).meta({ id: "StoreProductSummary" });
 export const ShopProducts = z.object({
   products: z.array(ListedShopProduct),
   pagination: Pagination,
-}).meta({ id: "ShopProducts" });
+});
 export const ShopProductResponse = z.object({
   product: ShopProduct.extend({
     reviews: z.array(z.object({
@@ -71,4 +71,4 @@ export const Joined = z.object({
     tenant_user_type: z.string(),
     joined: z.boolean(),
   }),
-}).meta({ id: "StoreJoined" });
+});

@@ -47,9 +47,7 @@ export const ApiKey = z.strictObject({
 
 export const ApiKeyResponse = z.object({ api_key: ApiKey });
 /** The key is returned here only. */
-export const ApiKeyCreated = ApiKeyResponse.extend({ key: z.string() }).meta({
-  id: "ApiKeyCreated",
-});
+export const ApiKeyCreated = ApiKeyResponse.extend({ key: z.string() });
 export const ApiKeysResponse = z.object({
   api_keys: z.array(ApiKey),
   pagination: Pagination,

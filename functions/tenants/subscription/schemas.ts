@@ -8,7 +8,7 @@ export const Subscription = z.object({
   amount: Money,
   note_public: LongText.nullish(),
   note_internal: LongText.nullish(),
-}).meta({ id: "TenantSubscription" });
+});
 
 export const CreateSubscription = Subscription.extend({
   is_paid: z.boolean().default(true).meta({

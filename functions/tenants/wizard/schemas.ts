@@ -36,7 +36,7 @@ export const Wizard = z.object({
   };
   need(wizard.admin_user.password, "admin_user", "password");
   need(wizard.tenant.contact_info?.email, "tenant", "contact_info", "email");
-}).meta({ id: "RunWizard" });
+});
 
 /** The schema as the reference shows it; the endpoint itself checks its input after the permission. */
 export const wizardReference = jsonSchemaOf(Wizard, "input");

@@ -129,7 +129,9 @@ export const CreateReturn = z.object({
 }).meta({ id: "CreateInventoryReturn" });
 export const ReturnResponse = z.object({ return_id: Id, transactions: z.array(Movement) });
 
-/** Lost or spoilt goods. Of a lot or a piece `lot` or `serial` says which; another name for it is refused, not ignored. */
+/**
+ * Lost or spoilt goods. Of a lot or a piece `lot` or `serial` says which; another name for it is refused, not ignored.
+ */
 export const CreateWriteOff = z.object({
   warehouse_id: Id,
   reason: Text,
@@ -170,7 +172,7 @@ export const WriteOffRead = z.object({
       note: z.string().nullable(),
     })),
   }),
-}).meta({ id: "WriteOffDetail" });
+});
 
 export const writeOffList = defineList({
   view: "warehousing.write_offs_list",

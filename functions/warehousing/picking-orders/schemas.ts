@@ -28,8 +28,8 @@ const Lines = z.array(z.object({
   bin_id: Id,
   quantity: Quantity,
   /**
-   * The picked quantities. As long as every line says 0 and none has a status of its own (`missing`, say), nobody has recorded
-   * anything, and completing takes all.
+   * The picked quantities. As long as every line says 0 and none has a status of its own (`missing`, say), nobody has
+   * recorded anything, and completing takes all.
    */
   picked_quantity: Count.nullish(),
   status: z.string().trim().min(1).max(50).nullish(),
@@ -47,7 +47,7 @@ const Labels = z.object({
   reference_number: z.string().trim().min(1).max(100).nullish(),
   external_reference: z.string().trim().min(1).max(200).nullish(),
   priority: z.int32().nullish(),
-}).meta({ id: "PickingLabels" });
+});
 
 const Voluntary = z.object({
   assigned_to: Id.nullable(),

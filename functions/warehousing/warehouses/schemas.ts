@@ -72,7 +72,7 @@ const Warehouse = z.object({
 }).meta({ id: "Warehouse" });
 
 export const WarehouseResponse = z.object({ warehouse: Warehouse });
-export const Done = z.object({}).meta({ id: "WarehouseChanged" });
+export const Done = z.object({});
 
 export const SetCarrierWarehouse = z.object({
   /** The warehouse's number at the carrier. */

@@ -59,11 +59,9 @@ export const SubscriptionResponse = z.object({
 });
 const Secret = z.string();
 /** The secret is returned here only. */
-export const SubscriptionCreated = SubscriptionResponse.extend({ secret: Secret }).meta({
-  id: "SubscriptionCreated",
-});
+export const SubscriptionCreated = SubscriptionResponse.extend({ secret: Secret });
 export const SecretRotated = z.object({
   subscription: Subscription,
   secret: Secret,
   previous_secret_expires_at: Timestamp,
-}).meta({ id: "SecretRotated" });
+});

@@ -236,8 +236,8 @@ function send(sql: postgres.Sql, kind: Statement, request: string) {
 }
 
 /**
- * Characters that JSON can escape and no text of PostgreSQL holds: NUL, and one half of a character. JSON.stringify escapes halves
- * alone; a backslash of the text itself comes doubled.
+ * Characters that JSON can escape and no text of PostgreSQL holds: NUL, and one half of a character. JSON.stringify
+ * escapes halves alone; a backslash of the text itself comes doubled.
  */
 const unstorable = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
 

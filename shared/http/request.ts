@@ -123,7 +123,7 @@ export async function readInput(
   }
   const { url, request } = start;
   const query = queryOf(url);
-  // A public endpoint without a declared body reads it by itself, as reports of carriers are proven before they are read.
+  // A public endpoint without a declared body reads it by itself: a carrier's report is verified before it is parsed.
   const unread = endpoint.rawBodyMaxBytes || endpoint.csv || readsOnly(endpoint) ||
     (endpoint.access.publicAccess && !endpoint.body);
   const json = unread

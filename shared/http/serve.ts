@@ -23,7 +23,9 @@ export type FunctionName =
 
 /** Endpoints that are loaded together, the first time a path with one of their first segments is asked for. */
 export interface Feature {
-  /** A sentence of the API reference for the endpoints below each of these first segments; empty where it shows none. */
+  /**
+   * A sentence of the API reference for the endpoints below each of these first segments; empty where it shows none.
+   */
   readonly sections: Readonly<Record<string, string>>;
   readonly load: () => Promise<readonly AnyEndpoint[]>;
 }

@@ -62,7 +62,9 @@ export const databasePrepare = read("BARID_DB_PREPARE") === "1";
  */
 export const databaseWaitMs = readNumber("BARID_DB_WAIT_MS", 4_000);
 
-/** The requests a minute of one user or API key, reading and writing, and of one address without a token; 0: no limit. */
+/**
+ * The requests a minute of one user or API key, reading and writing, and of one address without a token; 0: no limit.
+ */
 export const readsPerMinute = readNumber("BARID_READS_PER_MINUTE", 300);
 export const writesPerMinute = readNumber("BARID_WRITES_PER_MINUTE", 60);
 export const publicWritesPerMinute = readNumber("BARID_PUBLIC_WRITES_PER_MINUTE", 120);
@@ -83,7 +85,10 @@ export const allowHttpUrls = read("BARID_ALLOW_HTTP_URLS") === "1";
 export const dnsOverHttpsUrl = read("BARID_DNS_OVER_HTTPS_URL") ??
   "https://cloudflare-dns.com/dns-query";
 
-/** Host that stores are served from, to be set where domains are connected: what the CNAME record of a custom domain names. */
+/**
+ * Host that stores are served from, to be set where domains are connected: what the CNAME record of a custom domain
+ * names.
+ */
 export const storefrontCnameTarget = read("BARID_STOREFRONT_CNAME_TARGET") ??
   "stores.barid.example";
 

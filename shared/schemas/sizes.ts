@@ -1,4 +1,7 @@
-/** Size limits of stored values, in bytes of UTF-8. Requests are checked against them here and by constraints in the database (sql/sizes.sql). */
+/**
+ * Size limits of stored values, in bytes of UTF-8. Requests are checked against them here and by constraints in the
+ * database (sql/sizes.sql).
+ */
 import { z } from "zod";
 
 /** A contact, a recipient, or a place with its contact. */

@@ -75,7 +75,10 @@ export async function startWorker(
   };
 }
 
-/** The environment of Deno: the caller's variables it needs, and a cache next to our data, since the home folder may be closed. */
+/**
+ * The environment of Deno: the caller's variables it needs, and a cache next to our data, since the home folder may be
+ * closed.
+ */
 export function denoEnvironment(): Record<string, string> {
   return {
     PATH: process.env.PATH ?? "",

@@ -4022,7 +4022,7 @@ begin
     perform set_config('transaction_read_only', 'on', true);
   else
     -- A write finds its rows by their keys, whatever the values are: planning for each of them costs more than
-    -- it saves. What reads may look for anything.
+    -- it saves. A read may look for anything.
     perform set_config('plan_cache_mode', 'force_generic_plan', true);
   end if;
   if rule ? 'feature' and not coalesce((
@@ -4194,7 +4194,7 @@ begin
     api_key_id := v_key.id;
     is_company_key := v_key.tenant_id is not null;
   elsif v_user is not null then
-    -- A token issued before the account was confirmed may belong to whoever created the account. Tokens name seconds.
+    -- A token issued before the account was confirmed may belong to the person who created the account. Tokens name seconds.
     if not exists (select from tenancy.profiles p where p.id = v_user and (p.proven_at is null or v_mailbox or v_service
         or to_timestamp((claims ->> 'issued_at')::bigint) > p.proven_at)) then
       perform app.fail('unauthorized');
@@ -18089,7 +18089,7 @@ end $$;
 
 -- Every waybill between two warehouses with a package on it has one transfer that stands for it, with the same packages.
 
--- Creates the transfer of a waybill with its first package; later packages join it. SECURITY DEFINER: whoever attaches a package has it
+-- Creates the transfer of a waybill with its first package; later packages join it. SECURITY DEFINER: the person who attaches a package has it
 -- recorded, and nobody records one otherwise.
 create or replace function warehousing.waybill_projected() returns trigger
 language plpgsql security definer set search_path = '' as $$
@@ -24596,7 +24596,7 @@ begin
 end $$;
 
 -- The store an order was placed in, by its name: the customer keeps it when the market is not live any more and hidden
--- from him. SECURITY DEFINER for that; it answers for orders the caller sees, and nothing but the name.
+-- from them. SECURITY DEFINER for that; it answers for orders the caller sees, and nothing but the name.
 create or replace function storefront.store_of_order(p_order uuid) returns text
 language plpgsql stable security definer set search_path = '' as $$
 begin
@@ -24884,7 +24884,7 @@ end $$;
 
 -- sql/storefront/shop/open.sql
 
--- The door of the public shop. SECURITY DEFINER, because whoever knocks has no tenant yet and sees no market.
+-- The door of the public shop. SECURITY DEFINER, because the visitor has no tenant yet and sees no market.
 
 -- Enters a live market, named by its store name or its active domain: from here on row-level security shows
 -- the request what is on sale there, and nothing else of its tenant. Answers what the shop needs to know of

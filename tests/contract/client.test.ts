@@ -87,7 +87,10 @@ test("the lines of the readme are right, and would be wrong with another body", 
   expect(some.join()).toContain('"some"');
 }, 180_000);
 
-/** The errors that TypeScript reports for each text, as a file in the repository's root; compiled together to save time. */
+/**
+ * The errors that TypeScript reports for each text, as a file in the repository's root; compiled together to save
+ * time.
+ */
 function typeErrors(...texts: string[]): string[][] {
   const files = new Map(texts.map((text, n) => [join(process.cwd(), `lines-${n}.ts`), text]));
   const { config } = ts.readConfigFile("tsconfig.json", ts.sys.readFile);

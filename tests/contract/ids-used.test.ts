@@ -34,7 +34,7 @@ const everybodys = [
   ...["market", "store_name", "category", "product", "variant"],
   // The system's.
   ...["module", "carrier", "payment_method"],
-  // Not yet a member's: found by the address of its mail, whoever is asked (tests/tenants/invitations/answer.test.ts).
+  // Not yet a member's: found by the address of its mail, for every caller (tests/tenants/invitations/answer.test.ts).
   "invitation",
 ];
 /** The records of a single warehouse; its workers see everything else of the tenant. */

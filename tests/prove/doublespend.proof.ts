@@ -182,7 +182,7 @@ test(`${rounds} rounds of ${wanting} at once: exactly one winner in each`, async
     const { calls, refusals } = await contests[name]();
     const keyed = calls.map((call) => ({ ...call, key: randomUUID() }));
     const first = await atOnce(wanting, (n) => caller.once(keyed[n]));
-    // A client that was told to retry does so, under its key.
+    // A client that is asked to retry does so, under its key.
     const last: Attempt[] = await Promise.all(
       first.map((seen, n) => seen.status === 503 ? caller.surely(keyed[n]) : seen),
     );

@@ -86,7 +86,7 @@ const troubles: Record<string, Answer> = {
 const lying = { url: "", answer: undefined as Answer | undefined, behind: "" };
 const middleman = createServer(async (request, response) => {
   const spoiled = /^\/(?:transaction\/(\d+)\/checkStatus|elsewhere)$/.exec(request.url ?? "");
-  // A client that follows the redirect is told that everything is paid.
+  // A client that follows the redirect reads that everything is paid.
   if (request.url === "/elsewhere") says({})(response, "0");
   else if (spoiled && lying.answer) lying.answer(response, spoiled[1]);
   else await passOn(request, response);

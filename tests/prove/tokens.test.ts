@@ -265,7 +265,10 @@ async function seen(): Promise<Map<string, number>> {
   return new Map(rows.map(({ name, count }) => [name, Number(count)]));
 }
 
-/** Ends idle sessions and waits until they are gone: a session hands its counts in when it ends, an idle one up to ten seconds late. */
+/**
+ * Ends idle sessions and waits until they are gone: a session hands its counts in when it ends, an idle one up to ten
+ * seconds late.
+ */
 async function endIdleSessions(
   sql: postgres.Sql,
   which: postgres.PendingQuery<postgres.Row[]>,

@@ -1,4 +1,7 @@
-/** The call graph of the database: an area calls itself and lower areas (sql/order.ts), and features of different areas form no cycle. */
+/**
+ * The call graph of the database: an area calls itself and lower areas (sql/order.ts), and features of different areas
+ * form no cycle.
+ */
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 import { describe, expect, test } from "vitest";

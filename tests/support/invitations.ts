@@ -45,9 +45,9 @@ export const mine = async (who: Person): Promise<Body[]> => {
 export const accept = (who: Person, id: string, headers = {}) =>
   who.post(`/tenants/me/invitations/${id}/accept`, {}, { headers });
 
-export const account = async (password = "his own secret") => {
+export const account = async (password = "their own secret") => {
   const email = address();
-  const id = await signUp(email, password, { full_name: "His Own Name" });
+  const id = await signUp(email, password, { full_name: "Their Own Name" });
   return { email, id, who: signedIn(id, null) };
 };
 

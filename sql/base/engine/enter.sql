@@ -28,7 +28,7 @@ begin
     perform set_config('transaction_read_only', 'on', true);
   else
     -- A write finds its rows by their keys, whatever the values are: planning for each of them costs more than
-    -- it saves. What reads may look for anything.
+    -- it saves. A read may look for anything.
     perform set_config('plan_cache_mode', 'force_generic_plan', true);
   end if;
   if rule ? 'feature' and not coalesce((

@@ -62,7 +62,7 @@ begin
     api_key_id := v_key.id;
     is_company_key := v_key.tenant_id is not null;
   elsif v_user is not null then
-    -- A token issued before the account was confirmed may belong to whoever created the account. Tokens name seconds.
+    -- A token issued before the account was confirmed may belong to the person who created the account. Tokens name seconds.
     if not exists (select from tenancy.profiles p where p.id = v_user and (p.proven_at is null or v_mailbox or v_service
         or to_timestamp((claims ->> 'issued_at')::bigint) > p.proven_at)) then
       perform app.fail('unauthorized');

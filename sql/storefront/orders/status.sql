@@ -10,7 +10,7 @@ begin
 end $$;
 
 -- The store an order was placed in, by its name: the customer keeps it when the market is not live any more and hidden
--- from him. SECURITY DEFINER for that; it answers for orders the caller sees, and nothing but the name.
+-- from them. SECURITY DEFINER for that; it answers for orders the caller sees, and nothing but the name.
 create or replace function storefront.store_of_order(p_order uuid) returns text
 language plpgsql stable security definer set search_path = '' as $$
 begin

@@ -1,4 +1,4 @@
--- The door of the public shop. SECURITY DEFINER, because whoever knocks has no tenant yet and sees no market.
+-- The door of the public shop. SECURITY DEFINER, because the visitor has no tenant yet and sees no market.
 
 -- Enters a live market, named by its store name or its active domain: from here on row-level security shows
 -- the request what is on sale there, and nothing else of its tenant. Answers what the shop needs to know of

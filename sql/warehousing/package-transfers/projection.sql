@@ -1,6 +1,6 @@
 -- Every waybill between two warehouses with a package on it has one transfer that stands for it, with the same packages.
 
--- Creates the transfer of a waybill with its first package; later packages join it. SECURITY DEFINER: whoever attaches a package has it
+-- Creates the transfer of a waybill with its first package; later packages join it. SECURITY DEFINER: the person who attaches a package has it
 -- recorded, and nobody records one otherwise.
 create or replace function warehousing.waybill_projected() returns trigger
 language plpgsql security definer set search_path = '' as $$

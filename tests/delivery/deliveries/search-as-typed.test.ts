@@ -1,4 +1,7 @@
-/** Search finds text however it is typed: Arabic and Kurdish keyboards, phone numbers with and without country code; also by zone and promised time. */
+/**
+ * Search finds text however it is typed: Arabic and Kurdish keyboards, phone numbers with and without country code;
+ * also by zone and promised time.
+ */
 import fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";

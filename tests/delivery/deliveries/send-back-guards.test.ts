@@ -47,7 +47,7 @@ const returnsOf = (parcel: string) =>
 describe.each(["operational-return", "cancel"] as const)("%s", (call) => {
   const made = call === "cancel" ? 200 : 201;
 
-  test("is for the office of this company, once, whoever else calls at the same moment", async () => {
+  test("is for the office of this company, once, however many call at the same moment", async () => {
     const { id } = await waiting();
     const url = `${path}/${id}/${call}`;
     const body = { reason: "no" };

@@ -36,8 +36,8 @@ describe("an invitation", () => {
     for (const email of [address(), known, ofSystem]) {
       const answer = await invite(a, email, { password: "the company's word" });
       expect(answer).toSucceed(202);
-      const { id, email: told, expires_at, ...rest } = answer.body.data.invitation;
-      expect(told).toBe(email);
+      const { id, email: invitedEmail, expires_at, ...rest } = answer.body.data.invitation;
+      expect(invitedEmail).toBe(email);
       expect(id).toMatch(/^[0-9a-f-]{36}$/);
       const days = (Date.parse(expires_at) - Date.now()) / 86_400_000;
       expect(days).toBeGreaterThan(13.9);
@@ -52,7 +52,7 @@ describe("an invitation", () => {
     expect(shapes[1]).toEqual(shapes[0]);
     expect(shapes[2]).toEqual(shapes[0]);
     const listed = await a.admin.get(`/tenants/${a.id}/invitations`, { query: { search: known } });
-    expect(JSON.stringify(listed.body)).not.toContain("His Own Name");
+    expect(JSON.stringify(listed.body)).not.toContain("Their Own Name");
     expect(listed.body.invitations).toMatchObject([{
       email: known,
       status: "pending",
@@ -69,7 +69,7 @@ describe("an invitation", () => {
     expect(await membershipsOf(id)).toEqual([]);
     const users = await a.admin.get(`/tenants/${a.id}/users`, { query: { search: email } });
     expect(users.body.users).toEqual([]);
-    expect(claimsOf((await signIn(email, "his own secret"))!).app_metadata)
+    expect(claimsOf((await signIn(email, "their own secret"))!).app_metadata)
       .not.toHaveProperty("tenant_id");
     expect(await mailsTo(email)).toEqual([]);
     expect(await mine(who)).toEqual([{
@@ -95,13 +95,13 @@ describe("an invitation", () => {
     expect(answer.body.data.invitation)
       .toEqual({ id: invitation.id, status: "accepted", tenant_id: a.id });
     expect(await mine(who)).toEqual([]);
-    const session = (await signIn(email, "his own secret"))!;
+    const session = (await signIn(email, "their own secret"))!;
     expect(claimsOf(session).app_metadata).toMatchObject({
       tenant_id: a.id,
       roles: ["tenant_admin"],
     });
     const found = await a.admin.get(`/tenants/${a.id}/users`, { query: { search: email } });
-    expect(found.body.users).toMatchObject([{ id, full_name: "His Own Name", phone: null }]);
+    expect(found.body.users).toMatchObject([{ id, full_name: "Their Own Name", phone: null }]);
     const [event] = await sql`select event_data from integration.system_events
       where tenant_id = ${a.id} and event_type = 'tenant_user.joined' and entity_id = ${id}`;
     expect(event.event_data).toEqual({ user_id: id, tenant_user_type: "staff", actor_id: id });

@@ -27,7 +27,7 @@ describe("leaving", () => {
     expect(left.body).toMatchObject({ tenant_id: a.id, left_at: expect.any(String) });
     expect(await inside.get("/delivery/addresses")).toFailWith(403, "forbidden");
     expect((await who.get("/tenants/me")).body.memberships).toEqual([]);
-    expect(claimsOf((await signIn(email, "his own secret"))!).app_metadata)
+    expect(claimsOf((await signIn(email, "their own secret"))!).app_metadata)
       .not.toHaveProperty("tenant_id");
     expect(await sql`select status from delivery.drivers where user_id = ${id}`)
       .toEqual([{ status: "inactive" }]);
@@ -53,7 +53,7 @@ describe("leaving", () => {
     const { email, id, who } = await account();
     await accept(who, (await invited(a, email)).id);
     await accept(who, (await invited(b, email)).id);
-    const tokenOf = async () => claimsOf((await signIn(email, "his own secret"))!).app_metadata;
+    const tokenOf = async () => claimsOf((await signIn(email, "their own secret"))!).app_metadata;
     expect(await tokenOf()).toMatchObject({ tenant_id: a.id });
     await leave(who, a);
     expect(await tokenOf()).not.toHaveProperty("tenant_id");

@@ -101,13 +101,13 @@ test("a driver gets his driver's row, and drivers, institutions and customers a 
 
 test("an account that is there is not made a member: its owner is to be invited", async () => {
   const email = address();
-  const id = await signUp(email, "his own secret", { full_name: "His Own Name" });
+  const id = await signUp(email, "their own secret", { full_name: "Their Own Name" });
   const answer = await system.post(membersOf(a), person({ email, password: "somebody else's" }));
   expect(answer).toFailWith(409, "account_exists");
   expect(answer.body.field).toBe("email");
   expect(await rowsOf(a, id)).toHaveLength(0);
   expect(await signIn(email, "somebody else's")).toBeUndefined();
-  expect(await signIn(email, "his own secret")).toBeDefined();
+  expect(await signIn(email, "their own secret")).toBeDefined();
   const member = await sql`select email from tenancy.profiles where id = ${a.driver.id}`;
   expect(await system.post(membersOf(a), person({ email: member[0].email })))
     .toFailWith(409, "user_already_member");

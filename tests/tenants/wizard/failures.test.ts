@@ -89,7 +89,7 @@ test("when Auth cannot make the administrator, the tenant goes again", async () 
 test("taking back spares an account that was there before", async () => {
   const body = wizardBody();
   const { slug, contact_info: { email } } = body.tenant;
-  const id = await signUp(email, "his own secret");
+  const id = await signUp(email, "their own secret");
   const answer = await system.post(path, body, { headers: { "x-request-id": "break-events" } });
   expect(answer).toFailWith(503, "service_unavailable");
   expect(await left(slug, email)).toEqual({ tenants: 0, users: 1, profiles: 1 });

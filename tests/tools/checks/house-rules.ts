@@ -63,14 +63,14 @@ function upperCase(file: string, text: string): string[] {
   return linesMatching(code, keywords).map((line) => `${file}:${line} has a keyword in upper case`);
 }
 
-const sqlColumnsMax = 160;
+const maxSqlColumns = 160;
 
 /** No formatter wraps the bodies of functions, so a limit keeps their lines readable beside a diff. */
 function wideLines(file: string, text: string): string[] {
   if (generated.some((pattern) => pattern.test(file))) return [];
   return text.split("\n").flatMap((line, index) =>
-    line.length > sqlColumnsMax
-      ? [`${file}:${index + 1} has ${line.length} columns, more than ${sqlColumnsMax}`]
+    line.length > maxSqlColumns
+      ? [`${file}:${index + 1} has ${line.length} columns, more than ${maxSqlColumns}`]
       : []
   );
 }

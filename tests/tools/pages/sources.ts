@@ -1,4 +1,7 @@
-/** The information that the files of `sql/` add to the catalogue: the file of each table and function, and the comment above it. */
+/**
+ * The information that the files of `sql/` add to the catalogue: the file of each table and function, and the comment
+ * above it.
+ */
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 import { sourceFiles } from "../../../sql/build.ts";

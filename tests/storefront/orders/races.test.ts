@@ -24,7 +24,6 @@ const cancel = ({ tenant }: Shop, id: string) =>
 async function ordersFor(shop: Shop, count: number, stock: number): Promise<string[]> {
   const ids: string[] = [];
   for (let index = 0; index < count; index++) ids.push((await placeOrder(shop)).id);
-  await sql`select set_config('app.tenant_id', ${shop.tenant.id}, false)`;
   expect(await unitsOf(shop.shelf.item)).toEqual({ available: stock });
   return ids;
 }

@@ -18,7 +18,14 @@ export function brokenHouseRules(): string[] {
   return files.flatMap((file) => [
     ...ofAnyFile(file, textOf(file)),
     ...(file.endsWith(".sql") ? ofSql(file, textOf(file)) : []),
+    ...(file.startsWith("tests/") ? ofTests(file, textOf(file)) : []),
   ]);
+}
+
+/** Files of tests share connections: a setting that outlives its transaction decides what the next file sees. */
+function ofTests(file: string, text: string): string[] {
+  return linesMatching(text, /set_config\(.*,\s*false\)/)
+    .map((line) => `${file}:${line} sets a whole connection: use true, in a transaction`);
 }
 
 function ofAnyFile(file: string, text: string): string[] {

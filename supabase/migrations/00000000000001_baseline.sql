@@ -15972,11 +15972,11 @@ begin
         where t.tenant_id = service.tenant_id and t.service_id = service.id and m.zone_id = service_reaches.zone_id) end end;
 end $$;
 
--- True when a service may be used by a person and for a drop-off zone.
+-- True when a service may be used by a person and for a drop-off zone; false when there is no such service.
 create or replace function delivery.service_allows(service delivery.delivery_services, user_id uuid, zone_id uuid) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
-  return delivery.service_open_to(service, user_id) and delivery.service_reaches(service, zone_id);
+  return coalesce(delivery.service_open_to(service, user_id) and delivery.service_reaches(service, zone_id), false);
 end $$;
 
 -- sql/delivery/price/ways.sql

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { nobody } from "../../support/api.ts";
 import { equip, move } from "../../support/assignments.ts";
-import { sql } from "../../support/db.ts";
+import { sql, stack } from "../../support/db.ts";
 import { newWarehouse } from "../../support/deliveries.ts";
 import { newAddress, newBranch } from "../../support/make.ts";
 import { newManifest } from "../../support/manifests.ts";
@@ -160,5 +160,30 @@ describe("change-destination", () => {
     const part = "/delivery/internal/manifest-change-parts";
     expect(await nobody.post(part, {})).toFailWith(401, "unauthorized");
     expect(await tenant.admin.post(part, {})).toFailWith(403, "forbidden");
+  });
+
+  test("a service that is gone when a part is made fails the item and writes nothing", async () => {
+    const { itemIds, orders } = await ordered(made, 1);
+    const read = () =>
+      sql`select delivery_service_id, delivery_fee, recipient from delivery.deliveries
+        where tenant_id = ${tenant.id} and id = ${orders[0].id}`;
+    const before = await read();
+    const answer = await nobody.post(
+      `/delivery/internal/manifest-change-parts?tenant_id=${tenant.id}`,
+      {
+        item_ids: itemIds,
+        destination: {
+          branch_id: null,
+          address_id: await newAddress(tenant),
+          service_id: randomUUID(),
+          recipient: { name: "Lana", phone: null },
+        },
+      },
+      { headers: { apikey: stack.secretKey } },
+    );
+    expect(answer.body.failures).toEqual([
+      expect.objectContaining({ item_id: itemIds[0], code: "delivery_service_not_available" }),
+    ]);
+    expect(await read()).toEqual(before);
   });
 });

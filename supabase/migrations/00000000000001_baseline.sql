@@ -13537,6 +13537,18 @@ end $$;
 
 -- sql/delivery/manifest-items/change.sql
 
+-- The change of an item's order while it is made: priced, then settled, unless it has a failure. `payment_id` is what was paid, `same` says
+-- that the order goes there already; `wallet_id` (the institution's) and `new_payment_id` are those of a change of the price.
+do $$
+begin
+  if to_regtype('private.order_change') is null then
+    create type private.order_change as (
+      position bigint, item_id uuid, manifest_id uuid, delivery_id uuid, delivery_code bigint, institution_user_id uuid, payment_id uuid,
+      service_id uuid, price numeric, difference numeric, unit_size numeric, unit_size_source text, distance_km numeric, same boolean,
+      wallet_id uuid, new_payment_id uuid, failure text, failure_params jsonb);
+  end if;
+end $$;
+
 -- Gives the orders of manifest items another destination: priced anew, the difference booked between the institution's
 -- wallet and the tenant's. Sets, not loops: one statement each for payments, deliveries and items.
 --
@@ -13550,7 +13562,7 @@ declare
   v_ids uuid[] := app.uuids(input -> 'item_ids');
   v_destination jsonb := input -> 'destination';
   v_dry_run boolean := coalesce((input ->> 'dry_run')::boolean, false);
-  v_lines jsonb;
+  v_changes private.order_change[];
 begin
   if not v_dry_run then
     perform from delivery.transfer_manifests m
@@ -13560,30 +13572,26 @@ begin
     perform delivery.lock_deliveries(array(select i.delivery_id from delivery.transfer_manifest_items i
       where i.id = any (v_ids) and i.delivery_id is not null));
   end if;
-  select coalesce(jsonb_agg(j.line order by j.place), '[]') into v_lines from delivery.order_changes_evaluate(v_ids, v_destination) j;
-  v_lines := delivery.order_changes_settle(v_lines, v_dry_run);
+  v_changes := delivery.order_changes_settle(delivery.order_changes_evaluate(v_ids, v_destination), v_dry_run);
   if not v_dry_run then
-    perform delivery.order_changes_write((
-      select coalesce(jsonb_agg(l.line order by l.place), '[]') from jsonb_array_elements(v_lines) with ordinality l (line, place)
-      where l.line ->> 'failure' is null and not (l.line ->> 'same')::boolean), v_destination);
+    perform delivery.order_changes_write(
+      array(select c from unnest(v_changes) c where c.failure is null and not c.same order by c.position), v_destination);
   end if;
   return (
     select jsonb_build_object(
-      'changed', coalesce(jsonb_agg(jsonb_build_object('item_id', l.line -> 'item_id', 'price_difference', l.line -> 'difference')
-        order by l.place) filter (where l.line ->> 'failure' is null), '[]'),
-      'failures', coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object('item_id', l.line -> 'item_id', 'code', l.line -> 'failure',
-        'params', l.line -> 'failure_params')) order by l.place) filter (where l.line ->> 'failure' is not null), '[]'))
-    from jsonb_array_elements(v_lines) with ordinality l (line, place));
+      'changed', coalesce(jsonb_agg(jsonb_build_object('item_id', c.item_id, 'price_difference', c.difference)
+        order by c.position) filter (where c.failure is null), '[]'),
+      'failures', coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object('item_id', c.item_id, 'code', c.failure,
+        'params', c.failure_params)) order by c.position) filter (where c.failure is not null), '[]'))
+    from unnest(v_changes) c);
 end $$;
 
--- Judges and prices the change of each item's order; lines {item_id, delivery_id, institution_user_id, payment_id (what
--- was paid), price, difference, unit_size, ..., same} or {item_id, failure, failure_params}. `same` is an order that goes
--- there already. Prices begin where those of new orders do; without a service in the destination each order keeps its own.
+-- Evaluates and prices the change of each item's order, in the order the items were sent. Prices begin where those of new orders do;
+-- without a service in the destination each order keeps its own.
 -- failure: item_not_found, item_void, item_has_no_order, delivery_ended, delivery_already_picked_up,
 -- shipment_with_other_carrier, delivery_service_not_available, driver_not_allowed_in_delivery_zone,
 -- delivery_already_assigned (its size would be another), and those of delivery.quote.
-create or replace function delivery.order_changes_evaluate(item_ids uuid[], destination jsonb)
-returns table (place bigint, line jsonb)
+create or replace function delivery.order_changes_evaluate(item_ids uuid[], destination jsonb) returns private.order_change[]
 language plpgsql stable set search_path = '' as $$
 #variable_conflict use_column
 declare
@@ -13595,29 +13603,28 @@ declare
   v_to delivery.addresses;
 begin
   select a.* into v_to from delivery.addresses a where a.id = (destination ->> 'address_id')::uuid;
-  return query
-  select asked.position, jsonb_build_object('item_id', asked.id, 'manifest_id', i.manifest_id, 'delivery_id', d.id,
-    'delivery_code', d.delivery_code, 'institution_user_id', d.institution_user_id, 'payment_id', p.id, 'service_id', s.id,
-    'price', q.price, 'difference', case when g.same then 0 else q.price - d.delivery_fee end, 'unit_size', q.unit_size,
-    'unit_size_source', q.unit_size_source, 'distance_km', round(k.km::numeric, 3), 'same', coalesce(g.same, false),
-    'failure', f.code, 'failure_params', case
-      when f.code in ('delivery_ended', 'delivery_already_picked_up') then jsonb_build_object('status', d.status)
-      when f.code = q.error_code then coalesce(q.error_params, '{}') || '{"field": "package_details"}' end)
-  from unnest(item_ids) with ordinality asked (id, position)
-  left join delivery.transfer_manifest_items i on i.id = asked.id
-  left join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
-  left join delivery.deliveries d on d.tenant_id = i.tenant_id and d.id = i.delivery_id
-  left join money.payments p on p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.type = 'DELIVERY_FEE' and p.status = 'SUCCESS'
-  left join delivery.delivery_services s on s.tenant_id = d.tenant_id and s.id = coalesce(v_service, d.delivery_service_id)
-  left join delivery.addresses a on a.tenant_id = d.tenant_id and a.id = coalesce(d.ordered_from_address_id, d.pickup_address_id)
-  cross join lateral (select delivery.order_has_destination(i, d, v_branch, v_to.id, s.id) as same) g
-  cross join lateral (select delivery.road_distance_km(
-    case when v_from_source then (m.source_snapshot #>> '{address,latitude}')::double precision else a.latitude end,
-    case when v_from_source then (m.source_snapshot #>> '{address,longitude}')::double precision else a.longitude end,
-    v_to.latitude, v_to.longitude) as km) k
-  cross join lateral delivery.quote(s, d.package_details, null, k.km, v_units, v_decimals) q
-  cross join lateral (select coalesce(delivery.order_change_obstacle(asked.id, i, d),
-    case when not g.same then delivery.order_change_misfit(d, s, v_to.zone_id, q.unit_size, q.error_code) end) as code) f;
+  return array(
+    select row(asked.position, asked.id, i.manifest_id, d.id, d.delivery_code, d.institution_user_id, p.id, s.id,
+      q.price, case when g.same then 0 else q.price - d.delivery_fee end, q.unit_size, q.unit_size_source, round(k.km::numeric, 3),
+      coalesce(g.same, false), null, null, f.code, case
+        when f.code in ('delivery_ended', 'delivery_already_picked_up') then jsonb_build_object('status', d.status)
+        when f.code = q.error_code then coalesce(q.error_params, '{}') || '{"field": "package_details"}' end)::private.order_change
+    from unnest(item_ids) with ordinality asked (id, position)
+    left join delivery.transfer_manifest_items i on i.id = asked.id
+    left join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
+    left join delivery.deliveries d on d.tenant_id = i.tenant_id and d.id = i.delivery_id
+    left join money.payments p on p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.type = 'DELIVERY_FEE' and p.status = 'SUCCESS'
+    left join delivery.delivery_services s on s.tenant_id = d.tenant_id and s.id = coalesce(v_service, d.delivery_service_id)
+    left join delivery.addresses a on a.tenant_id = d.tenant_id and a.id = coalesce(d.ordered_from_address_id, d.pickup_address_id)
+    cross join lateral (select delivery.order_has_destination(i, d, v_branch, v_to.id, s.id) as same) g
+    cross join lateral (select delivery.road_distance_km(
+      case when v_from_source then (m.source_snapshot #>> '{address,latitude}')::double precision else a.latitude end,
+      case when v_from_source then (m.source_snapshot #>> '{address,longitude}')::double precision else a.longitude end,
+      v_to.latitude, v_to.longitude) as km) k
+    cross join lateral delivery.quote(s, d.package_details, null, k.km, v_units, v_decimals) q
+    cross join lateral (select coalesce(delivery.order_change_obstacle(asked.id, i, d),
+      case when not g.same then delivery.order_change_misfit(d, s, v_to.zone_id, q.unit_size, q.error_code) end) as code) f
+    order by asked.position);
 end $$;
 
 -- Why the order of an item cannot go anywhere else any more, or null.
@@ -13750,15 +13757,12 @@ end $$;
 
 -- sql/delivery/manifest-items/change_write.sql
 
--- Books and writes the changed orders of manifest items. `lines` is the jsonb array of
--- delivery.order_changes_evaluate (change.sql): one object for each item, in the order the items were sent.
--- `destination` is that of delivery.manifest_place.
+-- Books and writes the changed orders of manifest items. `destination` is that of delivery.manifest_place.
 
--- Books the price difference of each line: a dearer order debits the institution's wallet and credits the tenant's, a
--- cheaper one the reverse. A line whose wallet holds too little gets the failure insufficient_wallet_balance; a later,
--- smaller line may still pass. Returns the lines; each that changes a balance has gained wallet_id (the institution's)
--- and, unless it failed, new_payment_id. A dry run checks the balances and books nothing.
-create or replace function delivery.order_changes_settle(lines jsonb, dry_run boolean) returns jsonb
+-- Books the price difference of each change: a dearer order debits the institution's wallet and credits the tenant's, a
+-- cheaper one the reverse. A change whose wallet holds too little gets the failure insufficient_wallet_balance; a later,
+-- smaller one may still pass. A dry run checks the balances and books nothing.
+create or replace function delivery.order_changes_settle(changes private.order_change[], dry_run boolean) returns private.order_change[]
 language plpgsql set search_path = '' as $$
 declare
   v_currency text := (app.currency()).code;
@@ -13766,80 +13770,70 @@ declare
   v_tenant_wallet uuid;
   v_institution_wallets jsonb;
   v_balances jsonb;
-  v_line jsonb;
-  v_lines jsonb[] := '{}';
-  v_difference numeric;
-  v_debit_account text;
+  v_balance numeric;
+  v_change private.order_change;
+  v_settled private.order_change[] := '{}';
+  v_debit_account uuid;
 begin
-  if not exists (
-    select from jsonb_array_elements(lines) l
-    where l ->> 'failure' is null and (l ->> 'difference')::numeric <> 0
-  ) then
-    return lines;
+  if not exists (select from unnest(changes) c where c.failure is null and c.difference <> 0) then
+    return changes;
   end if;
-  -- Both wallets exist: delivery.manifest_orders_paid opened them when it booked the order's first price.
+  -- Both wallets exist: delivery.manifest_orders_charge opened them when it booked the order's first price.
   select jsonb_object_agg(a.owner_user_id, a.id) filter (where a.owner_type = 'institution'),
     min(a.id::text) filter (where a.owner_type = 'tenant'), jsonb_object_agg(a.id, a.balance)
   into v_institution_wallets, v_tenant_wallet, v_balances
   from money.accounts a
   where a.tenant_id = v_tenant and a.kind = 'wallet' and a.currency = v_currency and (
     a.owner_type = 'tenant'
-    or (a.owner_type = 'institution' and a.owner_user_id = any (array(
-      select distinct (l ->> 'institution_user_id')::uuid from jsonb_array_elements(lines) l))));
+    or (a.owner_type = 'institution' and a.owner_user_id = any (array(select distinct c.institution_user_id from unnest(changes) c))));
   if not dry_run then
     v_balances := money.lock_balances(array(select k::uuid from jsonb_object_keys(v_balances) k));
   end if;
 
-  for v_line in select l from jsonb_array_elements(lines) l loop
-    v_difference := (v_line ->> 'difference')::numeric;
-    if v_line ->> 'failure' is null and v_difference <> 0 then
-      v_line := v_line || jsonb_build_object(
-        'wallet_id', v_institution_wallets -> (v_line ->> 'institution_user_id'));
-      v_debit_account := case when v_difference > 0 then v_line ->> 'wallet_id' else v_tenant_wallet::text end;
-      if (v_balances ->> v_debit_account)::numeric < abs(v_difference) then
-        v_line := v_line || jsonb_build_object('failure', 'insufficient_wallet_balance',
-          'failure_params', jsonb_build_object('text_key', 'reason_wallet_holds',
-            'balance', v_balances -> v_debit_account, 'required', abs(v_difference), 'currency', v_currency));
+  foreach v_change in array changes loop
+    if v_change.failure is null and v_change.difference <> 0 then
+      v_change.wallet_id := v_institution_wallets ->> v_change.institution_user_id::text;
+      v_debit_account := case when v_change.difference > 0 then v_change.wallet_id else v_tenant_wallet end;
+      v_balance := v_balances ->> v_debit_account::text;
+      if v_balance < abs(v_change.difference) then
+        v_change.failure := 'insufficient_wallet_balance';
+        v_change.failure_params := jsonb_build_object('text_key', 'reason_wallet_holds',
+          'balance', v_balance, 'required', abs(v_change.difference), 'currency', v_currency);
       else
-        -- Refunds are not added to the available balance, so they cannot fund other lines of this batch.
-        v_balances := v_balances || jsonb_build_object(v_debit_account,
-          (v_balances ->> v_debit_account)::numeric - abs(v_difference));
-        v_line := v_line || jsonb_build_object('new_payment_id', gen_random_uuid());
+        -- Refunds are not added to the available balance, so they cannot fund other changes of this batch.
+        v_balances := v_balances || jsonb_build_object(v_debit_account, v_balance - abs(v_change.difference));
+        v_change.new_payment_id := gen_random_uuid();
       end if;
     end if;
-    v_lines := array_append(v_lines, v_line);
+    v_settled := v_settled || v_change;
   end loop;
 
   if not dry_run then
     perform money.post(coalesce((
-      select jsonb_agg(jsonb_build_object('journal', l.line ->> 'new_payment_id', 'kind', 'delivery_fee_change',
-          'reference_type', 'payment', 'reference_id', l.line ->> 'new_payment_id',
-          'description', 'Delivery ' || (l.line ->> 'delivery_code'),
+      select jsonb_agg(jsonb_build_object('journal', c.new_payment_id, 'kind', 'delivery_fee_change',
+          'reference_type', 'payment', 'reference_id', c.new_payment_id, 'description', 'Delivery ' || c.delivery_code,
           'account_id', entry.account, 'amount', entry.amount)
         order by
           entry.amount > 0, -- debits first
-          l.place)
-      from unnest(v_lines) with ordinality l (line, place)
-      cross join lateral (values
-        ((l.line ->> 'wallet_id')::uuid, -(l.line ->> 'difference')::numeric),
-        (v_tenant_wallet, (l.line ->> 'difference')::numeric)
-      ) entry (account, amount)
-      where l.line ? 'new_payment_id'), '[]'));
+          c.position)
+      from unnest(v_settled) c
+      cross join lateral (values (c.wallet_id, -c.difference), (v_tenant_wallet, c.difference)) entry (account, amount)
+      where c.new_payment_id is not null), '[]'));
   end if;
-  return to_jsonb(v_lines);
+  return v_settled;
 end $$;
 
--- Writes the changed orders, given the lines of delivery.order_changes_settle that did not fail: replaces the payment
+-- Writes the changes that delivery.order_changes_settle booked: replaces the payment
 -- where the price changed, then updates the parcels, their legs and items, and adds to the manifests' history.
 -- Notifies drivers already assigned to these deliveries.
-create or replace function delivery.order_changes_write(lines jsonb, destination jsonb) returns void
+create or replace function delivery.order_changes_write(changes private.order_change[], destination jsonb) returns void
 language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_branch uuid := (destination ->> 'branch_id')::uuid;
   v_address uuid := (destination ->> 'address_id')::uuid;
   v_address_snapshot jsonb;
-  v_delivery_ids uuid[] := array(select (l ->> 'delivery_id')::uuid from jsonb_array_elements(lines) l);
+  v_delivery_ids uuid[] := array(select c.delivery_id from unnest(changes) c);
 begin
   if v_delivery_ids = '{}' then
     return;
@@ -13847,31 +13841,29 @@ begin
   select to_jsonb(a) into v_address_snapshot from delivery.addresses_list a where a.id = v_address;
 
   update money.payments payment set status = 'CANCELLED'
-  where payment.tenant_id = v_tenant and payment.id = any (array(
-    select (l ->> 'payment_id')::uuid from jsonb_array_elements(lines) l where l ? 'new_payment_id'));
+  where payment.tenant_id = v_tenant
+    and payment.id = any (array(select c.payment_id from unnest(changes) c where c.new_payment_id is not null));
   -- `reference` is the id of the payment that this one replaces.
   insert into money.payments (id, tenant_id, category, type, status, payment_method, amount, currency, account_id,
     delivery_id, reference, actor_id, processed_at)
-  select (l ->> 'new_payment_id')::uuid, v_tenant, 'DELIVERY', 'DELIVERY_FEE', 'SUCCESS', 'wallet',
-    (l ->> 'price')::numeric, (app.currency()).code, (l ->> 'wallet_id')::uuid, (l ->> 'delivery_id')::uuid,
-    l ->> 'payment_id', app.user_id(), now()
-  from jsonb_array_elements(lines) l where l ? 'new_payment_id';
+  select c.new_payment_id, v_tenant, 'DELIVERY', 'DELIVERY_FEE', 'SUCCESS', 'wallet', c.price, (app.currency()).code, c.wallet_id,
+    c.delivery_id, c.payment_id::text, app.user_id(), now()
+  from unnest(changes) c where c.new_payment_id is not null;
 
   update delivery.deliveries parent set
     dropoff_address_id = v_address,
     dropoff_snapshot = v_address_snapshot,
     dropoff_zone_id = (v_address_snapshot ->> 'zone_id')::uuid,
     recipient = destination -> 'recipient',
-    delivery_service_id = l.service_id,
-    service_snapshot = delivery.service_snapshot(l.service_id),
-    delivery_fee = l.price,
-    unit_size = l.unit_size,
-    unit_size_source = l.unit_size_source,
-    distance_km = l.distance_km,
+    delivery_service_id = c.service_id,
+    service_snapshot = delivery.service_snapshot(c.service_id),
+    delivery_fee = c.price,
+    unit_size = c.unit_size,
+    unit_size_source = c.unit_size_source,
+    distance_km = c.distance_km,
     label_outdated = true
-  from jsonb_to_recordset(lines) l (
-    delivery_id uuid, service_id uuid, price numeric, unit_size numeric, unit_size_source text, distance_km numeric)
-  where parent.tenant_id = v_tenant and parent.id = l.delivery_id;
+  from unnest(changes) c
+  where parent.tenant_id = v_tenant and parent.id = c.delivery_id;
   -- Both legs get the new recipient; only leg B gets the new drop-off.
   update delivery.deliveries leg set
     recipient = parent.recipient,
@@ -13890,17 +13882,17 @@ begin
     destination_branch_id = v_branch,
     destination_address_id = case when v_branch is null then v_address end
   where item.tenant_id = v_tenant
-    and item.id = any (array(select (l ->> 'item_id')::uuid from jsonb_array_elements(lines) l));
+    and item.id = any (array(select c.item_id from unnest(changes) c));
 
   perform delivery.drivers_notify(v_delivery_ids);
   perform delivery.routes_remeasure(v_delivery_ids);
   perform delivery.manifest_events_add((
-    select jsonb_agg(jsonb_build_object('manifest_id', l.line -> 'manifest_id', 'manifest_item_id', l.line -> 'item_id',
+    select jsonb_agg(jsonb_build_object('manifest_id', c.manifest_id, 'manifest_item_id', c.item_id,
       'event_type', 'destination_changed', 'payload', jsonb_build_object(
-        'delivery_id', l.line -> 'delivery_id', 'delivery_code', l.line -> 'delivery_code',
+        'delivery_id', c.delivery_id, 'delivery_code', c.delivery_code,
         'destination_branch_id', v_branch, 'destination_address_id', v_address,
-        'delivery_service_id', l.line -> 'service_id', 'price_difference', l.line -> 'difference')) order by l.place)
-    from jsonb_array_elements(lines) with ordinality l (line, place)));
+        'delivery_service_id', c.service_id, 'price_difference', c.difference)) order by c.position)
+    from unnest(changes) c));
 end $$;
 
 -- Snapshot of a delivery service, stored on deliveries: {id, code, name, service_level, default_price, price_per_km,
@@ -14003,6 +13995,16 @@ end $$;
 
 -- sql/delivery/manifest-items/orders_create.sql
 
+-- The order of an item while it is made: priced, then charged to wallet_id, unless it has a failure.
+do $$
+begin
+  if to_regtype('private.item_order') is null then
+    create type private.item_order as (
+      position bigint, item_id uuid, delivery_id uuid, payment_id uuid, delivery_code bigint, institution_user_id uuid, distance_km numeric,
+      price numeric, unit_size numeric, unit_size_source text, wallet_id uuid, failure text, failure_params jsonb);
+  end if;
+end $$;
+
 -- Makes the delivery orders of received items, up to a part of a request at a time: priced, paid from
 -- the institution's wallet, with the origin of each written down for good. Sets, not loops: one
 -- statement each for deliveries, payments, books and items.
@@ -14012,14 +14014,13 @@ end $$;
 -- price cannot be found or whose wallet is short fails alone and stays received.
 -- Fails: conflict (a delivery has a reserved number, as after a restore that set the counter back).
 -- Locks: manifests by id (shared: two parts of one manifest run side by side), items by id, the default
--- driver where he gets what is made, wallets by id.
+-- driver who gets what is made, wallets by id.
 create or replace function delivery.manifest_orders_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_ids uuid[] := app.uuids(input -> 'item_ids');
   v_destination jsonb := input -> 'destination';
-  v_failures jsonb;
-  v_orders jsonb;
+  v_orders private.item_order[];
 begin
   perform from delivery.transfer_manifests m
   where m.id in (select i.manifest_id from delivery.transfer_manifest_items i where i.id = any (v_ids))
@@ -14027,24 +14028,19 @@ begin
   perform from delivery.transfer_manifest_items i where i.id = any (v_ids) order by i.id for no key update;
   perform delivery.lock_staging_driver();
 
-  select jsonb_agg(o.line order by o.place) into v_orders from delivery.manifest_orders_priced(v_ids, v_destination) o;
-  v_orders := delivery.manifest_orders_paid(coalesce(v_orders, '[]'));
-  select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object('item_id', o -> 'item_id', 'code', o -> 'failure',
-    'params', o -> 'failure_params'))), '[]') into v_failures
-  from jsonb_array_elements(v_orders) o where o ->> 'failure' is not null;
-  select coalesce(jsonb_agg(o.line order by o.position), '[]') into v_orders
-  from jsonb_array_elements(v_orders) with ordinality o (line, position) where o.line ->> 'failure' is null;
-
-  perform delivery.manifest_orders_write(v_orders, v_destination);
-  return jsonb_build_object('failures', v_failures);
+  v_orders := delivery.manifest_orders_charge(delivery.manifest_orders_price(v_ids, v_destination));
+  perform delivery.manifest_orders_write(array(select o from unnest(v_orders) o where o.failure is null order by o.position), v_destination);
+  return jsonb_build_object('failures', (
+    select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object('item_id', o.item_id, 'code', o.failure, 'params', o.failure_params))
+      order by o.position), '[]')
+    from unnest(v_orders) o where o.failure is not null));
 end $$;
 
--- Prices the items that are still fit for an order; lines {item_id, delivery_id, delivery_code,
--- institution_user_id, price, unit_size, ...} or {item_id, failure, failure_params} (what fills its text).
+-- Prices the items that are still fit for an order, in scan order; one whose price cannot be found, or whose institution may not use
+-- the service, has a failure and the values of its text.
 -- The price starts at the processing point, or at the manifest's stored source address when the setting
 -- delivery_fee_origin says source_location; the pick-up place is the processing point either way.
-create or replace function delivery.manifest_orders_priced(item_ids uuid[], destination jsonb)
-returns table (place bigint, line jsonb)
+create or replace function delivery.manifest_orders_price(item_ids uuid[], destination jsonb) returns private.item_order[]
 language plpgsql stable set search_path = '' as $$
 #variable_conflict use_column
 declare
@@ -14064,74 +14060,70 @@ begin
     where i.id = any (item_ids)
   ) n
   where delivery.service_allows(v_service, n.institution, v_to.zone_id);
-  return query
-  select asked.position, jsonb_build_object('item_id', i.id, 'delivery_id', gen_random_uuid(), 'payment_id', gen_random_uuid(),
-      'delivery_code', r.delivery_code, 'institution_user_id', m.institution_user_id,
-      'distance_km', round(d.km::numeric, 3), 'price', q.price, 'unit_size', q.unit_size, 'unit_size_source', q.unit_size_source,
-      'failure', case when m.institution_user_id <> all (v_allowed)
-        then 'delivery_service_not_available' else q.error_code end,
-      'failure_params', case when q.error_code is not null
-        then coalesce(q.error_params, '{}') || '{"field": "package_details"}' end)
-  from unnest(item_ids) with ordinality asked (id, position)
-  join delivery.transfer_manifest_items i on i.id = asked.id and i.status = 'received' and i.delivery_id is null
-  join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
-    and m.status in ('received', 'received_with_exceptions', 'processing')
-  join delivery.delivery_code_reservations r on r.tenant_id = i.tenant_id and r.manifest_item_id = i.id
-  join delivery.transfer_processing_points p on p.tenant_id = m.tenant_id and p.id = m.processing_point_id
-  join delivery.addresses a on a.tenant_id = p.tenant_id and a.id = p.address_id
-  cross join lateral (select delivery.road_distance_km(
-    case when v_from_source then (m.source_snapshot #>> '{address,latitude}')::double precision else a.latitude end,
-    case when v_from_source then (m.source_snapshot #>> '{address,longitude}')::double precision else a.longitude end,
-    v_to.latitude, v_to.longitude) as km) d
-  cross join lateral delivery.quote(v_service, i.package_details, null, d.km, v_units, v_decimals) q
-  join delivery.items_evaluate(item_ids) j on j.id = i.id and j.obstacle is null;
+  return array(
+    select row(asked.position, i.id, gen_random_uuid(), gen_random_uuid(), r.delivery_code, m.institution_user_id, round(d.km::numeric, 3),
+      q.price, q.unit_size, q.unit_size_source, null,
+      case when m.institution_user_id <> all (v_allowed) then 'delivery_service_not_available' else q.error_code end,
+      case when q.error_code is not null then coalesce(q.error_params, '{}') || '{"field": "package_details"}' end)::private.item_order
+    from unnest(item_ids) with ordinality asked (id, position)
+    join delivery.transfer_manifest_items i on i.id = asked.id and i.status = 'received' and i.delivery_id is null
+    join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
+      and m.status in ('received', 'received_with_exceptions', 'processing')
+    join delivery.delivery_code_reservations r on r.tenant_id = i.tenant_id and r.manifest_item_id = i.id
+    join delivery.transfer_processing_points p on p.tenant_id = m.tenant_id and p.id = m.processing_point_id
+    join delivery.addresses a on a.tenant_id = p.tenant_id and a.id = p.address_id
+    cross join lateral (select delivery.road_distance_km(
+      case when v_from_source then (m.source_snapshot #>> '{address,latitude}')::double precision else a.latitude end,
+      case when v_from_source then (m.source_snapshot #>> '{address,longitude}')::double precision else a.longitude end,
+      v_to.latitude, v_to.longitude) as km) d
+    cross join lateral delivery.quote(v_service, i.package_details, null, d.km, v_units, v_decimals) q
+    join delivery.items_evaluate(item_ids) j on j.id = i.id and j.obstacle is null
+    order by asked.position);
 end $$;
 
--- Takes each price from the institution's wallet, in scan order, and books it to the tenant's; a line
--- the wallet cannot bear gets the failure insufficient_wallet_balance and later, smaller ones may pass.
-create or replace function delivery.manifest_orders_paid(lines jsonb) returns jsonb
+-- Charges each price to the institution's wallet, in scan order, in favour of the tenant's. An order whose wallet holds too little gets
+-- the failure insufficient_wallet_balance; a later, smaller one may still pass.
+create or replace function delivery.manifest_orders_charge(orders private.item_order[]) returns private.item_order[]
 language plpgsql set search_path = '' as $$
 declare
   v_currency text := (app.currency()).code;
   v_tenant_wallet uuid := money.account_of('wallet', 'tenant', null, v_currency);
   v_wallets jsonb;
-  v_left jsonb;
-  v_line jsonb;
-  -- An array and not a growing jsonb, which would be copied whole for each line.
-  v_lines jsonb[] := '{}';
-  v_owner text;
+  v_balances jsonb;
+  v_balance numeric;
+  v_order private.item_order;
+  v_charged private.item_order[] := '{}';
 begin
-  select jsonb_object_agg(o.owner, money.account_of('wallet', 'institution', o.owner::uuid, v_currency)) into v_wallets
-  from (select distinct l ->> 'institution_user_id' as owner from jsonb_array_elements(lines) l) o;
-  if v_wallets is null then
-    return lines;
+  if cardinality(orders) = 0 then
+    return orders;
   end if;
-  v_left := money.lock_balances((select array_agg(w.value::uuid) from jsonb_each_text(v_wallets) w) || v_tenant_wallet);
+  select jsonb_object_agg(o.owner, money.account_of('wallet', 'institution', o.owner, v_currency)) into v_wallets
+  from (select distinct u.institution_user_id as owner from unnest(orders) u) o;
+  v_balances := money.lock_balances((select array_agg(w.value::uuid) from jsonb_each_text(v_wallets) w) || v_tenant_wallet);
 
-  for v_line in select l from jsonb_array_elements(lines) l loop
-    v_owner := v_wallets ->> (v_line ->> 'institution_user_id');
-    if v_line ->> 'failure' is null then
-      if (v_left ->> v_owner)::numeric < (v_line ->> 'price')::numeric then
-        v_line := v_line || jsonb_build_object('failure', 'insufficient_wallet_balance', 'failure_params', jsonb_build_object(
-          'text_key', 'reason_wallet_holds', 'balance', v_left -> v_owner, 'required', v_line -> 'price', 'currency', v_currency));
+  foreach v_order in array orders loop
+    if v_order.failure is null then
+      v_order.wallet_id := v_wallets ->> v_order.institution_user_id::text;
+      v_balance := v_balances ->> v_order.wallet_id::text;
+      if v_balance < v_order.price then
+        v_order.failure := 'insufficient_wallet_balance';
+        v_order.failure_params := jsonb_build_object('text_key', 'reason_wallet_holds',
+          'balance', v_balance, 'required', v_order.price, 'currency', v_currency);
       else
-        v_left := v_left || jsonb_build_object(v_owner, (v_left ->> v_owner)::numeric - (v_line ->> 'price')::numeric);
-        v_line := v_line || jsonb_build_object('wallet_id', v_owner);
+        v_balances := v_balances || jsonb_build_object(v_order.wallet_id, v_balance - v_order.price);
       end if;
     end if;
-    v_lines := array_append(v_lines, v_line);
+    v_charged := v_charged || v_order;
   end loop;
 
   perform money.post(coalesce((
-    select jsonb_agg(jsonb_build_object('journal', l.line ->> 'payment_id', 'kind', 'delivery_fee', 'reference_type', 'payment',
-        'reference_id', l.line ->> 'payment_id', 'description', 'Delivery ' || (l.line ->> 'delivery_code'),
-        'account_id', e.account, 'amount', e.amount) order by l.position, e.amount)
-    from unnest(v_lines) with ordinality l (line, position)
-    cross join lateral (values
-      ((l.line ->> 'wallet_id')::uuid, -(l.line ->> 'price')::numeric), (v_tenant_wallet, (l.line ->> 'price')::numeric)
-    ) e (account, amount)
-    where l.line ->> 'failure' is null and (l.line ->> 'price')::numeric > 0), '[]'));
-  return to_jsonb(v_lines);
+    select jsonb_agg(jsonb_build_object('journal', o.payment_id, 'kind', 'delivery_fee', 'reference_type', 'payment',
+        'reference_id', o.payment_id, 'description', 'Delivery ' || o.delivery_code,
+        'account_id', e.account, 'amount', e.amount) order by o.position, e.amount)
+    from unnest(v_charged) o
+    cross join lateral (values (o.wallet_id, -o.price), (v_tenant_wallet, o.price)) e (account, amount)
+    where o.failure is null and o.price > 0), '[]'));
+  return v_charged;
 end $$;
 
 -- sql/delivery/manifest-items/orders_outcome.sql
@@ -14234,10 +14226,9 @@ end $$;
 
 -- sql/delivery/manifest-items/orders_write.sql
 
--- Writes the orders that manifest_orders_create priced and paid: parents with what is in them, legs,
+-- Writes the orders that manifest_orders_create priced and charged: parents with what is in them, legs,
 -- payments, and the items' own end, which is where the orders went. The barcode on the parcel stays its barcode.
--- Lines are read as typed columns: a cast of a joined value is not leakproof and would keep indexes unused.
-create or replace function delivery.manifest_orders_write(lines jsonb, destination jsonb) returns void
+create or replace function delivery.manifest_orders_write(orders private.item_order[], destination jsonb) returns void
 language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
@@ -14245,9 +14236,10 @@ declare
   v_currency text := (app.currency()).code;
   v_staging uuid := delivery.staging_warehouse();
   v_service jsonb := delivery.service_snapshot((destination ->> 'service_id')::uuid);
+  v_deliveries uuid[] := array(select o.delivery_id from unnest(orders) o order by o.position);
   v_to jsonb;
 begin
-  if jsonb_array_length(lines) = 0 then
+  if cardinality(orders) = 0 then
     return;
   end if;
   select to_jsonb(a) into v_to from delivery.addresses_list a where a.id = (destination ->> 'address_id')::uuid;
@@ -14257,51 +14249,48 @@ begin
     distance_km, pickup_address_id, dropoff_address_id, pickup_snapshot, dropoff_snapshot, pickup_zone_id, dropoff_zone_id,
     staging_warehouse_id, recipient, service_snapshot, manifest_id, manifest_item_id, source_snapshot, snapshot_version, label_assignment,
     label_outdated, created_by)
-  select l.delivery_id, v_tenant, l.delivery_code, i.barcode_value,
+  select o.delivery_id, v_tenant, o.delivery_code, i.barcode_value,
     case when v_staging is null then 'standard' else 'pnd_parent' end, 'pending', m.institution_user_id,
-    (destination ->> 'service_id')::uuid, 'sender', 'wallet', l.price, v_currency,
-    l.unit_size, l.unit_size_source, i.package_details,
-    l.distance_km, a.id, (destination ->> 'address_id')::uuid, to_jsonb(a), v_to, a.zone_id, (v_to ->> 'zone_id')::uuid,
+    (destination ->> 'service_id')::uuid, 'sender', 'wallet', o.price, v_currency,
+    o.unit_size, o.unit_size_source, i.package_details,
+    o.distance_km, a.id, (destination ->> 'address_id')::uuid, to_jsonb(a), v_to, a.zone_id, (v_to ->> 'zone_id')::uuid,
     v_staging, destination -> 'recipient', v_service, m.id, i.id,
     jsonb_build_object('snapshot_version', 'manifest_origin_v1', 'manifest', jsonb_build_object('id', m.id, 'number', m.manifest_number),
       'item', jsonb_build_object('id', i.id, 'barcode_value', i.barcode_value), 'source', m.source_snapshot,
       'processing_point', jsonb_build_object('id', p.id, 'name', p.name, 'code', p.code)),
     'manifest_origin_v1', 'manifest_shipment_label',
     -- The parcel may wear the label of an order that was cancelled.
-    exists (select from delivery.deliveries o where o.tenant_id = i.tenant_id and o.manifest_item_id = i.id and o.label_edition > 0), v_actor
-  from rows from (jsonb_to_recordset(lines) as (item_id uuid, delivery_id uuid, delivery_code bigint, price numeric,
-      unit_size numeric, unit_size_source text, distance_km numeric))
-    with ordinality l (item_id, delivery_id, delivery_code, price, unit_size, unit_size_source, distance_km, position)
-  join delivery.transfer_manifest_items i on i.id = l.item_id
+    exists (
+      select from delivery.deliveries e where e.tenant_id = i.tenant_id and e.manifest_item_id = i.id and e.label_edition > 0), v_actor
+  from unnest(orders) o
+  join delivery.transfer_manifest_items i on i.id = o.item_id
   join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
   join delivery.transfer_processing_points p on p.tenant_id = m.tenant_id and p.id = m.processing_point_id
   join delivery.addresses_list a on a.id = p.address_id
-  order by l.position;
+  order by o.position;
   perform delivery.delivery_items_write((
     select array_agg(d) from delivery.deliveries d
-    where d.tenant_id = v_tenant and d.id = any (array(select (l ->> 'delivery_id')::uuid from jsonb_array_elements(lines) l))));
+    where d.tenant_id = v_tenant and d.id = any (v_deliveries)));
 
   if v_staging is not null then
-    perform delivery.delivery_legs_create((select array_agg((l ->> 'delivery_id')::uuid) from jsonb_array_elements(lines) l), v_staging);
-    perform delivery.staged_legs_assign(array(select (l.line ->> 'delivery_id')::uuid
-      from jsonb_array_elements(lines) with ordinality l (line, place) order by l.place));
+    perform delivery.delivery_legs_create(v_deliveries, v_staging);
+    perform delivery.staged_legs_assign(v_deliveries);
   end if;
 
   insert into money.payments (id, tenant_id, category, type, status, payment_method, amount, currency, account_id, delivery_id, actor_id, processed_at)
-  select (l ->> 'payment_id')::uuid, v_tenant, 'DELIVERY', 'DELIVERY_FEE', 'SUCCESS', 'wallet', (l ->> 'price')::numeric,
-    v_currency, (l ->> 'wallet_id')::uuid, (l ->> 'delivery_id')::uuid, v_actor, now()
-  from jsonb_array_elements(lines) l;
+  select o.payment_id, v_tenant, 'DELIVERY', 'DELIVERY_FEE', 'SUCCESS', 'wallet', o.price, v_currency, o.wallet_id, o.delivery_id, v_actor, now()
+  from unnest(orders) o;
 
-  update delivery.transfer_manifest_items i set status = 'order_created', delivery_id = l.delivery_id,
+  update delivery.transfer_manifest_items i set status = 'order_created', delivery_id = o.delivery_id,
     destination_branch_id = (destination ->> 'branch_id')::uuid,
     destination_address_id = case when destination ->> 'branch_id' is null then (destination ->> 'address_id')::uuid end
-  from jsonb_to_recordset(lines) l (item_id uuid, delivery_id uuid) where i.id = l.item_id;
+  from unnest(orders) o where i.id = o.item_id;
 
   perform delivery.manifest_events_add((
     select jsonb_agg(jsonb_build_object('manifest_id', i.manifest_id, 'manifest_item_id', i.id, 'event_type', 'order_created',
-      'payload', jsonb_build_object('delivery_id', i.delivery_id, 'delivery_code', l.delivery_code)) order by l.position)
-    from rows from (jsonb_to_recordset(lines) as (item_id uuid, delivery_code bigint)) with ordinality l (item_id, delivery_code, position)
-    join delivery.transfer_manifest_items i on i.id = l.item_id));
+      'payload', jsonb_build_object('delivery_id', i.delivery_id, 'delivery_code', o.delivery_code)) order by o.position)
+    from unnest(orders) o
+    join delivery.transfer_manifest_items i on i.id = o.item_id));
 end $$;
 
 -- The warehouse through which deliveries are staged: general.warehouse {handoff_required,

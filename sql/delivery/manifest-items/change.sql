@@ -1,3 +1,15 @@
+-- The change of an item's order while it is made: priced, then settled, unless it has a failure. `payment_id` is what was paid, `same` says
+-- that the order goes there already; `wallet_id` (the institution's) and `new_payment_id` are those of a change of the price.
+do $$
+begin
+  if to_regtype('private.order_change') is null then
+    create type private.order_change as (
+      position bigint, item_id uuid, manifest_id uuid, delivery_id uuid, delivery_code bigint, institution_user_id uuid, payment_id uuid,
+      service_id uuid, price numeric, difference numeric, unit_size numeric, unit_size_source text, distance_km numeric, same boolean,
+      wallet_id uuid, new_payment_id uuid, failure text, failure_params jsonb);
+  end if;
+end $$;
+
 -- Gives the orders of manifest items another destination: priced anew, the difference booked between the institution's
 -- wallet and the tenant's. Sets, not loops: one statement each for payments, deliveries and items.
 --
@@ -11,7 +23,7 @@ declare
   v_ids uuid[] := app.uuids(input -> 'item_ids');
   v_destination jsonb := input -> 'destination';
   v_dry_run boolean := coalesce((input ->> 'dry_run')::boolean, false);
-  v_lines jsonb;
+  v_changes private.order_change[];
 begin
   if not v_dry_run then
     perform from delivery.transfer_manifests m
@@ -21,30 +33,26 @@ begin
     perform delivery.lock_deliveries(array(select i.delivery_id from delivery.transfer_manifest_items i
       where i.id = any (v_ids) and i.delivery_id is not null));
   end if;
-  select coalesce(jsonb_agg(j.line order by j.place), '[]') into v_lines from delivery.order_changes_evaluate(v_ids, v_destination) j;
-  v_lines := delivery.order_changes_settle(v_lines, v_dry_run);
+  v_changes := delivery.order_changes_settle(delivery.order_changes_evaluate(v_ids, v_destination), v_dry_run);
   if not v_dry_run then
-    perform delivery.order_changes_write((
-      select coalesce(jsonb_agg(l.line order by l.place), '[]') from jsonb_array_elements(v_lines) with ordinality l (line, place)
-      where l.line ->> 'failure' is null and not (l.line ->> 'same')::boolean), v_destination);
+    perform delivery.order_changes_write(
+      array(select c from unnest(v_changes) c where c.failure is null and not c.same order by c.position), v_destination);
   end if;
   return (
     select jsonb_build_object(
-      'changed', coalesce(jsonb_agg(jsonb_build_object('item_id', l.line -> 'item_id', 'price_difference', l.line -> 'difference')
-        order by l.place) filter (where l.line ->> 'failure' is null), '[]'),
-      'failures', coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object('item_id', l.line -> 'item_id', 'code', l.line -> 'failure',
-        'params', l.line -> 'failure_params')) order by l.place) filter (where l.line ->> 'failure' is not null), '[]'))
-    from jsonb_array_elements(v_lines) with ordinality l (line, place));
+      'changed', coalesce(jsonb_agg(jsonb_build_object('item_id', c.item_id, 'price_difference', c.difference)
+        order by c.position) filter (where c.failure is null), '[]'),
+      'failures', coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object('item_id', c.item_id, 'code', c.failure,
+        'params', c.failure_params)) order by c.position) filter (where c.failure is not null), '[]'))
+    from unnest(v_changes) c);
 end $$;
 
--- Judges and prices the change of each item's order; lines {item_id, delivery_id, institution_user_id, payment_id (what
--- was paid), price, difference, unit_size, ..., same} or {item_id, failure, failure_params}. `same` is an order that goes
--- there already. Prices begin where those of new orders do; without a service in the destination each order keeps its own.
+-- Evaluates and prices the change of each item's order, in the order the items were sent. Prices begin where those of new orders do;
+-- without a service in the destination each order keeps its own.
 -- failure: item_not_found, item_void, item_has_no_order, delivery_ended, delivery_already_picked_up,
 -- shipment_with_other_carrier, delivery_service_not_available, driver_not_allowed_in_delivery_zone,
 -- delivery_already_assigned (its size would be another), and those of delivery.quote.
-create or replace function delivery.order_changes_evaluate(item_ids uuid[], destination jsonb)
-returns table (place bigint, line jsonb)
+create or replace function delivery.order_changes_evaluate(item_ids uuid[], destination jsonb) returns private.order_change[]
 language plpgsql stable set search_path = '' as $$
 #variable_conflict use_column
 declare
@@ -56,29 +64,28 @@ declare
   v_to delivery.addresses;
 begin
   select a.* into v_to from delivery.addresses a where a.id = (destination ->> 'address_id')::uuid;
-  return query
-  select asked.position, jsonb_build_object('item_id', asked.id, 'manifest_id', i.manifest_id, 'delivery_id', d.id,
-    'delivery_code', d.delivery_code, 'institution_user_id', d.institution_user_id, 'payment_id', p.id, 'service_id', s.id,
-    'price', q.price, 'difference', case when g.same then 0 else q.price - d.delivery_fee end, 'unit_size', q.unit_size,
-    'unit_size_source', q.unit_size_source, 'distance_km', round(k.km::numeric, 3), 'same', coalesce(g.same, false),
-    'failure', f.code, 'failure_params', case
-      when f.code in ('delivery_ended', 'delivery_already_picked_up') then jsonb_build_object('status', d.status)
-      when f.code = q.error_code then coalesce(q.error_params, '{}') || '{"field": "package_details"}' end)
-  from unnest(item_ids) with ordinality asked (id, position)
-  left join delivery.transfer_manifest_items i on i.id = asked.id
-  left join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
-  left join delivery.deliveries d on d.tenant_id = i.tenant_id and d.id = i.delivery_id
-  left join money.payments p on p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.type = 'DELIVERY_FEE' and p.status = 'SUCCESS'
-  left join delivery.delivery_services s on s.tenant_id = d.tenant_id and s.id = coalesce(v_service, d.delivery_service_id)
-  left join delivery.addresses a on a.tenant_id = d.tenant_id and a.id = coalesce(d.ordered_from_address_id, d.pickup_address_id)
-  cross join lateral (select delivery.order_has_destination(i, d, v_branch, v_to.id, s.id) as same) g
-  cross join lateral (select delivery.road_distance_km(
-    case when v_from_source then (m.source_snapshot #>> '{address,latitude}')::double precision else a.latitude end,
-    case when v_from_source then (m.source_snapshot #>> '{address,longitude}')::double precision else a.longitude end,
-    v_to.latitude, v_to.longitude) as km) k
-  cross join lateral delivery.quote(s, d.package_details, null, k.km, v_units, v_decimals) q
-  cross join lateral (select coalesce(delivery.order_change_obstacle(asked.id, i, d),
-    case when not g.same then delivery.order_change_misfit(d, s, v_to.zone_id, q.unit_size, q.error_code) end) as code) f;
+  return array(
+    select row(asked.position, asked.id, i.manifest_id, d.id, d.delivery_code, d.institution_user_id, p.id, s.id,
+      q.price, case when g.same then 0 else q.price - d.delivery_fee end, q.unit_size, q.unit_size_source, round(k.km::numeric, 3),
+      coalesce(g.same, false), null, null, f.code, case
+        when f.code in ('delivery_ended', 'delivery_already_picked_up') then jsonb_build_object('status', d.status)
+        when f.code = q.error_code then coalesce(q.error_params, '{}') || '{"field": "package_details"}' end)::private.order_change
+    from unnest(item_ids) with ordinality asked (id, position)
+    left join delivery.transfer_manifest_items i on i.id = asked.id
+    left join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
+    left join delivery.deliveries d on d.tenant_id = i.tenant_id and d.id = i.delivery_id
+    left join money.payments p on p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.type = 'DELIVERY_FEE' and p.status = 'SUCCESS'
+    left join delivery.delivery_services s on s.tenant_id = d.tenant_id and s.id = coalesce(v_service, d.delivery_service_id)
+    left join delivery.addresses a on a.tenant_id = d.tenant_id and a.id = coalesce(d.ordered_from_address_id, d.pickup_address_id)
+    cross join lateral (select delivery.order_has_destination(i, d, v_branch, v_to.id, s.id) as same) g
+    cross join lateral (select delivery.road_distance_km(
+      case when v_from_source then (m.source_snapshot #>> '{address,latitude}')::double precision else a.latitude end,
+      case when v_from_source then (m.source_snapshot #>> '{address,longitude}')::double precision else a.longitude end,
+      v_to.latitude, v_to.longitude) as km) k
+    cross join lateral delivery.quote(s, d.package_details, null, k.km, v_units, v_decimals) q
+    cross join lateral (select coalesce(delivery.order_change_obstacle(asked.id, i, d),
+      case when not g.same then delivery.order_change_misfit(d, s, v_to.zone_id, q.unit_size, q.error_code) end) as code) f
+    order by asked.position);
 end $$;
 
 -- Why the order of an item cannot go anywhere else any more, or null.

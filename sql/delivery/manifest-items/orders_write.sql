@@ -1,7 +1,6 @@
--- Writes the orders that manifest_orders_create priced and paid: parents with what is in them, legs,
+-- Writes the orders that manifest_orders_create priced and charged: parents with what is in them, legs,
 -- payments, and the items' own end, which is where the orders went. The barcode on the parcel stays its barcode.
--- Lines are read as typed columns: a cast of a joined value is not leakproof and would keep indexes unused.
-create or replace function delivery.manifest_orders_write(lines jsonb, destination jsonb) returns void
+create or replace function delivery.manifest_orders_write(orders private.item_order[], destination jsonb) returns void
 language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
@@ -9,9 +8,10 @@ declare
   v_currency text := (app.currency()).code;
   v_staging uuid := delivery.staging_warehouse();
   v_service jsonb := delivery.service_snapshot((destination ->> 'service_id')::uuid);
+  v_deliveries uuid[] := array(select o.delivery_id from unnest(orders) o order by o.position);
   v_to jsonb;
 begin
-  if jsonb_array_length(lines) = 0 then
+  if cardinality(orders) = 0 then
     return;
   end if;
   select to_jsonb(a) into v_to from delivery.addresses_list a where a.id = (destination ->> 'address_id')::uuid;
@@ -21,51 +21,48 @@ begin
     distance_km, pickup_address_id, dropoff_address_id, pickup_snapshot, dropoff_snapshot, pickup_zone_id, dropoff_zone_id,
     staging_warehouse_id, recipient, service_snapshot, manifest_id, manifest_item_id, source_snapshot, snapshot_version, label_assignment,
     label_outdated, created_by)
-  select l.delivery_id, v_tenant, l.delivery_code, i.barcode_value,
+  select o.delivery_id, v_tenant, o.delivery_code, i.barcode_value,
     case when v_staging is null then 'standard' else 'pnd_parent' end, 'pending', m.institution_user_id,
-    (destination ->> 'service_id')::uuid, 'sender', 'wallet', l.price, v_currency,
-    l.unit_size, l.unit_size_source, i.package_details,
-    l.distance_km, a.id, (destination ->> 'address_id')::uuid, to_jsonb(a), v_to, a.zone_id, (v_to ->> 'zone_id')::uuid,
+    (destination ->> 'service_id')::uuid, 'sender', 'wallet', o.price, v_currency,
+    o.unit_size, o.unit_size_source, i.package_details,
+    o.distance_km, a.id, (destination ->> 'address_id')::uuid, to_jsonb(a), v_to, a.zone_id, (v_to ->> 'zone_id')::uuid,
     v_staging, destination -> 'recipient', v_service, m.id, i.id,
     jsonb_build_object('snapshot_version', 'manifest_origin_v1', 'manifest', jsonb_build_object('id', m.id, 'number', m.manifest_number),
       'item', jsonb_build_object('id', i.id, 'barcode_value', i.barcode_value), 'source', m.source_snapshot,
       'processing_point', jsonb_build_object('id', p.id, 'name', p.name, 'code', p.code)),
     'manifest_origin_v1', 'manifest_shipment_label',
     -- The parcel may wear the label of an order that was cancelled.
-    exists (select from delivery.deliveries o where o.tenant_id = i.tenant_id and o.manifest_item_id = i.id and o.label_edition > 0), v_actor
-  from rows from (jsonb_to_recordset(lines) as (item_id uuid, delivery_id uuid, delivery_code bigint, price numeric,
-      unit_size numeric, unit_size_source text, distance_km numeric))
-    with ordinality l (item_id, delivery_id, delivery_code, price, unit_size, unit_size_source, distance_km, position)
-  join delivery.transfer_manifest_items i on i.id = l.item_id
+    exists (
+      select from delivery.deliveries e where e.tenant_id = i.tenant_id and e.manifest_item_id = i.id and e.label_edition > 0), v_actor
+  from unnest(orders) o
+  join delivery.transfer_manifest_items i on i.id = o.item_id
   join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
   join delivery.transfer_processing_points p on p.tenant_id = m.tenant_id and p.id = m.processing_point_id
   join delivery.addresses_list a on a.id = p.address_id
-  order by l.position;
+  order by o.position;
   perform delivery.delivery_items_write((
     select array_agg(d) from delivery.deliveries d
-    where d.tenant_id = v_tenant and d.id = any (array(select (l ->> 'delivery_id')::uuid from jsonb_array_elements(lines) l))));
+    where d.tenant_id = v_tenant and d.id = any (v_deliveries)));
 
   if v_staging is not null then
-    perform delivery.delivery_legs_create((select array_agg((l ->> 'delivery_id')::uuid) from jsonb_array_elements(lines) l), v_staging);
-    perform delivery.staged_legs_assign(array(select (l.line ->> 'delivery_id')::uuid
-      from jsonb_array_elements(lines) with ordinality l (line, place) order by l.place));
+    perform delivery.delivery_legs_create(v_deliveries, v_staging);
+    perform delivery.staged_legs_assign(v_deliveries);
   end if;
 
   insert into money.payments (id, tenant_id, category, type, status, payment_method, amount, currency, account_id, delivery_id, actor_id, processed_at)
-  select (l ->> 'payment_id')::uuid, v_tenant, 'DELIVERY', 'DELIVERY_FEE', 'SUCCESS', 'wallet', (l ->> 'price')::numeric,
-    v_currency, (l ->> 'wallet_id')::uuid, (l ->> 'delivery_id')::uuid, v_actor, now()
-  from jsonb_array_elements(lines) l;
+  select o.payment_id, v_tenant, 'DELIVERY', 'DELIVERY_FEE', 'SUCCESS', 'wallet', o.price, v_currency, o.wallet_id, o.delivery_id, v_actor, now()
+  from unnest(orders) o;
 
-  update delivery.transfer_manifest_items i set status = 'order_created', delivery_id = l.delivery_id,
+  update delivery.transfer_manifest_items i set status = 'order_created', delivery_id = o.delivery_id,
     destination_branch_id = (destination ->> 'branch_id')::uuid,
     destination_address_id = case when destination ->> 'branch_id' is null then (destination ->> 'address_id')::uuid end
-  from jsonb_to_recordset(lines) l (item_id uuid, delivery_id uuid) where i.id = l.item_id;
+  from unnest(orders) o where i.id = o.item_id;
 
   perform delivery.manifest_events_add((
     select jsonb_agg(jsonb_build_object('manifest_id', i.manifest_id, 'manifest_item_id', i.id, 'event_type', 'order_created',
-      'payload', jsonb_build_object('delivery_id', i.delivery_id, 'delivery_code', l.delivery_code)) order by l.position)
-    from rows from (jsonb_to_recordset(lines) as (item_id uuid, delivery_code bigint)) with ordinality l (item_id, delivery_code, position)
-    join delivery.transfer_manifest_items i on i.id = l.item_id));
+      'payload', jsonb_build_object('delivery_id', i.delivery_id, 'delivery_code', o.delivery_code)) order by o.position)
+    from unnest(orders) o
+    join delivery.transfer_manifest_items i on i.id = o.item_id));
 end $$;
 
 -- The warehouse through which deliveries are staged: general.warehouse {handoff_required,

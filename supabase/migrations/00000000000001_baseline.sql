@@ -13678,7 +13678,7 @@ end $$;
 
 -- {item_ids, destination_branch_id | destination_address_id, delivery_service_id?, dry_run?, orders_max, idempotency_key?}
 -- With no more than orders_max items, or as a dry run, everything happens here and the answer is complete. Otherwise
--- {pending, destination, since, asker} tell the caller what to change in parts (delivery.manifest_orders_change) before
+-- {pending, destination, since, asker} tell the caller what to change in batches (delivery.manifest_orders_change) before
 -- delivery.manifest_changes_outcome. A dry run remembers no key.
 -- Fails: what delivery.manifest_place and delivery.require_manifest_service fail with, idempotency_conflict.
 create or replace function delivery.manifest_change_destination(input jsonb) returns jsonb
@@ -13712,7 +13712,7 @@ end $$;
 -- The outcome of a request, in the order the items were sent.
 -- {item_ids, changed: [{item_id, price_difference}], failures: [{item_id, code, params?}], since?, idempotency_key?}
 -- -> {changed: [{item_id, delivery, price_difference}], failed: [{item_id, code, params}]}
--- Of an item whose part got lost the history says whether the caller changed it since; else it is order_change_interrupted.
+-- Of an item whose batch got lost the history says whether the caller changed it since; else it is order_change_interrupted.
 create or replace function delivery.manifest_changes_outcome(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -14005,7 +14005,7 @@ begin
   end if;
 end $$;
 
--- Makes the delivery orders of received items, up to a part of a request at a time: priced, paid from
+-- Makes the delivery orders of received items, a batch of a request at a time: priced, paid from
 -- the institution's wallet, with the origin of each written down for good. Sets, not loops: one
 -- statement each for deliveries, payments, books and items.
 --
@@ -14013,7 +14013,7 @@ end $$;
 -- Items that already have an order, or are not fit for one any more, are passed over. An item whose
 -- price cannot be found or whose wallet is short fails alone and stays received.
 -- Fails: conflict (a delivery has a reserved number, as after a restore that set the counter back).
--- Locks: manifests by id (shared: two parts of one manifest run side by side), items by id, the default
+-- Locks: manifests by id (shared: two batches of one manifest run side by side), items by id, the default
 -- driver who gets what is made, wallets by id.
 create or replace function delivery.manifest_orders_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -14196,7 +14196,7 @@ begin
           'item_ids', m.item_ids) order by m.position) from manifests m), '[]')),
     'code', case when exists (select from manifests m where (m.manifest).status = 'receiving') then 'manifest_receiving_incomplete' end)
   into v_answer;
-  -- A part that got lost is no answer to remember: the same call with the same key shall finish it. Nor is one without an
+  -- A batch that got lost is no answer to remember: the same call with the same key shall finish it. Nor is one without an
   -- order, which is a failure: the wallet may be filled by then, or the rest received.
   if v_key is not null and v_answer -> 'created' = '[]' then
     perform private.idempotency_forget(app.request_setting('operation'), v_key);
@@ -14344,7 +14344,7 @@ end $$;
 -- {item_ids, destination_branch_id | destination_address_id, delivery_service_id?, orders_max, idempotency_key?}
 -- With no more than orders_max orders to make they are made here, in this transaction, and the answer is
 -- complete. Otherwise everything is received, the codes are reserved, and {pending, destination, asker} tell the
--- caller which orders to make in parts (delivery.manifest_orders_create) before delivery.manifest_orders_outcome.
+-- caller which orders to make in batches (delivery.manifest_orders_create) before delivery.manifest_orders_outcome.
 -- Locks: the key, manifests by id, items by id, wallets by id. A repeat finds its work done.
 -- Fails: what delivery.manifest_destination fails with, manifest_bulk_order_creation_not_allowed,
 -- manifest_arrival_required, manifest_delivery_proof_required, manifest_bulk_receipt_incomplete.
@@ -26374,11 +26374,12 @@ select a.id, a.title, a.full_address, a.city, a.country, a.latitude, a.longitude
 from delivery.addresses a;
 
 -- The address book of the caller: staff keep the tenant's, everybody else their own. Narrower than the
--- policy, which also shows the addresses that a caller's manifests and deliveries name.
+-- policy, which also shows the addresses that a caller's manifests and deliveries name. It reads the table once: joined with
+-- addresses_list it would apply the policy twice, and to each pair of rows before the table has statistics.
 create view delivery.own_addresses_list with (security_invoker = true) as
-select l.*
+select a.id, a.title, a.full_address, a.city, a.country, a.latitude, a.longitude, a.contact_info, a.zone_id,
+  a.created_at, a.updated_at
 from delivery.addresses a
-join delivery.addresses_list l on l.id = a.id
 where a.in_address_book and ((select app.sees_tenant()) or a.owner_user_id = (select app.user_id()));
 
 -- The addresses that a caller may name in what they order: staff the tenant's, everybody else their own, those of their own

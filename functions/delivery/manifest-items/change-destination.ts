@@ -1,8 +1,8 @@
-/** Gives the orders of items another destination, in parts where they are many. */
+/** Gives the orders of items another destination, in batches where they are many. */
 import { replayed } from "../../../shared/api/endpoint.ts";
 import type { Database } from "../../../shared/db/db.ts";
 import { type Language, refusalText, translate } from "../../../shared/i18n/index.ts";
-import { type Failure, ordersPerPart, type Pending, runParts } from "./parts.ts";
+import { type Failure, ordersPerBatch, type Pending, runBatches } from "./batches.ts";
 
 interface Request {
   item_ids: string[];
@@ -15,7 +15,7 @@ interface Outcome {
 }
 
 type FirstStep = { answer: Outcome; replayed?: boolean } | Pending & { since: string };
-interface Part {
+interface Batch {
   changed: unknown[];
   failures: Failure[];
 }
@@ -29,16 +29,16 @@ export async function changeDestination(
   const first = await db.call<FirstStep>("delivery.manifest_change_destination", {
     ...request,
     idempotency_key,
-    orders_max: ordersPerPart,
+    orders_max: ordersPerBatch,
   });
   if ("answer" in first) return { ...first.answer, [replayed]: first.replayed };
-  const parts = await runParts<Part>("manifest-change-parts", first);
+  const batches = await runBatches<Batch>("manifest-change-batches", first);
   const last = await db.call<{ answer: Outcome }>("delivery.manifest_changes_outcome", {
     idempotency_key,
     item_ids: request.item_ids,
     since: first.since,
-    changed: parts.flatMap(({ changed }) => changed),
-    failures: parts.flatMap(({ failures }) => failures),
+    changed: batches.flatMap(({ changed }) => changed),
+    failures: batches.flatMap(({ failures }) => failures),
   });
   return last.answer;
 }

@@ -189,8 +189,8 @@ export const ChangeDestinationResponse = z.object({
   }),
 });
 
-/** One part of a large request, as the function sends it to itself. */
-const partOf = (service_id: z.ZodType) =>
+/** One batch of a large request, as the function sends it to itself. */
+const batchOf = (service_id: z.ZodType) =>
   z.object({
     item_ids: z.array(Id).min(1).max(20),
     destination: z.object({
@@ -201,16 +201,16 @@ const partOf = (service_id: z.ZodType) =>
     }),
   });
 
-export const OrderPartBody = partOf(Id);
-export const ChangePartBody = partOf(Id.nullable());
+export const OrderBatchBody = batchOf(Id);
+export const ChangeBatchBody = batchOf(Id.nullable());
 
 const failures = z.array(z.object({
   item_id: Id,
   code: z.string(),
   params: JsonObject.optional(),
 }));
-export const OrderPartResponse = z.object({ failures });
-export const ChangePartResponse = z.object({
+export const OrderBatchResponse = z.object({ failures });
+export const ChangeBatchResponse = z.object({
   changed: z.array(ChangedOrder.omit({ delivery: true })),
   failures,
 });

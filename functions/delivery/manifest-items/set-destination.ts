@@ -1,11 +1,11 @@
 /**
  * Receives what was scanned and makes its orders. Up to 20 orders are made by the first statement; more are made in
- * parts.
+ * batches.
  */
 import { replayed } from "../../../shared/api/endpoint.ts";
 import type { Database } from "../../../shared/db/db.ts";
 import { type Language, refusalText, translate } from "../../../shared/i18n/index.ts";
-import { type Failure, ordersPerPart, type Pending, runParts } from "./parts.ts";
+import { type Failure, ordersPerBatch, type Pending, runBatches } from "./batches.ts";
 
 interface Request {
   item_ids: string[];
@@ -34,14 +34,14 @@ export async function setDestination(
   const input = { ...request, idempotency_key: idempotencyKey };
   const first = await db.call<FirstStep>("delivery.manifest_receive_and_order", {
     ...input,
-    orders_max: ordersPerPart,
+    orders_max: ordersPerBatch,
   });
   if ("answer" in first) return { ...first.answer, [replayed]: first.replayed };
-  const parts = await runParts<{ failures: Failure[] }>("manifest-order-parts", first);
+  const batches = await runBatches<{ failures: Failure[] }>("manifest-order-batches", first);
   const last = await db.call<{ answer: Outcome }>("delivery.manifest_orders_outcome", {
     ...input,
     destination: first.destination,
-    failures: parts.flatMap(({ failures }) => failures),
+    failures: batches.flatMap(({ failures }) => failures),
   });
   return last.answer;
 }

@@ -2,7 +2,7 @@
 
 -- {item_ids, destination_branch_id | destination_address_id, delivery_service_id?, dry_run?, orders_max, idempotency_key?}
 -- With no more than orders_max items, or as a dry run, everything happens here and the answer is complete. Otherwise
--- {pending, destination, since, asker} tell the caller what to change in parts (delivery.manifest_orders_change) before
+-- {pending, destination, since, asker} tell the caller what to change in batches (delivery.manifest_orders_change) before
 -- delivery.manifest_changes_outcome. A dry run remembers no key.
 -- Fails: what delivery.manifest_place and delivery.require_manifest_service fail with, idempotency_conflict.
 create or replace function delivery.manifest_change_destination(input jsonb) returns jsonb
@@ -36,7 +36,7 @@ end $$;
 -- The outcome of a request, in the order the items were sent.
 -- {item_ids, changed: [{item_id, price_difference}], failures: [{item_id, code, params?}], since?, idempotency_key?}
 -- -> {changed: [{item_id, delivery, price_difference}], failed: [{item_id, code, params}]}
--- Of an item whose part got lost the history says whether the caller changed it since; else it is order_change_interrupted.
+-- Of an item whose batch got lost the history says whether the caller changed it since; else it is order_change_interrupted.
 create or replace function delivery.manifest_changes_outcome(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare

@@ -8,7 +8,7 @@ begin
   end if;
 end $$;
 
--- Makes the delivery orders of received items, up to a part of a request at a time: priced, paid from
+-- Makes the delivery orders of received items, a batch of a request at a time: priced, paid from
 -- the institution's wallet, with the origin of each written down for good. Sets, not loops: one
 -- statement each for deliveries, payments, books and items.
 --
@@ -16,7 +16,7 @@ end $$;
 -- Items that already have an order, or are not fit for one any more, are passed over. An item whose
 -- price cannot be found or whose wallet is short fails alone and stays received.
 -- Fails: conflict (a delivery has a reserved number, as after a restore that set the counter back).
--- Locks: manifests by id (shared: two parts of one manifest run side by side), items by id, the default
+-- Locks: manifests by id (shared: two batches of one manifest run side by side), items by id, the default
 -- driver who gets what is made, wallets by id.
 create or replace function delivery.manifest_orders_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$

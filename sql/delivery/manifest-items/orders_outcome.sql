@@ -66,7 +66,7 @@ begin
           'item_ids', m.item_ids) order by m.position) from manifests m), '[]')),
     'code', case when exists (select from manifests m where (m.manifest).status = 'receiving') then 'manifest_receiving_incomplete' end)
   into v_answer;
-  -- A part that got lost is no answer to remember: the same call with the same key shall finish it. Nor is one without an
+  -- A batch that got lost is no answer to remember: the same call with the same key shall finish it. Nor is one without an
   -- order, which is a failure: the wallet may be filled by then, or the rest received.
   if v_key is not null and v_answer -> 'created' = '[]' then
     perform private.idempotency_forget(app.request_setting('operation'), v_key);

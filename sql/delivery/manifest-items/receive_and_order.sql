@@ -7,7 +7,7 @@
 -- {item_ids, destination_branch_id | destination_address_id, delivery_service_id?, orders_max, idempotency_key?}
 -- With no more than orders_max orders to make they are made here, in this transaction, and the answer is
 -- complete. Otherwise everything is received, the codes are reserved, and {pending, destination, asker} tell the
--- caller which orders to make in parts (delivery.manifest_orders_create) before delivery.manifest_orders_outcome.
+-- caller which orders to make in batches (delivery.manifest_orders_create) before delivery.manifest_orders_outcome.
 -- Locks: the key, manifests by id, items by id, wallets by id. A repeat finds its work done.
 -- Fails: what delivery.manifest_destination fails with, manifest_bulk_order_creation_not_allowed,
 -- manifest_arrival_required, manifest_delivery_proof_required, manifest_bulk_receipt_incomplete.

@@ -156,20 +156,20 @@ describe("change-destination", () => {
     expect(await off.ops.post(changeDestination, {})).toFailWith(403, "transfer_manifest_disabled");
   });
 
-  test("a part is made for the system alone", async () => {
-    const part = "/delivery/internal/manifest-change-parts";
-    expect(await nobody.post(part, {})).toFailWith(401, "unauthorized");
-    expect(await tenant.admin.post(part, {})).toFailWith(403, "forbidden");
+  test("a batch is made for the system alone", async () => {
+    const batch = "/delivery/internal/manifest-change-batches";
+    expect(await nobody.post(batch, {})).toFailWith(401, "unauthorized");
+    expect(await tenant.admin.post(batch, {})).toFailWith(403, "forbidden");
   });
 
-  test("a service that is gone when a part is made fails the item and writes nothing", async () => {
+  test("a service that is gone when a batch is made fails the item and writes nothing", async () => {
     const { itemIds, orders } = await ordered(made, 1);
     const read = () =>
       sql`select delivery_service_id, delivery_fee, recipient from delivery.deliveries
         where tenant_id = ${tenant.id} and id = ${orders[0].id}`;
     const before = await read();
     const answer = await nobody.post(
-      `/delivery/internal/manifest-change-parts?tenant_id=${tenant.id}`,
+      `/delivery/internal/manifest-change-batches?tenant_id=${tenant.id}`,
       {
         item_ids: itemIds,
         destination: {

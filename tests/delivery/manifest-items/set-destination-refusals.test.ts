@@ -217,9 +217,9 @@ describe("who and what is refused", () => {
     ).toFailWith(403, "forbidden");
   });
 
-  test("a part is made for the system alone", async () => {
-    const part = "/delivery/internal/manifest-order-parts";
-    expect(await nobody.post(part, {})).toFailWith(401, "unauthorized");
-    expect(await tenant.admin.post(part, {})).toFailWith(403, "forbidden");
+  test("a batch is made for the system alone", async () => {
+    const batch = "/delivery/internal/manifest-order-batches";
+    expect(await nobody.post(batch, {})).toFailWith(401, "unauthorized");
+    expect(await tenant.admin.post(batch, {})).toFailWith(403, "forbidden");
   });
 });

@@ -1,17 +1,17 @@
 /**
- * Large requests in ordered parts of 20, each an invocation of this function with a CPU budget of its own, at most two at
- * a time. What counts in the end is what the database durably holds: a part whose answer was lost is read back, not guessed.
+ * Large requests in ordered batches of 20, each an invocation of this function with a CPU budget of its own, at most two at
+ * a time. What counts in the end is what the database durably holds: a batch whose answer was lost is read back, not guessed.
  */
 import { log } from "../../../shared/runtime/log.ts";
 import { callPlatform } from "../../../shared/outbound/fetch.ts";
 
-export const ordersPerPart = 20;
-const partsAtOnce = 2;
+export const ordersPerBatch = 20;
+const batchesAtOnce = 2;
 /** The platform's statuses for an invocation that died or found no capacity. */
 const worthAnotherTry = [502, 503, 504, 546];
-const partTimeoutMs = 30_000;
+const batchTimeoutMs = 30_000;
 
-/** The caller, as the parts need it. */
+/** The caller, as the batches need it. */
 export interface Asker {
   userId: string | null;
   tenantId: string;
@@ -24,35 +24,35 @@ export interface Failure {
   params?: Record<string, unknown> | null;
 }
 
-/** The work left to do in parts, as the first statement of a request answers it. */
+/** The work left to do in batches, as the first statement of a request answers it. */
 export interface Pending {
   pending: string[];
   destination: unknown;
   asker: Asker;
 }
 
-/** Has `path` work off the items; the answers of the parts that came. */
-export async function runParts<Answer>(
+/** Has `path` work off the items; the answers of the batches that came. */
+export async function runBatches<Answer>(
   path: string,
   { pending, destination, asker }: Pending,
 ): Promise<Answer[]> {
-  const parts: string[][] = [];
-  for (let i = 0; i < pending.length; i += ordersPerPart) {
-    parts.push(pending.slice(i, i + ordersPerPart));
+  const batches: string[][] = [];
+  for (let i = 0; i < pending.length; i += ordersPerBatch) {
+    batches.push(pending.slice(i, i + ordersPerBatch));
   }
   const answers: Answer[] = [];
-  // Two runners take the parts in order, so that early items come first.
+  // Two runners take the batches in order, so that early items come first.
   const runner = async () => {
-    for (let part = parts.shift(); part; part = parts.shift()) {
-      const answer = await runPart<Answer>(path, part, destination, asker);
+    for (let batch = batches.shift(); batch; batch = batches.shift()) {
+      const answer = await runBatch<Answer>(path, batch, destination, asker);
       if (answer) answers.push(answer);
     }
   };
-  await Promise.all(Array.from({ length: partsAtOnce }, runner));
+  await Promise.all(Array.from({ length: batchesAtOnce }, runner));
   return answers;
 }
 
-async function runPart<Answer>(
+async function runBatch<Answer>(
   path: string,
   item_ids: string[],
   destination: unknown,
@@ -66,17 +66,17 @@ async function runPart<Answer>(
         body: { item_ids, destination },
         headers: asker.userId ? { "x-acting-user": asker.userId } : {},
       },
-      { timeoutMs: partTimeoutMs, retries: 3, retryOn: worthAnotherTry },
+      { timeoutMs: batchTimeoutMs, retries: 3, retryOn: worthAnotherTry },
     );
     const answer = await response.json();
     if (response.ok) return answer;
-    log("error", "order_part_failed", {
+    log("error", "order_batch_failed", {
       status: response.status,
       code: answer.code,
       items: item_ids.length,
     });
   } catch (error) {
-    log("error", "order_part_lost", { error: String(error), items: item_ids.length });
+    log("error", "order_batch_lost", { error: String(error), items: item_ids.length });
   }
   // Nothing is said about these items here: the outcome finds what became of them.
 }

@@ -29,17 +29,16 @@ export interface List {
   /** Schema of the query string, for validation and the API reference. */
   readonly query: z.ZodType<ListQuery>;
   run(db: Database, query: ListQuery): Promise<ListPage>;
-  /** The page as most lists answer it: the rows under `data` or another name, beside `pagination`. */
-  answer<Name extends string = "data">(
-    db: Database,
-    query: ListQuery,
-    name?: Name,
-  ): Promise<ListAnswer<Name>>;
+  /** The page as lists answer it: the rows under `data`, beside `pagination`. */
+  answer(db: Database, query: ListQuery): Promise<ListAnswer>;
 }
 
-export type ListAnswer<Name extends string = "data"> =
-  & { [key in Name]: Record<string, unknown>[] }
-  & { pagination: ReturnType<typeof pagination>; summary?: unknown; [listStep]?: ListStep };
+export interface ListAnswer extends Record<string, unknown> {
+  data: Record<string, unknown>[];
+  pagination: ReturnType<typeof pagination>;
+  summary?: unknown;
+  [listStep]?: ListStep;
+}
 
 /** Declares a list. Unknown keys of `column_filters` are ignored; wrong values are refused. */
 export function defineList(list: ListDeclaration): List {
@@ -48,18 +47,18 @@ export function defineList(list: ListDeclaration): List {
   return {
     query,
     run: (db, query) => run(list, db, query),
-    answer: async (db, query, name) => answerOf(await run(list, db, query), name),
+    answer: async (db, query) => answerOf(await run(list, db, query)),
   };
 }
 
-/** A page as most lists answer it; `List.answer` where the rows go out as they are. */
-export function answerOf<Name extends string = "data">(
-  { rows, page, limit, total, ...rest }: ListPage,
-  name: Name = "data" as Name,
-): ListAnswer<Name> {
-  return { [name]: rows, pagination: pagination({ page, limit, total }), ...rest } as ListAnswer<
-    Name
-  >;
+/** A page as lists answer it; `List.answer` where the rows are answered as they are. */
+export function answerOf({ rows, page, limit, total, ...rest }: ListPage): ListAnswer {
+  return { data: rows, pagination: pagination({ page, limit, total }), ...rest };
+}
+
+/** A list that is always answered whole, because it is short by its nature: its only page. */
+export function answerWhole(rows: Record<string, unknown>[]): ListAnswer {
+  return answerOf({ rows, page: 1, limit: Math.max(rows.length, 1), total: rows.length });
 }
 
 function querySchema(list: ListDeclaration): z.ZodType<ListQuery> {
@@ -161,7 +160,7 @@ function stepPage(
   };
 }
 
-/** `{page, limit, total, total_pages}`, the shape of most lists of the delivery function. */
-export function pagination({ page, limit, total }: Pick<ListPage, "page" | "limit" | "total">) {
+/** `{page, limit, total, total_pages}`. */
+function pagination({ page, limit, total }: Pick<ListPage, "page" | "limit" | "total">) {
   return { page, limit, total, total_pages: Math.ceil(total / limit) };
 }

@@ -5958,11 +5958,9 @@ export interface operations {
                 headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
                 content: {
                     "application/json": {
-                        collections: components["schemas"]["CarrierCollection"][];
-                        limit: number;
-                        page: number;
+                        data: components["schemas"]["CarrierCollection"][];
+                        pagination: components["schemas"]["Pagination"];
                         summary: { owed: { amount: number; collections: number; currency: string; }[]; };
-                        total: number;
                     } & components["schemas"]["Success"];
                 };
             };
@@ -5996,11 +5994,9 @@ export interface operations {
                 headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
                 content: {
                     "application/json": {
-                        limit: number;
-                        page: number;
-                        remittances: components["schemas"]["CarrierRemittance"][];
+                        data: components["schemas"]["CarrierRemittance"][];
+                        pagination: components["schemas"]["Pagination"];
                         summary: { remitted: { amount: number; currency: string; remittances: number; }[]; };
-                        total: number;
                     } & components["schemas"]["Success"];
                 };
             };
@@ -7661,12 +7657,10 @@ export interface operations {
                 headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
                 content: {
                     "application/json": {
-                        deliveries: components["schemas"]["Delivery"][];
+                        data: components["schemas"]["Delivery"][];
                         has_more?: boolean;
-                        limit: number;
                         next_cursor?: string | null;
-                        page: number;
-                        total: number;
+                        pagination: components["schemas"]["Pagination"];
                     } & components["schemas"]["Success"];
                 };
             };
@@ -8323,17 +8317,7 @@ export interface operations {
             header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
         };
         responses: {
-            200: {
-                headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
-                content: {
-                    "application/json": {
-                        exceptions: components["schemas"]["DeliveryException"][];
-                        limit: number;
-                        page: number;
-                        total: number;
-                    } & components["schemas"]["Success"];
-                };
-            };
+            200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["DeliveryException"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
             304: components["responses"]["NotModified"];
             400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidColumnFiltersError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
             401: components["responses"]["Unauthorized"];
@@ -8652,17 +8636,7 @@ export interface operations {
             header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
         };
         responses: {
-            200: {
-                headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
-                content: {
-                    "application/json": {
-                        handoffs: components["schemas"]["Handoff"][];
-                        limit: number;
-                        page: number;
-                        total: number;
-                    } & components["schemas"]["Success"];
-                };
-            };
+            200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["Handoff"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
             304: components["responses"]["NotModified"];
             400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
             401: components["responses"]["Unauthorized"];
@@ -10671,7 +10645,7 @@ export interface operations {
             header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
         };
         responses: {
-            200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["GatewaySettings"][]; } & components["schemas"]["Success"]; }; };
+            200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["GatewaySettings"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
             304: components["responses"]["NotModified"];
             400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidUuidError"] | components["schemas"]["TenantIdRequiredError"]; }; };
             401: components["responses"]["Unauthorized"];
@@ -11485,7 +11459,7 @@ export interface operations {
                 headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
                 content: {
                     "application/json": {
-                        orders: {
+                        data: {
                             createdAt: string;
                             currency: string;
                             id: string;
@@ -11498,7 +11472,7 @@ export interface operations {
                             totalPrice: number;
                             updatedAt: string;
                         }[];
-                        pagination: { limit: number; page: number; total: number; totalPages: number; };
+                        pagination: components["schemas"]["Pagination"];
                     } & components["schemas"]["Success"];
                 };
             };
@@ -12148,7 +12122,7 @@ export interface operations {
                 headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
                 content: {
                     "application/json": {
-                        categories: {
+                        data: {
                             description: { [key: string]: string; };
                             id: string;
                             image_url: string | null;
@@ -12158,6 +12132,7 @@ export interface operations {
                             sort_order: number;
                             title: string;
                         }[];
+                        pagination: components["schemas"]["Pagination"];
                     } & components["schemas"]["Success"];
                 };
             };
@@ -12200,7 +12175,7 @@ export interface operations {
             path: { store_name: components["parameters"]["path_store_name"]; };
         };
         responses: {
-            200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { pagination: components["schemas"]["Pagination"]; products: components["schemas"]["StoreProductSummary"][]; } & components["schemas"]["Success"]; }; };
+            200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["StoreProductSummary"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
             304: components["responses"]["NotModified"];
             400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
             403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
@@ -12646,7 +12621,7 @@ export interface operations {
                 headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
                 content: {
                     "application/json": {
-                        invitations: {
+                        data: {
                             answered_at: string | null;
                             created_at: string;
                             email: string;
@@ -12758,13 +12733,14 @@ export interface operations {
                 headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
                 content: {
                     "application/json": {
-                        modules: {
+                        data: {
                             id: string;
                             /** @description What clients show; it opens and closes nothing of its own */
                             is_enabled: boolean;
                             key: string;
                             name: { [key: string]: string; };
                         }[];
+                        pagination: components["schemas"]["Pagination"];
                     } & components["schemas"]["Success"];
                 };
             };
@@ -12792,13 +12768,14 @@ export interface operations {
                 headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
                 content: {
                     "application/json": {
-                        modules: {
+                        data: {
                             id: string;
                             /** @description What clients show; it opens and closes nothing of its own */
                             is_enabled: boolean;
                             key: string;
                             name: { [key: string]: string; };
                         }[];
+                        pagination: components["schemas"]["Pagination"];
                     } & components["schemas"]["Success"];
                 };
             };
@@ -12820,7 +12797,7 @@ export interface operations {
             path: { tenantId: components["parameters"]["path_tenantId"]; };
         };
         responses: {
-            200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { permissions: components["schemas"]["NamedRole"][]; } & components["schemas"]["Success"]; }; };
+            200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["NamedRole"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
             304: components["responses"]["NotModified"];
             400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
             401: components["responses"]["Unauthorized"];
@@ -12837,7 +12814,7 @@ export interface operations {
             path: { tenantId: components["parameters"]["path_tenantId"]; };
         };
         responses: {
-            200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { roles: { key: string; name: { [key: string]: string; }; permissions: string[]; }[]; } & components["schemas"]["Success"]; }; };
+            200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: { key: string; name: { [key: string]: string; }; permissions: string[]; }[]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
             304: components["responses"]["NotModified"];
             400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
             401: components["responses"]["Unauthorized"];
@@ -13057,7 +13034,7 @@ export interface operations {
             path: { tenantId: components["parameters"]["path_tenantId"]; };
         };
         responses: {
-            200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { pagination: components["schemas"]["Pagination"]; users: components["schemas"]["TenantMember"][]; } & components["schemas"]["Success"]; }; };
+            200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["TenantMember"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
             304: components["responses"]["NotModified"];
             400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
             401: components["responses"]["Unauthorized"];
@@ -13181,7 +13158,7 @@ export interface operations {
             header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
         };
         responses: {
-            200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { api_keys: components["schemas"]["ApiKey"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
+            200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["ApiKey"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
             304: components["responses"]["NotModified"];
             400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
             401: components["responses"]["Unauthorized"];
@@ -13270,7 +13247,7 @@ export interface operations {
             header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
         };
         responses: {
-            200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { changes: components["schemas"]["AuditEntry"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
+            200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["AuditEntry"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
             304: components["responses"]["NotModified"];
             400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
             401: components["responses"]["Unauthorized"];
@@ -13308,7 +13285,7 @@ export interface operations {
                 headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
                 content: {
                     "application/json": {
-                        invitations: {
+                        data: {
                             created_at: string;
                             expires_at: string;
                             id: string;
@@ -13323,6 +13300,7 @@ export interface operations {
                             };
                             tenant_user_type: "staff" | "driver" | "institution" | "customer";
                         }[];
+                        pagination: components["schemas"]["Pagination"];
                     } & components["schemas"]["Success"];
                 };
             };
@@ -13384,7 +13362,7 @@ export interface operations {
                 headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
                 content: {
                     "application/json": {
-                        notifications: components["schemas"]["Notification"][];
+                        data: components["schemas"]["Notification"][];
                         pagination: components["schemas"]["Pagination"];
                         unread_count: number;
                     } & components["schemas"]["Success"];
@@ -13626,17 +13604,7 @@ export interface operations {
             header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
         };
         responses: {
-            200: {
-                headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
-                content: {
-                    "application/json": {
-                        inventory: components["schemas"]["Stock"][];
-                        limit: number;
-                        page: number;
-                        total: number;
-                    } & components["schemas"]["Success"];
-                };
-            };
+            200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["Stock"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
             304: components["responses"]["NotModified"];
             400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
             401: components["responses"]["Unauthorized"];
@@ -13661,17 +13629,7 @@ export interface operations {
             header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
         };
         responses: {
-            200: {
-                headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
-                content: {
-                    "application/json": {
-                        inventory_items: components["schemas"]["InventoryItem"][];
-                        limit: number;
-                        page: number;
-                        total: number;
-                    } & components["schemas"]["Success"];
-                };
-            };
+            200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["InventoryItem"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
             304: components["responses"]["NotModified"];
             400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
             401: components["responses"]["Unauthorized"];
@@ -13978,17 +13936,7 @@ export interface operations {
             header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
         };
         responses: {
-            200: {
-                headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
-                content: {
-                    "application/json": {
-                        counts: components["schemas"]["InventoryCount"][];
-                        limit: number;
-                        page: number;
-                        total: number;
-                    } & components["schemas"]["Success"];
-                };
-            };
+            200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["InventoryCount"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
             304: components["responses"]["NotModified"];
             400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
             401: components["responses"]["Unauthorized"];
@@ -14113,17 +14061,7 @@ export interface operations {
             header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
         };
         responses: {
-            200: {
-                headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
-                content: {
-                    "application/json": {
-                        limit: number;
-                        page: number;
-                        total: number;
-                        write_offs: components["schemas"]["WriteOff"][];
-                    } & components["schemas"]["Success"];
-                };
-            };
+            200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["WriteOff"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
             304: components["responses"]["NotModified"];
             400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
             401: components["responses"]["Unauthorized"];
@@ -14767,17 +14705,7 @@ export interface operations {
             header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
         };
         responses: {
-            200: {
-                headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
-                content: {
-                    "application/json": {
-                        limit: number;
-                        orders: components["schemas"]["ReceivingOrder"][];
-                        page: number;
-                        total: number;
-                    } & components["schemas"]["Success"];
-                };
-            };
+            200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["ReceivingOrder"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
             304: components["responses"]["NotModified"];
             400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
             401: components["responses"]["Unauthorized"];
@@ -15309,17 +15237,7 @@ export interface operations {
             path: { warehouse_id: components["parameters"]["path_warehouse_id"]; };
         };
         responses: {
-            200: {
-                headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
-                content: {
-                    "application/json": {
-                        bins: components["schemas"]["Bin"][];
-                        limit: number;
-                        page: number;
-                        total: number;
-                    } & components["schemas"]["Success"];
-                };
-            };
+            200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["Bin"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
             304: components["responses"]["NotModified"];
             400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
             401: components["responses"]["Unauthorized"];
@@ -15472,17 +15390,7 @@ export interface operations {
             path: { warehouse_id: components["parameters"]["path_warehouse_id"]; };
         };
         responses: {
-            200: {
-                headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
-                content: {
-                    "application/json": {
-                        limit: number;
-                        page: number;
-                        staff: components["schemas"]["WarehouseStaff"][];
-                        total: number;
-                    } & components["schemas"]["Success"];
-                };
-            };
+            200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["WarehouseStaff"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
             304: components["responses"]["NotModified"];
             400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
             401: components["responses"]["Unauthorized"];
@@ -15550,17 +15458,7 @@ export interface operations {
             header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
         };
         responses: {
-            200: {
-                headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
-                content: {
-                    "application/json": {
-                        limit: number;
-                        page: number;
-                        total: number;
-                        waybills: components["schemas"]["Waybill"][];
-                    } & components["schemas"]["Success"];
-                };
-            };
+            200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["Waybill"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
             304: components["responses"]["NotModified"];
             400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
             401: components["responses"]["Unauthorized"];
@@ -15766,7 +15664,7 @@ export interface operations {
             header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
         };
         responses: {
-            200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { event_types: components["schemas"]["EventType"][]; } & components["schemas"]["Success"]; }; };
+            200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["EventType"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
             304: components["responses"]["NotModified"];
             400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
             401: components["responses"]["Unauthorized"];
@@ -15789,7 +15687,7 @@ export interface operations {
                 headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
                 content: {
                     "application/json": {
-                        attempts: {
+                        data: {
                             created_at: string;
                             error_message: string | null;
                             http_status_code: number | null;
@@ -15797,6 +15695,7 @@ export interface operations {
                             latency_ms: number;
                             response_body: string | null;
                         }[];
+                        pagination: components["schemas"]["Pagination"];
                     } & components["schemas"]["Success"];
                 };
             };

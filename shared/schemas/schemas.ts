@@ -81,13 +81,17 @@ export function ids<Name extends string>(...names: Name[]): z.ZodObject<Record<N
   return z.object(Object.fromEntries(names.map((name) => [name, Id])) as Record<Name, typeof Id>);
 }
 
-/** The pagination object of most lists of the delivery function. */
+/** Which page of a list an answer is, and how many rows and pages the list has. */
 export const Pagination = z.object({
   page: z.int(),
   limit: z.int(),
   total: z.int(),
   total_pages: z.int(),
 }).meta({ id: "Pagination" });
+
+/** The answer of a list: the rows of one page, and which page it is. */
+export const listResponse = <S extends z.ZodType>(row: S) =>
+  z.object({ data: z.array(row), pagination: Pagination });
 
 /** A person or place named beside a row. */
 export const PersonRef = z.object({ id: Id, full_name: z.string() }).meta({ id: "PersonRef" });

@@ -103,7 +103,7 @@ async function carry(world: World, driver: Person, job: Job, count: Count): Prom
   const sum = (one: Due) => one.cod + (one.fee ? price : 0);
 
   if (job.handoff) {
-    const { handoffs: [waiting] } = await done(barid.GET("/delivery/handoffs", {
+    const { data: [waiting] } = await done(barid.GET("/delivery/handoffs", {
       params: { query: { delivery_id: job.delivery, status: "pending" } },
     }));
     await done(barid.POST("/delivery/handoffs/{handoff_id}/pickup", {

@@ -65,7 +65,7 @@ async function parcels(
       params: {
         query: { ...query, limit: 1, column_filters: JSON.stringify({ is_leg: false }) },
       },
-    }))).total;
+    }))).pagination.total;
   totals.one(
     "orders by bulk scan",
     numbers.scanned,
@@ -79,7 +79,7 @@ async function parcels(
   const waybills = await done(barid.GET("/warehousing/waybills", {
     params: { query: { source_warehouse_id: main.id, status: "closed", limit: 1 } },
   }));
-  totals.one("waybills closed", numbers.waybills, waybills.total);
+  totals.one("waybills closed", numbers.waybills, waybills.pagination.total);
   const receiving = await done(barid.GET("/warehousing/receiving-orders", {
     params: {
       query: {
@@ -90,7 +90,7 @@ async function parcels(
       },
     },
   }));
-  totals.one("returned parcels taken in", numbers.received, receiving.total);
+  totals.one("returned parcels taken in", numbers.received, receiving.pagination.total);
 }
 
 /** Cash by the reconciliation and by each driver's own list, achievements by the performance report. */
@@ -173,11 +173,11 @@ async function stock(world: World, count: Count, totals: Totals): Promise<void> 
 async function units({ manager: { barid } }: World, house: Warehouse): Promise<Units> {
   const sum: Record<string, number> = {};
   for (let page = 1, left = 1; left > 0; page++) {
-    const { inventory, total, limit } = await done(barid.GET("/warehousing/inventory", {
+    const { data, pagination } = await done(barid.GET("/warehousing/inventory", {
       params: { query: { warehouse_id: house.id, limit: 100, page } },
     }));
-    left = total - page * limit;
-    for (const { status, quantity } of inventory) sum[status] = (sum[status] ?? 0) + quantity;
+    left = pagination.total_pages - page;
+    for (const { status, quantity } of data) sum[status] = (sum[status] ?? 0) + quantity;
   }
   return {
     available: sum.available ?? 0,

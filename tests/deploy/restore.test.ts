@@ -182,7 +182,7 @@ describe.skipIf(!here)("a dump in a new project", () => {
       ops.get("/delivery/deliveries", { query: { limit: 100, ...query } });
     const { body: { next_cursor } } = await page({ updated_since: "2020-01-01T00:00:00Z" });
     const { id } = await newDelivery(ground, {});
-    const { body: { deliveries } } = await page({ cursor: next_cursor });
+    const { body: { data: deliveries } } = await page({ cursor: next_cursor });
     expect(deliveries.map((row: Body) => row.id)).toEqual([id]);
   });
 
@@ -227,7 +227,7 @@ async function deliveriesOfDemo(): Promise<Body> {
     "/delivery/deliveries?limit=100",
   );
   expect(status).toBe(200);
-  return body.deliveries;
+  return body.data;
 }
 
 /** Columns with the number of a transaction: another server's say nothing here. */

@@ -166,14 +166,14 @@ export class Actor extends OrderParts {
       "GET",
       `/warehousing/inventory?bin_id=${bin}&sort_by=quantity&limit=100`,
       undefined,
-      ({ inventory }) => Array.isArray(inventory),
+      ({ data }) => Array.isArray(data),
     );
     if (!seen) return;
     const notes = randomUUID();
     const items = this.lines(a, b, (line) => (c + line) % 3 - 1).map(({ item_id, quantity }) => ({
       item_id,
       bin_id: bin,
-      counted: Math.max(0, unitsIn(seen.inventory, item_id) + quantity),
+      counted: Math.max(0, unitsIn(seen.data, item_id) + quantity),
     }));
     const done = await this.ask(
       this.place.ops,

@@ -162,10 +162,10 @@ export class Parcels extends Shortages {
       "GET",
       path,
       undefined,
-      ({ handoffs }) => handoffs.length === 1 && handoffs[0].delivery_id === leg,
+      ({ data }) => data.length === 1 && data[0].delivery_id === leg,
     );
     if (!listed) return false;
-    const { id } = listed.handoffs[0];
+    const { id } = listed.data[0];
     const taken = await this.ask(
       driver,
       "POST",

@@ -9,7 +9,7 @@ import { type Everything, newEverything } from "../support/everything.ts";
 /** The lists that are polled: path, table, where the rows stand. */
 const nothing = { search: "nothing is called this" };
 const polled: [string, string, (body: Body) => Body[], Record<string, string>][] = [
-  ["/delivery/deliveries", "delivery.deliveries", (body) => body.deliveries, nothing],
+  ["/delivery/deliveries", "delivery.deliveries", (body) => body.data, nothing],
   ["/delivery/assignments", "delivery.assignments", (body) => body.assignments, {
     driver_id: randomUUID(),
   }],

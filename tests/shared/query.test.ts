@@ -58,7 +58,7 @@ test("numbers are found with the digits of any keyboard, and names as they are w
   // With a space: the addresses of the others may hold any four digits.
   for (const search of ["0770 123 4567", "٠٧٧٠ ١٢٣", "۰۷۷۰ ۱", "شارع ٦٠"]) {
     const { body } = await tenant.admin.get(`/tenants/${tenant.id}/users`, { query: { search } });
-    expect([search, body.users.map((user: { id: string }) => user.id)])
+    expect([search, body.data.map((user: { id: string }) => user.id)])
       .toEqual([search, [made.body.user.id]]);
   }
 });

@@ -39,7 +39,7 @@ export const as = (session: Session) => withToken(session.access_token);
 export const mine = async (who: Person): Promise<Body[]> => {
   const answer = await who.get("/tenants/me/invitations");
   expect(answer).toSucceed(200);
-  return answer.body.invitations;
+  return answer.body.data;
 };
 
 export const accept = (who: Person, id: string, headers = {}) =>

@@ -177,7 +177,7 @@ for (const status of ["picked_up", "delivered"]) {
 }
 const cash = "carriers/tenant/simulated";
 const owed = await call(dispatcher, "GET", `${cash}/collections?delivery_id=${parcel.id}`);
-check("what it collected", owed.collections[0].amount, shipment.cash_due);
+check("what it collected", owed.data[0].amount, shipment.cash_due);
 show(`it owes ${money(owed.summary.owed[0].amount)} of this parcel`);
 
 say("It pays by bank transfer; the administrator enters it, and finds it again");
@@ -192,7 +192,7 @@ show(`${money(remittance.amount)} entered, it still owes ${money(remittance.stil
 const paid = await call(dispatcher, "GET", `${cash}/remittances?search=${reference}`);
 check(
   "payments found by its reference",
-  paid.remittances.map(({ id, remitted_count }) => [id, remitted_count]),
+  paid.data.map(({ id, remitted_count }) => [id, remitted_count]),
   [[remittance.id, 1]],
 );
 const whole = await call(dispatcher, "GET", `${cash}/remittances/${remittance.id}`);

@@ -239,7 +239,7 @@ async function takesOver(driver, { id }) {
     "GET",
     `delivery/handoffs?delivery_id=${id}&status=pending`,
   );
-  await call(driver, "POST", `delivery/handoffs/${waiting.handoffs[0].id}/pickup`, {});
+  await call(driver, "POST", `delivery/handoffs/${waiting.data[0].id}/pickup`, {});
 }
 
 async function statusOf({ id }) {

@@ -12,7 +12,7 @@ const { warehouses } = await call(manager, "GET", "warehousing/warehouses");
 const [main, erbil] = ["WH-MAIN", "WH-EBL"].map((code) => warehouses.find((w) => w.code === code));
 
 say("What waits in the main warehouse to be sent out");
-const { deliveries: waiting } = await call(
+const { data: waiting } = await call(
   ops,
   "GET",
   `delivery/deliveries?delivery_flow=pnd_outbound&status=pending&limit=100&current_warehouse_id=${main.id}`,

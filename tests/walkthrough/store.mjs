@@ -13,7 +13,7 @@ const shop = "storefront/public/markets/suq-dijla";
 say("Somebody registers, looks around and joins");
 const customer = await register(`zahra-${Date.now().toString(36)}@shop.test`);
 const { market } = await call(customer, "GET", shop);
-const { products } = await call(customer, "GET", `${shop}/products?language=ar`);
+const { data: products } = await call(customer, "GET", `${shop}/products?language=ar`);
 for (const { title, min_price } of products) show(`${title}  ${money(min_price)}`);
 const joined = await call(customer, "POST", `${shop}/join`);
 check("she is now", joined.data.tenant_user_type, "customer");
@@ -45,7 +45,7 @@ check("goods set aside", approved.inventory_reserved, true);
 show(`its delivery: ${approved.delivery_assigned.tracking_number}`);
 
 say("That is a delivery like any other: a driver brings it and takes the whole total");
-const { deliveries: [delivery] } = await call(customer, "GET", "delivery/deliveries");
+const { data: [delivery] } = await call(customer, "GET", "delivery/deliveries");
 check("the customer sees it", delivery.id, approved.delivery_assigned.delivery_id);
 check("cash to take", delivery.cod_amount, cash.order.totalPrice);
 await give(delivery.id);
@@ -69,7 +69,7 @@ const [main, erbil] = ["WH-MAIN", "WH-EBL"].map((code) =>
   warehouses.find((one) => one.code === code).id
 );
 const phone = (await call(ops, "GET", "warehousing/inventory-items?search=PHO-A1"))
-  .inventory_items.find(({ sku }) => sku === "PHO-A1").id;
+  .data.find(({ sku }) => sku === "PHO-A1").id;
 await stock(main, "B-01");
 if (await free(phone, erbil) === 0) await stock(erbil, "A-01");
 const all = await free(phone);
@@ -169,7 +169,7 @@ const paid = await waitFor("the payment", async () => {
 });
 check("after", paid, "paid");
 await call(admin, "PUT", `storefront/orders/${card.order.id}/approve`, {});
-const { orders } = await call(customer, "GET", "storefront/my/orders");
+const { data: orders } = await call(customer, "GET", "storefront/my/orders");
 check(
   "her orders, the newest first",
   orders.map(({ paymentMethod, status }) => `${paymentMethod} ${status}`),
@@ -251,7 +251,11 @@ async function pick({ id, item_details }, found) {
 
 /** One more phone, with a serial number of its own. */
 async function stock(warehouse_id, code) {
-  const { bins } = await call(ops, "GET", `warehousing/warehouses/${warehouse_id}/bins?limit=100`);
+  const { data: bins } = await call(
+    ops,
+    "GET",
+    `warehousing/warehouses/${warehouse_id}/bins?limit=100`,
+  );
   const bin_id = bins.find((one) => one.code === code).id;
   const piece = { item_id: phone, bin_id, quantity: 1, serial_number: randomUUID() };
   await call(ops, "POST", "warehousing/inventory/receipts", { warehouse_id, items: [piece] });
@@ -259,7 +263,7 @@ async function stock(warehouse_id, code) {
 
 /** Units of an item that are available, in one warehouse or in all. */
 async function free(item, warehouse) {
-  const { inventory } = await call(
+  const { data: inventory } = await call(
     ops,
     "GET",
     `warehousing/inventory?status=available&item_id=${item}&limit=100${

@@ -95,7 +95,7 @@ check("the reviewer said", approved.data.market.status, "approved");
 await call(admin, "PUT", "storefront/market/publish", { publish_status: "published" });
 const seen = await call(visitor, "GET", shop);
 check("now a visitor sees it", seen.market.store_name, slug);
-const { products } = await call(visitor, "GET", `${shop}/products?language=ar`);
+const { data: products } = await call(visitor, "GET", `${shop}/products?language=ar`);
 check("its products, in Arabic", products.map(({ title }) => title), ["كليچة"]);
 
 say("A customer joins and fills a cart; prices are those of the moment");

@@ -12,7 +12,7 @@ const [main, erbil] = ["WH-MAIN", "WH-EBL"].map((code) => warehouses.find((w) =>
 const shelf = await bin(main, "A-01");
 const dock = await bin(main, "R-01");
 const erbilShelf = await bin(erbil, "A-01");
-const { inventory_items: [honey] } = await call(
+const { data: [honey] } = await call(
   manager,
   "GET",
   "warehousing/inventory-items?sku=HON-500",
@@ -118,7 +118,7 @@ const { write_off } = await call(
 for (const { quantity, item, bin, status, note } of write_off.items) {
   show(`${quantity} ${status} ${item.name} from ${bin.code}${note ? `: ${note}` : ""}`);
 }
-const { write_offs: [latest] } = await call(
+const { data: [latest] } = await call(
   manager,
   "GET",
   `warehousing/inventory/write-offs?warehouse_id=${main.id}&item_id=${honey.id}`,
@@ -200,7 +200,7 @@ const stolen = await expectError(stranger, "GET", path);
 check("the order", [stolen.status, stolen.code], [404, "picking_order_not_found"]);
 
 async function bin(warehouse, code) {
-  const { bins } = await call(
+  const { data: bins } = await call(
     manager,
     "GET",
     `warehousing/warehouses/${warehouse.id}/bins?limit=100`,

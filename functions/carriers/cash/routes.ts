@@ -25,10 +25,7 @@ export const carrierCash: AnyEndpoint[] = [
     params: CarrierParams,
     query: collectionsOf.query,
     response: CollectionsResponse,
-    async run({ db, params, query }) {
-      const { rows, ...page } = await collectionsOf.run(db, params.carrier_code, query);
-      return { collections: rows, ...page };
-    },
+    run: ({ db, params, query }) => collectionsOf.answer(db, params.carrier_code, query),
   }),
   endpoint({
     method: "get",
@@ -38,10 +35,7 @@ export const carrierCash: AnyEndpoint[] = [
     params: CarrierParams,
     query: remittancesOf.query,
     response: RemittancesResponse,
-    async run({ db, params, query }) {
-      const { rows, ...page } = await remittancesOf.run(db, params.carrier_code, query);
-      return { remittances: rows, ...page };
-    },
+    run: ({ db, params, query }) => remittancesOf.answer(db, params.carrier_code, query),
   }),
   endpoint({
     method: "get",

@@ -10,8 +10,8 @@ import {
   id,
   isSet,
   type List,
+  type ListAnswer,
   type ListDeclaration,
-  type ListPage,
   type ListQuery,
   number,
   oneOf,
@@ -22,6 +22,7 @@ import {
   CarrierCode,
   Currency,
   Id,
+  listResponse,
   LongText,
   Money,
   Person,
@@ -53,11 +54,7 @@ export const CarrierCollection = z.strictObject({
   remittance_reference: z.string().nullable(),
 }).meta({ id: "CarrierCollection" });
 
-export const CollectionsResponse = z.object({
-  collections: z.array(CarrierCollection),
-  page: z.int(),
-  limit: z.int(),
-  total: z.int(),
+export const CollectionsResponse = listResponse(CarrierCollection).extend({
   /** Over the same filters but the status. */
   summary: z.object({
     owed: z.array(
@@ -113,15 +110,15 @@ const declared = {
 /** A list of what is one carrier's: a client filters by all but the carrier, which is of the path. */
 function ofCarrier(declared: ListDeclaration): {
   query: List["query"];
-  run(db: Database, carrier: string, query: ListQuery): Promise<ListPage>;
+  answer(db: Database, carrier: string, query: ListQuery): Promise<ListAnswer>;
 } {
   const asked = defineList(declared);
   const params = { ...declared.params, carrier_code: equal("carrier_code") };
   const list = defineList({ ...declared, params });
   return {
     query: asked.query,
-    run: (db, carrier_code, query) =>
-      list.run(db, { ...query, filters: { ...query.filters, carrier_code } }),
+    answer: (db, carrier_code, query) =>
+      list.answer(db, { ...query, filters: { ...query.filters, carrier_code } }),
   };
 }
 
@@ -242,11 +239,7 @@ export const remittancesOf = ofCarrier({
   },
 });
 
-export const RemittancesResponse = z.object({
-  remittances: z.array(Remittance),
-  page: z.int(),
-  limit: z.int(),
-  total: z.int(),
+export const RemittancesResponse = listResponse(Remittance).extend({
   /** Over the same filters, without reversed ones. */
   summary: z.object({
     remitted: z.array(

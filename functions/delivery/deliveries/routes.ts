@@ -116,10 +116,7 @@ export const deliveries: AnyEndpoint[] = [
     access: staffOrDeliveryPeople,
     query: deliveriesList.query,
     response: DeliveriesResponse,
-    async run({ db, query }) {
-      const { rows: deliveries, ...page } = await deliveriesList.run(db, query);
-      return { deliveries, ...page };
-    },
+    run: ({ db, query }) => deliveriesList.answer(db, query),
   }),
   endpoint({
     method: "get",

@@ -5,6 +5,7 @@ import {
   Instant,
   JsonObject,
   Latitude,
+  listResponse,
   LocalizedText,
   Longitude,
   LongText,
@@ -282,12 +283,7 @@ export const CashMoveResponse = DeliveryResponse.extend({
   cash: z.object({ due: CashSplit, collected: CashSplit }),
 });
 export const DeliveryDetailResponse = z.object({ delivery: DeliveryDetail });
-export const DeliveriesResponse = z.object({
-  deliveries: z.array(DeliveryRow),
-  page: z.int(),
-  limit: z.int(),
-  total: z.int(),
-});
+export const DeliveriesResponse = listResponse(DeliveryRow);
 export const DeliveryMade = z.object({
   id: Id,
   delivery: z.object({

@@ -2,7 +2,15 @@ import { z } from "zod";
 import { anyOf, permission, role } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { contains, defineList, equal, id, oneOf, since, until } from "../../../shared/api/list.ts";
-import { Id, ids, JsonObject, LongText, Text, Timestamp } from "../../../shared/schemas/schemas.ts";
+import {
+  Id,
+  ids,
+  JsonObject,
+  listResponse,
+  LongText,
+  Text,
+  Timestamp,
+} from "../../../shared/schemas/schemas.ts";
 import { maxBytes, maxListFieldBytes, maxPackageLines } from "../../../shared/schemas/sizes.ts";
 import { staffOrDeliveryPeople, warehouseOrOperations } from "../access.ts";
 import { deliveryStatuses } from "../statuses.ts";
@@ -89,16 +97,8 @@ export const deliveryExceptions: AnyEndpoint[] = [
     summary: "List exceptions; drivers, customers and institutions see those of their deliveries",
     access: staffOrDeliveryPeople,
     query: exceptionsList.query,
-    response: z.object({
-      exceptions: z.array(Exception),
-      page: z.int(),
-      limit: z.int(),
-      total: z.int(),
-    }),
-    async run({ db, query }) {
-      const { rows: exceptions, ...page } = await exceptionsList.run(db, query);
-      return { exceptions, ...page };
-    },
+    response: listResponse(Exception),
+    run: ({ db, query }) => exceptionsList.answer(db, query),
   }),
   endpoint({
     method: "post",

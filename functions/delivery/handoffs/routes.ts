@@ -3,7 +3,14 @@ import { anyOf, permission, role } from "../../../shared/api/access.ts";
 import { carriedFields } from "../../../shared/schemas/carried-delivery.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { defineList, id, oneOf } from "../../../shared/api/list.ts";
-import { Id, ids, NamedRef, Person, Timestamp } from "../../../shared/schemas/schemas.ts";
+import {
+  Id,
+  ids,
+  listResponse,
+  NamedRef,
+  Person,
+  Timestamp,
+} from "../../../shared/schemas/schemas.ts";
 import { CashMoveResponse, Pickup } from "../deliveries/schemas.ts";
 import { operationsOrDriver } from "../access.ts";
 
@@ -47,16 +54,8 @@ export const handoffs: AnyEndpoint[] = [
     summary: "List handoffs; drivers see their own",
     access: anyOf(permission("view:tenant"), role("driver")),
     query: handoffsList.query,
-    response: z.object({
-      handoffs: z.array(Handoff),
-      page: z.int(),
-      limit: z.int(),
-      total: z.int(),
-    }),
-    async run({ db, query }) {
-      const { rows: handoffs, ...page } = await handoffsList.run(db, query);
-      return { handoffs, ...page };
-    },
+    response: listResponse(Handoff),
+    run: ({ db, query }) => handoffsList.answer(db, query),
   }),
   endpoint({
     method: "post",

@@ -1,10 +1,11 @@
+import { answerWhole } from "../../../shared/api/list.ts";
 import { z } from "zod";
 import { permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { supabaseUrl } from "../../../shared/runtime/env.ts";
 import { AppError } from "../../../shared/errors/errors.ts";
 import { accept } from "../../../shared/schemas/input.ts";
-import { JsonObject, Timestamp } from "../../../shared/schemas/schemas.ts";
+import { JsonObject, listResponse, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { printOf, seal } from "../../../shared/outbound/secrets.ts";
 import { purposeOf } from "../../../shared/payment-gateways/checkout.ts";
 import { gatewayCodes, gatewayNamed } from "../../../shared/payment-gateways/registry.ts";
@@ -46,18 +47,16 @@ export const gatewaySettings: AnyEndpoint[] = [
     path: "/gateways",
     summary: "The gateways there are, and how mine are set up",
     access: admin,
-    response: z.object({ data: z.array(Shown) }),
+    response: listResponse(Shown),
     async run({ db }) {
       const mine = await db.call<Configured[]>("money.gateways_get");
       const blank = { is_active: false, settings: {}, secrets: {}, updated_at: null };
-      return {
-        data: gatewayCodes.map((gateway_code) =>
-          shown(
-            mine.find((row) => row.gateway_code === gateway_code) ??
-              { ...blank, gateway_code, has_previous_webhook_secret: false },
-          )
-        ),
-      };
+      return answerWhole(gatewayCodes.map((gateway_code) =>
+        shown(
+          mine.find((row) => row.gateway_code === gateway_code) ??
+            { ...blank, gateway_code, has_previous_webhook_secret: false },
+        )
+      ));
     },
   }),
   endpoint({

@@ -3,7 +3,7 @@ import { translate } from "../../../shared/i18n/index.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { tenantAdmin } from "../access.ts";
 import { adminOrders } from "./list.ts";
-import { inEveryList, ordersPage } from "./pages.ts";
+import { inEveryList } from "./listed.ts";
 import {
   AcceptShortResponse,
   Approve,
@@ -40,7 +40,11 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
     query: adminOrders.query,
     response: OrdersResponse,
     async run({ db, query }) {
-      const { summary: stats, ...page } = await ordersPage(adminOrders, db, query, (row) => ({
+      const { rows, page, limit, total, summary: stats, ...rest } = await adminOrders.run(
+        db,
+        query,
+      );
+      const orders = rows.map((row) => ({
         ...inEveryList(row),
         fulfilment: row.fulfilment,
         shippingAddress: { city: row.city },
@@ -48,7 +52,8 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
         discountAmount: row.discount_amount,
         finalAmount: row.total_price,
       }));
-      return { ...page, stats };
+      const pagination = { page, limit, total, totalPages: Math.ceil(total / limit) };
+      return { orders, pagination, stats, ...rest };
     },
   }),
   endpoint({

@@ -8,7 +8,7 @@ import { measureFirst } from "../../../shared/routing/measured.ts";
 import { checkPayment, openPayment, returnTo } from "../../../shared/payment-gateways/checkout.ts";
 import { isCustomer } from "../access.ts";
 import { myOrders } from "./list.ts";
-import { inEveryList, ordersPage } from "./pages.ts";
+import { inEveryList } from "./listed.ts";
 import {
   Confirm,
   ConfirmResponse,
@@ -110,13 +110,16 @@ export const customerOrders: AnyEndpoint[] = [
     access: isCustomer,
     query: myOrders.query,
     response: MyOrdersResponse,
-    run: ({ db, query }) =>
-      ordersPage(myOrders, db, query, (row) => ({
+    async run({ db, query }) {
+      const { data, ...page } = await myOrders.answer(db, query);
+      const orders = data.map((row) => ({
         ...inEveryList(row),
         totalPrice: row.total_price,
         currency: row.currency,
         market: { id: row.market_id, name: row.store_name },
-      })),
+      }));
+      return { data: orders, ...page };
+    },
   }),
 ];
 

@@ -5,6 +5,7 @@ import {
   Id,
   JsonObject,
   Latitude,
+  listResponse,
   Longitude,
   LongText,
   Money,
@@ -149,12 +150,6 @@ const Listed = {
   createdAt: Timestamp,
   updatedAt: Timestamp,
 };
-const Pages = z.object({
-  page: z.int(),
-  limit: z.int(),
-  total: z.int(),
-  totalPages: z.int(),
-});
 export const OrdersResponse = z.object({
   orders: z.array(z.object({
     ...Listed,
@@ -165,7 +160,12 @@ export const OrdersResponse = z.object({
     discountAmount: z.number(),
     finalAmount: z.number(),
   })),
-  pagination: Pages,
+  pagination: z.object({
+    page: z.int(),
+    limit: z.int(),
+    total: z.int(),
+    totalPages: z.int(),
+  }),
   stats: z.object({
     totalOrders: z.int(),
     pendingOrders: z.int(),
@@ -173,16 +173,13 @@ export const OrdersResponse = z.object({
     deliveredToday: z.int(),
   }),
 });
-export const MyOrdersResponse = z.object({
-  orders: z.array(z.object({
-    ...Listed,
-    status: z.string(),
-    totalPrice: z.number(),
-    currency: z.string(),
-    market: z.object({ id: Id, name: z.string() }),
-  })),
-  pagination: Pages,
-});
+export const MyOrdersResponse = listResponse(z.object({
+  ...Listed,
+  status: z.string(),
+  totalPrice: z.number(),
+  currency: z.string(),
+  market: z.object({ id: Id, name: z.string() }),
+}));
 
 /** One for each warehouse that an order leaves. */
 const Deliveries = z.array(z.object({

@@ -1,7 +1,7 @@
 import { anyone, open } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint, status } from "../../../shared/api/endpoint.ts";
 import { listStep } from "../../../shared/api/cursor.ts";
-import { pagination } from "../../../shared/api/list.ts";
+import { answerOf, answerWhole } from "../../../shared/api/list.ts";
 import {
   ByDomain,
   Joined,
@@ -49,9 +49,7 @@ export const shop: AnyEndpoint[] = [
     params: StoreName,
     response: ShopCategories,
     errors: ["market_not_found"],
-    run: async ({ db, params }) => ({
-      categories: await db.call("storefront.shop_categories", params),
-    }),
+    run: async ({ db, params }) => answerWhole(await db.call("storefront.shop_categories", params)),
   }),
   endpoint({
     method: "get",
@@ -76,8 +74,7 @@ export const shop: AnyEndpoint[] = [
       const read = offset + rows.length;
       const more = keyset !== undefined && read < total;
       return {
-        products: rows,
-        pagination: pagination({ page, limit, total }),
+        ...answerOf({ rows, page, limit, total }),
         [listStep]: keyset && { position: more ? { at: String(read), id: "" } : null, more },
       };
     },

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defineList, id } from "../../../shared/api/list.ts";
-import { Id, JsonObject, Pagination, Timestamp } from "../../../shared/schemas/schemas.ts";
+import { Id, JsonObject, listResponse, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { Category, ListedProduct, Product, Variant } from "../catalogue/schemas.ts";
 import { normalizeDomain } from "../custom-domain/domain-name.ts";
 import { StoredLocalizedText } from "../schemas.ts";
@@ -27,11 +27,9 @@ export const ShopResponse = z.object({
   }),
 });
 
-export const ShopCategories = z.object({
-  categories: z.array(
-    Category.omit({ tenant_id: true, is_active: true, created_at: true, updated_at: true }),
-  ),
-});
+export const ShopCategories = listResponse(
+  Category.omit({ tenant_id: true, is_active: true, created_at: true, updated_at: true }),
+);
 
 const internal = { inventory_item_id: true, is_active: true } as const;
 const ShopProduct = Product.omit({ tenant_id: true, is_active: true }).extend({
@@ -40,10 +38,7 @@ const ShopProduct = Product.omit({ tenant_id: true, is_active: true }).extend({
 const ListedShopProduct = ListedProduct.omit({ tenant_id: true, is_active: true }).extend({
   variants: z.array(Variant.omit({ ...internal, attributes: true })),
 }).meta({ id: "StoreProductSummary" });
-export const ShopProducts = z.object({
-  products: z.array(ListedShopProduct),
-  pagination: Pagination,
-});
+export const ShopProducts = listResponse(ListedShopProduct);
 export const ShopProductResponse = z.object({
   product: ShopProduct.extend({
     reviews: z.array(z.object({

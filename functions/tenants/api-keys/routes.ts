@@ -40,7 +40,7 @@ export const apiKeys: AnyEndpoint[] = [
     access: permission("manage:tenant"),
     query: list.query,
     response: ApiKeysResponse,
-    run: ({ db, query }) => list.answer(db, query, "api_keys"),
+    run: ({ db, query }) => list.answer(db, query),
   }),
   endpoint({
     method: "post",

@@ -2,7 +2,7 @@ import { z } from "zod";
 import {
   Id,
   Instant,
-  Pagination,
+  listResponse,
   PersonRef,
   Text,
   Timestamp,
@@ -48,7 +48,4 @@ export const ApiKey = z.strictObject({
 export const ApiKeyResponse = z.object({ api_key: ApiKey });
 /** The key is returned here only. */
 export const ApiKeyCreated = ApiKeyResponse.extend({ key: z.string() });
-export const ApiKeysResponse = z.object({
-  api_keys: z.array(ApiKey),
-  pagination: Pagination,
-});
+export const ApiKeysResponse = listResponse(ApiKey);

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { defineList, equal, forField, id, oneOf, since, until } from "../../../shared/api/list.ts";
-import { Id, JsonObject, Pagination, Timestamp } from "../../../shared/schemas/schemas.ts";
+import { Id, JsonObject, listResponse, Timestamp } from "../../../shared/schemas/schemas.ts";
 
 const actions = ["insert", "update", "delete"] as const;
 
@@ -50,7 +50,7 @@ export const auditLog: AnyEndpoint[] = [
     summary: "List what changed in my tenant: who, what, before and after, by which key",
     access: permission("manage:tenant"),
     query: audit.query,
-    response: z.object({ changes: z.array(Change), pagination: Pagination }),
-    run: ({ db, query }) => audit.answer(db, query, "changes"),
+    response: listResponse(Change),
+    run: ({ db, query }) => audit.answer(db, query),
   }),
 ];

@@ -1,3 +1,4 @@
+import { answerWhole } from "../../../shared/api/list.ts";
 import { anyone, permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
@@ -12,6 +13,10 @@ import {
   LeftResponse,
   MyInvitationsResponse,
 } from "./schemas.ts";
+
+interface Invited {
+  invitations: Record<string, unknown>[];
+}
 
 /** How people come into a company and leave it: by their own decision. */
 export const tenantInvitations: AnyEndpoint[] = [
@@ -42,7 +47,7 @@ export const tenantInvitations: AnyEndpoint[] = [
     params: ids("tenantId"),
     query: invitations.query,
     response: InvitationsResponse,
-    run: ({ db, query }) => invitations.answer(db, query, "invitations"),
+    run: ({ db, query }) => invitations.answer(db, query),
   }),
   endpoint({
     method: "post",
@@ -76,7 +81,10 @@ export const tenantInvitations: AnyEndpoint[] = [
     access: anyone(),
     tenant: "none",
     response: MyInvitationsResponse,
-    run: ({ db }) => db.call("tenancy.my_invitations_get"),
+    async run({ db }) {
+      const { invitations } = await db.call<Invited>("tenancy.my_invitations_get");
+      return answerWhole(invitations);
+    },
   }),
   answer("accept", true, "Accept an invitation and become a member of its company"),
   answer("decline", false, "Decline an invitation"),

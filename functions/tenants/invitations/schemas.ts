@@ -3,7 +3,7 @@ import { defineList, oneOf } from "../../../shared/api/list.ts";
 import {
   Id,
   JsonObject,
-  Pagination,
+  listResponse,
   PersonRef,
   Timestamp,
 } from "../../../shared/schemas/schemas.ts";
@@ -29,35 +29,30 @@ export const invitations = defineList({
   limit: { default: 20, max: 100 },
 });
 
-export const InvitationsResponse = z.object({
-  invitations: z.array(Invitation.extend({
-    full_name: z.string(),
-    tenant_user_type: UserType,
-    roles: z.array(z.string()),
-    invited_by: PersonRef.nullable(),
-    answered_at: Timestamp.nullable(),
-    created_at: Timestamp,
-  })),
-  pagination: Pagination,
-});
+export const InvitationsResponse = listResponse(Invitation.extend({
+  full_name: z.string(),
+  tenant_user_type: UserType,
+  roles: z.array(z.string()),
+  invited_by: PersonRef.nullable(),
+  answered_at: Timestamp.nullable(),
+  created_at: Timestamp,
+}));
 
-export const MyInvitationsResponse = z.object({
-  invitations: z.array(z.strictObject({
+export const MyInvitationsResponse = listResponse(z.strictObject({
+  id: Id,
+  status: z.enum(["pending"]),
+  tenant: z.object({
     id: Id,
-    status: z.enum(["pending"]),
-    tenant: z.object({
-      id: Id,
-      slug: z.string(),
-      name: JsonObject,
-      logo_url: z.string().nullable(),
-    }),
-    tenant_user_type: UserType,
-    roles: z.array(z.string()),
-    invited_by: PersonRef.nullable(),
-    expires_at: Timestamp,
-    created_at: Timestamp,
-  })),
-});
+    slug: z.string(),
+    name: JsonObject,
+    logo_url: z.string().nullable(),
+  }),
+  tenant_user_type: UserType,
+  roles: z.array(z.string()),
+  invited_by: PersonRef.nullable(),
+  expires_at: Timestamp,
+  created_at: Timestamp,
+}));
 
 export const AnsweredResponse = z.object({
   data: z.object({

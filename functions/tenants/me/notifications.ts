@@ -3,7 +3,7 @@ import { anyone } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { type MessageKey, translate } from "../../../shared/i18n/index.ts";
 import { defineList, isSet, oneOf } from "../../../shared/api/list.ts";
-import { Id, JsonObject, Pagination, Timestamp } from "../../../shared/schemas/schemas.ts";
+import { Id, JsonObject, listResponse, Timestamp } from "../../../shared/schemas/schemas.ts";
 
 /** Types of notifications and their texts. */
 const texts = {
@@ -59,16 +59,12 @@ export const myNotifications: AnyEndpoint[] = [
     access: anyone(),
     tenant: "optional",
     query: notifications.query,
-    response: z.object({
-      notifications: z.array(Notification),
-      unread_count: z.int(),
-      pagination: Pagination,
-    }),
+    response: listResponse(Notification).extend({ unread_count: z.int() }),
     async run({ db, query, language }) {
       const { data, summary: unread_count, ...page } = await notifications.answer(db, query);
       const rows = data as (Record<string, unknown> & Notification)[];
       return {
-        notifications: rows.map((row) => ({
+        data: rows.map((row) => ({
           ...row,
           message: translate(language(), texts[row.type], row.payload),
         })),

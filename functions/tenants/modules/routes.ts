@@ -1,19 +1,22 @@
 import { z } from "zod";
 import { permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
-import { Id, ids } from "../../../shared/schemas/schemas.ts";
+import { answerWhole } from "../../../shared/api/list.ts";
+import { Id, ids, listResponse } from "../../../shared/schemas/schemas.ts";
 import { EnabledModules } from "../administration/schemas.ts";
 
-const ModulesResponse = z.object({
-  modules: z.array(z.object({
-    id: Id,
-    key: z.string(),
-    name: z.record(z.string(), z.string()),
-    is_enabled: z.boolean().meta({
-      description: "What clients show; it opens and closes nothing of its own",
-    }),
-  })),
-});
+const ModulesResponse = listResponse(z.object({
+  id: Id,
+  key: z.string(),
+  name: z.record(z.string(), z.string()),
+  is_enabled: z.boolean().meta({
+    description: "What clients show; it opens and closes nothing of its own",
+  }),
+}));
+
+interface Modules {
+  modules: Record<string, unknown>[];
+}
 
 const version = versionedBy("tenancy.modules_version", "tenantId", "tenant_id");
 
@@ -28,7 +31,7 @@ export const modules: AnyEndpoint[] = [
     tenant: "path",
     params: ids("tenantId"),
     response: ModulesResponse,
-    run: ({ db }) => db.call("tenancy.modules_get"),
+    run: async ({ db }) => answerWhole((await db.call<Modules>("tenancy.modules_get")).modules),
   }),
   endpoint({
     method: "put",
@@ -41,6 +44,7 @@ export const modules: AnyEndpoint[] = [
     body: z.object({ enabled_module_ids: EnabledModules }),
     response: ModulesResponse,
     errors: ["invalid_reference"],
-    run: ({ db, body }) => db.call("tenancy.modules_save", body),
+    run: async ({ db, body }) =>
+      answerWhole((await db.call<Modules>("tenancy.modules_save", body)).modules),
   }),
 ];

@@ -1,3 +1,4 @@
+import { answerWhole } from "../../../shared/api/list.ts";
 import { permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
@@ -24,7 +25,7 @@ export const tenantUsers: AnyEndpoint[] = [
     params: ids("tenantId"),
     query: users.query,
     response: UsersResponse,
-    run: ({ db, query }) => users.answer(db, query, "users"),
+    run: ({ db, query }) => users.answer(db, query),
   }),
   endpoint({
     method: "post",
@@ -89,7 +90,7 @@ export const tenantUsers: AnyEndpoint[] = [
     tenant: "path",
     params: ids("tenantId"),
     response: RolesResponse,
-    run: async ({ db }) => ({ roles: await db.call("tenancy.roles_get") }),
+    run: async ({ db }) => answerWhole(await db.call("tenancy.roles_get")),
   }),
   endpoint({
     method: "get",
@@ -99,6 +100,6 @@ export const tenantUsers: AnyEndpoint[] = [
     tenant: "path",
     params: ids("tenantId"),
     response: PermissionsResponse,
-    run: async ({ db }) => ({ permissions: await db.call("tenancy.permissions_get") }),
+    run: async ({ db }) => answerWhole(await db.call("tenancy.permissions_get")),
   }),
 ];

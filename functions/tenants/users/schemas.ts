@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defineList, type Filter, flag, oneOf } from "../../../shared/api/list.ts";
-import { Id, Pagination, Phone, Text, Timestamp } from "../../../shared/schemas/schemas.ts";
+import { Id, listResponse, Phone, Text, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { UserType } from "../me/schemas.ts";
 import { Password } from "../password.ts";
 
@@ -76,16 +76,14 @@ export const UserChangedResponse = UserResponse.extend({
       "administrator can take one over (`POST /tenants/me/api-keys/{api_key_id}/take-over`)",
   }),
 });
-export const UsersResponse = z.object({ users: z.array(User), pagination: Pagination });
+export const UsersResponse = listResponse(User);
 
 const Named = z.object({ key: z.string(), name: z.record(z.string(), z.string()) }).meta({
   id: "NamedRole",
 });
 
-export const RolesResponse = z.object({
-  roles: z.array(Named.extend({ permissions: z.array(z.string()) })),
-});
-export const PermissionsResponse = z.object({ permissions: z.array(Named) });
+export const RolesResponse = listResponse(Named.extend({ permissions: z.array(z.string()) }));
+export const PermissionsResponse = listResponse(Named);
 
 const hasRole: Filter = {
   schema: z.enum(roleKeys),

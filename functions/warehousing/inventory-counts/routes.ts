@@ -18,10 +18,7 @@ export const inventoryCounts: AnyEndpoint[] = [
     access: canManageOrViewWarehouse,
     query: countList.query,
     response: CountsResponse,
-    async run({ db, query }) {
-      const { rows: counts, ...page } = await countList.run(db, query);
-      return { counts, ...page };
-    },
+    run: ({ db, query }) => countList.answer(db, query),
   }),
   endpoint({
     method: "get",

@@ -1,6 +1,13 @@
 import { z } from "zod";
 import { defineList, flag, foundBy, id, since, until } from "../../../shared/api/list.ts";
-import { Id, LongText, NamedRef, PersonRef, Timestamp } from "../../../shared/schemas/schemas.ts";
+import {
+  Id,
+  listResponse,
+  LongText,
+  NamedRef,
+  PersonRef,
+  Timestamp,
+} from "../../../shared/schemas/schemas.ts";
 import { BinRef, ItemRef, Lot, Movement, StockStatus } from "../inventory/schemas.ts";
 
 /** A place: whatever of it is not said is none, or available. */
@@ -75,12 +82,7 @@ const CountWithLines = Count.extend({
 
 export const CountResponse = z.object({ count: CountWithLines });
 export const CreateCountResponse = CountResponse.extend({ transactions: z.array(Movement) });
-export const CountsResponse = z.object({
-  counts: z.array(Count),
-  page: z.int(),
-  limit: z.int(),
-  total: z.int(),
-});
+export const CountsResponse = listResponse(Count);
 
 export const countList = defineList({
   view: "warehousing.inventory_counts_list",

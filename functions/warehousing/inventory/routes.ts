@@ -45,10 +45,7 @@ export const inventory: AnyEndpoint[] = [
     access: canManageOrViewWarehouse,
     query: itemList.query,
     response: ItemsResponse,
-    async run({ db, query }) {
-      const { rows: inventory_items, ...page } = await itemList.run(db, query);
-      return { inventory_items, ...page };
-    },
+    run: ({ db, query }) => itemList.answer(db, query),
   }),
   endpoint({
     method: "post",
@@ -102,10 +99,7 @@ export const inventory: AnyEndpoint[] = [
     access: canManageOrViewWarehouse,
     query: inventoryList.query,
     response: InventoryResponse,
-    async run({ db, query }) {
-      const { rows, ...page } = await inventoryList.run(db, query);
-      return { inventory: rows, ...page };
-    },
+    run: ({ db, query }) => inventoryList.answer(db, query),
   }),
   endpoint({
     method: "post",
@@ -136,10 +130,7 @@ export const inventory: AnyEndpoint[] = [
     access: canManageOrViewWarehouse,
     query: writeOffList.query,
     response: WriteOffsResponse,
-    async run({ db, query }) {
-      const { rows: write_offs, ...page } = await writeOffList.run(db, query);
-      return { write_offs, ...page };
-    },
+    run: ({ db, query }) => writeOffList.answer(db, query),
   }),
   endpoint({
     method: "get",

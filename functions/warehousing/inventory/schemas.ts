@@ -11,6 +11,7 @@ import {
 } from "../../../shared/api/list.ts";
 import {
   Id,
+  listResponse,
   LongText,
   NamedRef,
   PersonRef,
@@ -56,9 +57,8 @@ const Item = ItemCard.extend({
   updated_at: Timestamp,
 }).meta({ id: "InventoryItem" });
 
-const page = { page: z.int(), limit: z.int(), total: z.int() };
 export const ItemResponse = z.object({ inventory_item: Item });
-export const ItemsResponse = z.object({ inventory_items: z.array(Item), ...page });
+export const ItemsResponse = listResponse(Item);
 
 export const ItemRef = z.object({ id: Id, name: z.string(), sku: z.string() }).meta({
   id: "InventoryItemRef",
@@ -84,7 +84,7 @@ const Stock = z.object({
   created_at: Timestamp,
   updated_at: Timestamp,
 }).meta({ id: "Stock" });
-export const InventoryResponse = z.object({ inventory: z.array(Stock), ...page });
+export const InventoryResponse = listResponse(Stock);
 
 export const Movement = z.object({
   id: Id,
@@ -157,7 +157,7 @@ const WriteOff = z.object({
   lines: z.int(),
   units: z.int(),
 }).meta({ id: "WriteOff" });
-export const WriteOffsResponse = z.object({ write_offs: z.array(WriteOff), ...page });
+export const WriteOffsResponse = listResponse(WriteOff);
 export const WriteOffRead = z.object({
   write_off: WriteOff.extend({
     /** The lines in the order they were given; `id` is that of the movement. */

@@ -6,6 +6,7 @@ import {
   Id,
   ids,
   JsonObject,
+  listResponse,
   LongText,
   NamedRef,
   Person,
@@ -91,16 +92,8 @@ export const receivingOrders: AnyEndpoint[] = [
     summary: "List receiving orders",
     access: lookers,
     query: ordersList.query,
-    response: z.object({
-      orders: z.array(Order),
-      page: z.int(),
-      limit: z.int(),
-      total: z.int(),
-    }),
-    async run({ db, query }) {
-      const { rows: orders, ...page } = await ordersList.run(db, query);
-      return { orders, ...page };
-    },
+    response: listResponse(Order),
+    run: ({ db, query }) => ordersList.answer(db, query),
   }),
   endpoint({
     method: "get",

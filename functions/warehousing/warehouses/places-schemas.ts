@@ -3,7 +3,7 @@ import { z } from "zod";
 import { defineList, flag, id, type ListQuery, oneOf } from "../../../shared/api/list.ts";
 import { AppError } from "../../../shared/errors/errors.ts";
 import type { Database } from "../../../shared/db/db.ts";
-import { Id, PersonRef, Text, Timestamp } from "../../../shared/schemas/schemas.ts";
+import { Id, listResponse, PersonRef, Text, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { Capacity, Code } from "./schemas.ts";
 
 const locationTypes = ["BIN", "RECEIVING", "STAGING", "CAGE", "TROLLEY"] as const;
@@ -33,9 +33,8 @@ const Bin = z.object({
   updated_at: Timestamp,
 }).meta({ id: "Bin" });
 
-const page = { page: z.int(), limit: z.int(), total: z.int() };
 export const BinResponse = z.object({ bin: Bin });
-export const BinsResponse = z.object({ bins: z.array(Bin), ...page });
+export const BinsResponse = listResponse(Bin);
 
 export const AddStaff = z.object({
   user_id: Id,
@@ -56,7 +55,7 @@ const Staff = z.object({
 }).meta({ id: "WarehouseStaff" });
 
 export const StaffResponse = z.object({ staff: Staff });
-export const StaffListResponse = z.object({ staff: z.array(Staff), ...page });
+export const StaffListResponse = listResponse(Staff);
 
 /** Beside the rows of one warehouse: whether that warehouse exists. */
 const exists = {
@@ -94,7 +93,7 @@ export async function pageOf(
   query: ListQuery,
   warehouse_id: string,
 ) {
-  const { summary, ...page } = await list.run(db, {
+  const { summary, ...page } = await list.answer(db, {
     ...query,
     filters: { ...query.filters, warehouse_id },
   });

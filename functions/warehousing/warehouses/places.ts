@@ -25,10 +25,7 @@ export const warehousePlaces: AnyEndpoint[] = [
     query: binList.query,
     response: BinsResponse,
     errors: ["warehouse_not_found"],
-    async run({ db, params, query }) {
-      const { rows: bins, ...page } = await pageOf(binList, db, query, params.warehouse_id);
-      return { bins, ...page };
-    },
+    run: ({ db, params, query }) => pageOf(binList, db, query, params.warehouse_id),
   }),
   endpoint({
     method: "post",
@@ -88,10 +85,7 @@ export const warehousePlaces: AnyEndpoint[] = [
     query: staffList.query,
     response: StaffListResponse,
     errors: ["warehouse_not_found"],
-    async run({ db, params, query }) {
-      const { rows: staff, ...page } = await pageOf(staffList, db, query, params.warehouse_id);
-      return { staff, ...page };
-    },
+    run: ({ db, params, query }) => pageOf(staffList, db, query, params.warehouse_id),
   }),
   endpoint({
     method: "post",

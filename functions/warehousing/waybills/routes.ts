@@ -37,10 +37,7 @@ export const waybills: AnyEndpoint[] = [
     access: canViewWarehouse,
     query: waybillList.query,
     response: WaybillsResponse,
-    async run({ db, query }) {
-      const { rows: waybills, ...page } = await waybillList.run(db, query);
-      return { waybills, ...page };
-    },
+    run: ({ db, query }) => waybillList.answer(db, query),
   }),
   endpoint({
     method: "post",

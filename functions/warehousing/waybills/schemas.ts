@@ -1,7 +1,14 @@
 import { z } from "zod";
 import { defineList, foundBy, id, oneOf, since, until } from "../../../shared/api/list.ts";
 import { seesAllWarehouses } from "../access.ts";
-import { Id, LongText, NamedRef, PersonRef, Timestamp } from "../../../shared/schemas/schemas.ts";
+import {
+  Id,
+  listResponse,
+  LongText,
+  NamedRef,
+  PersonRef,
+  Timestamp,
+} from "../../../shared/schemas/schemas.ts";
 
 const statuses = ["drafted", "in_transit", "received", "closed"] as const;
 
@@ -84,12 +91,7 @@ export const WaybillDetail = Waybill.extend({
 }).meta({ id: "WaybillDetail" });
 
 export const WaybillResponse = z.object({ waybill: WaybillDetail });
-export const WaybillsResponse = z.object({
-  waybills: z.array(Waybill),
-  page: z.int(),
-  limit: z.int(),
-  total: z.int(),
-});
+export const WaybillsResponse = listResponse(Waybill);
 
 export const waybillList = defineList({
   view: "warehousing.waybills_list",

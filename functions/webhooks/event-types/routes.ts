@@ -1,5 +1,6 @@
 import { permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { answerWhole } from "../../../shared/api/list.ts";
 import { translate } from "../../../shared/i18n/index.ts";
 import { EventTypesQuery, EventTypesResponse } from "./schemas.ts";
 
@@ -20,8 +21,8 @@ export const eventTypes: AnyEndpoint[] = [
       const { module, search = "" } = query;
       const { event_types } = await db.call<Named>("integration.event_types_get", { module });
       const wanted = search.toLowerCase();
-      return {
-        event_types: event_types
+      return answerWhole(
+        event_types
           .map((one) => ({
             ...one,
             description: translate(language(), `event_${one.event_type.replace(".", "_")}`),
@@ -29,7 +30,7 @@ export const eventTypes: AnyEndpoint[] = [
           .filter(({ event_type, description }) =>
             event_type.includes(wanted) || description.toLowerCase().includes(wanted)
           ),
-      };
+      );
     },
   }),
 ];

@@ -1,3 +1,4 @@
+import { listResponse } from "../../../shared/schemas/schemas.ts";
 import { z } from "zod";
 
 /** A module as subscriptions name it (`module.key`). */
@@ -25,4 +26,4 @@ const EventType = z.strictObject({
   }),
 }).meta({ id: "EventType" });
 
-export const EventTypesResponse = z.object({ event_types: z.array(EventType) });
+export const EventTypesResponse = listResponse(EventType);

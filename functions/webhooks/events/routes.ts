@@ -1,3 +1,4 @@
+import { answerWhole } from "../../../shared/api/list.ts";
 import { permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
@@ -10,6 +11,10 @@ import {
   EventsQuery,
   EventsResponse,
 } from "./schemas.ts";
+
+interface Attempts {
+  attempts: Record<string, unknown>[];
+}
 
 /** Webhook deliveries: the event, the subscriber and the outcome. */
 export const webhookEvents: AnyEndpoint[] = [
@@ -61,6 +66,11 @@ export const webhookEvents: AnyEndpoint[] = [
     params: ids("eventId"),
     response: AttemptsResponse,
     errors: ["webhook_event_not_found"],
-    run: ({ db, params }) => db.call("integration.attempts_get", { event_id: params.eventId }),
+    async run({ db, params }) {
+      const { attempts } = await db.call<Attempts>("integration.attempts_get", {
+        event_id: params.eventId,
+      });
+      return answerWhole(attempts);
+    },
   }),
 ];

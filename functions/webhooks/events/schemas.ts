@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { defineList, id, type List, oneOf } from "../../../shared/api/list.ts";
 import { Shortened } from "../../../shared/schemas/events.ts";
-import { Id, Timestamp } from "../../../shared/schemas/schemas.ts";
+import { Id, listResponse, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { parseKeyset } from "../../../shared/api/cursor.ts";
 
 const statuses = ["pending", "retrying", "success", "failed"] as const;
@@ -70,13 +70,11 @@ export const AttemptResponse = z.object({
   retry_count: z.int(),
 });
 
-export const AttemptsResponse = z.object({
-  attempts: z.array(z.strictObject({
-    is_manual: z.boolean(),
-    http_status_code: z.int().nullable(),
-    latency_ms: z.int(),
-    response_body: z.string().nullable(),
-    error_message: z.string().nullable(),
-    created_at: Timestamp,
-  })),
-});
+export const AttemptsResponse = listResponse(z.strictObject({
+  is_manual: z.boolean(),
+  http_status_code: z.int().nullable(),
+  latency_ms: z.int(),
+  response_body: z.string().nullable(),
+  error_message: z.string().nullable(),
+  created_at: Timestamp,
+}));

@@ -30,20 +30,18 @@ describe("the list", () => {
   const ask = (query: Record<string, string | number> = {}, who = mine.tenant.staff) =>
     who.get(list, { query });
   const codesOf = async (query: Record<string, string | number>) =>
-    (await ask(query)).body.collections.map((row: { delivery_code: number }) => row.delivery_code);
+    (await ask(query)).body.data.map((row: { delivery_code: number }) => row.delivery_code);
 
   test("has the newest first, with what is owed in each currency", async () => {
     const { body } = await ask();
     expect(body).toMatchObject({
-      page: 1,
-      limit: 20,
-      total: 3,
+      pagination: { page: 1, limit: 20, total: 3, total_pages: 1 },
       summary: { owed: [{ currency: "IQD", amount: 9_000, collections: 2 }] },
     });
-    expect(body.collections.map(({ delivery_id }: { delivery_id: string }) => delivery_id)).toEqual(
+    expect(body.data.map(({ delivery_id }: { delivery_id: string }) => delivery_id)).toEqual(
       [parcels[2].id, parcels[1].id, parcels[0].id],
     );
-    expect(body.collections[2]).toMatchObject({
+    expect(body.data[2]).toMatchObject({
       id: parcels[0].collection,
       carrier_code: "simulated",
       tracking_number: parcels[0].tracking_number,
@@ -61,10 +59,10 @@ describe("the list", () => {
     const [a, b, c] = parcels.map(({ code }) => code);
     expect(await codesOf({ status: "owed" })).toEqual([c, b]);
     const remitted = (await ask({ status: "remitted" })).body;
-    expect(remitted.total).toBe(1);
+    expect(remitted.pagination.total).toBe(1);
     expect(remitted.summary.owed).toEqual([{ currency: "IQD", amount: 9_000, collections: 2 }]);
     expect((await ask({ currency: "USD" })).body).toMatchObject({
-      total: 0,
+      pagination: { total: 0 },
       summary: { owed: [] },
     });
     expect(await codesOf({ delivery_id: parcels[1].id })).toEqual([b]);
@@ -92,11 +90,13 @@ describe("the list", () => {
   });
 
   test("is of one carrier and one tenant, for its staff", async () => {
-    expect((await mine.tenant.admin.get("/carriers/tenant/easypost/collections")).body.total)
+    expect(
+      (await mine.tenant.admin.get("/carriers/tenant/easypost/collections")).body.pagination.total,
+    )
       .toBe(0);
     // Nobody asks for another carrier's beside the path.
-    expect((await ask({ carrier_code: "easypost" })).body.total).toBe(3);
-    const theirs = (await ask({ limit: 100 }, other.tenant.admin)).body.collections;
+    expect((await ask({ carrier_code: "easypost" })).body.pagination.total).toBe(3);
+    const theirs = (await ask({ limit: 100 }, other.tenant.admin)).body.data;
     const ids = parcels.map(({ collection }) => collection);
     expect(theirs.filter(({ id }: { id: string }) => ids.includes(id))).toEqual([]);
     const { driver, customer, institution } = mine.tenant;

@@ -66,16 +66,16 @@ const list = async (query: Record<string, unknown> = {}, who = side.tenant.admin
   return answer.body;
 };
 const found = async (query: Record<string, unknown>) => {
-  const { remittances, total } = await list(query);
-  expect(total).toBe(remittances.length);
-  return remittances.map(({ id }: { id: string }) => ids.indexOf(id));
+  const { data, pagination: { total } } = await list(query);
+  expect(total).toBe(data.length);
+  return data.map(({ id }: { id: string }) => ids.indexOf(id));
 };
 
 describe("the list", () => {
   test("has this carrier's payments, the newest first, and what they add up to", async () => {
-    const { remittances, ...rest } = await list();
-    expect(remittances.map(({ id }: { id: string }) => id)).toEqual(ids);
-    expect(remittances[2]).toEqual({
+    const { data, ...rest } = await list();
+    expect(data.map(({ id }: { id: string }) => id)).toEqual(ids);
+    expect(data[2]).toEqual({
       id: ids[2],
       carrier_code: "simulated",
       amount: 3_000,
@@ -92,9 +92,7 @@ describe("the list", () => {
       reversal_reason: null,
     });
     expect(rest).toMatchObject({
-      page: 1,
-      limit: 20,
-      total: 3,
+      pagination: { page: 1, limit: 20, total: 3, total_pages: 1 },
       summary: {
         remitted: [
           { currency: "IQD", amount: 12_000, remittances: 2 },
@@ -132,9 +130,9 @@ describe("the list", () => {
 
   test("goes page by page, and whole as a file", async () => {
     const pages = [1, 2, 3].map((page) => list({ limit: 2, page }));
-    const seen = (await Promise.all(pages)).map(({ remittances, total }) => {
+    const seen = (await Promise.all(pages)).map(({ data, pagination: { total } }) => {
       expect(total).toBe(3);
-      return remittances.map(({ id }: { id: string }) => id);
+      return data.map(({ id }: { id: string }) => id);
     });
     expect(seen).toEqual([ids.slice(0, 2), ids.slice(2), []]);
     const file = await side.tenant.admin.get(path, { query: { format: "csv", currency: "IQD" } });
@@ -169,13 +167,13 @@ describe("the list", () => {
       denied: [tenant.driver, tenant.customer, tenant.institution],
     });
     for (const who of [tenant.ops, tenant.dispatcher]) {
-      expect((await list({}, who)).total).toBe(3);
+      expect((await list({}, who)).pagination.total).toBe(3);
     }
-    expect((await list({}, other.tenant.admin)).remittances).toEqual([]);
+    expect((await list({}, other.tenant.admin)).data).toEqual([]);
     expect(await other.tenant.admin.get(path, { query: { tenant_id: tenant.id } }))
       .toFailWith(403, "forbidden");
     const { body } = await tenant.admin.get("/carriers/tenant/internal/remittances");
-    expect(body).toMatchObject({ remittances: [], total: 0, summary: { remitted: [] } });
+    expect(body).toMatchObject({ data: [], pagination: { total: 0 }, summary: { remitted: [] } });
   });
 });
 
@@ -184,7 +182,7 @@ describe("one payment", () => {
 
   test("says which parcels' cash it paid, in the order it was taken", async () => {
     const { remittance } = (await side.tenant.dispatcher.get(at(ids[1]))).body;
-    const [listed] = (await list({ search: "TRX_200" })).remittances;
+    const [listed] = (await list({ search: "TRX_200" })).data;
     expect(remittance).toEqual({
       ...listed,
       remitted_collections: parcels.slice(1).map(({ collection, id, code }, index) => ({

@@ -87,7 +87,7 @@ describe("a payment that is reversed", () => {
       remittances: sum.remittances - 1,
     });
     const found = async (reversed: boolean) =>
-      (await tenant.admin.get(`${path}?reversed=${reversed}`)).body.remittances
+      (await tenant.admin.get(`${path}?reversed=${reversed}`)).body.data
         .map(({ id }: { id: string }) => id);
     expect(await found(true)).toContain(remittance.id);
     expect(await found(false)).not.toContain(remittance.id);

@@ -96,7 +96,7 @@ describe("a transfer", () => {
     const tenant = await withCash(900);
     const told = async () => {
       const { body } = await tenant.warehouse.in("ar").get("/tenants/me/notifications?unread=true");
-      return body.notifications.map(({ type, message }: Record<string, string>) => [type, message]);
+      return body.data.map(({ type, message }: Record<string, string>) => [type, message]);
     };
     const given = { kind: "handover", to_user_id: tenant.warehouse.id, amount: 400 };
     const { id } = (await transfer(tenant.dispatcher, given)).body.data;
@@ -112,7 +112,7 @@ describe("a transfer", () => {
       to_user_id: tenant.admin.id,
     });
     await transfer(tenant.dispatcher, { amount: 100 });
-    expect((await tenant.admin.get("/tenants/me/notifications")).body.notifications).toEqual([]);
+    expect((await tenant.admin.get("/tenants/me/notifications")).body.data).toEqual([]);
   });
 
   test("never gives more than the desk holds, and a refusal leaves nothing", async () => {

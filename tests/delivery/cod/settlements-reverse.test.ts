@@ -67,7 +67,7 @@ test("cash that was remitted is the driver's again; settlement, items and journa
     { user_id: tenant.driver.id, type: "cod_settlement_reversed" },
   ]);
   const told = await tenant.driver.in("ar").get("/tenants/me/notifications");
-  expect(told.body.notifications[0].message).toBe(
+  expect(told.body.data[0].message).toBe(
     "تم التراجع عن تسوية بمبلغ 2500 IQD، وعاد نقدها إلى ذمة السائق.",
   );
   await sound(tenant);

@@ -46,10 +46,10 @@ async function shown(leg: string, barcode: string, driver: Person): Promise<Reco
     assignment: assignment.delivery,
     details: assignment.delivery_details,
     sequence: its(sequence.body.assignments)?.delivery,
-    handoff: handoff.body.handoffs[0]?.delivery,
-    list: its(mine.body.deliveries),
+    handoff: handoff.body.data[0]?.delivery,
+    list: its(mine.body.data),
     detail: detail.body.delivery,
-    office: its(office.body.deliveries),
+    office: its(office.body.data),
     legs: its(parent.body.delivery.legs),
     scan: its([...scan.body.inbound_deliveries, ...scan.body.outbound_deliveries]),
   };
@@ -105,7 +105,7 @@ test("a fee that the sender pays in cash is the first leg's alone", async () => 
     { cod_amount: 500, delivery_fee: 0, cash_due: { pickup: nothing, delivery: due(500, 0) } },
   ]);
   const list = await tenant.driver.get(path, { query: { limit: 100 } });
-  expect(list.body.deliveries.find(({ id }: Body) => id === a).cash_due.pickup).toEqual(
+  expect(list.body.data.find(({ id }: Body) => id === a).cash_due.pickup).toEqual(
     due(0, 2000),
   );
   expect(await move(tenant.ops, made.id, "cancel", { reason: "no" })).toSucceed();
@@ -119,7 +119,7 @@ test("a driver's amounts are found by what they show", async () => {
   const found = await tenant.driver2.get(path, {
     query: { column_filters: { cod_amount: { min: 8123, max: 8123 } } },
   });
-  expect(found.body.deliveries.map(({ id }: Body) => id)).toEqual([b]);
+  expect(found.body.data.map(({ id }: Body) => id)).toEqual([b]);
 });
 
 test("each pickup and completion says what was due and what was booked", async () => {

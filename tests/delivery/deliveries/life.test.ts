@@ -219,7 +219,7 @@ describe("a staged delivery", () => {
     const there = await newGround(careful, { bin: false });
     const { parent, b } = await stagedInWarehouse(there);
     expect(await statusOf(b)).toBe("draft");
-    const { orders } = (await careful.warehouse.get("/warehousing/receiving-orders", {
+    const { data: orders } = (await careful.warehouse.get("/warehousing/receiving-orders", {
       query: { warehouse_id: there.warehouse, status: "pending" },
     })).body;
     expect(orders).toMatchObject([{ source: "inbound" }]);

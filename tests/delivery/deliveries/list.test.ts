@@ -47,17 +47,17 @@ const list = async (query: Record<string, unknown>, person = tenant.ops) => {
   return answer.body;
 };
 const ids = async (query: Record<string, unknown>, person = tenant.ops) =>
-  (await list(query, person)).deliveries.map(({ id }: { id: string }) => id);
+  (await list(query, person)).data.map(({ id }: { id: string }) => id);
 
 describe("the list of deliveries", () => {
   test("shows the newest first, twenty of a page, with its total", async () => {
     const page = await list({});
-    expect(page).toMatchObject({ page: 1, limit: 20, total: 4 });
-    expect(page.deliveries.map(({ id }: { id: string }) => id))
+    expect(page).toMatchObject({ pagination: { page: 1, limit: 20, total: 4 } });
+    expect(page.data.map(({ id }: { id: string }) => id))
       .toEqual([made.draft, made.third, made.second, made.first]);
-    expect(await list({ limit: 1000 })).toMatchObject({ limit: 100 });
-    expect((await list({ limit: 3, page: 2 })).deliveries).toHaveLength(1);
-    expect(page.deliveries[2]).toMatchObject({
+    expect(await list({ limit: 1000 })).toMatchObject({ pagination: { limit: 100 } });
+    expect((await list({ limit: 3, page: 2 })).data).toHaveLength(1);
+    expect(page.data[2]).toMatchObject({
       status: "accepted",
       cod_amount: 5000,
       price: 2000,
@@ -102,7 +102,7 @@ describe("the list of deliveries", () => {
     ];
     for (const [search, names] of wanted) {
       expect(await ids({ search }), search).toEqual(names.map((name) => made[name]));
-      expect((await list({ search })).total).toBe(names.length);
+      expect((await list({ search })).pagination.total).toBe(names.length);
     }
   });
 
@@ -123,9 +123,13 @@ describe("the list of deliveries", () => {
 
   test("is a person's own, in its search and its total as well", async () => {
     expect(await ids({}, tenant.driver)).toEqual([made.second]);
-    expect(await list({ search: "zain" }, tenant.driver)).toMatchObject({ total: 0 });
-    expect(await list({}, tenant.institution)).toMatchObject({ total: 1 });
-    expect(await list({ status: "pending" }, tenant.customer)).toMatchObject({ total: 1 });
+    expect(await list({ search: "zain" }, tenant.driver)).toMatchObject({
+      pagination: { total: 0 },
+    });
+    expect(await list({}, tenant.institution)).toMatchObject({ pagination: { total: 1 } });
+    expect(await list({ status: "pending" }, tenant.customer)).toMatchObject({
+      pagination: { total: 1 },
+    });
   });
 });
 
@@ -270,14 +274,14 @@ describe("handoffs and receipts", () => {
     const asked = async (query: Record<string, string>, person = tenant.ops) => {
       const answer = await person.get("/delivery/handoffs", { query });
       expect(answer).toSucceed();
-      return answer.body.handoffs.map(({ id }: { id: string }) => id);
+      return answer.body.data.map(({ id }: { id: string }) => id);
     };
     expect(await asked({ status: "pending", warehouse_id: ground.warehouse })).toEqual([handoff]);
     expect(await asked({ driver_id: tenant.driver.id })).toEqual([handoff]);
     expect(await asked({}, tenant.driver)).toEqual([handoff]);
     expect(await asked({}, tenant.driver2)).toEqual([]);
     expect(await tenant.customer.get("/delivery/handoffs")).toFailWith(403, "forbidden");
-    const { handoffs } = (await tenant.ops.get("/delivery/handoffs")).body;
+    const { data: handoffs } = (await tenant.ops.get("/delivery/handoffs")).body;
     expect(handoffs[0]).toMatchObject({
       delivery_id: b,
       driver_id: tenant.driver.id,
@@ -289,12 +293,16 @@ describe("handoffs and receipts", () => {
     await moves(tenant.driver, b, "return");
     const orders = async (query: Record<string, string>) =>
       (await tenant.warehouse.get("/warehousing/receiving-orders", { query })).body;
-    const { orders: pending } = await orders({ status: "pending" });
+    const { data: pending } = await orders({ status: "pending" });
     expect(pending).toMatchObject([{ source: "delivery_return_handoff", delivery: { id: b } }]);
-    expect(await orders({ search: pending[0].reference_number })).toMatchObject({ total: 1 });
-    expect(await orders({ search: "%" })).toMatchObject({ total: 0 });
-    expect(await orders({ source: "inbound" })).toMatchObject({ total: 1 });
-    expect(await orders({ warehouse_id: ground.warehouse })).toMatchObject({ total: 2 });
+    expect(await orders({ search: pending[0].reference_number })).toMatchObject({
+      pagination: { total: 1 },
+    });
+    expect(await orders({ search: "%" })).toMatchObject({ pagination: { total: 0 } });
+    expect(await orders({ source: "inbound" })).toMatchObject({ pagination: { total: 1 } });
+    expect(await orders({ warehouse_id: ground.warehouse })).toMatchObject({
+      pagination: { total: 2 },
+    });
     expect(await tenant.driver.get("/warehousing/receiving-orders")).toFailWith(403, "forbidden");
   });
 });

@@ -27,7 +27,7 @@ beforeAll(async () => {
 async function found(search: string): Promise<string[]> {
   const answer = await tenant.dispatcher.get(path, { query: { search } });
   expect(answer).toSucceed(200);
-  return answer.body.deliveries.map(({ id }: { id: string }) => id);
+  return answer.body.data.map(({ id }: { id: string }) => id);
 }
 
 test("a telephone number is kept in the digits that telephones dial", async () => {
@@ -78,7 +78,7 @@ test("people are found by their number with and without the country's code; good
   const goods = await tenant.ops.get("/warehousing/inventory-items", {
     query: { search: "0012345678901" },
   });
-  expect(goods.body.inventory_items.map(({ sku }: { sku: string }) => sku)).toEqual([
+  expect(goods.body.data.map(({ sku }: { sku: string }) => sku)).toEqual([
     "0012345678901",
   ]);
 });
@@ -126,9 +126,7 @@ test("a dispatcher finds what waits for a zone, and what was promised for a day"
     promised_at: "2027-02-03T10:00:00Z",
   });
   const listed = async (query: Record<string, string | object>) =>
-    (await tenant.dispatcher.get(path, { query })).body.deliveries.map((each: { id: string }) =>
-      each.id
-    );
+    (await tenant.dispatcher.get(path, { query })).body.data.map((each: { id: string }) => each.id);
   expect(await listed({ dropoff_zone_id: zone, status: "pending" })).toEqual([there.id]);
   expect(await listed({ column_filters: { dropoff_zone_id: zone } })).toEqual([there.id]);
   expect(await listed({ pickup_zone_id: zone })).toEqual([]);
@@ -143,6 +141,6 @@ test("other lists, too: people by telephone", async () => {
     const { body } = await tenant.admin.get(`/tenants/${tenant.id}/users`, {
       query: { search: typed },
     });
-    expect(body.users.map(({ id }: { id: string }) => id)).toContain(tenant.driver.id);
+    expect(body.data.map(({ id }: { id: string }) => id)).toContain(tenant.driver.id);
   }
 });

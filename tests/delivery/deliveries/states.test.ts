@@ -169,7 +169,7 @@ describe("who may", () => {
       ] as const
     ) {
       expect((await person.get(`${path}/${id}`)).status).toBe(sees ? 200 : 404);
-      const { deliveries } = (await person.get(path, { query: { limit: 100 } })).body;
+      const { data: deliveries } = (await person.get(path, { query: { limit: 100 } })).body;
       expect(deliveries.some((row: { id: string }) => row.id === id)).toBe(sees);
     }
   });

@@ -44,7 +44,7 @@ const told = (type: string, order: { id: string }) =>
 const noticesOf = async (order: { id: string }) =>
   (await admin().get("/tenants/me/notifications", {
     query: { type: "payment_unmatched", limit: 100 },
-  })).body.notifications.filter(({ payload }: Body) => payload.order_id === order.id);
+  })).body.data.filter(({ payload }: Body) => payload.order_id === order.id);
 
 /** An order that was cancelled before its customer paid for it. */
 async function paidTooLate(more: object = {}): Promise<Placed> {

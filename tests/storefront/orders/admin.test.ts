@@ -323,7 +323,7 @@ test("the customer follows their own order by the customer statuses, and no othe
   );
   expect(await shop.tenant.admin.get(at(id, "payment-status"))).toFailWith(403, "forbidden");
   const mine = await customer.get("/storefront/my/orders", { query: { limit: 1 } });
-  expect(mine.body.orders[0]).toMatchObject({ id, status: "shipped", totalPrice: 6_000 });
+  expect(mine.body.data[0]).toMatchObject({ id, status: "shipped", totalPrice: 6_000 });
   expect((await other.tenant.customer.get("/storefront/my/orders")).body.pagination.total).toBe(0);
 });
 

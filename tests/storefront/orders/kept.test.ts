@@ -60,7 +60,7 @@ test("a customer still sees their orders of a closed store, and nothing else of 
   ) {
     await sql`update storefront.markets set ${sql(state)} where id = ${store.id}`;
     const { body } = await tenant.customer.get("/storefront/my/orders");
-    expect(body.orders).toMatchObject([{ id, market }]);
+    expect(body.data).toMatchObject([{ id, market }]);
     expect(body.pagination.total).toBe(1);
     const one = await tenant.customer.get(`/storefront/orders/${id}/payment-status`);
     expect(one.body.order.market).toEqual({

@@ -111,12 +111,12 @@ describe("the open shop", () => {
       return answer.body;
     };
     const ids = async (query: Record<string, string | number>) =>
-      (await ask(query)).products.map(({ id }: Body) => id);
+      (await ask(query)).data.map(({ id }: Body) => id);
     expect(await ids({})).toEqual([nuts.id, cake.id, tea.id]);
     expect((await ask({})).pagination).toEqual({ page: 1, limit: 20, total: 3, total_pages: 1 });
     expect(await ids({ limit: 2, page: 2 })).toEqual([tea.id]);
     expect((await ask({ limit: 500 })).pagination.limit).toBe(100);
-    expect((await ask({ page: "999999999999999" })).products).toEqual([]);
+    expect((await ask({ page: "999999999999999" })).data).toEqual([]);
     expect(await ids({ sort_by: "min_price", sort_order: "asc" }))
       .toEqual([cake.id, nuts.id, tea.id]);
     expect(await ids({ search: "شاي" })).toEqual([tea.id]);
@@ -127,7 +127,7 @@ describe("the open shop", () => {
     expect(await ids({ search: "en" })).toEqual([]);
     expect(await ids({ category_id: drinks })).toEqual([tea.id]);
     expect(await ids({ category_id: store.category })).toEqual([]);
-    const [product] = (await ask({ search: "tea" })).products;
+    const [product] = (await ask({ search: "tea" })).data;
     expect(product).toEqual({
       id: tea.id,
       market_id: own.id,
@@ -147,11 +147,11 @@ describe("the open shop", () => {
     });
     const wrong = await nobody.get(at(own.name, "/products"), { query: { category_id: "x" } });
     expect(wrong).toFailWith(400, "invalid_uuid");
-    const categories = (await nobody.in("ar").get(at(own.name, "/categories"))).body.categories;
+    const categories = (await nobody.in("ar").get(at(own.name, "/categories"))).body.data;
     expect(categories.map(({ title, product_count }: Body) => [title, product_count]).sort())
       .toEqual([["Drinks", 1], ["حلويات", 2]]);
     await sql`update storefront.product_categories set is_active = false where id = ${drinks}`;
-    expect((await nobody.get(at(own.name, "/categories"))).body.categories).toHaveLength(1);
+    expect((await nobody.get(at(own.name, "/categories"))).body.data).toHaveLength(1);
   });
 
   test("gives a file of all products, however many a page has", async () => {

@@ -55,6 +55,6 @@ test("he joins a store, fills a cart and orders", async () => {
   const cart = await newCart(shop, 1, session.user.id);
   const answer = await buyer.post("/storefront/orders/confirm", orderOf(shop, cart));
   expect(answer).toSucceed(201);
-  expect((await buyer.get("/storefront/my/orders")).body.orders).toHaveLength(1);
+  expect((await buyer.get("/storefront/my/orders")).body.data).toHaveLength(1);
   expect(await buyer.get("/storefront/orders")).toFailWith(403, "forbidden");
 });

@@ -62,7 +62,7 @@ describe("a new key", () => {
     const { api_key, key } = await newKey(tenant, { name: "Scales" });
     const usedAt = async () => {
       const { body } = await tenant.admin.get(`${path}?status=active&limit=100`);
-      return body.api_keys.find(({ id }: { id: string }) => id === api_key.id).last_used_at;
+      return body.data.find(({ id }: { id: string }) => id === api_key.id).last_used_at;
     };
     const used = (ago: string) =>
       sql`update tenancy.api_keys set last_used_at = now() - ${ago}::interval where id = ${api_key.id}`;
@@ -95,7 +95,7 @@ describe("a new key", () => {
     await sql`update tenancy.api_keys set expires_at = now() where id = ${api_key.id}`;
     expect(await withKey(key).get(addresses)).toFailWith(401, "unauthorized");
     const { body } = await tenant.admin.get(`${path}?status=expired`);
-    expect(body.api_keys).toMatchObject([{ id: api_key.id, status: "expired" }]);
+    expect(body.data).toMatchObject([{ id: api_key.id, status: "expired" }]);
   });
 });
 
@@ -209,11 +209,11 @@ describe("the list", () => {
       made.unshift(answer.body.api_key.id);
     }
     const all = await own.admin.get(path);
-    expect(all.body.api_keys.map(({ id }: { id: string }) => id)).toEqual(made);
+    expect(all.body.data.map(({ id }: { id: string }) => id)).toEqual(made);
     expect(all.body.pagination).toEqual({ page: 1, limit: 20, total: 3, total_pages: 1 });
     expect(JSON.stringify(all.body)).not.toContain("hash");
     const sorted = await own.admin.get(`${path}?sort_by=name&sort_order=asc&limit=2`);
-    expect(sorted.body.api_keys.map(({ name }: { name: string }) => name)).toEqual(["a", "b"]);
+    expect(sorted.body.data.map(({ name }: { name: string }) => name)).toEqual(["a", "b"]);
     await own.admin.delete(`${path}/${made[0]}`);
     const active = await own.admin.get(`${path}?status=active`);
     expect(active.body.pagination.total).toBe(2);

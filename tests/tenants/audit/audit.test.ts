@@ -27,7 +27,7 @@ test("says who changed what, before and after, in which call, and what the clien
   });
   const request_id = changed.headers.get("x-request-id");
   expect(request_id).not.toBe("my-own.name");
-  const { changes, pagination } = await list({ entity_id: address.id });
+  const { data: changes, pagination } = await list({ entity_id: address.id });
   expect(pagination).toEqual({ page: 1, limit: 50, total: 2, total_pages: 1 });
   expect(changes[0]).toEqual({
     id: expect.any(Number),
@@ -61,7 +61,7 @@ test("names the key of a program", async () => {
   });
   const made = await withKey(key).post("/delivery/zone-tags", { name: "by-a-key" });
   expect(made).toSucceed(201);
-  const { changes } = await list({ actor_key_id: api_key.id });
+  const { data: changes } = await list({ actor_key_id: api_key.id });
   expect(changes).toMatchObject([{
     entity_type: "delivery.zone_tags",
     actor_id: null,
@@ -78,14 +78,17 @@ test("narrows by what, who, which request and when, pages and sorts", async () =
   for (const name of ["one", "two", "three"]) {
     await own.dispatcher.post("/delivery/zone-tags", { name });
   }
-  const { changes } = await ask({ entity_type: "delivery.zone_tags", actor_id: own.dispatcher.id });
+  const { data: changes } = await ask({
+    entity_type: "delivery.zone_tags",
+    actor_id: own.dispatcher.id,
+  });
   expect(changes.map(({ after }: Body) => after.name)).toEqual(["three", "two", "one"]);
   const second = await ask({ entity_type: "delivery.zone_tags", limit: 2, page: 2 });
-  expect(second.changes.map(({ after }: Body) => after.name)).toEqual(["one"]);
+  expect(second.data.map(({ after }: Body) => after.name)).toEqual(["one"]);
   expect(second.pagination).toMatchObject({ total: 3, total_pages: 2 });
   const oldest = await ask({ entity_type: "delivery.zone_tags", sort_order: "asc", limit: 1 });
-  expect(oldest.changes[0].after.name).toBe("one");
-  expect((await ask({ request_id: changes[0].request_id })).changes).toEqual([changes[0]]);
+  expect(oldest.data[0].after.name).toBe("one");
+  expect((await ask({ request_id: changes[0].request_id })).data).toEqual([changes[0]]);
   const entity_type = "delivery.zone_tags";
   expect((await ask({ entity_type, from: changes[0].created_at })).pagination.total).toBe(1);
   expect((await ask({ entity_type, to: "2020-01-01" })).pagination.total).toBe(0);
@@ -119,7 +122,7 @@ test("is the administrators' of the company, and holds no secret", async () => {
   await other.dispatcher.post("/delivery/zone-tags", { name: "theirs" });
   const [row] = await sql`select entity_id from app.audit_log
     where tenant_id = ${other.id} and entity = 'delivery.zone_tags'`;
-  expect((await list({ entity_id: row.entity_id })).changes).toEqual([]);
+  expect((await list({ entity_id: row.entity_id })).data).toEqual([]);
   await tenant.admin.post(`/tenants/${tenant.id}/users`, {
     email: `audited-${tenant.id}@barid.test`,
     password: "never in the log",
@@ -127,7 +130,7 @@ test("is the administrators' of the company, and holds no secret", async () => {
     tenant_user_type: "staff",
     roles: ["dispatcher"],
   });
-  const all = JSON.stringify((await list({ limit: 200 })).changes);
+  const all = JSON.stringify((await list({ limit: 200 })).data);
   expect(all).toContain("tenancy.invitations");
   expect(all).not.toMatch(/key_hash|sealed_password|account_id/);
 });

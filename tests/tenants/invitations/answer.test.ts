@@ -101,7 +101,7 @@ describe("a system administrator", () => {
     expect(claimsOf(session).app_metadata).not.toHaveProperty("tenant_id");
     expect(await mine(as(session))).toEqual([]);
     const { body } = await as(session).get("/tenants/me/notifications");
-    expect(body.notifications.filter((one: Body) => one.type === "tenant_invitation")).toEqual([]);
+    expect(body.data.filter((one: Body) => one.type === "tenant_invitation")).toEqual([]);
     expect(await accept(as(session), invitation.id)).toFailWith(404, "invitation_not_found");
   });
 

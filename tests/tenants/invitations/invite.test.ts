@@ -53,7 +53,7 @@ describe("an invitation", () => {
     expect(shapes[2]).toEqual(shapes[0]);
     const listed = await a.admin.get(`/tenants/${a.id}/invitations`, { query: { search: known } });
     expect(JSON.stringify(listed.body)).not.toContain("Their Own Name");
-    expect(listed.body.invitations).toMatchObject([{
+    expect(listed.body.data).toMatchObject([{
       email: known,
       status: "pending",
       full_name: "What The Company Typed",
@@ -68,7 +68,7 @@ describe("an invitation", () => {
     await delivered(invitation.id);
     expect(await membershipsOf(id)).toEqual([]);
     const users = await a.admin.get(`/tenants/${a.id}/users`, { query: { search: email } });
-    expect(users.body.users).toEqual([]);
+    expect(users.body.data).toEqual([]);
     expect(claimsOf((await signIn(email, "their own secret"))!).app_metadata)
       .not.toHaveProperty("tenant_id");
     expect(await mailsTo(email)).toEqual([]);
@@ -83,7 +83,7 @@ describe("an invitation", () => {
       created_at: expect.any(String),
     }]);
     const { body } = await who.in("ar").get("/tenants/me/notifications");
-    expect(body.notifications).toMatchObject([{
+    expect(body.data).toMatchObject([{
       type: "tenant_invitation",
       tenant_id: null,
       payload: { invitation_id: invitation.id },
@@ -101,7 +101,7 @@ describe("an invitation", () => {
       roles: ["tenant_admin"],
     });
     const found = await a.admin.get(`/tenants/${a.id}/users`, { query: { search: email } });
-    expect(found.body.users).toMatchObject([{ id, full_name: "Their Own Name", phone: null }]);
+    expect(found.body.data).toMatchObject([{ id, full_name: "Their Own Name", phone: null }]);
     const [event] = await sql`select event_data from integration.system_events
       where tenant_id = ${a.id} and event_type = 'tenant_user.joined' and entity_id = ${id}`;
     expect(event.event_data).toEqual({ user_id: id, tenant_user_type: "staff", actor_id: id });
@@ -125,7 +125,7 @@ describe("an invitation", () => {
     expect(await accept(as(session), id)).toSucceed(200);
     expect(claimsOf(await refresh(session)).app_metadata).toMatchObject({ tenant_id: a.id });
     const found = await a.admin.get(`/tenants/${a.id}/users`, { query: { search: email } });
-    expect(found.body.users).toMatchObject([{
+    expect(found.body.data).toMatchObject([{
       full_name: "What The Company Typed",
       phone: "+9647700000099",
       roles: ["dispatcher"],

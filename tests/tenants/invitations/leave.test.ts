@@ -32,7 +32,7 @@ describe("leaving", () => {
     expect(await sql`select status from delivery.drivers where user_id = ${id}`)
       .toEqual([{ status: "inactive" }]);
     const path = `/tenants/${a.id}/users`;
-    expect((await a.admin.get(path, { query: { search: email } })).body.users).toEqual([]);
+    expect((await a.admin.get(path, { query: { search: email } })).body.data).toEqual([]);
     expect(await a.admin.put(`${path}/${id}`, { is_active: true }))
       .toFailWith(404, "user_not_found");
     const [event] = await sql`select event_data from integration.system_events

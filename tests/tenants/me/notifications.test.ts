@@ -35,7 +35,7 @@ describe("a driver", () => {
     const { assignment } = await assigned();
     const answer = await tenant.driver.get(`${path}?unread=true&language=ar`);
     expect(answer).toSucceed(200);
-    const [newest] = answer.body.notifications;
+    const [newest] = answer.body.data;
     expect(newest).toEqual({
       id: expect.any(String),
       tenant_id: tenant.id,
@@ -56,7 +56,7 @@ describe("a driver", () => {
     const again = await tenant.driver.post(`${path}/read`, { notification_ids: [newest.id] });
     expect(again.body).toMatchObject({ updated_count: 0, unread_count: unread_count - 1 });
     const after = await tenant.driver.get(`${path}?unread=false`);
-    expect(after.body.notifications[0]).toMatchObject({
+    expect(after.body.data[0]).toMatchObject({
       id: newest.id,
       read_at: expect.any(String),
     });
@@ -73,7 +73,7 @@ describe("a driver", () => {
     expect(await tenant.ops.post(`${deliveries}/${id}/cancel`, { reason: "Ordered twice" }))
       .toSucceed(200);
     const { body } = await tenant.driver.get(`${path}?type=delivery_cancelled`);
-    expect(body.notifications).toMatchObject([{
+    expect(body.data).toMatchObject([{
       message: `Delivery ${delivery_code}, which was yours, was cancelled: Ordered twice.`,
       payload: { assignment_id: assignment, delivery_id: id, reason: "Ordered twice" },
     }]);
@@ -92,7 +92,7 @@ describe("a driver", () => {
       }),
     ).toSucceed(200);
     const { body } = await tenant.driver.get(`${path}?type=assignment_returned`);
-    expect(body.notifications).toMatchObject([{
+    expect(body.data).toMatchObject([{
       payload: { assignment_id: assignment, delivery_id: id },
     }]);
   });
@@ -121,7 +121,7 @@ describe("notices", () => {
       values (${admin.id}, 'market_submitted', '{"store_name": "tea"}')`;
     const { body } = await admin.get(path);
     expect(body).toMatchObject({
-      notifications: [{ tenant_id: null, type: "market_submitted" }],
+      data: [{ tenant_id: null, type: "market_submitted" }],
       unread_count: 1,
     });
     expect((await admin.post(`${path}/read`, {})).body).toMatchObject({ updated_count: 1 });

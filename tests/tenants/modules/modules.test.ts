@@ -14,7 +14,7 @@ const modulesOf = (tenant: Tenant) => `/tenants/${tenant.id}/modules`;
 test("a tenant has every module until somebody says otherwise", async () => {
   const answer = await a.staff.get(modulesOf(a));
   expect(answer).toSucceed(200);
-  expect(answer.body.modules.map((module: Body) => module.key)).toEqual([
+  expect(answer.body.data.map((module: Body) => module.key)).toEqual([
     "delivery",
     "cod",
     "warehousing",
@@ -22,28 +22,28 @@ test("a tenant has every module until somebody says otherwise", async () => {
     "carriers",
     "webhooks",
   ]);
-  expect(answer.body.modules[0]).toEqual({
+  expect(answer.body.data[0]).toEqual({
     id: expect.any(String),
     key: "delivery",
     name: { en: "Delivery", ar: expect.any(String), ku: expect.any(String) },
     is_enabled: true,
   });
-  expect(answer.body.modules.every((module: Body) => module.is_enabled)).toBe(true);
+  expect(answer.body.data.every((module: Body) => module.is_enabled)).toBe(true);
 });
 
 test("the modules given are those it has, told once, and another tenant keeps its own", async () => {
-  const { modules } = (await system.get(modulesOf(a))).body;
+  const { data: modules } = (await system.get(modulesOf(a))).body;
   const enabled_module_ids = [modules[0].id, modules[3].id];
   const answer = await system.put(modulesOf(a), { enabled_module_ids });
   expect(answer).toSucceed(200);
-  const had = answer.body.modules.filter((module: Body) => module.is_enabled);
+  const had = answer.body.data.filter((module: Body) => module.is_enabled);
   expect(had.map((module: Body) => module.id)).toEqual(enabled_module_ids);
-  expect((await a.admin.get(modulesOf(a))).body.modules).toEqual(answer.body.modules);
+  expect((await a.admin.get(modulesOf(a))).body.data).toEqual(answer.body.data);
   expect(await system.put(modulesOf(a), { enabled_module_ids })).toSucceed(200);
   const events = await sql`select event_data from integration.system_events
     where tenant_id = ${a.id} and event_type = 'tenant.modules_changed'`;
   expect(events.map((event) => event.event_data.enabled)).toEqual([["delivery", "storefront"]]);
-  expect((await b.admin.get(modulesOf(b))).body.modules.every((m: Body) => m.is_enabled)).toBe(
+  expect((await b.admin.get(modulesOf(b))).body.data.every((m: Body) => m.is_enabled)).toBe(
     true,
   );
 });

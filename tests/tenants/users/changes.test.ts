@@ -127,8 +127,8 @@ test("deactivating a person names the keys that stop; another administrator take
   expect(await withKey(shop.key).get(`/tenants/${tenant.id}/users`)).toFailWith(403, "forbidden");
   expect(await withKey(shop.key).get(`/tenants/${tenant.id}`)).toSucceed(200);
   const mine = await tenant.admin.get("/tenants/me/api-keys", { query: { created_by: second.id } });
-  expect(mine.body.api_keys.map(({ name }: { name: string }) => name)).toEqual(["Old", "Shop"]);
-  expect(mine.body.api_keys[1]).toMatchObject({
+  expect(mine.body.data.map(({ name }: { name: string }) => name)).toEqual(["Old", "Shop"]);
+  expect(mine.body.data[1]).toMatchObject({
     scopes: ["manage:tenant", "view:tenant"],
     effective_scopes: ["view:tenant"],
     status: "active",
@@ -141,7 +141,7 @@ test("deactivating a person names the keys that stop; another administrator take
   expect(await withKey(shop.key).get(`/tenants/${tenant.id}`)).toFailWith(401, "unauthorized");
   expect(await withKey(till.key).get("/delivery/addresses")).toSucceed(200);
   const stopped = await tenant.admin.get("/tenants/me/api-keys", { query: { status: "stopped" } });
-  expect(stopped.body.api_keys).toMatchObject([{ id: shop.api_key.id, status: "stopped" }]);
+  expect(stopped.body.data).toMatchObject([{ id: shop.api_key.id, status: "stopped" }]);
   expect(await tenant.admin.put(path(tenant, second), { is_active: true, roles: ["tenant_admin"] }))
     .toSucceed(200);
   expect(await withKey(shop.key).get(`/tenants/${tenant.id}/users`)).toSucceed(200);

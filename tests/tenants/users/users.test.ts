@@ -303,25 +303,25 @@ test("lists users with page numbers, filters by kind, role and activity, searche
     (await tenant.admin.get(usersOf(tenant), { query })).body;
   const all = await list();
   expect(all.pagination).toEqual({ page: 1, limit: 20, total: 10, total_pages: 1 });
-  expect(all.users).toHaveLength(10);
+  expect(all.data).toHaveLength(10);
   expect((await list({ limit: 500 })).pagination.limit).toBe(100);
   expect((await list({ limit: "x", page: "0" })).pagination).toMatchObject({ limit: 20, page: 1 });
-  expect((await list({ limit: 4, page: 3 })).users).toHaveLength(2);
-  expect((await list({ type: "driver" })).users.map((u: Body) => u.id).sort())
+  expect((await list({ limit: 4, page: 3 })).data).toHaveLength(2);
+  expect((await list({ type: "driver" })).data.map((u: Body) => u.id).sort())
     .toEqual([tenant.driver.id, tenant.driver2.id].sort());
-  expect((await list({ role: "tenant_admin" })).users.map((u: Body) => u.id)).toEqual([
+  expect((await list({ role: "tenant_admin" })).data.map((u: Body) => u.id)).toEqual([
     tenant.admin.id,
   ]);
-  expect((await list({ search: "100%" })).users.map((u: Body) => u.id)).toEqual([tenant.driver.id]);
+  expect((await list({ search: "100%" })).data.map((u: Body) => u.id)).toEqual([tenant.driver.id]);
   expect((await list({ search: "%" })).pagination.total).toBe(1);
   expect((await list({ search: "_" })).pagination.total).toBe(0);
   expect((await list({ search: "DISPATCHER-" })).pagination.total).toBe(1);
-  const names = (await list({ sort_by: "full_name", sort_order: "asc" })).users.map((u: Body) =>
+  const names = (await list({ sort_by: "full_name", sort_order: "asc" })).data.map((u: Body) =>
     u.full_name
   );
   expect(names).toEqual([...names].sort());
   await tenant.admin.post(`${usersOf(tenant)}/${tenant.staff.id}/deactivate`);
-  expect((await list({ is_active: "false" })).users.map((u: Body) => u.id)).toEqual([
+  expect((await list({ is_active: "false" })).data.map((u: Body) => u.id)).toEqual([
     tenant.staff.id,
   ]);
   const wrong = await tenant.admin.get(usersOf(tenant), { query: { type: "boss" } });
@@ -332,7 +332,7 @@ test("lists users with page numbers, filters by kind, role and activity, searche
 test("the lists of roles and permissions name nothing of the system", async () => {
   const roles = await a.staff.get(`/tenants/${a.id}/roles`);
   expect(roles).toSucceed(200);
-  expect(roles.body.roles.map((role: Body) => role.key)).toEqual([
+  expect(roles.body.data.map((role: Body) => role.key)).toEqual([
     "customer",
     "dispatcher",
     "driver",
@@ -342,13 +342,13 @@ test("the lists of roles and permissions name nothing of the system", async () =
     "warehouse_manager",
     "warehouse_staff",
   ]);
-  expect(roles.body.roles.find((role: Body) => role.key === "dispatcher")).toEqual({
+  expect(roles.body.data.find((role: Body) => role.key === "dispatcher")).toEqual({
     key: "dispatcher",
     name: { en: "Dispatcher", ar: expect.any(String), ku: expect.any(String) },
     permissions: ["manage:operations:tenant", "view:tenant"],
   });
   const permissions = await a.staff.get(`/tenants/${a.id}/permissions`);
-  expect(permissions.body.permissions.map((permission: Body) => permission.key)).toEqual([
+  expect(permissions.body.data.map((permission: Body) => permission.key)).toEqual([
     "manage:module:warehouse",
     "manage:operations:tenant",
     "manage:tenant",

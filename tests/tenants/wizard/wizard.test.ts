@@ -123,7 +123,7 @@ test("a body that names another fallback keeps it, one that empties it has none"
 });
 
 test("modules are those named; a subscription is ignored while none is asked for", async () => {
-  const { modules } = (await system.get(`/tenants/${a.id}/modules`)).body;
+  const { data: modules } = (await system.get(`/tenants/${a.id}/modules`)).body;
   const body = wizardBody({
     admin_user: { create: false },
     modules: { enabled_module_ids: [modules[1].id] },
@@ -138,7 +138,7 @@ test("modules are those named; a subscription is ignored while none is asked for
     activation: "done",
   });
   const { tenant_id } = answer.body;
-  const has = (await system.get(`/tenants/${tenant_id}/modules`)).body.modules;
+  const has = (await system.get(`/tenants/${tenant_id}/modules`)).body.data;
   expect(has.filter((m: Body) => m.is_enabled).map((m: Body) => m.key)).toEqual(["cod"]);
   expect(await sql`select from tenancy.subscriptions where tenant_id = ${tenant_id}`).toHaveLength(
     0,

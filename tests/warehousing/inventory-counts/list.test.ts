@@ -53,13 +53,13 @@ async function list(query: Record<string, string | number> = {}, person = tenant
   return answer.body;
 }
 const names = async (query: Record<string, string | number> = {}) =>
-  (await list(query)).counts.map((row: { notes: string | null }) => row.notes ?? "none");
+  (await list(query)).data.map((row: { notes: string | null }) => row.notes ?? "none");
 
 test("rows say what a count found, newest first, without its lines", async () => {
   const all = await list();
-  expect(all).toMatchObject({ page: 1, limit: 20, total: 5 });
+  expect(all).toMatchObject({ pagination: { page: 1, limit: 20, total: 5 } });
   expect(await names()).toEqual(["ژماردنی ٢٠٢٦", "none", "third", "second 50%", "first"]);
-  expect(all.counts.at(-1)).toEqual({
+  expect(all.data.at(-1)).toEqual({
     id: made.first,
     warehouse: { id: here.warehouse, name: expect.any(String), code: expect.any(String) },
     notes: "first",
@@ -82,7 +82,7 @@ describe("counts are found", () => {
     expect(await names({ differing: "true", warehouse_id: here.warehouse }))
       .toEqual(["none", "first"]);
     for (const name of ["warehouse_id", "counted_by"]) {
-      expect((await list({ [name]: randomUUID() })).total).toBe(0);
+      expect((await list({ [name]: randomUUID() })).pagination.total).toBe(0);
       expect(await tenant.ops.get(path, { query: { [name]: "W" } })).toFailWith(
         400,
         "invalid_uuid",
@@ -126,8 +126,11 @@ test("they are sorted both ways and read a page at a time", async () => {
     const pages = [1, 2, 3].map((page) => names({ sort_by, page, limit: 2 }));
     expect((await Promise.all(pages)).flat()).toEqual(down);
   }
-  expect(await list({ page: 4, limit: 2 })).toMatchObject({ counts: [], total: 5, page: 4 });
-  expect((await list({ limit: 1_000 })).limit).toBe(100);
+  expect(await list({ page: 4, limit: 2 })).toMatchObject({
+    data: [],
+    pagination: { total: 5, page: 4 },
+  });
+  expect((await list({ limit: 1_000 })).pagination.limit).toBe(100);
   expect(await tenant.ops.get(path, { query: { sort_by: "notes" } }))
     .toFailWith(400, "validation_failed");
 });
@@ -150,20 +153,20 @@ test("they come as a file", async () => {
 describe("people", () => {
   test("who are limited to warehouses see the counts of theirs", async () => {
     const clerk = await newPerson(tenant.id, "staff", "warehouse_staff");
-    expect((await list({}, clerk)).total).toBe(0);
+    expect((await list({}, clerk)).pagination.total).toBe(0);
     await newStaff(tenant, there.warehouse, clerk.id);
     const seen = await list({}, clerk);
-    expect([seen.total, seen.counts[0].id]).toEqual([1, made.third]);
-    expect((await list({ warehouse_id: here.warehouse }, clerk)).total).toBe(0);
-    expect((await list({ search: "lamp" }, clerk)).total).toBe(0);
+    expect([seen.pagination.total, seen.data[0].id]).toEqual([1, made.third]);
+    expect((await list({ warehouse_id: here.warehouse }, clerk)).pagination.total).toBe(0);
+    expect((await list({ search: "lamp" }, clerk)).pagination.total).toBe(0);
     expect(await clerk.get(`${path}/${made.third}`)).toSucceed(200);
     expect(await clerk.get(`${path}/${made.first}`)).toFailWith(404, "inventory_count_not_found");
   });
 
   test("of another tenant see none, and the wrong ones nothing", async () => {
-    expect((await list({}, other.ops)).total).toBe(0);
-    expect((await list({ search: "lamp" }, other.ops)).total).toBe(0);
-    expect((await list({ warehouse_id: here.warehouse }, other.ops)).total).toBe(0);
+    expect((await list({}, other.ops)).pagination.total).toBe(0);
+    expect((await list({ search: "lamp" }, other.ops)).pagination.total).toBe(0);
+    expect((await list({ warehouse_id: here.warehouse }, other.ops)).pagination.total).toBe(0);
     await expectNoSuch(
       other.ops,
       { method: "GET", path: `${path}/{id}` },

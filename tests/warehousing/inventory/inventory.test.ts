@@ -81,9 +81,9 @@ describe("items", () => {
     const mine = await newTenant();
     for (const sku of ["A-1", "A-2", "50%"]) await newItem(mine, { sku, barcode: `bar${sku}` });
     const list = async (query = {}) => (await mine.warehouse.get(items, { query })).body;
-    expect(await list()).toMatchObject({ page: 1, limit: 20, total: 3 });
+    expect(await list()).toMatchObject({ pagination: { page: 1, limit: 20, total: 3 } });
     const skus = async (query = {}) =>
-      (await list({ sort_by: "sku", sort_order: "asc", ...query })).inventory_items
+      (await list({ sort_by: "sku", sort_order: "asc", ...query })).data
         .map((item: { sku: string }) => item.sku);
     expect(await skus()).toEqual(["50%", "A-1", "A-2"]);
     expect(await skus({ search: "%" })).toEqual(["50%"]);
@@ -305,8 +305,8 @@ test("the inventory tells what lies where, and nothing of other tenants", async 
     return answer.body;
   };
   const found = await list({ warehouse_id: at.warehouse });
-  expect(found).toMatchObject({ page: 1, limit: 20, total: 1 });
-  expect(found.inventory).toEqual([{
+  expect(found).toMatchObject({ pagination: { page: 1, limit: 20, total: 1 } });
+  expect(found.data).toEqual([{
     id: expect.any(String),
     warehouse_id: at.warehouse,
     bin_id: at.bin,
@@ -324,20 +324,20 @@ test("the inventory tells what lies where, and nothing of other tenants", async 
     updated_at: expect.any(String),
   }]);
   for (const query of [{ item_id: at.item }, { bin_id: at.bin }]) {
-    expect((await list(query)).total).toBe(1);
+    expect((await list(query)).pagination.total).toBe(1);
   }
-  const { name, sku } = found.inventory[0].item;
+  const { name, sku } = found.data[0].item;
   const barcode = `B${Date.now()}`;
   await tenant.ops.put(`/warehousing/inventory-items/${at.item}`, { barcode });
   const [letter] = "٠١٢٣٤٥٦٧٨٩".slice(Number(barcode.at(-1)));
   for (const search of [name, sku.toLowerCase().slice(1), barcode, barcode.slice(0, -1) + letter]) {
-    expect((await list({ warehouse_id: at.warehouse, search })).total, search).toBe(1);
+    expect((await list({ warehouse_id: at.warehouse, search })).pagination.total, search).toBe(1);
   }
-  expect((await list({ warehouse_id: at.warehouse, search: " " })).total).toBe(1);
-  expect((await list({ warehouse_id: at.warehouse, search: "%" })).total).toBe(0);
-  expect((await list({ item_id: at.item, status: "reserved" })).total).toBe(0);
-  expect((await list({ item_id: foreign.item })).total).toBe(0);
-  expect((await list({ limit: 1_000 })).limit).toBe(100);
+  expect((await list({ warehouse_id: at.warehouse, search: " " })).pagination.total).toBe(1);
+  expect((await list({ warehouse_id: at.warehouse, search: "%" })).pagination.total).toBe(0);
+  expect((await list({ item_id: at.item, status: "reserved" })).pagination.total).toBe(0);
+  expect((await list({ item_id: foreign.item })).pagination.total).toBe(0);
+  expect((await list({ limit: 1_000 })).pagination.limit).toBe(100);
   const wrong = await tenant.ops.get("/warehousing/inventory", { query: { bin_id: "B" } });
   expect(wrong).toFailWith(400, "invalid_uuid");
   await expectGuarded({ method: "GET", path: "/warehousing/inventory" }, {

@@ -125,7 +125,7 @@ describe("a move", () => {
     const { parent, b } = await newStagedPackage(yard);
     const item_id = await itemOf(parent.id);
     const [dock] = (await tenant.warehouse.get("/warehousing/inventory", { query: { item_id } }))
-      .body.inventory;
+      .body.data;
     const to_bin_id = await newBin(tenant, yard.warehouse);
     const put = await tenant.warehouse.post(path, {
       warehouse_id: yard.warehouse,

@@ -50,13 +50,13 @@ async function list(query: Record<string, string | number> = {}, person = tenant
   return answer.body;
 }
 const reasons = async (query: Record<string, string | number> = {}) =>
-  (await list(query)).write_offs.map(({ reason }: { reason: string }) => reason);
+  (await list(query)).data.map(({ reason }: { reason: string }) => reason);
 
 test("rows say what was written off, newest first, without the lines", async () => {
   expect(await reasons()).toEqual(["تلف بالماء", "Lost 50%", "Burst pipe"]);
   const all = await list();
-  expect(all).toMatchObject({ page: 1, limit: 20, total: 3 });
-  expect(all.write_offs.at(-1)).toEqual({
+  expect(all).toMatchObject({ pagination: { page: 1, limit: 20, total: 3 } });
+  expect(all.data.at(-1)).toEqual({
     id: made["Burst pipe"],
     warehouse: { id: here.warehouse, name: expect.any(String), code: expect.any(String) },
     reason: "Burst pipe",
@@ -73,7 +73,7 @@ test("one is read with its lines in their order", async () => {
   const bin = { id: here.bin, code: expect.any(String), name: expect.any(String) };
   const line = { id: anId, bin, serial_number: null };
   expect(answer.body.write_off).toEqual({
-    ...(await list({ item_id: here.item })).write_offs[0],
+    ...(await list({ item_id: here.item })).data[0],
     items: [
       {
         ...line,
@@ -102,7 +102,7 @@ describe("write-offs are found", () => {
     expect(await reasons({ item_id: lamp, warehouse_id: there.warehouse })).toEqual([]);
     expect(await reasons({ written_off_by: tenant.admin.id })).toEqual(["Lost 50%"]);
     for (const name of ["warehouse_id", "item_id", "written_off_by"]) {
-      expect((await list({ [name]: randomUUID() })).total).toBe(0);
+      expect((await list({ [name]: randomUUID() })).pagination.total).toBe(0);
       expect(await tenant.ops.get(path, { query: { [name]: "W" } }))
         .toFailWith(400, "invalid_uuid");
     }
@@ -132,9 +132,9 @@ describe("write-offs are found", () => {
 test("they are read a page at a time, either way round, and as a file", async () => {
   expect(await reasons({ sort_order: "asc" })).toEqual(["Burst pipe", "Lost 50%", "تلف بالماء"]);
   const second = await list({ page: 2, limit: 2 });
-  expect(second).toMatchObject({ page: 2, limit: 2, total: 3 });
-  expect(second.write_offs).toHaveLength(1);
-  expect((await list({ limit: 1_000 })).limit).toBe(100);
+  expect(second).toMatchObject({ pagination: { page: 2, limit: 2, total: 3 } });
+  expect(second.data).toHaveLength(1);
+  expect((await list({ limit: 1_000 })).pagination.limit).toBe(100);
   const file = await tenant.ops.get(path, {
     query: { format: "csv", warehouse_id: here.warehouse },
   });
@@ -153,9 +153,9 @@ test("they are for those who look into warehouses, each company its own, staff t
   await expectGuarded({ method: "GET", path }, { denied });
   const one = `${path}/${made["Lost 50%"]}`;
   await expectGuarded({ method: "GET", path: one }, { denied });
-  expect((await list({}, other.ops)).total).toBe(0);
-  expect((await list({ warehouse_id: here.warehouse }, other.ops)).total).toBe(0);
-  expect((await list({ item_id: lamp }, other.ops)).total).toBe(0);
+  expect((await list({}, other.ops)).pagination.total).toBe(0);
+  expect((await list({ warehouse_id: here.warehouse }, other.ops)).pagination.total).toBe(0);
+  expect((await list({ item_id: lamp }, other.ops)).pagination.total).toBe(0);
   await expectNoSuch(
     other.ops,
     { method: "GET", path: `${path}/{id}` },
@@ -172,7 +172,7 @@ test("they are for those who look into warehouses, each company its own, staff t
     .toFailWith(404, "write_off_not_found");
   const picker = await newPerson(tenant.id, "staff", "warehouse_staff");
   await newStaff(tenant, there.warehouse, picker.id);
-  expect((await list({}, picker)).write_offs.map(({ id }: { id: string }) => id))
+  expect((await list({}, picker)).data.map(({ id }: { id: string }) => id))
     .toEqual([made["Lost 50%"]]);
   expect(await picker.get(`${path}/${made["Burst pipe"]}`))
     .toFailWith(404, "write_off_not_found");

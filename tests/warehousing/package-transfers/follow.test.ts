@@ -52,7 +52,7 @@ test("the list of waybills finds those of a driver", async () => {
   await draft((await newPackage(own)).id);
   const query = { driver_id: tenant.driver.id.toUpperCase(), source_warehouse_id: own.warehouse };
   const found = await tenant.ops.get(waybills, { query });
-  expect(found.body.waybills).toMatchObject([{ id, driver: { id: tenant.driver.id } }]);
-  expect(found.body.waybills[0]).not.toHaveProperty("driver_id");
+  expect(found.body.data).toMatchObject([{ id, driver: { id: tenant.driver.id } }]);
+  expect(found.body.data[0]).not.toHaveProperty("driver_id");
   expect((await tenant.ops.get(`${waybills}/${id}`)).body.waybill).not.toHaveProperty("driver_id");
 });

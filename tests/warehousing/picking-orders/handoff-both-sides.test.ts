@@ -63,7 +63,7 @@ test("executed, assigned, taken over, failed, brought back, received, and out ag
     const listed = await tenant.warehouse.get("/delivery/handoffs", {
       query: { warehouse_id: yard.warehouse, status: "pending" },
     });
-    expect(listed.body.handoffs.map(({ id }: Body) => id)).toEqual([ready.entity_id]);
+    expect(listed.body.data.map(({ id }: Body) => id)).toEqual([ready.entity_id]);
     expect(await tenant.driver.post(`/delivery/handoffs/${ready.entity_id}/pickup`, {}))
       .toSucceed(200);
     expect(await unitsOf(item)).toEqual({});

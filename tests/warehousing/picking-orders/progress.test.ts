@@ -250,7 +250,7 @@ describe("whom an order is given to", () => {
     }
     expect(await notesOf(tenant.ops)).toEqual([]);
     const read = await first.in("ar").get("/tenants/me/notifications");
-    expect(read.body.notifications[0].message).toBe(`أُسند إليك أمر الالتقاط ${reference_number}.`);
+    expect(read.body.data[0].message).toBe(`أُسند إليك أمر الالتقاط ${reference_number}.`);
     await newOrder({ assigned_to: first.id, status: "completed" });
     expect(await notesOf(first)).toHaveLength(1);
   });

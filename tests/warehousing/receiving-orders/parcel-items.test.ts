@@ -19,7 +19,7 @@ test("not by a pick, not by a transfer of inventory; the parcel can be prepared 
   const { parent, b: outbound } = await newStagedPackage(yard);
   const item_id = await itemOf(parent.id);
   const [place] = (await tenant.warehouse.get("/warehousing/inventory", { query: { item_id } }))
-    .body.inventory;
+    .body.data;
   for (const status of ["pending", "in_progress", "completed"]) {
     const picked = await tenant.ops.post(pickingOrders, {
       warehouse_id: yard.warehouse,

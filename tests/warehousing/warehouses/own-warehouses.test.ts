@@ -88,10 +88,10 @@ const see = async (path: string, person = tenant.staff, query: Body = {}): Promi
 /** Where a row of each list is: the warehouses it names. */
 const lists: [path: string, rows: string, of: (row: Body) => string[]][] = [
   ["warehouses", "warehouses", (row) => [row.id]],
-  ["inventory", "inventory", (row) => [row.warehouse_id]],
-  ["inventory/counts", "counts", (row) => [row.warehouse.id]],
+  ["inventory", "data", (row) => [row.warehouse_id]],
+  ["inventory/counts", "data", (row) => [row.warehouse.id]],
   ["picking-orders", "orders", (row) => [row.warehouse_id]],
-  ["receiving-orders", "orders", (row) => [row.warehouse_id]],
+  ["receiving-orders", "data", (row) => [row.warehouse_id]],
   [
     "inventory-transfers",
     "inventory_transfers",
@@ -102,8 +102,11 @@ const lists: [path: string, rows: string, of: (row: Body) => string[]][] = [
     "package_transfers",
     (row) => [row.source_warehouse.id, row.destination_warehouse.id],
   ],
-  ["waybills", "waybills", (row) => [row.source_warehouse_id, row.destination_warehouse_id]],
+  ["waybills", "data", (row) => [row.source_warehouse_id, row.destination_warehouse_id]],
 ];
+
+/** Lists of the documents say their total beside the rows, the others in `pagination`. */
+const totalOf = ({ total, pagination }: Body): number => pagination?.total ?? total;
 
 describe("a member of staff", () => {
   test.each(lists)(
@@ -115,13 +118,13 @@ describe("a member of staff", () => {
       expect(expected.length).toBeGreaterThan(0);
       expect(expected.length).toBeLessThan(all[rows].length);
       expect(seen[rows]).toEqual(expected);
-      expect(seen.total).toBe(expected.length);
+      expect(totalOf(seen)).toBe(expected.length);
       const filtered = await see(
         path,
         tenant.staff,
         path === "warehouses" ? {} : { status: undefined },
       );
-      expect(filtered.total).toBe(expected.length);
+      expect(totalOf(filtered)).toBe(expected.length);
     },
   );
 
@@ -211,7 +214,7 @@ describe("a member of staff", () => {
     const idle = await newPerson(tenant.id, "staff", "warehouse_staff");
     for (const [path, rows] of lists) {
       const seen = await see(path, idle);
-      expect([seen[rows], seen.total], path).toEqual([[], 0]);
+      expect([seen[rows], totalOf(seen)], path).toEqual([[], 0]);
     }
     expect((await see("picking-orders", idle)).stats.total).toBe(0);
     await sql`insert into tenancy.tenant_user_roles (tenant_id, user_id, role_key)

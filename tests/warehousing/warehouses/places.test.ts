@@ -110,18 +110,18 @@ describe("bins", () => {
       return answer.body;
     };
     const codes = async (query = {}) =>
-      (await list(query)).bins.map((bin: { code: string }) => bin.code);
-    expect(await list()).toMatchObject({ page: 1, limit: 20, total: 3 });
+      (await list(query)).data.map((bin: { code: string }) => bin.code);
+    expect(await list()).toMatchObject({ pagination: { page: 1, limit: 20, total: 3 } });
     expect(await codes({ sort_by: "code", sort_order: "asc" })).toEqual(["100%", "A-1", "A-2"]);
     expect(await codes({ location_type: "CAGE" })).toEqual(["A-2"]);
     expect(await codes({ search: "%" })).toEqual(["100%"]);
     expect(await codes({ is_active: "false" })).toEqual([]);
     expect(await list({ limit: 2, page: 2 })).toMatchObject({
-      bins: [expect.anything()],
-      total: 3,
+      data: [expect.anything()],
+      pagination: { total: 3 },
     });
     // The path says which warehouse, whatever the query says.
-    expect(await list({ warehouse_id: warehouse })).toMatchObject({ total: 3 });
+    expect(await list({ warehouse_id: warehouse })).toMatchObject({ pagination: { total: 3 } });
   });
 
   test("refuse wrong input, unknown warehouses and the wrong people", async () => {
@@ -180,8 +180,8 @@ describe("staff", () => {
     }
     expect(await tenant.ops.post(staff, body)).toSucceed(201);
     const list = async (query = {}) => (await tenant.ops.get(staff, { query })).body;
-    expect(await list()).toMatchObject({ page: 1, limit: 20, total: 2 });
-    expect((await list({ is_active: "true" })).staff).toHaveLength(1);
+    expect(await list()).toMatchObject({ pagination: { page: 1, limit: 20, total: 2 } });
+    expect((await list({ is_active: "true" })).data).toHaveLength(1);
   });
 
   test("are members of staff of the tenant, named by those who run the warehouse", async () => {

@@ -126,14 +126,14 @@ describe("the list", () => {
       return answer.body;
     };
     const all = await ask({});
-    expect(all).toMatchObject({ page: 1, limit: 20, total: 3 });
-    expect(all.waybills.map((w: Body) => w.waybill_number)).toEqual([
+    expect(all).toMatchObject({ pagination: { page: 1, limit: 20, total: 3 } });
+    expect(all.data.map((w: Body) => w.waybill_number)).toEqual([
       "WB-000003",
       "WB-000002",
       "WB-000001",
     ]);
     const numbers = async (query: Record<string, string | number>) =>
-      (await ask(query)).waybills.map((w: Body) => w.waybill_number.slice(-1));
+      (await ask(query)).data.map((w: Body) => w.waybill_number.slice(-1));
     expect(await numbers({ status: "in_transit" })).toEqual(["1"]);
     expect(await numbers({ driver_id: own.driver.id })).toEqual(["1"]);
     expect(await numbers({ source_warehouse_id: place.there })).toEqual([]);
@@ -142,7 +142,7 @@ describe("the list", () => {
     ]);
     expect(await numbers({ search: "wb-000002" })).toEqual(["2"]);
     expect(await numbers({ search: "%" })).toEqual([]);
-    expect((await ask({ status: "drafted" })).total).toBe(2);
+    expect((await ask({ status: "drafted" })).pagination.total).toBe(2);
     await checkTallies(own);
   });
 

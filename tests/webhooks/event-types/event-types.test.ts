@@ -14,13 +14,13 @@ let other: Tenant;
 let all: Body[];
 beforeAll(async () => {
   [tenant, other] = await Promise.all([newTenant(), newTenant()]);
-  all = (await tenant.staff.get(path)).body.event_types;
+  all = (await tenant.staff.get(path)).body.data;
 });
 const typesOf = (list: Body[]) => list.map((one) => one.event_type);
 const list = async (query: Record<string, string>, language: "en" | "ar" | "ku" = "en") => {
   const answer = await tenant.staff.in(language).get(path, { query });
   expect(answer).toSucceed(200);
-  return answer.body.event_types as Body[];
+  return answer.body.data as Body[];
 };
 
 describe("the list", () => {
@@ -122,7 +122,7 @@ describe("the list", () => {
 
   test("is the same for every tenant, for staff and administrators", async () => {
     for (const who of [tenant.admin, tenant.ops, other.staff]) {
-      expect((await who.get(path)).body.event_types).toEqual(all);
+      expect((await who.get(path)).body.data).toEqual(all);
     }
     for (const who of [tenant.driver, tenant.institution, tenant.customer]) {
       expect(await who.get(path)).toFailWith(403, "forbidden");

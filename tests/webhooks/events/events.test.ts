@@ -121,7 +121,7 @@ describe("a retry by hand", () => {
       headers["x-webhook-id"] === id
     );
     expect(second.raw).toBe(first.raw);
-    const attempts = (await tenant.admin.get(`/webhooks/events/${id}/attempts`)).body.attempts;
+    const attempts = (await tenant.admin.get(`/webhooks/events/${id}/attempts`)).body.data;
     expect(attempts.map((one: { is_manual: boolean }) => one.is_manual)).toEqual([true, false]);
     // The last failure stays readable beside the success.
     const [row] =

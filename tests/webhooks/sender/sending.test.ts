@@ -167,8 +167,8 @@ describe("failing", () => {
     const [row] = await deliveriesOf(id);
     expect(row).toMatchObject({ http_status_code: 500, error_message: "HTTP 500" });
     const attempts = await tenant.admin.get(`/webhooks/events/${row.id}/attempts`);
-    expect(attempts.body.attempts).toHaveLength(8);
-    expect(attempts.body.attempts[0]).toEqual({
+    expect(attempts.body.data).toHaveLength(8);
+    expect(attempts.body.data[0]).toEqual({
       is_manual: false,
       http_status_code: 500,
       latency_ms: expect.any(Number),

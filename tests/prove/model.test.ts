@@ -6,10 +6,10 @@
  */
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { sql } from "../support/db.ts";
+import { openReader, sql } from "../support/db.ts";
 import { newBin, newWarehouse, stockIn } from "../support/warehouses.ts";
 import { Caller } from "./caller.ts";
-import { allBreaches, breachesOf, ofTenant } from "./invariants.ts";
+import { allBreaches, ofTenant, openBreaches } from "./invariants.ts";
 import { explain } from "./model/apply.ts";
 import {
   customers,
@@ -41,8 +41,19 @@ const lanes = of({ test: 1, short: 2, full: 2 });
 const [funds, units] = [60_000, 12];
 
 let world: World;
-beforeAll(async () => void (world = await startWorld({ tenants: 0 })), 120_000);
-afterAll(() => world?.stop());
+/** The connection that looks at the database after every step. */
+let reader: ReturnType<typeof openReader>;
+let breachesOf: (tenant: string) => Promise<string[]>;
+beforeAll(async () => {
+  // A connection plans each function anew: with as many as there are operations at the same moment, not more.
+  world = await startWorld({ tenants: 0, env: { BARID_DB_POOL: "4" } });
+  reader = openReader();
+  breachesOf = await openBreaches(reader);
+}, 120_000);
+afterAll(async () => {
+  await reader?.end();
+  await world?.stop();
+});
 
 /** How often each operation was done, and how often it was refused with which code. */
 const done: Record<string, number> = {};
@@ -138,8 +149,8 @@ const count = (counts: Record<string, number>, what: string) =>
   counts[what] = (counts[what] ?? 0) + 1;
 
 async function compare({ state }: Known, real: Real): Promise<void> {
-  expect(await seen(real)).toEqual(shown(state));
-  expect(await breachesOf(sql, real.place.id)).toEqual([]);
+  expect(await seen(reader, real)).toEqual(shown(state));
+  expect(await breachesOf(real.place.id)).toEqual([]);
   steps++;
 }
 
@@ -155,7 +166,7 @@ async function begin(): Promise<{ model: Known; real: Real }> {
     quantity: units / 2,
   });
   const real = new Real(place, second, new Caller(world.ports, false));
-  const start = await seen(real);
+  const start = await seen(reader, real);
   const state = {
     ...start,
     desk: null,

@@ -23,9 +23,17 @@ function ours(addresses: StackAddresses): OurStack {
   return { ...addresses, functionsUrl: functionsUrls[mine]! };
 }
 
-function open(url: string) {
+/**
+ * A connection for what is asked again and again, of one tenant after the other: each question is planned once, and since tables
+ * are small then and grow, no plan reads one in whole.
+ */
+export const openReader = () =>
+  open(stack.dbUrl, 1, { plan_cache_mode: "force_generic_plan", enable_seqscan: "off" });
+
+function open(url: string, max = 4, connection: Record<string, string> = {}) {
   return postgres(url, {
-    max: 4,
+    max,
+    connection,
     // A Postgres that is killed between taking a connection and answering leaves it waiting; another attempt is answered.
     connect_timeout: 5,
     // Where Postgres is killed again and again, waiting longer each time may meet only its absences.

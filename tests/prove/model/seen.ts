@@ -1,5 +1,5 @@
 /** The database in the model's words, and the model in the same. */
-import { sql } from "../../support/db.ts";
+import type postgres from "postgres";
 import type { Real } from "./real.ts";
 import type { State } from "./state.ts";
 
@@ -34,7 +34,7 @@ export function shown(state: State) {
 }
 
 /** The same of the database. */
-export async function seen(real: Real): Promise<ReturnType<typeof shown>> {
+export async function seen(sql: postgres.Sql, real: Real): Promise<ReturnType<typeof shown>> {
   const { place } = real;
   const [found] = await sql`select
     (select jsonb_agg(jsonb_build_array(id, delivery_id || ' ' || collection_stage, status, driver_id, cod_amount, delivery_fee_amount))

@@ -3562,7 +3562,18 @@ export interface components {
             cancel_reason: string | null;
             cancelled_at: string | null;
             completed_at: string | null;
-            counts: { [key: string]: number; };
+            counts: {
+                in_transit: number;
+                open_exceptions: number;
+                order_created: number;
+                picked_up: number;
+                processing: number;
+                received: number;
+                remaining: number;
+                scanned: number;
+                total: number;
+                void: number;
+            };
             created_at: string;
             created_by: string | null;
             creation_source: "form" | "institution_qr" | "item_scan";

@@ -50,6 +50,7 @@ class Description {
         };
       }
     }
+    for (const [path, methods] of Object.entries(paths)) paths[path] = inOrder(methods);
     const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
     const parameters = shareParameters(operations);
     const { document, schemas } = this.schemas.finish({
@@ -179,6 +180,7 @@ const info = (title: string) => ({
     "Delivery operations. Every answer carries `success`; a refusal carries a stable `code` and a " +
     "`message` in the language asked for with `?language=` or Accept-Language (en, ar, ku). In a POST null says " +
     "the same as leaving a field out; in a change it takes a value away, where that may be.",
+  contact: { name: "Barid contributors" },
   license: { name: "MIT", identifier: "MIT" },
 });
 
@@ -220,6 +222,12 @@ const responses: Json = {
 
 function tagOf(endpoint: AnyEndpoint): string {
   return endpoint.path.split("/")[1]?.replace(/^:.*/, "tenant") || "root";
+}
+
+/** The operations of a path in the order in which references list methods. */
+function inOrder(methods: Record<string, Described>): Record<string, Described> {
+  const place = (method: string) => ["get", "post", "put", "patch", "delete"].indexOf(method);
+  return Object.fromEntries(Object.entries(methods).sort(([a], [b]) => place(a) - place(b)));
 }
 
 function withNulls(schema: unknown): unknown {

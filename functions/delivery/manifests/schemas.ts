@@ -223,6 +223,7 @@ const EventRow = z.object({
   payload: JsonObject,
   created_at: Timestamp,
 }).meta({ id: "ManifestEvent" });
+const counted = ["total", ...itemStatuses, "open_exceptions", "remaining"];
 const Required = z.object({ photo_required: z.boolean(), signature_required: z.boolean() });
 
 export const ManifestDetail = ManifestRow.extend({
@@ -232,10 +233,7 @@ export const ManifestDetail = ManifestRow.extend({
     institution: Institution,
   }),
   items: z.array(ItemRow),
-  counts: z.record(
-    z.enum(["total", ...itemStatuses, "open_exceptions", "remaining"]),
-    z.int(),
-  ),
+  counts: z.object(Object.fromEntries(counted.map((name) => [name, z.int()]))),
   proofs: z.array(ProofRow.extend({
     /** Where the picture can be fetched for five minutes; null when it is gone. */
     link: z.string().nullable().optional(),

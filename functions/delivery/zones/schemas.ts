@@ -14,8 +14,8 @@ const maxPositions = 2_000;
 
 /** [longitude, latitude]; a third number, the height, is accepted and dropped. */
 const Position = z.union([
-  z.tuple([Longitude, Latitude]),
-  z.tuple([Longitude, Latitude, z.number()]),
+  z.tuple([Longitude, Latitude]).meta({ items: { type: "number" } }),
+  z.tuple([Longitude, Latitude, z.number()]).meta({ items: { type: "number" } }),
 ]).transform(([longitude, latitude]) => [longitude, latitude]);
 
 const Ring = z.array(Position).min(4).max(maxPositions).refine((ring) => {

@@ -11326,7 +11326,8 @@ begin
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'cash', v_cash);
 end $$;
 
--- picked_up -> in_transit; what another company carries leaves from pending. {id, latitude?, longitude?} -> {delivery}
+-- picked_up -> in_transit; what another company carries leaves from pending, with what it has in stock (delivery.carrier_takes).
+-- {id, latitude?, longitude?} -> {delivery}
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, goods_not_picked.
 create or replace function delivery.delivery_depart(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -11338,6 +11339,9 @@ begin
   perform storefront.require_order_picked(d.id);
   update delivery.deliveries x set status = 'in_transit', picked_up_at = coalesce(x.picked_up_at, clock_timestamp())
   where x.tenant_id = d.tenant_id and x.id = d.id;
+  if d.status = 'pending' then
+    perform delivery.carrier_takes(d);
+  end if;
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id));
 end $$;
 
@@ -13305,6 +13309,39 @@ begin
   perform warehousing.picking_event_emit(v_order, 'completed', v_order.status);
 end $$;
 
+-- Another company takes what lies in a warehouse, as its driver's pickup does: the pick made for it is handed off, and what it has in
+-- stock there is booked out, once. Of what lies nowhere, nothing. Never refused: what a carrier has in hand is gone, whatever was
+-- prepared for it. d is the delivery as it was before; its family is locked, and the wallets are, if it moves money.
+create or replace function delivery.carrier_takes(d delivery.deliveries) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_pick uuid := delivery.pick_of(d);
+begin
+  if d.current_warehouse_id is null then
+    return;
+  end if;
+  perform delivery.parcel_at(delivery.parcel_of(d), null);
+  if v_pick is not null then
+    perform delivery.picking_hand_off(v_pick, d.id);
+    perform warehousing.stock_exit('picking_order', v_pick, 'pick');
+  end if;
+  -- A return has the stock of what it brings back.
+  perform warehousing.parcel_leaves(p.id, d.current_warehouse_id)
+  from unnest(array_remove(array[delivery.parcel_of(d), case when d.delivery_flow = 'operational_return' then d.original_delivery_id end], null))
+    p (id);
+end $$;
+
+-- The pick that waits for whoever takes a delivery, with all it has set aside; null: there is none. SECURITY DEFINER, as the next.
+create or replace function delivery.pick_of(d delivery.deliveries) returns uuid
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select p.id from warehousing.picking_orders p
+    where p.tenant_id = app.tenant_id() and p.delivery_id = d.id and p.order_id is null and p.status = 'completed'
+      and exists (select from warehousing.stock s where s.tenant_id = p.tenant_id and s.reserved_for_id = p.id and s.quantity > 0));
+end $$;
+
+grant execute on function delivery.pick_of(delivery.deliveries) to barid_caller;
 grant execute on function delivery.picking_hand_off(uuid, uuid) to barid_caller;
 
 -- sql/delivery/manifest-exceptions/create.sql
@@ -18901,19 +18938,25 @@ begin
       where i.tenant_id = r.tenant_id and i.delivery_id = r.id);
 end $$;
 
--- Books out what a parcel has in the stock of a warehouse, or of any (null): it goes along with it.
+-- Books out what a parcel has in the stock of a warehouse, or of any (null): it goes along with it. A waybill that has not left holds
+-- nothing of it any more. What a pick has set aside leaves by that pick.
 create or replace function warehousing.parcel_leaves(parcel uuid, warehouse uuid) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
 begin
+  delete from warehousing.waybill_items i using warehousing.waybills w
+  where i.tenant_id = v_tenant and i.delivery_id = parcel and w.tenant_id = i.tenant_id and w.id = i.waybill_id and w.status = 'drafted'
+    and (warehouse is null or w.source_warehouse_id = warehouse);
   perform warehousing.stock_post((
     select jsonb_agg(jsonb_build_object('type', 'pick', 'item_id', s.item_id, 'warehouse_id', s.warehouse_id, 'quantity', s.quantity,
-      'from', jsonb_strip_nulls(jsonb_build_object('bin_id', s.bin_id, 'status', s.status, 'lot_number', s.lot_number, 'serial_number', s.serial_number)),
+      'from', jsonb_strip_nulls(jsonb_build_object('bin_id', s.bin_id, 'status', s.status, 'lot_number', s.lot_number, 'serial_number', s.serial_number,
+        'reserved_for_type', s.reserved_for_type, 'reserved_for_id', s.reserved_for_id)),
       'reference_type', 'delivery', 'reference_id', parcel) order by s.id)
     from warehousing.inventory_items i
     join warehousing.stock s on s.tenant_id = i.tenant_id and s.item_id = i.id
-    where i.tenant_id = v_tenant and i.parcel_delivery_id = parcel and s.quantity > 0 and s.reserved_for_id is null
+    where i.tenant_id = v_tenant and i.parcel_delivery_id = parcel and s.quantity > 0
+      and (s.reserved_for_id is null or s.reserved_for_type = 'waybill')
       and (warehouse is null or s.warehouse_id = warehouse)));
 end $$;
 
@@ -21082,8 +21125,8 @@ begin
   return warehousing.waybill_get(input);
 end $$;
 
--- Takes off a waybill what another company has carried away meanwhile, with the reason among its discrepancies, and gives
--- its stock back. -> the parcels that stay on it. Fails: waybill_has_no_deliveries (all are gone).
+-- Takes off a waybill what another company has carried away meanwhile, with the reason among its discrepancies; its stock is
+-- gone with it. -> the parcels that stay on it. Fails: waybill_has_no_deliveries (all are gone).
 create or replace function warehousing.waybill_without_gone(w warehousing.waybills, parcels uuid[]) returns uuid[]
 language plpgsql set search_path = '' as $$
 declare
@@ -21091,7 +21134,6 @@ declare
     select distinct coalesce(d.parent_id, d.id) from delivery.deliveries d
     where d.tenant_id = w.tenant_id and (d.id = any (parcels) or d.parent_id = any (parcels)) and d.carrier_type = 'external'
       and d.delivery_flow not in ('pnd_parent', 'pnd_inbound') and d.status not in ('draft', 'pending'));
-  v_items jsonb;
 begin
   if v_gone = '{}' then
     return parcels;
@@ -21102,13 +21144,7 @@ begin
   where p.tenant_id = w.tenant_id and p.waybill_id = w.id and p.delivery_id = any (v_gone);
   insert into warehousing.waybill_discrepancies (tenant_id, waybill_id, delivery_id, type, status, resolution, resolved_by, resolved_at)
   select w.tenant_id, w.id, g.id, 'left_before_handover', 'resolved', 'external_carrier', app.user_id(), clock_timestamp() from unnest(v_gone) g (id);
-  with taken as (
-    delete from warehousing.waybill_items i where i.tenant_id = w.tenant_id and i.waybill_id = w.id and i.delivery_id = any (v_gone)
-    returning i.item_id, i.quantity, i.lot_number, i.serial_number)
-  select jsonb_agg(to_jsonb(t)) into v_items from taken t;
-  if v_items is not null then
-    perform warehousing.stock_release('waybill', w.id, v_items);
-  end if;
+  perform warehousing.parcel_leaves(g.id, w.source_warehouse_id) from unnest(v_gone) g (id);
   return array(select p.id from unnest(parcels) with ordinality p (id, place) where p.id <> all (v_gone) order by p.place);
 end $$;
 
@@ -24966,12 +25002,13 @@ begin
       and app.is_effective(t));
 end $$;
 
--- The moves that bring a delivery to a status, each legal: straight, or by way of one other. Null: there are none;
--- delivered is the end, so what was collected there stays collected whatever is reported later.
+-- The moves that bring a delivery to a status, each legal: straight, or by way of one other; what a carrier brings back it has had.
+-- Null: there are none; delivered is the end, so what was collected there stays collected whatever is reported later.
 create or replace function integration.moves_to(flow text, from_status text, to_status text) returns text[]
 language plpgsql immutable set search_path = '' as $$
 begin
-  return case when delivery.move_is_legal(flow, from_status, to_status) then array[to_status] else (
+  return case when delivery.move_is_legal(flow, from_status, to_status)
+    and not (to_status = 'returned' and from_status in ('pending', 'assigned', 'accepted')) then array[to_status] else (
     select array[via.status, to_status] from unnest('{in_transit,accepted,picked_up}'::text[]) with ordinality via (status, place)
     where delivery.move_is_legal(flow, from_status, via.status) and delivery.move_is_legal(flow, via.status, to_status)
     order by via.place limit 1) end;
@@ -25044,6 +25081,10 @@ begin
     if v_status = 'delivered' and s.cash_due > 0 then
       perform money.carrier_cash_collected(delivery.parcel_of(d), s.id);
     end if;
+    -- The first news that it has the parcel, whatever came of it since.
+    if d.status in ('pending', 'assigned', 'accepted') and v_status <> 'cancelled' then
+      perform delivery.carrier_takes(d);
+    end if;
   end if;
   insert into integration.carrier_events (tenant_id, carrier_code, carrier_event_id, tracking_number, carrier_status, delivery_id, outcome)
   values (tenant_id, carrier_code, report ->> 'event_id', report ->> 'tracking_number', report ->> 'carrier_status', d.id, v_outcome)
@@ -25072,7 +25113,7 @@ revoke execute on function integration.carrier_report(text,uuid,jsonb), integrat
 -- Claims a delivery for booking. {delivery_id, carrier_code, collects_cash (whether the carrier does), key?}
 -- -> {answer} when it is booked already, else {shipment_id, claim_token, credentials, delivery}
 -- Fails: delivery_not_found, carrier_not_found, carrier_not_enabled, delivery_not_external, delivery_not_bookable,
--- delivery_goes_in_legs, return_under_way, carrier_collects_no_cash, sender_cash_not_collected, shipment_with_other_carrier,
+-- delivery_goes_in_legs, return_under_way, goods_not_picked, carrier_collects_no_cash, sender_cash_not_collected, shipment_with_other_carrier,
 -- shipment_in_progress, idempotency_conflict.
 create or replace function integration.shipment_begin(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -25116,6 +25157,7 @@ begin
     perform app.fail('delivery_goes_in_legs');
   else
     perform delivery.require_no_return(d);
+    perform storefront.require_order_picked(d.id);
     insert into integration.carrier_shipments (tenant_id, delivery_id, carrier_code, cash_due)
     values (v_tenant, d.id, c.code, integration.cash_for_carrier(d, (input ->> 'collects_cash')::boolean))
     returning * into s;

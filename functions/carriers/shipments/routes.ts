@@ -31,6 +31,7 @@ export const shipments: AnyEndpoint[] = [
       "delivery_not_external",
       "delivery_goes_in_legs",
       "return_under_way",
+      "goods_not_picked",
       "carrier_collects_no_cash",
       "sender_cash_not_collected",
       "shipment_with_other_carrier",

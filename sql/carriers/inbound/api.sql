@@ -13,12 +13,13 @@ begin
       and app.is_effective(t));
 end $$;
 
--- The moves that bring a delivery to a status, each legal: straight, or by way of one other. Null: there are none;
--- delivered is the end, so what was collected there stays collected whatever is reported later.
+-- The moves that bring a delivery to a status, each legal: straight, or by way of one other; what a carrier brings back it has had.
+-- Null: there are none; delivered is the end, so what was collected there stays collected whatever is reported later.
 create or replace function integration.moves_to(flow text, from_status text, to_status text) returns text[]
 language plpgsql immutable set search_path = '' as $$
 begin
-  return case when delivery.move_is_legal(flow, from_status, to_status) then array[to_status] else (
+  return case when delivery.move_is_legal(flow, from_status, to_status)
+    and not (to_status = 'returned' and from_status in ('pending', 'assigned', 'accepted')) then array[to_status] else (
     select array[via.status, to_status] from unnest('{in_transit,accepted,picked_up}'::text[]) with ordinality via (status, place)
     where delivery.move_is_legal(flow, from_status, via.status) and delivery.move_is_legal(flow, via.status, to_status)
     order by via.place limit 1) end;
@@ -90,6 +91,10 @@ begin
     end if;
     if v_status = 'delivered' and s.cash_due > 0 then
       perform money.carrier_cash_collected(delivery.parcel_of(d), s.id);
+    end if;
+    -- The first news that it has the parcel, whatever came of it since.
+    if d.status in ('pending', 'assigned', 'accepted') and v_status <> 'cancelled' then
+      perform delivery.carrier_takes(d);
     end if;
   end if;
   insert into integration.carrier_events (tenant_id, carrier_code, carrier_event_id, tracking_number, carrier_status, delivery_id, outcome)

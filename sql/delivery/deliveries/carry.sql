@@ -71,7 +71,8 @@ begin
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'cash', v_cash);
 end $$;
 
--- picked_up -> in_transit; what another company carries leaves from pending. {id, latitude?, longitude?} -> {delivery}
+-- picked_up -> in_transit; what another company carries leaves from pending, with what it has in stock (delivery.carrier_takes).
+-- {id, latitude?, longitude?} -> {delivery}
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, goods_not_picked.
 create or replace function delivery.delivery_depart(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -83,6 +84,9 @@ begin
   perform storefront.require_order_picked(d.id);
   update delivery.deliveries x set status = 'in_transit', picked_up_at = coalesce(x.picked_up_at, clock_timestamp())
   where x.tenant_id = d.tenant_id and x.id = d.id;
+  if d.status = 'pending' then
+    perform delivery.carrier_takes(d);
+  end if;
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id));
 end $$;
 

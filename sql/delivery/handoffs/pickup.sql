@@ -52,4 +52,37 @@ begin
   perform warehousing.picking_event_emit(v_order, 'completed', v_order.status);
 end $$;
 
+-- Another company takes what lies in a warehouse, as its driver's pickup does: the pick made for it is handed off, and what it has in
+-- stock there is booked out, once. Of what lies nowhere, nothing. Never refused: what a carrier has in hand is gone, whatever was
+-- prepared for it. d is the delivery as it was before; its family is locked, and the wallets are, if it moves money.
+create or replace function delivery.carrier_takes(d delivery.deliveries) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_pick uuid := delivery.pick_of(d);
+begin
+  if d.current_warehouse_id is null then
+    return;
+  end if;
+  perform delivery.parcel_at(delivery.parcel_of(d), null);
+  if v_pick is not null then
+    perform delivery.picking_hand_off(v_pick, d.id);
+    perform warehousing.stock_exit('picking_order', v_pick, 'pick');
+  end if;
+  -- A return has the stock of what it brings back.
+  perform warehousing.parcel_leaves(p.id, d.current_warehouse_id)
+  from unnest(array_remove(array[delivery.parcel_of(d), case when d.delivery_flow = 'operational_return' then d.original_delivery_id end], null))
+    p (id);
+end $$;
+
+-- The pick that waits for whoever takes a delivery, with all it has set aside; null: there is none. SECURITY DEFINER, as the next.
+create or replace function delivery.pick_of(d delivery.deliveries) returns uuid
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select p.id from warehousing.picking_orders p
+    where p.tenant_id = app.tenant_id() and p.delivery_id = d.id and p.order_id is null and p.status = 'completed'
+      and exists (select from warehousing.stock s where s.tenant_id = p.tenant_id and s.reserved_for_id = p.id and s.quantity > 0));
+end $$;
+
+grant execute on function delivery.pick_of(delivery.deliveries) to barid_caller;
 grant execute on function delivery.picking_hand_off(uuid, uuid) to barid_caller;

@@ -56,19 +56,25 @@ begin
       where i.tenant_id = r.tenant_id and i.delivery_id = r.id);
 end $$;
 
--- Books out what a parcel has in the stock of a warehouse, or of any (null): it goes along with it.
+-- Books out what a parcel has in the stock of a warehouse, or of any (null): it goes along with it. A waybill that has not left holds
+-- nothing of it any more. What a pick has set aside leaves by that pick.
 create or replace function warehousing.parcel_leaves(parcel uuid, warehouse uuid) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
 begin
+  delete from warehousing.waybill_items i using warehousing.waybills w
+  where i.tenant_id = v_tenant and i.delivery_id = parcel and w.tenant_id = i.tenant_id and w.id = i.waybill_id and w.status = 'drafted'
+    and (warehouse is null or w.source_warehouse_id = warehouse);
   perform warehousing.stock_post((
     select jsonb_agg(jsonb_build_object('type', 'pick', 'item_id', s.item_id, 'warehouse_id', s.warehouse_id, 'quantity', s.quantity,
-      'from', jsonb_strip_nulls(jsonb_build_object('bin_id', s.bin_id, 'status', s.status, 'lot_number', s.lot_number, 'serial_number', s.serial_number)),
+      'from', jsonb_strip_nulls(jsonb_build_object('bin_id', s.bin_id, 'status', s.status, 'lot_number', s.lot_number, 'serial_number', s.serial_number,
+        'reserved_for_type', s.reserved_for_type, 'reserved_for_id', s.reserved_for_id)),
       'reference_type', 'delivery', 'reference_id', parcel) order by s.id)
     from warehousing.inventory_items i
     join warehousing.stock s on s.tenant_id = i.tenant_id and s.item_id = i.id
-    where i.tenant_id = v_tenant and i.parcel_delivery_id = parcel and s.quantity > 0 and s.reserved_for_id is null
+    where i.tenant_id = v_tenant and i.parcel_delivery_id = parcel and s.quantity > 0
+      and (s.reserved_for_id is null or s.reserved_for_type = 'waybill')
       and (warehouse is null or s.warehouse_id = warehouse)));
 end $$;
 

@@ -97,8 +97,8 @@ begin
   return warehousing.waybill_get(input);
 end $$;
 
--- Takes off a waybill what another company has carried away meanwhile, with the reason among its discrepancies, and gives
--- its stock back. -> the parcels that stay on it. Fails: waybill_has_no_deliveries (all are gone).
+-- Takes off a waybill what another company has carried away meanwhile, with the reason among its discrepancies; its stock is
+-- gone with it. -> the parcels that stay on it. Fails: waybill_has_no_deliveries (all are gone).
 create or replace function warehousing.waybill_without_gone(w warehousing.waybills, parcels uuid[]) returns uuid[]
 language plpgsql set search_path = '' as $$
 declare
@@ -106,7 +106,6 @@ declare
     select distinct coalesce(d.parent_id, d.id) from delivery.deliveries d
     where d.tenant_id = w.tenant_id and (d.id = any (parcels) or d.parent_id = any (parcels)) and d.carrier_type = 'external'
       and d.delivery_flow not in ('pnd_parent', 'pnd_inbound') and d.status not in ('draft', 'pending'));
-  v_items jsonb;
 begin
   if v_gone = '{}' then
     return parcels;
@@ -117,13 +116,7 @@ begin
   where p.tenant_id = w.tenant_id and p.waybill_id = w.id and p.delivery_id = any (v_gone);
   insert into warehousing.waybill_discrepancies (tenant_id, waybill_id, delivery_id, type, status, resolution, resolved_by, resolved_at)
   select w.tenant_id, w.id, g.id, 'left_before_handover', 'resolved', 'external_carrier', app.user_id(), clock_timestamp() from unnest(v_gone) g (id);
-  with taken as (
-    delete from warehousing.waybill_items i where i.tenant_id = w.tenant_id and i.waybill_id = w.id and i.delivery_id = any (v_gone)
-    returning i.item_id, i.quantity, i.lot_number, i.serial_number)
-  select jsonb_agg(to_jsonb(t)) into v_items from taken t;
-  if v_items is not null then
-    perform warehousing.stock_release('waybill', w.id, v_items);
-  end if;
+  perform warehousing.parcel_leaves(g.id, w.source_warehouse_id) from unnest(v_gone) g (id);
   return array(select p.id from unnest(parcels) with ordinality p (id, place) where p.id <> all (v_gone) order by p.place);
 end $$;
 

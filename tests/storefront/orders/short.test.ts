@@ -191,20 +191,25 @@ test("accepted against the driver's pickup: the driver leaves with the goods fou
 });
 
 test("a carrier never keeps the old amount: its shipment is cancelled first, and booked again", async () => {
-  const { ops } = shop.tenant;
-  await enable(shop.tenant);
+  // A carrier may be booked before the picking only where goods leave unpicked.
+  const loose = await newSplitShop({ first: 100, second: 0, picking: false });
+  await enable(loose.tenant);
+  const { ops } = loose.tenant;
   const booking = (delivery: string, step = "", body: object = { carrier_code: "simulated" }) =>
     ops.post(`/carriers/shipments/${delivery}${step}`, body);
-  const given = async (method: "cash" | "wallet", found: number) => {
-    const made = await short(method, found);
-    expect(await ops.patch(`/delivery/deliveries/${made.delivery}/carrier`, external))
-      .toSucceed(200);
-    return made;
+  const given = async (method: "cash" | "wallet", found: number, booked: boolean) => {
+    const customer = await newPerson(loose.tenant.id, "customer", "customer");
+    const { id } = await placeOrder(loose, method, 3, customer);
+    const { deliveries: [{ delivery_id: delivery }] } = await approveOrder(loose, id);
+    expect(await ops.patch(`/delivery/deliveries/${delivery}/carrier`, external)).toSucceed(200);
+    const shipment = booked ? (await booking(delivery)).body.shipment : undefined;
+    expect(await pick(loose, (await picksOf(id))[0]!.id, found)).toSucceed(200);
+    return { id, delivery: delivery as string, shipment };
   };
-  const { id, delivery } = await given("cash", 2);
-  expect((await booking(delivery)).body.shipment.cash_due).toBe(18_000);
+  const { id, delivery, shipment } = await given("cash", 2, true);
+  expect(shipment.cash_due).toBe(18_000);
   const key = randomUUID();
-  const refused = await accept(id, shop, key);
+  const refused = await accept(id, loose, key);
   expect(refused).toFailWith(409, "shipment_cash_changes");
   expect(refused.body).toMatchObject({
     delivery_id: delivery,
@@ -212,27 +217,29 @@ test("a carrier never keeps the old amount: its shipment is cancelled first, and
     amount: 18_000,
     currency: "IQD",
   });
-  expect(await orderAt(shop, id)).toMatchObject({
+  expect(await orderAt(loose, id)).toMatchObject({
     total_price: 18_000,
     short: [{ ordered: 3, picked: 2, accepted: false }],
   });
   expect(await booking(delivery, "/cancel")).toSucceed(200);
-  expect(await accept(id, shop, key)).toSucceed(200);
+  expect(await booking(delivery)).toFailWith(409, "goods_not_picked");
+  expect(await accept(id, loose, key)).toSucceed(200);
   expect((await booking(delivery)).body.shipment.cash_due).toBe(13_000);
 
   // One that collects nothing may stay booked.
-  const paid = await given("wallet", 2);
-  expect((await booking(paid.delivery)).body.shipment.cash_due).toBe(0);
-  expect(await accept(paid.id)).toSucceed(200);
-  // Booked at the same moment, the carrier has the new amount, or nothing was accepted.
+  const paid = await given("wallet", 2, true);
+  expect(paid.shipment.cash_due).toBe(0);
+  expect(await accept(paid.id, loose)).toSucceed(200);
+  // Booked at the same moment, the carrier has the new amount, or nothing.
   for (let round = 0; round < 4; round++) {
-    const raced = await given("cash", 1);
-    const [accepted, booked] = await Promise.all([accept(raced.id), booking(raced.delivery)]);
-    expect(booked).toSucceed(200);
-    if (accepted.status !== 200) {
-      expect(accepted).toFailWith(409, "shipment_cash_changes");
-    }
-    expect(booked.body.shipment.cash_due).toBe(accepted.status === 200 ? 8_000 : 18_000);
+    const raced = await given("cash", 1, false);
+    const [accepted, booked] = await Promise.all([
+      accept(raced.id, loose),
+      booking(raced.delivery),
+    ]);
+    expect(accepted).toSucceed(200);
+    if (booked.status === 200) expect(booked.body.shipment.cash_due).toBe(8_000);
+    else expect(booked).toFailWith(409, "goods_not_picked");
   }
-  await checkAll(shop.tenant);
+  await checkAll(loose.tenant);
 });

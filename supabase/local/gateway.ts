@@ -4,7 +4,6 @@ import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
 import { platformCors } from "./cors.ts";
-import { docsApp } from "./docs.ts";
 import { type FunctionsProxy, functionsProxy, isFunctionPath } from "./functions-proxy.ts";
 import { portFailure } from "./ports.ts";
 import { slugs } from "./paths.ts";
@@ -18,6 +17,7 @@ export interface Services {
   storage: Fetch;
   realtime: Fetch;
   payments: Fetch;
+  docs: Fetch;
   /** Takes over a websocket of /realtime/v1. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** Ports of the function workers, best first. */
@@ -85,14 +85,13 @@ export async function listen(port: number): Promise<Gateway> {
 }
 
 function routes(url: string, services: Services): Fetch {
-  const docs = docsApp();
   const prefixes: [string, Fetch][] = [
     ["/auth/v1", services.auth],
     ["/mail", services.mail],
     ["/storage/v1", services.storage],
     ["/realtime/v1", services.realtime],
     ["/payments/v1", services.payments],
-    ["/docs", (request) => docs.fetch(request)],
+    ["/docs", services.docs],
   ];
   const index = {
     name: "barid",

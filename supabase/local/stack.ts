@@ -6,6 +6,8 @@ import { authApp } from "./auth/app.ts";
 import { mailApp, Mails } from "./auth/mails.ts";
 import { readConfig } from "./config.ts";
 import { type CronRunner, startCron } from "./cron.ts";
+import { demoAccounts } from "./demo-accounts.ts";
+import { docsApp } from "./docs/app.ts";
 import { explain, messageOf } from "./failure.ts";
 import { type Gateway, listen } from "./gateway.ts";
 import { loadTokenKeys, publishableKey, secretKey, secretsKey, type TokenKeys } from "./keys.ts";
@@ -146,12 +148,14 @@ async function assemble(
   const mail = mailApp(mails);
   const storage = storageApp({ sql, keys, dir: join(dataDir, "storage"), log });
   const payments = paymentsApp({ url: () => gateway.url, log });
+  const docs = docsApp({ publishableKey, demoAccounts: () => demoAccounts(sql) });
   gateway.open({
     auth: (request) => auth.fetch(request),
     mail: (request) => mail.fetch(request),
     storage: (request) => storage.fetch(request),
     realtime: realtime.fetch,
     payments: (request) => payments.fetch(request),
+    docs: (request) => docs.fetch(request),
     upgrade: realtime.upgrade,
     workers: workers.candidates,
   });

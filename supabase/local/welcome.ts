@@ -1,14 +1,12 @@
+import { type DemoAccount, demoAccounts, demoPassword } from "./demo-accounts.ts";
 import type { Stack } from "./stack.ts";
-
-/** The password of every account in sql/demo. */
-export const demoPassword = "Barid-demo-1";
 
 /** The call that shows that all parts work together. */
 const firstCall = "GET /functions/v1/tenants/me";
 
 /** The text that `npm start` prints when everything runs. */
 export async function welcome(stack: Stack): Promise<string> {
-  const accounts = await demoAccounts(stack);
+  const accounts = await demoAccounts(stack.sql);
   return [
     "",
     `  API              ${stack.url}/functions/v1/<function>`,
@@ -24,19 +22,7 @@ export async function welcome(stack: Stack): Promise<string> {
   ].join("\n");
 }
 
-interface Account {
-  email: string;
-  label: string;
-}
-
-/** Demo accounts carry what they are under "demo" in their user metadata. */
-async function demoAccounts({ sql }: Stack): Promise<Account[]> {
-  return await sql<Account[]>`
-    select email, raw_user_meta_data ->> 'demo' as label from auth.users
-    where raw_user_meta_data ->> 'demo' <> '' order by created_at, email`;
-}
-
-function accountLines(stack: Stack, accounts: Account[]): string[] {
+function accountLines(stack: Stack, accounts: DemoAccount[]): string[] {
   const width = Math.max(...accounts.map(({ email }) => email.length));
   return [
     `  Demo accounts, password ${demoPassword}:`,

@@ -108,8 +108,11 @@ test("the documentation page asks no other host for anything", async () => {
   for (const [, path] of page.matchAll(/(?:src|href)="(\/[^"]+)"/g)) {
     expect((await fetch(`${rig.stack.url}${path}`)).status).toBe(200);
   }
-  expect(await (await fetch(`${rig.stack.url}/docs/start.js`)).text()).toContain(
-    "/functions/v1/payment/openapi.json",
+  const document = await (await fetch(`${rig.stack.url}/docs/reference.json`)).json();
+  const { "x-codeSamples": [sample] } =
+    document.paths["/delivery/transfer-manifests/{manifest_id}/items/{item_id}"].delete;
+  expect(sample.source).toContain(
+    'barid.DELETE("/delivery/transfer-manifests/{manifest_id}/items/{item_id}", {\n  params: { path: { manifest_id: manifestId, item_id: itemId }',
   );
 });
 

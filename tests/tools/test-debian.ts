@@ -47,7 +47,7 @@ async function proof() {
   // From here on every stack uses this server.
   process.env.DATABASE_URL = server.url;
   try {
-    const stack = await startStack({ dataDir: join(dir, "stack"), port: 0 });
+    const stack = await startStack({ dataDir: join(dir, "stack"), port: 0, seed: true });
     const first = await prove([withStack(stack)]).finally(() => stack.stop());
     const second = await prove([[databaseTests(), restored()]]);
     return {
@@ -69,7 +69,7 @@ function withStack(stack: Stack | undefined): Step[] {
     }),
     needing("chromium", {
       name: "API reference in a browser",
-      run: () => docsPage(stack!.url, browser, join(defaultDataDir, "api-reference.png")),
+      run: () => docsPage(stack!.url, browser, join(defaultDataDir, "pictures")),
     }),
   ];
 }

@@ -1,8 +1,7 @@
 /** The API reference in a real browser that may speak to nobody else. */
 import { mkdirSync } from "node:fs";
-import { dirname } from "node:path";
-import { chromium, type Page } from "playwright-core";
-import { slugs } from "../../../supabase/local/paths.ts";
+import { join } from "node:path";
+import { type Browser, chromium, type Page } from "playwright-core";
 import type { StepResult } from "./steps.ts";
 
 const quiet = [
@@ -19,35 +18,47 @@ const quiet = [
   "--metrics-recording-only",
 ];
 
-/** Opens `/docs` once for each function: every operation must be seen, nothing may fail or leave this machine. */
+/** A phone, a laptop and a large screen at night. */
+const screens = [
+  { width: 390, height: 844, colorScheme: "light" },
+  { width: 1280, height: 1000, colorScheme: "light" },
+  { width: 1920, height: 1080, colorScheme: "dark" },
+] as const;
+
+const drawnMs = 60_000;
+
+/**
+ * Opens `/docs` and `/docs/codes` at each width: nothing is wider than the screen, fails, or is asked of another host. On one screen
+ * it works as a developer does: finds a call, signs in as a demo account, sends it. Leaves pictures in `pictures`.
+ */
 export async function docsPage(
   url: string,
   browserPath: string,
-  screenshot: string,
+  pictures: string,
 ): Promise<StepResult> {
   const browser = await chromium.launch({ executablePath: browserPath, args: quiet });
   const wrong: string[] = [];
+  let passed = 0;
+  const check = async (name: string, problem: Promise<string | undefined>) => {
+    const text = await problem.catch((error: Error) => error.message.split("\n")[0]);
+    if (text) wrong.push(`${name}: ${text}`);
+    else passed++;
+  };
   try {
-    const page = await browser.newPage({ viewport: { width: 1280, height: 1000 } });
-    page.on("console", (message) => {
-      if (message.type() === "error") wrong.push(`console: ${message.text()}`);
-    });
-    page.on("pageerror", (error) => wrong.push(`page: ${error.message}`));
-    page.on("requestfailed", (request) => wrong.push(`not loaded: ${request.url()}`));
-    page.on("request", (request) => {
-      if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== url) {
-        wrong.push(`asked another host: ${request.url()}`);
+    mkdirSync(pictures, { recursive: true });
+    for (const screen of screens) {
+      const page = await watchedPage(browser, url, screen, wrong);
+      await check(`reference at ${screen.width}`, fits(page, `${url}/docs`, "#api h1"));
+      await page.screenshot({ path: join(pictures, `api-reference-${screen.width}.png`) });
+      if (screen.width === 1280) {
+        await check("groups", showsEveryGroup(page, url));
+        await check("search", findsACall(page));
+        await check("a call as a demo account", sendsACall(page));
+        await page.screenshot({ path: join(pictures, "api-reference-call.png") });
       }
-    });
-    let passed = 0;
-    for (const slug of slugs) {
-      const problem = await showsAll(page, url, slug);
-      if (problem) wrong.push(problem);
-      else passed++;
-      if (slug === slugs[0]) {
-        mkdirSync(dirname(screenshot), { recursive: true });
-        await page.screenshot({ path: screenshot, fullPage: true });
-      }
+      await check(`codes at ${screen.width}`, fits(page, `${url}/docs/codes`, "tbody tr"));
+      await page.screenshot({ path: join(pictures, `api-codes-${screen.width}.png`) });
+      await page.close();
     }
     return { passed, failed: wrong.length, details: wrong };
   } finally {
@@ -55,34 +66,62 @@ export async function docsPage(
   }
 }
 
-async function showsAll(page: Page, url: string, slug: string): Promise<string | undefined> {
-  const answer = await fetch(`${url}/functions/v1/${slug}/openapi.json`);
-  const document = await answer.json() as {
-    info: { title: string };
-    paths: Record<string, Record<string, unknown>>;
+async function watchedPage(
+  browser: Browser,
+  url: string,
+  { width, height, colorScheme }: (typeof screens)[number],
+  wrong: string[],
+): Promise<Page> {
+  const page = await browser.newPage({ viewport: { width, height }, colorScheme });
+  page.on("console", (message) => {
+    if (message.type() === "error") wrong.push(`console: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => wrong.push(`page: ${error.message}`));
+  page.on("requestfailed", (request) => wrong.push(`not loaded: ${request.url()}`));
+  page.on("request", (request) => {
+    if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== url) {
+      wrong.push(`asked another host: ${request.url()}`);
+    }
+  });
+  return page;
+}
+
+async function fits(page: Page, address: string, drawn: string): Promise<string | undefined> {
+  await page.goto(address);
+  await page.locator(drawn).first().waitFor({ timeout: drawnMs });
+  const [wide, screen] = await page.evaluate(() => [
+    document.documentElement.scrollWidth,
+    innerWidth,
+  ]);
+  return wide! > screen! ? `${wide} px wide on a screen of ${screen}` : undefined;
+}
+
+/** Every group of calls is in the side bar. */
+async function showsEveryGroup(page: Page, url: string): Promise<string | undefined> {
+  const document = await (await fetch(`${url}/docs/reference.json`)).json() as {
+    tags: { "x-displayName": string }[];
   };
-  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`)
+  const shown = await page.locator("#api aside").first().innerText();
+  const unseen = document.tags.map((tag) => tag["x-displayName"]).filter((name) =>
+    !shown.includes(name)
   );
-  await page.goto(`${url}/docs?urls.primaryName=${slug}`);
-  await page.locator(".info .title", { hasText: document.info.title }).waitFor();
-  const blocks = page.locator(".opblock-summary:visible");
-  // Of a long list the page draws what is near the window: it is read while it is scrolled.
-  const seen = new Set<string>();
-  const until = Date.now() + 30_000;
-  for (;;) {
-    const drawn = await blocks.evaluateAll((elements) =>
-      elements.map((element) =>
-        [".opblock-summary-method", ".opblock-summary-path"].map((part) =>
-          (element.querySelector(part)?.textContent ?? "").replace(/\u200b/g, "").trim()
-        ).join(" ")
-      )
-    );
-    for (const one of drawn) seen.add(one);
-    if (operations.every((operation) => seen.has(operation)) || Date.now() > until) break;
-    await page.mouse.wheel(0, 500);
-    await page.waitForTimeout(100);
-  }
-  const unseen = operations.filter((operation) => !seen.has(operation));
-  return unseen.length ? `${slug}: not seen: ${unseen.join(", ")}` : undefined;
+  return unseen.length ? `not in the side bar: ${unseen.join(", ")}` : undefined;
+}
+
+async function findsACall(page: Page): Promise<string | undefined> {
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("cod-collections/remit");
+  await page.getByText("/delivery/cod-collections/remit").first().waitFor();
+  await page.keyboard.press("Escape");
+  return undefined;
+}
+
+async function sendsACall(page: Page): Promise<string | undefined> {
+  await page.selectOption("#account", "dispatcher@demo.test");
+  await page.locator("#signed-in", { hasText: "signed in" }).waitFor();
+  await page.evaluate(() => location.hash = "#tag/delivery-cod-summary");
+  await page.locator("#api button", { hasText: "Test Request(get /delivery/cod-summary)" }).click();
+  await page.locator("button", { hasText: /^Send/ }).first().click();
+  await page.getByText("200 OK").waitFor();
+  return undefined;
 }

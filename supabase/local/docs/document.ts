@@ -1,0 +1,122 @@
+/** The API's document as the reference page shows it: groups by function, and an example in TypeScript for each call. */
+
+interface Parameter {
+  name: string;
+  in: "path" | "query" | "header";
+  required?: boolean;
+}
+
+interface Operation {
+  tags: string[];
+  parameters?: (Parameter | { $ref: string })[];
+  requestBody?: {
+    content: Record<string, { example?: unknown; examples?: Record<string, { value?: unknown }> }>;
+  };
+}
+
+interface Document {
+  tags: { name: string; description: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  components: { parameters: Record<string, Parameter> };
+}
+
+/** Takes the document of all functions, whose tags are `function: group`. */
+export function forReference(document: object): object {
+  const { tags, paths, components, ...rest } = document as Document;
+  const groupOf = ({ name }: { name: string }) => name.split(": ")[0]!;
+  const groups = [...new Set(tags.map(groupOf))];
+  return {
+    ...rest,
+    components,
+    tags: tags.map((tag) => ({ ...tag, "x-displayName": tag.name.split(": ")[1] })),
+    "x-tagGroups": groups.map((name) => ({
+      name,
+      tags: tags.filter((tag) => groupOf(tag) === name).map((tag) => tag.name),
+    })),
+    paths: mapValues(paths, (methods, path) =>
+      mapValues(methods, (operation, method) => ({
+        ...operation,
+        "x-codeSamples": [{
+          lang: "typescript",
+          label: "TypeScript",
+          source: typescript(path, method, operation, components.parameters),
+        }],
+      }))),
+  };
+}
+
+/** The call with the generated types and openapi-fetch. */
+function typescript(
+  path: string,
+  method: string,
+  operation: Operation,
+  shared: Record<string, Parameter>,
+): string {
+  const parameters = (operation.parameters ?? []).map((parameter) =>
+    "$ref" in parameter ? shared[parameter.$ref.split("/").at(-1)!]! : parameter
+  );
+  const named = (place: Parameter["in"], wanted: (parameter: Parameter) => boolean) =>
+    parameters.filter((parameter) => parameter.in === place && wanted(parameter)).map(
+      ({ name }) => {
+        const value = valueOf(name);
+        return value === name
+          ? name
+          : `${/^\w+$/.test(name) ? name : JSON.stringify(name)}: ${value}`;
+      },
+    );
+  const params = [
+    ["path", named("path", () => true)],
+    ["query", named("query", ({ required }) => required === true)],
+    ["header", named("header", ({ name }) => name.toLowerCase() === "idempotency-key")],
+  ].flatMap(([place, values]) =>
+    values!.length ? [`${place}: { ${(values as string[]).join(", ")} }`] : []
+  );
+  const body = operation.requestBody?.content["application/json"];
+  const options = [
+    ...(params.length ? [`params: { ${params.join(", ")} },`] : []),
+    ...(body ? [`body: ${literal(exampleOf(body))},`] : []),
+  ];
+  const call = `barid.${method.toUpperCase()}("${path}"`;
+  return [
+    'import createClient from "openapi-fetch";',
+    'import type { paths } from "barid/client";',
+    "",
+    "const barid = createClient<paths>({",
+    "  baseUrl: `${url}/functions/v1`,",
+    "  headers: { authorization: `Bearer ${token}` },",
+    "});",
+    options.length
+      ? `const { data, error } = await ${call}, {\n${
+        options.map((option) => indented(option)).join("\n")
+      }\n});`
+      : `const { data, error } = await ${call});`,
+  ].join("\n");
+}
+
+/** A variable of the caller's, named as the parameter is. */
+function valueOf(name: string): string {
+  return name.toLowerCase() === "idempotency-key"
+    ? "crypto.randomUUID()"
+    : name.replace(/[-_](\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function exampleOf(
+  { example, examples }: { example?: unknown; examples?: Record<string, { value?: unknown }> },
+): unknown {
+  return example ?? Object.values(examples ?? {})[0]?.value ?? {};
+}
+
+function literal(value: unknown): string {
+  return JSON.stringify(value, null, 2).replace(/^(\s*)"(\w+)":/gm, "$1$2:");
+}
+
+const indented = (text: string) => text.replace(/^/gm, "  ");
+
+function mapValues<Value, Mapped>(
+  values: Record<string, Value>,
+  mapped: (value: Value, key: string) => Mapped,
+): Record<string, Mapped> {
+  return Object.fromEntries(
+    Object.entries(values).map(([key, value]) => [key, mapped(value, key)]),
+  );
+}

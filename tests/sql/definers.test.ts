@@ -65,5 +65,6 @@ test("the login role of the functions calls the entrances of the engine and what
     "private.enter",
     "private.read",
     "private.refusal",
+    "private.schema_version",
   ]);
 });

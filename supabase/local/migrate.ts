@@ -77,18 +77,42 @@ async function applyOne(
   text: string,
   record: (transaction: postgres.TransactionSql) => Promise<void>,
 ): Promise<void> {
+  const outside = outsideTransaction(text);
   try {
+    if (outside) await oneByOne(sql, outside);
     await sql.begin(async (transaction) => {
-      await transaction.unsafe(text);
-      // A file may set the search path or the role for itself; neither may reach our own rows.
-      await transaction.unsafe("reset role; reset search_path");
+      if (!outside) await transaction.unsafe(text);
+      // A file may set the role, the search path or a time limit for itself; none may reach our own rows.
+      await transaction.unsafe("reset role; reset all");
       await record(transaction);
     });
   } catch (error) {
     const at = error instanceof Error && "position" in error
       ? lineOf(text, Number(error.position))
       : "";
-    throw new Failure(`${file}${at} failed: ${messageOf(error)}. Nothing of this file was kept.`);
+    const kept = outside
+      ? "It runs again from its beginning at the next start"
+      : "Nothing of this file was kept";
+    throw new Failure(`${file}${at} failed: ${messageOf(error)}. ${kept}.`);
+  }
+}
+
+/**
+ * The statements of a file that makes or drops an index concurrently, which PostgreSQL refuses in a transaction; undefined
+ * for every other file. The Supabase CLI decides by the same words.
+ */
+function outsideTransaction(text: string): string[] | undefined {
+  const code = text.replace(/^\s*--.*$/gm, "");
+  if (!/^\s*(create|drop) (unique )?index concurrently\b/im.test(code)) return undefined;
+  return code.split(/;\s*(?:\n|$)/).map((statement) => statement.trim()).filter(Boolean);
+}
+
+async function oneByOne(sql: postgres.Sql, statements: string[]): Promise<void> {
+  const connection = await sql.reserve();
+  try {
+    for (const statement of statements) await connection.unsafe(statement);
+  } finally {
+    await connection.unsafe("reset all").finally(() => connection.release());
   }
 }
 

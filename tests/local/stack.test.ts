@@ -136,6 +136,32 @@ test("a migration runs once, and one that changed afterwards is refused", async 
   }
 });
 
+test("a migration that builds an index concurrently runs outside a transaction, and again after a failure", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "barid-migrations-"));
+  const { sql } = rig.stack;
+  const index =
+    "set lock_timeout = '1min';\n\ndrop index concurrently if exists public.three_id;\n\n" +
+    "create index concurrently three_id on public.three (id);\n";
+  try {
+    writeFileSync(
+      join(dir, "0003_three.sql"),
+      "set lock_timeout = '1s';\ncreate table public.three (id integer)",
+    );
+    writeFileSync(join(dir, "0004_index.sql"), `${index}select nonsense;\n`);
+    await expect(migrate(sql, dir)).rejects.toThrow("It runs again from its beginning");
+    writeFileSync(join(dir, "0004_index.sql"), index);
+    expect(await migrate(sql, dir)).toEqual(["0004_index.sql"]);
+    expect(
+      await sql`select indisvalid from pg_index where indexrelid = 'public.three_id'::regclass`,
+    )
+      .toEqual([{ indisvalid: true }]);
+    const timeouts = await Promise.all(Array.from({ length: 8 }, () => sql`show lock_timeout`));
+    expect(new Set(timeouts.map(([row]) => row!.lock_timeout))).toEqual(new Set(["0"]));
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+});
+
 test("interrupted demo data continues where it stopped", async () => {
   const dir = mkdtempSync(join(tmpdir(), "barid-seeds-"));
   const { sql } = rig.stack;

@@ -26,7 +26,8 @@ const parts: Record<string, string> = {
       own("c.oid")
     }`,
   column:
-    `select format('%s.%s %s %s null %s default %s identity %s generated %s rights %s', c.oid::regclass, a.attname, a.attnum,
+    `select format('%s.%s %s %s null %s default %s identity %s generated %s rights %s', c.oid::regclass, a.attname,
+      row_number() over (partition by a.attrelid order by a.attnum),
       format_type(a.atttypid, a.atttypmod), not a.attnotnull, pg_get_expr(x.adbin, x.adrelid), a.attidentity, a.attgenerated, a.attacl)
     from pg_attribute a join pg_class c on c.oid = a.attrelid
     left join pg_attrdef x on x.adrelid = a.attrelid and x.adnum = a.attnum
@@ -47,6 +48,9 @@ const parts: Record<string, string> = {
     from pg_proc p where p.pronamespace::regnamespace::text in ${ours} and p.prokind in ('f', 'p') and ${
       own("p.oid")
     }`,
+  comment: `select format('%s %s is %s', i.type, i.identity, d.description) from pg_description d,
+      pg_identify_object(d.classoid, d.objoid, d.objsubid) i
+    where i.schema in ${ours} and not exists (select from pg_depend e where e.classid = d.classoid and e.objid = d.objoid and e.deptype = 'e')`,
   policy:
     `select format('%s %s %s %s to %s using %s check %s', polrelid::regclass, polname, polcmd, polpermissive,
       array(select rolname from pg_roles where oid = any (polroles) order by 1), pg_get_expr(polqual, polrelid),
@@ -68,16 +72,20 @@ const parts: Record<string, string> = {
 
 /** All lines, sorted; two databases with the same lines were made by the same statements. */
 export async function describeSchema(sql: postgres.Sql): Promise<string[]> {
-  const lines: string[] = [];
-  for (const [part, query] of Object.entries(parts)) {
-    const rows = await sql.unsafe(query).values() as unknown as [string][];
-    lines.push(...rows.map(([line]) => `${part} ${line}`));
-  }
-  const [cron] = await sql`select to_regclass('cron.job') is not null as here`;
-  if (cron.here) {
-    const jobs =
-      await sql`select jobname, schedule, command from cron.job where jobname like 'barid%'`;
-    lines.push(...jobs.map((job) => `job ${Object.values(job).join(" | ")}`));
-  }
-  return lines.sort();
+  return (await sql.begin(async (transaction) => {
+    // Names are written with their schema, whatever the path of the connection.
+    await transaction`set local search_path = pg_catalog`;
+    const lines: string[] = [];
+    for (const [part, query] of Object.entries(parts)) {
+      const rows = await transaction.unsafe(query).values() as unknown as [string][];
+      lines.push(...rows.map(([line]) => `${part} ${line}`));
+    }
+    const [cron] = await transaction`select to_regclass('cron.job') is not null as here`;
+    if (cron!.here) {
+      const jobs = await transaction`
+        select jobname, schedule, command from cron.job where jobname like 'barid%'`;
+      lines.push(...jobs.map((job) => `job ${Object.values(job).join(" | ")}`));
+    }
+    return lines;
+  })).sort();
 }

@@ -1,16 +1,13 @@
 /**
- * Writes `supabase/migrations` from `sql/`: people read `sql/`, deployed databases take migrations.
- * Until the first release there is one baseline, the files joined in the order of `order.ts`.
- * `npm run db:build` writes it; with `--check` it only says whether it is up to date (exit code 1).
+ * The files of `sql/` as one database: people read `sql/`, deployed databases take `supabase/migrations`. Until the first
+ * release there is one baseline, the files joined in the order of `order.ts`.
  */
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { inOrder } from "./order.ts";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const target = join(here, "..", "supabase", "migrations", "00000000000001_baseline.sql");
 
 /** The SQL files a database is made of, in apply order; demo data is seeded, not migrated. */
 export function sourceFiles(): string[] {
@@ -35,19 +32,4 @@ export function baseline(): string {
 set check_function_bodies = off;
 
 ${parts.join("\n")}`;
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const wanted = baseline();
-  if (process.argv.includes("--check")) {
-    if (readFileSync(target, "utf8") !== wanted) {
-      console.error(
-        "supabase/migrations is older than sql/: run npm run db:build and commit the result.",
-      );
-      process.exit(1);
-    }
-  } else {
-    writeFileSync(target, wanted);
-    console.log(`${relative(process.cwd(), target)}: ${sourceFiles().length} files`);
-  }
 }

@@ -22,7 +22,9 @@ const commands = {
   where: "tests/tools/where.ts",
   api: "tests/tools/api.ts",
   docs: "tests/tools/docs.ts",
-  "db:build": "sql/build.ts",
+  "db:build": "tests/tools/db-build.ts",
+  "db:migration": "tests/tools/db-migration.ts",
+  release: "tests/tools/release.ts",
 };
 
 requireNode(20, 19);

@@ -1,6 +1,14 @@
 /** A copy of the repository that may be changed: its tests run there, on a database and functions of their own. */
 import { spawn } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defaultDataDir, root } from "../../../supabase/local/paths.ts";
@@ -28,6 +36,14 @@ export class Copy {
   constructor() {
     for (const part of parts) cpSync(join(root, part), join(this.dir, part), { recursive: true });
     symlinkSync(join(root, "node_modules"), join(this.dir, "node_modules"));
+    // As before the first release: one baseline, made of sql/ with its mutant.
+    rmSync(join(this.dir, "tests", "upgrade"), { recursive: true, force: true });
+  }
+
+  private async buildMigrations(): Promise<void> {
+    const migrations = join(this.dir, "supabase", "migrations");
+    for (const file of readdirSync(migrations)) rmSync(join(migrations, file));
+    await this.node("node_modules/tsx/dist/cli.mjs", "tests/tools/db-build.ts");
   }
 
   remove(): void {
@@ -41,11 +57,11 @@ export class Copy {
     // A function: `$` in the replacement means itself.
     writeFileSync(path, text.replace(from, () => to));
     try {
-      if (file.startsWith("sql/")) await this.node("node_modules/tsx/dist/cli.mjs", "sql/build.ts");
+      if (file.startsWith("sql/")) await this.buildMigrations();
       return await this.run(test[0], [test[1]]);
     } finally {
       writeFileSync(path, text);
-      if (file.startsWith("sql/")) await this.node("node_modules/tsx/dist/cli.mjs", "sql/build.ts");
+      if (file.startsWith("sql/")) await this.buildMigrations();
     }
   }
 

@@ -5,6 +5,7 @@ import { root } from "../../../supabase/local/paths.ts";
 import { filesIn } from "./files.ts";
 import { brokenHouseRules } from "./house-rules.ts";
 import { brokenLockFile, differingDenoLock } from "./lock-file.ts";
+import { migrationFindings } from "../migrations/compare.ts";
 import { findings, type ProgramResult, runDeno, runPackage, verdict } from "./programs.ts";
 import type { Step } from "./steps.ts";
 import { wordsThatCameBack } from "./words.ts";
@@ -48,10 +49,7 @@ export const staticSteps: Step[] = [
         await runPackage("tsx/dist/cli.mjs", ["tests/tools/api.ts", "--check"]),
       ),
   },
-  {
-    name: "Migrations are what sql/ says",
-    run: async () => verdict(await runPackage("tsx/dist/cli.mjs", ["sql/build.ts", "--check"])),
-  },
+  { name: "Migrations are what sql/ says", run: async () => findings(await migrationFindings()) },
   {
     name: "Migrations are safe to apply (squawk)",
     run: async () => verdict(await lintMigrations(["supabase/migrations/*.sql"])),

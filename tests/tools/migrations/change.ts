@@ -1,0 +1,49 @@
+/** What leads from the database that the migrations make to the one that `sql/` makes. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type postgres from "postgres";
+import { root } from "../../../supabase/local/paths.ts";
+import type { Change } from "./compose.ts";
+import { byMigrations, bySources, withWorkshop } from "./databases.ts";
+import { difference } from "./difference.ts";
+import { differingRows, referenceRows, rowStatements } from "./reference-rows.ts";
+
+/** The statements; `isUsed` says whether the code of the last release names a view or a function. */
+export function changeOf(isUsed: Change["isUsed"]): Promise<Change> {
+  return withWorkshop(async (workshop) => {
+    const before = await workshop.database("by_migrations", byMigrations);
+    const after = await workshop.database("by_sources", bySources);
+    const rows = differingRows(await referenceRows(before.sql), await referenceRows(after.sql));
+    return {
+      actions: await difference(before.url, after.url),
+      rows: [
+        ...rows.flatMap(({ table, gone, added }) => rowStatements(table, gone, added)),
+        ...await schedules(before.sql, after.sql),
+      ],
+      isUsed,
+    };
+  });
+}
+
+/** The jobs that are scheduled no more, and the file that schedules the others when one of them differs. */
+async function schedules(before: postgres.Sql, after: postgres.Sql): Promise<string[]> {
+  const jobsOf = async (sql: postgres.Sql) => {
+    const jobs = await sql<{ name: string; job: string }[]>`
+      select jobname as name, schedule || ' ' || command as job from cron.job where jobname like 'barid%'`;
+    return new Map(jobs.map(({ name, job }) => [name, job]));
+  };
+  const [old, now] = [await jobsOf(before), await jobsOf(after)];
+  const gone = [...old.keys()].filter((name) => !now.has(name)).sort();
+  const differs = [...now].some(([name, job]) => old.get(name) !== job);
+  return [
+    ...(gone.length === 0 ? [] : [`do $$
+begin
+  if to_regclass('cron.job') is not null then
+    perform cron.unschedule(jobid) from cron.job where jobname in (${
+      gone.map((name) => `'${name}'`).join(", ")
+    });
+  end if;
+end $$;`]),
+    ...(differs ? [readFileSync(join(root, "sql", "cron.sql"), "utf8").trim()] : []),
+  ];
+}

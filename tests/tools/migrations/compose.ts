@@ -1,0 +1,213 @@
+/** Makes the files of a migration out of the statements that lead to the new catalogue. */
+import type { Action, CatalogueObject } from "./difference.ts";
+
+/** A file of a migration: what its name ends with, and its text. */
+export interface MigrationPart {
+  suffix: string;
+  text: string;
+}
+
+/** The statements of a migration, and how to tell what still needs the objects that it drops. */
+export interface Change {
+  actions: Action[];
+  /** Statements that write reference rows and schedules, which run when the catalogue is new. */
+  rows: string[];
+  /** True for a view or function that the code of the last release names. */
+  isUsed: (name: string) => boolean;
+}
+
+/**
+ * How a statement is marked that a person has to read: it may lose data, hold up those who work meanwhile, or fail on rows
+ * that are there. `npm run check` refuses a migration that has such a line.
+ */
+export const readMark = "-- Read: ";
+
+/**
+ * The files, in order: what runs in one transaction; the scans that prove new constraints, which block nobody; and each new
+ * index of a table that is there, built while the table is written.
+ */
+export function compose({ actions, rows, isUsed }: Change): MigrationPart[] {
+  const produced = new Set(actions.flatMap(({ produces }) => produces).map(nameOf));
+  const made = new Set(actions.flatMap(({ produces }) => produces).filter(isRelation).map(nameOf));
+  for (const replaced of actions.flatMap(({ destroys }) => destroys)) made.delete(nameOf(replaced));
+  const isThere = (relation: string | undefined) => relation !== undefined && !made.has(relation);
+  const main: string[] = [];
+  const validations: string[] = [];
+  const indexes: string[] = [];
+  for (const action of actions) {
+    const [object] = action.produces;
+    const table = relationOf(action);
+    const concurrent = concurrentIndex(action);
+    if (concurrent && isThere(table)) {
+      indexes.push(concurrent);
+    } else if (
+      object?.kind === "constraint" && isThere(table) && /\b(CHECK|FOREIGN KEY)\b/.test(action.sql)
+    ) {
+      main.push(`${action.sql} NOT VALID;`);
+      validations.push(
+        `ALTER TABLE ${quoted(object, "table")} VALIDATE CONSTRAINT "${object.name}";`,
+      );
+    } else {
+      main.push(
+        [
+          ...reasons(action, isThere(table), isUsed, (name) => produced.has(name)).map((reason) =>
+            readMark + reason
+          ),
+          `${action.sql};`,
+        ].join("\n"),
+      );
+    }
+  }
+  return [
+    { suffix: "", text: transaction([...lockFirst(actions, isThere), ...main, ...rows]) },
+    ...(validations.length > 0 ? [{ suffix: "_validate", text: scan(validations) }] : []),
+    ...indexes.map((statement, index) => ({
+      suffix: `_index_${index + 1}`,
+      text: scan([statement], concurrently),
+    })),
+  ];
+}
+
+/** Why a person has to read the statement; nothing for one that is safe as it is. */
+function reasons(
+  action: Action,
+  isThere: boolean,
+  isUsed: Change["isUsed"],
+  isMadeAgain: (name: string) => boolean,
+): string[] {
+  const { sql, dataLoss, rewriteRisk } = action;
+  const used = action.destroys.filter(({ kind }) => ["function", "view"].includes(kind)).map(nameOf)
+    .filter((name) => !isMadeAgain(name) && isUsed(name));
+  return [
+    ...used.map((name) =>
+      `functions of the last release call ${name}, which they then miss. Keep it until the next release.`
+    ),
+    ...(!isThere ? [] : [
+      ...(dataLoss !== "none"
+        ? [
+          "values are lost. Copy them first, in batches; a rename loses them too. Drop what the last release uses one release later.",
+        ]
+        : []),
+      ...(rewriteRisk && !hasFixedDefault(sql)
+        ? [
+          "the table is rewritten while nobody can use it. Add the column empty, fill it in batches.",
+        ]
+        : []),
+      ...(/ SET NOT NULL$/.test(sql)
+        ? [
+          "the table is scanned while nobody can use it. Add a check that it is not null, not valid; validate it in a migration of its own; then this.",
+        ]
+        : []),
+      ...(/ ADD COLUMN .* NOT NULL/.test(sql) && !/ (DEFAULT|GENERATED) /.test(sql)
+        ? ["this fails as soon as the table has a row."]
+        : []),
+      ...(/ ADD CONSTRAINT .* (UNIQUE|PRIMARY KEY|EXCLUDE)\b/.test(sql)
+        ? [
+          "the table is scanned while nobody can write it. Build the index concurrently in a migration before, then add the constraint using it.",
+        ]
+        : []),
+      ...(/^CREATE UNIQUE INDEX/.test(sql)
+        ? [
+          "the table is scanned while nobody can write it. Build it concurrently in a migration of its own, before what says on conflict.",
+        ]
+        : []),
+    ]),
+  ];
+}
+
+/** A value that is the same for every row is kept once; PostgreSQL then rewrites nothing. */
+function hasFixedDefault(sql: string): boolean {
+  return / ADD COLUMN /.test(sql) && !/ GENERATED /.test(sql) &&
+    / DEFAULT ('[^']*'(::[\w. []+)?|-?[\d.]+|true|false|now\(\))( |$)/.test(sql);
+}
+
+/**
+ * The locks of the statements below, taken together and before any work, with a try a second: who waits for a lock makes all
+ * others wait behind, so a try is given up soon, and what it held is free again.
+ */
+function lockFirst(
+  actions: Action[],
+  isThere: (relation: string | undefined) => boolean,
+): string[] {
+  const lockedBy = (lock: Action["lockClass"]) =>
+    [
+      ...new Set(
+        actions.filter(({ lockClass }) => lockClass === lock)
+          .flatMap((action) => [relationOf(action), referredTo(action)]).filter(isThere),
+      ),
+    ].sort();
+  const fully = lockedBy("accessExclusive");
+  const againstWriters = lockedBy("shareRowExclusive").filter((name) => !fully.includes(name));
+  if (fully.length + againstWriters.length === 0) return [];
+  const statements = [
+    ...(againstWriters.length > 0
+      ? [`lock table ${againstWriters.join(", ")} in share row exclusive mode;`]
+      : []),
+    ...(fully.length > 0 ? [`lock table ${fully.join(", ")} in access exclusive mode;`] : []),
+  ];
+  return [`do $$
+begin
+  for v_try in 1..30 loop
+    begin
+      ${statements.join("\n      ")}
+      return;
+    exception when lock_not_available then
+      if v_try = 30 then
+        raise;
+      end if;
+      perform pg_sleep(0.2);
+    end;
+  end loop;
+end $$;`];
+}
+
+function transaction(statements: string[]): string {
+  return `-- Written by npm run db:migration. One transaction: a failure leaves the schema as it was.
+set lock_timeout = '1s';
+set statement_timeout = '1min';
+set check_function_bodies = off;
+
+${statements.join("\n\n")}
+`;
+}
+
+/** The runner of migrations leaves the transaction out where an index is made so. */
+const concurrently =
+  `-- squawk-ignore-file ban-concurrent-index-creation-in-transaction, prefer-robust-stmts
+`;
+
+/** A statement that reads a whole table and blocks neither who reads nor who writes it. */
+function scan(statements: string[], head = ""): string {
+  return `-- Written by npm run db:migration. The table is read as a whole, and used meanwhile.
+${head}set lock_timeout = '1min';
+set statement_timeout = 0;
+
+${statements.join("\n\n")}
+`;
+}
+
+/** One that was left half-built by an interrupted run is dropped first. */
+function concurrentIndex({ sql, produces: [object] }: Action): string | undefined {
+  if (object?.kind !== "index" || !sql.startsWith("CREATE INDEX ")) return undefined;
+  return `DROP INDEX CONCURRENTLY IF EXISTS ${quoted(object, "name")};\n\n${
+    sql.replace("CREATE INDEX ", "CREATE INDEX CONCURRENTLY ")
+  };`;
+}
+
+/** The table or view that a statement changes. */
+function relationOf({ produces, destroys, consumes, sql }: Action): string | undefined {
+  const objects = [...produces, ...destroys, ...consumes];
+  const inTable = objects.find(({ table }) => table !== undefined);
+  if (inTable) return `${inTable.schema}.${inTable.table}`;
+  const onTable = / ON (\w+\.\w+)/.exec(sql)?.[1];
+  if (onTable && /^CREATE (UNIQUE )?INDEX/.test(sql)) return onTable;
+  const relation = objects.find(isRelation);
+  return relation && nameOf(relation);
+}
+
+/** The table that a foreign key points to: it is locked as well. */
+const referredTo = ({ sql }: Action) => / REFERENCES (\w+\.\w+)\(/.exec(sql)?.[1];
+const isRelation = ({ kind }: CatalogueObject) => kind === "table" || kind === "view";
+const nameOf = ({ schema, name }: CatalogueObject) => `${schema}.${name}`;
+const quoted = (object: CatalogueObject, part: "name" | "table") =>
+  `"${object.schema}"."${object[part]}"`;

@@ -4,13 +4,14 @@
  * invariant of the tenant holds; those that read whole tables are asked at the end. An operation that the histories never
  * did proves nothing, so each is counted.
  */
+import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openReader, sql } from "../support/db.ts";
 import { newBin, newWarehouse, stockIn } from "../support/warehouses.ts";
 import { Caller } from "./caller.ts";
 import { allBreaches, ofTenant, openBreaches } from "./invariants.ts";
-import { explain } from "./model/apply.ts";
+import { explanations } from "./model/apply.ts";
 import {
   customers,
   die,
@@ -98,7 +99,7 @@ class Begin implements fc.AsyncCommand<Known, Real> {
       Object.assign(parcel, { driver, status: "accepted" });
     }
     count(done, this.what);
-    await compare(known, real);
+    await compare(real, known.state);
   }
   toString = () => `${this.what}(${this.dice})`;
 }
@@ -115,8 +116,9 @@ class Do implements fc.AsyncCommand<Known, Real> {
     for (const op of ops) await real.prepare(op);
     const answers = await Promise.all(ops.map((op) => real.run(op)));
     this.#done = ops.map((op, index) => ({ op, answer: answers[index] }));
-    const state = explain(known.state, this.#done);
-    if (!state) {
+    const states = explanations(known.state, this.#done);
+    const first = states.next();
+    if (first.done) {
       throw new Error(
         `no order explains ${JSON.stringify(this.#done)} from ${JSON.stringify(known.state)}`,
       );
@@ -129,8 +131,7 @@ class Do implements fc.AsyncCommand<Known, Real> {
       const cart = op.type === "order" && !answer.startsWith("ok");
       if (!known.sent.includes(op) && !cart) known.sent.push(op);
     }
-    known.state = state;
-    await compare(known, real);
+    known.state = await compare(real, first.value, states);
   }
   toString = () => JSON.stringify(this.#done.length ? this.#done : this.drafts);
 }
@@ -148,10 +149,26 @@ function together(drawn: (Op | undefined)[]): Op[] {
 const count = (counts: Record<string, number>, what: string) =>
   counts[what] = (counts[what] ?? 0) + 1;
 
-async function compare({ state }: Known, real: Real): Promise<void> {
-  expect(await seen(reader, real)).toEqual(shown(state));
+/** The state that the database is in, of those that the answers allow; fails with its difference from the first. */
+async function compare(real: Real, first: State, others: Iterable<State> = []): Promise<State> {
+  const found = await seen(reader, real);
+  const is = (state: State) => isDeepStrictEqual(plain(found), plain(shown(state)));
+  const state = is(first) ? first : firstOf(others, is) ?? first;
+  expect(found).toEqual(shown(state));
   expect(await breachesOf(real.place.id)).toEqual([]);
   steps++;
+  return state;
+}
+
+/** Without fields that are undefined, as the answers have them. */
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+function firstOf<Value>(
+  values: Iterable<Value>,
+  fits: (value: Value) => boolean,
+): Value | undefined {
+  for (const value of values) if (fits(value)) return value;
+  return undefined;
 }
 
 /** A tenant whose shop has a second warehouse, and the state it begins in. */

@@ -49,19 +49,17 @@ export function apply(state: State, op: Op): string {
 }
 
 /**
- * The state after these operations in some order in which each of them answers what it answered; undefined when there is
- * no such order, so that they were not done one after the other.
+ * The states after these operations in each order in which each of them answers what it answered; none when they were not
+ * done one after the other. Answers alone may allow several orders, such as a count before or after a remittance.
  */
-export function explain(
+export function* explanations(
   state: State,
   done: readonly { op: Op; answer: string }[],
-): State | undefined {
-  if (done.length === 0) return state;
+): Generator<State> {
+  if (done.length === 0) yield state;
   for (const [index, { op, answer }] of done.entries()) {
     const next = structuredClone(state);
     if (apply(next, op) !== answer) continue;
-    const end = explain(next, done.filter((_, other) => other !== index));
-    if (end) return end;
+    yield* explanations(next, done.filter((_, other) => other !== index));
   }
-  return undefined;
 }

@@ -10773,7 +10773,8 @@ end $$;
 -- Facts about a parcel do not depend on the caller: the next four are SECURITY DEFINER functions, each statement names the
 -- caller's tenant. Under the policies of their tables they would also cost ten times as much, at every scan.
 
--- The operational return that a parcel is on its way back by, or waits in a warehouse for; null: it is not sent back, or is back already.
+-- The operational return that a parcel is on its way back by, or waits in a warehouse for, or whose receipt is expected; null: it is not
+-- sent back, or is back already.
 create or replace function delivery.return_under_way(parcel uuid) returns uuid
 language plpgsql stable security definer set search_path = '' as $$
 declare
@@ -10781,7 +10782,8 @@ declare
 begin
   select r.id into v_return from delivery.deliveries r
   where r.tenant_id = app.tenant_id() and r.original_delivery_id = parcel and r.delivery_flow = 'operational_return'
-    and r.status not in ('delivered', 'cancelled');
+    and r.status <> 'cancelled' and (r.status <> 'delivered' or exists (
+      select from warehousing.receiving_orders n where n.tenant_id = r.tenant_id and n.delivery_id = r.id and n.status = 'pending'));
   return v_return;
 end $$;
 
@@ -11972,7 +11974,8 @@ begin
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id));
 end $$;
 
--- True when a door-to-door parcel that comes back into this warehouse is not back yet: its order neither begins nor ends there.
+-- True when a door-to-door parcel that comes back into this warehouse is not back, but goes on from there: its order neither begins
+-- nor ends there.
 create or replace function delivery.stops_at(d delivery.deliveries, warehouse uuid) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
@@ -11985,7 +11988,7 @@ end $$;
 -- Goods that left a warehouse go back there: their receipt is expected, its driver answers for it until then, and
 -- received it waits for another one. The goods of a store's order go back to the warehouse they came from, or to the one
 -- that warehouse_id names, and are its stock again. Anything else is back with its sender, for good; unless warehouse_id names
--- a warehouse on the way (delivery.stops_at): it stays in_transit until it is received there, and then waits as pending.
+-- a warehouse: then it stays in_transit until staff receive it there (warehousing.parcel_received), and nothing is refunded before.
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, warehouse_not_found.
 create or replace function delivery.delivery_return(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -11993,7 +11996,7 @@ declare
   d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
   a delivery.assignments := delivery.require_carrier(d);
   v_warehouse uuid := (input ->> 'warehouse_id')::uuid;
-  v_stop boolean;
+  v_awaited boolean;
   v_receipt uuid;
   v_refund jsonb;
 begin
@@ -12001,21 +12004,21 @@ begin
   if v_warehouse is not null and not exists (select from warehousing.warehouses w where w.id = v_warehouse and w.deleted_at is null) then
     perform app.fail('warehouse_not_found', '{"field": "warehouse_id"}');
   end if;
-  v_stop := delivery.stops_at(d, v_warehouse);
-  if d.delivery_flow = 'standard' then
+  v_awaited := v_warehouse is not null and d.order_id is null and not delivery.leaves_warehouse(d);
+  if not delivery.leaves_warehouse(d) then
     perform warehousing.receipts_withdraw(d.id, v_warehouse);
   end if;
   update delivery.deliveries x set
-    status = case when v_stop then 'in_transit' else 'returned' end, status_reason = coalesce(input ->> 'reason', x.status_reason),
+    status = case when v_awaited then 'in_transit' else 'returned' end, status_reason = coalesce(input ->> 'reason', x.status_reason),
     status_notes = input ->> 'notes'
   where x.tenant_id = d.tenant_id and x.id = d.id;
-  if not delivery.leaves_warehouse(d) then
+  if not (v_awaited or delivery.leaves_warehouse(d)) then
     perform delivery.delivery_returned_for_good(d.id);
   end if;
   if not (delivery.returns_to_warehouse(d) or v_warehouse is not null) then
     perform delivery.assignment_end(a, 'returned');
   end if;
-  v_refund := case when v_stop then '{"refunded": false, "refund_due": null}'
+  v_refund := case when v_awaited then '{"refunded": false, "refund_due": null}'
     else delivery.delivery_refund_on(d, 'refund_delivery_fee_on_return') end;
   if delivery.returns_to_warehouse(d) or v_warehouse is not null then
     v_receipt := warehousing.receipt_expect(d.id, v_warehouse, d.status = 'failed');
@@ -12054,17 +12057,19 @@ begin
   return '{"refunded": false, "refund_due": null}';
 end $$;
 
--- Refunds by the policy in force the fees of parcels that these deliveries brought back as operational returns; of any others: nothing.
--- Each fee once, as money.delivery_fee_refund has it. SECURITY DEFINER: the driver of a return does not see what it was made for.
+-- Refunds by the policy in force the fees of parcels that these deliveries brought back as operational returns, or that were received in
+-- a warehouse as returned for good; of any others: nothing. Each fee once, as money.delivery_fee_refund has it. SECURITY DEFINER: the
+-- driver of a return does not see what it was made for, nor do staff see what was paid.
 -- Fails: insufficient_wallet_balance.
 create or replace function delivery.returned_fees_refund(deliveries uuid[]) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
   perform delivery.delivery_refund_on(p, 'refund_delivery_fee_on_return')
   from delivery.deliveries r
-  join delivery.deliveries p on p.tenant_id = r.tenant_id and p.id = r.original_delivery_id
-  where r.tenant_id = app.tenant_id() and r.id = any (deliveries) and r.delivery_flow = 'operational_return' and r.status = 'delivered'
-    and p.status = 'returned';
+  join delivery.deliveries p on p.tenant_id = r.tenant_id
+    and p.id = case r.delivery_flow when 'operational_return' then r.original_delivery_id else r.id end
+  where r.tenant_id = app.tenant_id() and r.id = any (deliveries) and p.status = 'returned'
+    and case r.delivery_flow when 'operational_return' then r.status = 'delivered' else r.order_id is null end;
 end $$;
 
 grant execute on function delivery.returned_fees_refund(uuid[]) to barid_caller;
@@ -12202,7 +12207,9 @@ begin
   end if;
   perform delivery.originals_come_back(array(
     select n.original_delivery_id from new_rows n join old_rows o on o.id = n.id
-    where n.status = 'delivered' and o.status <> 'delivered' and n.delivery_flow = 'operational_return'));
+    where n.status = 'delivered' and o.status <> 'delivered' and n.delivery_flow = 'operational_return'
+      -- What ends in a warehouse is back when it is received there (warehousing.parcel_received).
+      and (n.dropoff_warehouse_id is null or n.current_warehouse_id = n.dropoff_warehouse_id)));
   return null;
 end $$;
 
@@ -19087,8 +19094,9 @@ end $$;
 
 -- Receives a pending receipt: a movement of stock for each thing in the parcel, and the delivery's next step:
 --   inbound            the parcel lies in the warehouse; the next leg waits for a driver
---   back from the road its driver is free; what left a warehouse waits to leave it again, its exception stays open
--- The order is locked. Fails: what receipt_fill fails with.
+--   back from the road its driver is free; what left a warehouse waits to leave it again, its exception stays open; what is back for
+--                      good is returned, and its fee refunded by the policy in force
+-- The order is locked. Fails: what receipt_fill fails with, insufficient_wallet_balance (that fee).
 create or replace function warehousing.receipt_take(p_order uuid, details jsonb, notes text) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -19121,16 +19129,27 @@ language plpgsql security definer set search_path = '' as $$
 begin
   if r.source = 'inbound' then
     perform delivery.parcel_at(delivery.parcel_of(d), r.warehouse_id);
+    -- It brought a parcel back here.
+    if d.delivery_flow = 'operational_return' and d.status = 'delivered' then
+      perform delivery.originals_come_back(array[d.original_delivery_id]);
+      perform delivery.returned_fees_refund(array[d.id]);
+    end if;
     update delivery.deliveries n set status = 'pending', pickup_warehouse_id = coalesce(n.pickup_warehouse_id, r.warehouse_id)
     where n.tenant_id = d.tenant_id and n.parent_id = d.parent_id and n.sequence_plan = d.sequence_plan + 1 and n.status = 'draft';
     return;
   end if;
-  if d.delivery_flow = 'standard' and d.status in ('picked_up', 'in_transit', 'failed') then
+  if d.delivery_flow = 'standard' and d.status in ('picked_up', 'in_transit', 'failed')
+      and (d.order_id is not null or delivery.stops_at(d, r.warehouse_id)) then
     -- It stops here, and continues from here.
     update delivery.deliveries x set status = 'in_transit' where x.tenant_id = d.tenant_id and x.id = d.id and x.status <> 'in_transit';
     perform warehousing.parcels_advance(array[d.id], r.warehouse_id);
   elsif d.status in ('picked_up', 'in_transit', 'failed') then
     update delivery.deliveries x set status = 'returned' where x.tenant_id = d.tenant_id and x.id = d.id;
+    if not delivery.leaves_warehouse(d) then
+      -- Back for good, now that it is here.
+      perform delivery.delivery_returned_for_good(d.id);
+      perform delivery.returned_fees_refund(array[d.id]);
+    end if;
   end if;
   -- The goods of a store are unpacked: no parcel lies there.
   if d.order_id is null then
@@ -25041,6 +25060,7 @@ declare
   v_moves text[];
   v_move text;
   v_delivery uuid;
+  v_home uuid;
   s integration.carrier_shipments;
   d delivery.deliveries;
 begin
@@ -25065,6 +25085,13 @@ begin
   -- Now that it is this report's turn: one that says no time, and waited, is not older than the one it waited for.
   v_at := least((report ->> 'occurred_at')::timestamptz, clock_timestamp());
   v_moves := integration.moves_to(d.delivery_flow, d.status, v_status);
+  -- Back in the warehouse it was ordered from it is when that has received it.
+  if v_status = 'returned' and d.delivery_flow = 'standard' and d.order_id is null and v_moves is not null then
+    v_home := (delivery.ordered_from(d)).warehouse_id;
+    if v_home is not null then
+      v_moves := case when d.status = 'in_transit' then '{}'::text[] else integration.moves_to(d.delivery_flow, d.status, 'in_transit') end;
+    end if;
+  end if;
   -- It lies with us and goes back to its sender: whatever the carrier has in hand, it is not this parcel.
   if v_status <> 'cancelled' and delivery.return_under_way(delivery.parcel_of(d)) is not null then
     v_moves := null;
@@ -25087,8 +25114,8 @@ begin
         delivered_at = case when v_move = 'delivered' then v_at else t.delivered_at end
       where t.tenant_id = tenant_id and t.id = d.id;
     end loop;
-    if v_status = 'returned' and delivery.returns_to_warehouse(d) then
-      perform warehousing.receipt_expect(d.id, null, true);
+    if v_status = 'returned' and (v_home is not null or delivery.returns_to_warehouse(d)) then
+      perform warehousing.receipt_expect(d.id, v_home, true);
     end if;
     if v_status = 'delivered' and s.cash_due > 0 then
       perform money.carrier_cash_collected(delivery.parcel_of(d), s.id);

@@ -130,6 +130,7 @@ export const receivingOrders: AnyEndpoint[] = [
       "item_named_twice",
       "received_too_much",
       "damaged_too_much",
+      "insufficient_wallet_balance",
     ],
     run: ({ db, params, body }) =>
       db.call("warehousing.receiving_order_update", { ...body, id: params.receiving_order_id }),

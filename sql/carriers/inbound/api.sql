@@ -40,6 +40,7 @@ declare
   v_moves text[];
   v_move text;
   v_delivery uuid;
+  v_home uuid;
   s integration.carrier_shipments;
   d delivery.deliveries;
 begin
@@ -64,6 +65,13 @@ begin
   -- Now that it is this report's turn: one that says no time, and waited, is not older than the one it waited for.
   v_at := least((report ->> 'occurred_at')::timestamptz, clock_timestamp());
   v_moves := integration.moves_to(d.delivery_flow, d.status, v_status);
+  -- Back in the warehouse it was ordered from it is when that has received it.
+  if v_status = 'returned' and d.delivery_flow = 'standard' and d.order_id is null and v_moves is not null then
+    v_home := (delivery.ordered_from(d)).warehouse_id;
+    if v_home is not null then
+      v_moves := case when d.status = 'in_transit' then '{}'::text[] else integration.moves_to(d.delivery_flow, d.status, 'in_transit') end;
+    end if;
+  end if;
   -- It lies with us and goes back to its sender: whatever the carrier has in hand, it is not this parcel.
   if v_status <> 'cancelled' and delivery.return_under_way(delivery.parcel_of(d)) is not null then
     v_moves := null;
@@ -86,8 +94,8 @@ begin
         delivered_at = case when v_move = 'delivered' then v_at else t.delivered_at end
       where t.tenant_id = tenant_id and t.id = d.id;
     end loop;
-    if v_status = 'returned' and delivery.returns_to_warehouse(d) then
-      perform warehousing.receipt_expect(d.id, null, true);
+    if v_status = 'returned' and (v_home is not null or delivery.returns_to_warehouse(d)) then
+      perform warehousing.receipt_expect(d.id, v_home, true);
     end if;
     if v_status = 'delivered' and s.cash_due > 0 then
       perform money.carrier_cash_collected(delivery.parcel_of(d), s.id);

@@ -48,7 +48,8 @@ end $$;
 -- Facts about a parcel do not depend on the caller: the next four are SECURITY DEFINER functions, each statement names the
 -- caller's tenant. Under the policies of their tables they would also cost ten times as much, at every scan.
 
--- The operational return that a parcel is on its way back by, or waits in a warehouse for; null: it is not sent back, or is back already.
+-- The operational return that a parcel is on its way back by, or waits in a warehouse for, or whose receipt is expected; null: it is not
+-- sent back, or is back already.
 create or replace function delivery.return_under_way(parcel uuid) returns uuid
 language plpgsql stable security definer set search_path = '' as $$
 declare
@@ -56,7 +57,8 @@ declare
 begin
   select r.id into v_return from delivery.deliveries r
   where r.tenant_id = app.tenant_id() and r.original_delivery_id = parcel and r.delivery_flow = 'operational_return'
-    and r.status not in ('delivered', 'cancelled');
+    and r.status <> 'cancelled' and (r.status <> 'delivered' or exists (
+      select from warehousing.receiving_orders n where n.tenant_id = r.tenant_id and n.delivery_id = r.id and n.status = 'pending'));
   return v_return;
 end $$;
 

@@ -68,7 +68,8 @@ begin
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id));
 end $$;
 
--- True when a door-to-door parcel that comes back into this warehouse is not back yet: its order neither begins nor ends there.
+-- True when a door-to-door parcel that comes back into this warehouse is not back, but goes on from there: its order neither begins
+-- nor ends there.
 create or replace function delivery.stops_at(d delivery.deliveries, warehouse uuid) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
@@ -81,7 +82,7 @@ end $$;
 -- Goods that left a warehouse go back there: their receipt is expected, its driver answers for it until then, and
 -- received it waits for another one. The goods of a store's order go back to the warehouse they came from, or to the one
 -- that warehouse_id names, and are its stock again. Anything else is back with its sender, for good; unless warehouse_id names
--- a warehouse on the way (delivery.stops_at): it stays in_transit until it is received there, and then waits as pending.
+-- a warehouse: then it stays in_transit until staff receive it there (warehousing.parcel_received), and nothing is refunded before.
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, warehouse_not_found.
 create or replace function delivery.delivery_return(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -89,7 +90,7 @@ declare
   d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
   a delivery.assignments := delivery.require_carrier(d);
   v_warehouse uuid := (input ->> 'warehouse_id')::uuid;
-  v_stop boolean;
+  v_awaited boolean;
   v_receipt uuid;
   v_refund jsonb;
 begin
@@ -97,21 +98,21 @@ begin
   if v_warehouse is not null and not exists (select from warehousing.warehouses w where w.id = v_warehouse and w.deleted_at is null) then
     perform app.fail('warehouse_not_found', '{"field": "warehouse_id"}');
   end if;
-  v_stop := delivery.stops_at(d, v_warehouse);
-  if d.delivery_flow = 'standard' then
+  v_awaited := v_warehouse is not null and d.order_id is null and not delivery.leaves_warehouse(d);
+  if not delivery.leaves_warehouse(d) then
     perform warehousing.receipts_withdraw(d.id, v_warehouse);
   end if;
   update delivery.deliveries x set
-    status = case when v_stop then 'in_transit' else 'returned' end, status_reason = coalesce(input ->> 'reason', x.status_reason),
+    status = case when v_awaited then 'in_transit' else 'returned' end, status_reason = coalesce(input ->> 'reason', x.status_reason),
     status_notes = input ->> 'notes'
   where x.tenant_id = d.tenant_id and x.id = d.id;
-  if not delivery.leaves_warehouse(d) then
+  if not (v_awaited or delivery.leaves_warehouse(d)) then
     perform delivery.delivery_returned_for_good(d.id);
   end if;
   if not (delivery.returns_to_warehouse(d) or v_warehouse is not null) then
     perform delivery.assignment_end(a, 'returned');
   end if;
-  v_refund := case when v_stop then '{"refunded": false, "refund_due": null}'
+  v_refund := case when v_awaited then '{"refunded": false, "refund_due": null}'
     else delivery.delivery_refund_on(d, 'refund_delivery_fee_on_return') end;
   if delivery.returns_to_warehouse(d) or v_warehouse is not null then
     v_receipt := warehousing.receipt_expect(d.id, v_warehouse, d.status = 'failed');
@@ -150,17 +151,19 @@ begin
   return '{"refunded": false, "refund_due": null}';
 end $$;
 
--- Refunds by the policy in force the fees of parcels that these deliveries brought back as operational returns; of any others: nothing.
--- Each fee once, as money.delivery_fee_refund has it. SECURITY DEFINER: the driver of a return does not see what it was made for.
+-- Refunds by the policy in force the fees of parcels that these deliveries brought back as operational returns, or that were received in
+-- a warehouse as returned for good; of any others: nothing. Each fee once, as money.delivery_fee_refund has it. SECURITY DEFINER: the
+-- driver of a return does not see what it was made for, nor do staff see what was paid.
 -- Fails: insufficient_wallet_balance.
 create or replace function delivery.returned_fees_refund(deliveries uuid[]) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
   perform delivery.delivery_refund_on(p, 'refund_delivery_fee_on_return')
   from delivery.deliveries r
-  join delivery.deliveries p on p.tenant_id = r.tenant_id and p.id = r.original_delivery_id
-  where r.tenant_id = app.tenant_id() and r.id = any (deliveries) and r.delivery_flow = 'operational_return' and r.status = 'delivered'
-    and p.status = 'returned';
+  join delivery.deliveries p on p.tenant_id = r.tenant_id
+    and p.id = case r.delivery_flow when 'operational_return' then r.original_delivery_id else r.id end
+  where r.tenant_id = app.tenant_id() and r.id = any (deliveries) and p.status = 'returned'
+    and case r.delivery_flow when 'operational_return' then r.status = 'delivered' else r.order_id is null end;
 end $$;
 
 grant execute on function delivery.returned_fees_refund(uuid[]) to barid_caller;

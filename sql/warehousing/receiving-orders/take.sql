@@ -108,8 +108,9 @@ end $$;
 
 -- Receives a pending receipt: a movement of stock for each thing in the parcel, and the delivery's next step:
 --   inbound            the parcel lies in the warehouse; the next leg waits for a driver
---   back from the road its driver is free; what left a warehouse waits to leave it again, its exception stays open
--- The order is locked. Fails: what receipt_fill fails with.
+--   back from the road its driver is free; what left a warehouse waits to leave it again, its exception stays open; what is back for
+--                      good is returned, and its fee refunded by the policy in force
+-- The order is locked. Fails: what receipt_fill fails with, insufficient_wallet_balance (that fee).
 create or replace function warehousing.receipt_take(p_order uuid, details jsonb, notes text) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -142,16 +143,27 @@ language plpgsql security definer set search_path = '' as $$
 begin
   if r.source = 'inbound' then
     perform delivery.parcel_at(delivery.parcel_of(d), r.warehouse_id);
+    -- It brought a parcel back here.
+    if d.delivery_flow = 'operational_return' and d.status = 'delivered' then
+      perform delivery.originals_come_back(array[d.original_delivery_id]);
+      perform delivery.returned_fees_refund(array[d.id]);
+    end if;
     update delivery.deliveries n set status = 'pending', pickup_warehouse_id = coalesce(n.pickup_warehouse_id, r.warehouse_id)
     where n.tenant_id = d.tenant_id and n.parent_id = d.parent_id and n.sequence_plan = d.sequence_plan + 1 and n.status = 'draft';
     return;
   end if;
-  if d.delivery_flow = 'standard' and d.status in ('picked_up', 'in_transit', 'failed') then
+  if d.delivery_flow = 'standard' and d.status in ('picked_up', 'in_transit', 'failed')
+      and (d.order_id is not null or delivery.stops_at(d, r.warehouse_id)) then
     -- It stops here, and continues from here.
     update delivery.deliveries x set status = 'in_transit' where x.tenant_id = d.tenant_id and x.id = d.id and x.status <> 'in_transit';
     perform warehousing.parcels_advance(array[d.id], r.warehouse_id);
   elsif d.status in ('picked_up', 'in_transit', 'failed') then
     update delivery.deliveries x set status = 'returned' where x.tenant_id = d.tenant_id and x.id = d.id;
+    if not delivery.leaves_warehouse(d) then
+      -- Back for good, now that it is here.
+      perform delivery.delivery_returned_for_good(d.id);
+      perform delivery.returned_fees_refund(array[d.id]);
+    end if;
   end if;
   -- The goods of a store are unpacked: no parcel lies there.
   if d.order_id is null then

@@ -24,7 +24,7 @@ import {
 import { placeOrder, type Shop, standing } from "../../support/orders.ts";
 import { newYard, whereIs, type Yard } from "../../support/packages.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
-import { broughtInto, received } from "../../support/send-back.ts";
+import { broughtInto, fromWarehouse, received } from "../../support/send-back.ts";
 
 let tenant: Tenant;
 let yard: Yard;
@@ -121,6 +121,21 @@ test("what is reported returned without ever being picked up was taken all the s
   expect(await unitsOf(parent.id)).toEqual({});
   await received(yard, await receiptOf(b));
   expect(await unitsOf(parent.id)).toEqual({ available: 1 });
+  await checkAll(tenant);
+});
+
+test("what was ordered from a warehouse is back when that has received it, not when the carrier says so", async () => {
+  const { id } = await fromWarehouse(yard, { payer_type: "receiver" });
+  const reports = await given(id);
+  for (const status of ["picked_up", "failed", "returned", "returned"]) {
+    expect(await reports(status)).toMatchObject({ outcome: "applied" });
+  }
+  expect(await statusOf(id)).toBe("in_transit");
+  expect(await unitsOf(id)).toEqual({});
+  await received(yard, await receiptOf(id));
+  expect(await whereIs(id)).toMatchObject({ status: "returned", at: yard.warehouse });
+  expect(await unitsOf(id)).toEqual({ available: 1 });
+  expect(await reports("returned")).toMatchObject({ outcome: "unchanged" });
   await checkAll(tenant);
 });
 

@@ -21,6 +21,7 @@ const commands = {
   format: "tests/tools/format.ts",
   where: "tests/tools/where.ts",
   api: "tests/tools/api.ts",
+  client: "tests/tools/client.ts",
   docs: "tests/tools/docs.ts",
   "db:build": "tests/tools/db-build.ts",
   "db:migration": "tests/tools/db-migration.ts",

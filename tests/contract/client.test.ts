@@ -82,7 +82,12 @@ function typeErrors(...texts: string[]): string[][] {
   const { readFile, fileExists } = host;
   host.readFile = (file) => files.get(file) ?? readFile(file);
   host.fileExists = (file) => files.has(file) || fileExists(file);
-  const program = ts.createProgram([...files.keys()], { ...options, noEmit: true }, host);
+  const barid = { barid: [join(process.cwd(), "shared/client/index.ts")] };
+  const program = ts.createProgram(
+    [...files.keys()],
+    { ...options, noEmit: true, paths: barid },
+    host,
+  );
   return [...files.keys()].map((name) =>
     ts.getPreEmitDiagnostics(program, program.getSourceFile(name))
       .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, " "))

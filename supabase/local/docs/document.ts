@@ -45,7 +45,7 @@ export function forReference(document: object): object {
   };
 }
 
-/** The call with the generated types and openapi-fetch. */
+/** The call with the package `barid`, which gives each write its Idempotency-Key. */
 function typescript(
   path: string,
   method: string,
@@ -67,7 +67,6 @@ function typescript(
   const params = [
     ["path", named("path", () => true)],
     ["query", named("query", ({ required }) => required === true)],
-    ["header", named("header", ({ name }) => name.toLowerCase() === "idempotency-key")],
   ].flatMap(([place, values]) =>
     values!.length ? [`${place}: { ${(values as string[]).join(", ")} }`] : []
   );
@@ -78,13 +77,9 @@ function typescript(
   ];
   const call = `barid.${method.toUpperCase()}("${path}"`;
   return [
-    'import createClient from "openapi-fetch";',
-    'import type { paths } from "barid/client";',
+    'import { createBarid } from "barid";',
     "",
-    "const barid = createClient<paths>({",
-    "  baseUrl: `${url}/functions/v1`,",
-    "  headers: { authorization: `Bearer ${token}` },",
-    "});",
+    "const barid = createBarid({ url, token });",
     options.length
       ? `const { data, error } = await ${call}, {\n${
         options.map((option) => indented(option)).join("\n")
@@ -94,11 +89,8 @@ function typescript(
 }
 
 /** A variable of the caller's, named as the parameter is. */
-function valueOf(name: string): string {
-  return name.toLowerCase() === "idempotency-key"
-    ? "crypto.randomUUID()"
-    : name.replace(/[-_](\w)/g, (_, letter: string) => letter.toUpperCase());
-}
+const valueOf = (name: string) =>
+  name.replace(/[-_](\w)/g, (_, letter: string) => letter.toUpperCase());
 
 function exampleOf(
   { example, examples }: { example?: unknown; examples?: Record<string, { value?: unknown }> },

@@ -1,0 +1,2 @@
+/** Barcodes of transfer manifests: read from a scanner or a keyboard, checked, made. */
+export * from "../schemas/barcode.ts";

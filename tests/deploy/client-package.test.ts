@@ -57,7 +57,7 @@ try {
       "--target",
       "es2022",
       "--strict",
-    "--skipLibCheck",
+      "--skipLibCheck",
       "--lib",
       "es2023,dom,dom.iterable",
     ],

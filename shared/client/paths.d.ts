@@ -4630,6 +4630,8 @@ export interface components {
             entity_id: string;
             reason: string;
         };
+        /** @description This service is being updated. Please try again in a few minutes. */
+        SchemaOutdatedError: { code?: "schema_outdated"; } & components["schemas"]["Error"];
         SealWaybill: { seal_number?: string | null; };
         /** @description The sender still has to pay {amount} {currency} in cash, which carriers do not collect. */
         SenderCashNotCollectedError: {
@@ -5736,7 +5738,7 @@ export interface components {
         };
         ServiceUnavailable: {
             headers: { "Retry-After": components["headers"]["RetryAfter"]; [name: string]: unknown; };
-            content: { "application/json": components["schemas"]["ServiceUnavailableError"]; };
+            content: { "application/json": components["schemas"]["ServiceUnavailableError"] | components["schemas"]["SchemaOutdatedError"]; };
         };
         TooManyRequests: {
             headers: { "Retry-After": components["headers"]["RetryAfter"]; [name: string]: unknown; };
@@ -6548,7 +6550,11 @@ export interface operations {
             429: { headers: { "Retry-After": components["headers"]["RetryAfter"]; [name: string]: unknown; }; content: { "application/json": components["schemas"]["ErrorWithoutCode"]; }; };
             /** @description Something went wrong on our side. Please try again. */
             500: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ErrorWithoutCode"]; }; };
-            /** @description The service is busy. Please try again in a moment. */
+            /**
+             * @description The service is busy. Please try again in a moment.
+             *
+             *     This service is being updated. Please try again in a few minutes.
+             */
             503: { headers: { "Retry-After": components["headers"]["RetryAfter"]; [name: string]: unknown; }; content: { "application/json": components["schemas"]["ErrorWithoutCode"]; }; };
         };
     };
@@ -6692,7 +6698,11 @@ export interface operations {
             429: { headers: { "Retry-After": components["headers"]["RetryAfter"]; [name: string]: unknown; }; content: { "application/json": components["schemas"]["ErrorWithoutCode"]; }; };
             /** @description Something went wrong on our side. Please try again. */
             500: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ErrorWithoutCode"]; }; };
-            /** @description The service is busy. Please try again in a moment. */
+            /**
+             * @description The service is busy. Please try again in a moment.
+             *
+             *     This service is being updated. Please try again in a few minutes.
+             */
             503: { headers: { "Retry-After": components["headers"]["RetryAfter"]; [name: string]: unknown; }; content: { "application/json": components["schemas"]["ErrorWithoutCode"]; }; };
         };
     };
@@ -10434,7 +10444,7 @@ export interface operations {
             409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["GatewayNotConfiguredError"] | components["schemas"]["IdempotencyConflictError"]; }; };
             413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
-            503: { headers: { "Retry-After": components["headers"]["RetryAfter"]; [name: string]: unknown; }; content: { "application/json": components["schemas"]["GatewayUnavailableError"] | components["schemas"]["ServiceUnavailableError"]; }; };
+            503: { headers: { "Retry-After": components["headers"]["RetryAfter"]; [name: string]: unknown; }; content: { "application/json": components["schemas"]["GatewayUnavailableError"] | components["schemas"]["ServiceUnavailableError"] | components["schemas"]["SchemaOutdatedError"]; }; };
         };
     };
     get_delivery_wallets_id_transactions: {
@@ -10823,7 +10833,7 @@ export interface operations {
             409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
             413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
-            503: { headers: { "Retry-After": components["headers"]["RetryAfter"]; [name: string]: unknown; }; content: { "application/json": components["schemas"]["GatewayUnavailableError"] | components["schemas"]["ServiceUnavailableError"]; }; };
+            503: { headers: { "Retry-After": components["headers"]["RetryAfter"]; [name: string]: unknown; }; content: { "application/json": components["schemas"]["GatewayUnavailableError"] | components["schemas"]["ServiceUnavailableError"] | components["schemas"]["SchemaOutdatedError"]; }; };
         };
     };
     get_storefront_addresses: {
@@ -11887,7 +11897,7 @@ export interface operations {
             409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["CartNotActiveError"] | components["schemas"]["CartEmptyError"] | components["schemas"]["CartItemUnavailableError"] | components["schemas"]["InsufficientStockError"] | components["schemas"]["GatewayNotConfiguredError"] | components["schemas"]["IdempotencyConflictError"]; }; };
             413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
-            503: { headers: { "Retry-After": components["headers"]["RetryAfter"]; [name: string]: unknown; }; content: { "application/json": components["schemas"]["GatewayUnavailableError"] | components["schemas"]["ServiceUnavailableError"]; }; };
+            503: { headers: { "Retry-After": components["headers"]["RetryAfter"]; [name: string]: unknown; }; content: { "application/json": components["schemas"]["GatewayUnavailableError"] | components["schemas"]["ServiceUnavailableError"] | components["schemas"]["SchemaOutdatedError"]; }; };
         };
     };
     get_storefront_payment_methods: {

@@ -12,8 +12,10 @@ import { acceptKey, isAccepted } from "./api-keys.ts";
 import { AppError, type ErrorCode, isErrorCode } from "../errors/errors.ts";
 import { databasePrepare } from "../runtime/env.ts";
 import { log } from "../runtime/log.ts";
+import { neededSchema } from "../runtime/version.ts";
 import {
   classifyTransientError,
+  readSchemaVersion,
   ResponseMismatchError,
   unavailable,
   withConnection,
@@ -156,14 +158,24 @@ export function openDatabase(
   return database(idempotencyKey);
 }
 
-/** True when the database answers. */
-export async function isReachable(): Promise<boolean> {
+/** The state of the database: whether it answers, and with which version of the schema; null where that is not known. */
+export interface DatabaseHealth {
+  database: "up" | "down";
+  schema: string | null;
+  outdated: boolean;
+}
+
+/** Asks the database how it is; never fails. */
+export async function databaseHealth(): Promise<DatabaseHealth> {
   try {
-    await withConnection((sql) => sql.unsafe("select 1"));
-    return true;
+    const schema = await withConnection(readSchemaVersion);
+    return { database: "up", schema, outdated: schema < neededSchema };
   } catch (error) {
+    if (error instanceof AppError && error.code === "schema_outdated") {
+      return { database: "up", schema: String(error.params.schema) || null, outdated: true };
+    }
     log("warn", "database_unreachable", { error: String(error) });
-    return false;
+    return { database: "down", schema: null, outdated: false };
   }
 }
 

@@ -12,6 +12,7 @@ import postgres from "postgres";
 import { databasePool, databasePrepare, databaseUrl, databaseWaitMs } from "../runtime/env.ts";
 import { AppError } from "../errors/errors.ts";
 import { log } from "../runtime/log.ts";
+import { neededSchema, version } from "../runtime/version.ts";
 import { createSemaphore } from "./semaphore.ts";
 import { socketsFor } from "./sockets.ts";
 
@@ -33,7 +34,7 @@ export function isConnectionFailure(error: unknown): boolean {
 interface Pool {
   sql: postgres.Sql;
   retired: boolean;
-  /** Resolves once the server has answered; asked once a pool, within `maxConnectMs`. */
+  /** Resolves once the server has answered with a schema that is new enough; asked once a pool, within `maxConnectMs`. */
   reached?: Promise<unknown>;
   /** The server has answered. */
   isReached: boolean;
@@ -43,14 +44,48 @@ interface Pool {
 const maxConnectMs = 3_000;
 
 function reach(pool: Pool): Promise<unknown> {
-  return pool.reached ??= new Promise((resolve, reject) => {
+  return pool.reached ??= new Promise<string>((resolve, reject) => {
     const timer = setTimeout(
       () => reject(new Error("the database did not answer in time")),
       maxConnectMs,
     );
-    pool.sql.unsafe("select 1").then(() => resolve(pool.isReached = true), reject)
-      .finally(() => clearTimeout(timer));
+    readSchemaVersion(pool.sql).then(resolve, reject).finally(() => clearTimeout(timer));
+  }).then((schema) => {
+    pool.isReached = true;
+    // Asked again by the next request: a migration may have run by then.
+    if (schema < neededSchema) pool.reached = undefined;
+    requireSchema(schema);
   });
+}
+
+/** The version of the schema (sql/base/engine/version.sql), empty where it is older than the question. */
+export async function readSchemaVersion(sql: postgres.Sql): Promise<string> {
+  try {
+    const [row] = await sql.unsafe("select private.schema_version() as version");
+    return row.version;
+  } catch (error) {
+    const { code } = error as postgres.PostgresError;
+    // undefined_function, invalid_schema_name
+    if (code === "42883" || code === "3F000") return "";
+    throw error;
+  }
+}
+
+let isOutdatedLogged = false;
+
+/** Refuses to work on a schema that was made for older functions. Fails: schema_outdated. */
+function requireSchema(schema: string): void {
+  if (schema >= neededSchema) return;
+  if (!isOutdatedLogged) {
+    isOutdatedLogged = true;
+    log("error", "schema_outdated", {
+      version,
+      schema,
+      needed_schema: neededSchema,
+      to_do: "apply the migrations: npx supabase db push --remote",
+    });
+  }
+  throw new AppError("schema_outdated", { schema });
 }
 
 function openPool(): Pool {

@@ -44,6 +44,7 @@ export const commonCodes: readonly ErrorCode[] = [
   "rate_limited",
   "internal_server_error",
   "service_unavailable",
+  "schema_outdated",
 ];
 
 const table: Readonly<Record<string, Definition>> = definitions;

@@ -46,4 +46,5 @@ export const generalErrors = {
   rate_limited: 429,
   internal_server_error: 500,
   service_unavailable: 503,
+  schema_outdated: 503,
 } as const satisfies Record<string, Definition>;

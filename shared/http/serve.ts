@@ -7,9 +7,10 @@ import { identify } from "./actor.ts";
 import { answer, refuseUnserved } from "./answer.ts";
 import { preflightHeaders, publicHeaders } from "./reply.ts";
 import type { AnyEndpoint } from "../api/endpoint.ts";
-import { isReachable } from "../db/db.ts";
+import { databaseHealth } from "../db/db.ts";
 import { type JobHandlers, runJobs, trackRequest } from "../db/jobs.ts";
 import { AppError } from "../errors/errors.ts";
+import { neededSchema, version } from "../runtime/version.ts";
 
 export type FunctionName =
   | "delivery"
@@ -65,8 +66,11 @@ export function serve(
   const app = new Hono({ getPath: (request) => pathOf(name, request) });
   app.options("*", () => new Response(null, { status: 204, headers: preflightHeaders }));
   app.get("/health", async () => {
-    const healthy = await isReachable();
-    return Response.json({ success: healthy, function: name, database: healthy ? "up" : "down" }, {
+    const { database, schema, outdated } = await databaseHealth();
+    const healthy = database === "up" && !outdated;
+    const state = { function: name, version, schema, needed_schema: neededSchema, database };
+    const code = outdated ? { code: "schema_outdated" } : {};
+    return Response.json({ success: healthy, ...code, ...state }, {
       status: healthy ? 200 : 503,
       headers: { ...publicHeaders, "cache-control": "no-store" },
     });

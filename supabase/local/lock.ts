@@ -15,6 +15,10 @@ import { startTime } from "./processes.ts";
 /** The process that runs the stack of a data folder, as `npm run status` shows it. */
 export interface State {
   url: string;
+  /** Of the code that was started. */
+  version: string;
+  /** Of the database: the time of its newest migration. */
+  schema: string;
   publishable_key: string;
   secret_key: string;
   db_url: string;

@@ -41,7 +41,7 @@ export async function migrate(sql: postgres.Sql, dir = migrationsDir): Promise<s
       applied.push(file);
     } else if (history.get(version) && history.get(version) !== sha256) {
       throw new Failure(
-        `Migration ${file} changed after it was applied: rebuild the database with npm start -- --reset.`,
+        `Migration ${file} changed after it was applied, which one of a released version never does: rebuild the database with npm start -- --reset.`,
       );
     }
   }

@@ -2,6 +2,7 @@ import { createWriteStream, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { JWTPayload } from "jose";
 import postgres from "postgres";
+import { version } from "../../shared/runtime/version.ts";
 import { authApp } from "./auth/app.ts";
 import { mailApp, Mails } from "./auth/mails.ts";
 import { readConfig } from "./config.ts";
@@ -116,7 +117,12 @@ async function assemble(
   });
   later(() => sql.end({ timeout: 1 }));
   await applyPlatform(sql);
+  const hadData = (await sql`select from supabase_migrations.schema_migrations limit 1`).length > 0;
   const migrations = await migrate(sql);
+  if (hadData && migrations.length > 0) {
+    log(`The data is kept and brought up to date: ${migrations.join(", ")}`);
+  }
+  const [{ schema }] = await sql`select private.schema_version() as schema`;
   step(migrations.length > 0 ? `Database (${migrations.length} migrations)` : "Database");
   if (options.seed && await isNew(sql)) {
     await seed(sql);
@@ -168,6 +174,8 @@ async function assemble(
   const describe = () =>
     writeState(dataDir, {
       url: gateway.url,
+      version,
+      schema,
       publishable_key: publishableKey,
       secret_key: secretKey,
       db_url: database.url,

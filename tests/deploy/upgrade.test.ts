@@ -35,6 +35,12 @@ afterAll(async () => {
   await deployed?.close();
 });
 
+test("a start prints no upgrade where the data has the version of the code", async () => {
+  const { lines, state } = await copy.startOnce();
+  expect(state).toMatchObject({ version: "1.0.0", schema: "00000000000001" });
+  expect(lines.join("\n")).not.toContain("brought up to date");
+});
+
 test("a release writes its version and freezes its migrations", async () => {
   expect(JSON.parse(copy.read("package.json")).version).toBe("1.0.0");
   expect(copy.read("shared/runtime/version.ts")).toContain('version = "1.0.0"');
@@ -117,7 +123,17 @@ test("the next migration brings a database with rows to what sql/ says", async (
   const unchanged = (dump: string) =>
     dump.replace(euro, "").split("\n").filter((line) => !/^sequence |"EGP"/.test(line));
   expect(unchanged(await dumpRows(deployed.sql, tables))).toEqual(unchanged(before));
-}, 180_000);
+}, 600_000);
+
+test("the next start keeps the data of the local stack and says what it applied", async () => {
+  const { lines, state } = await copy.startOnce();
+  const printed = lines.join("\n");
+  expect(printed).toMatch(
+    /The data is kept and brought up to date: \d+_zones_have_gates\.sql, .*_index_1\.sql/,
+  );
+  expect(printed).not.toContain("Demo data");
+  expect(printed).toContain(`${state.schema}_zones_have_gates.sql`);
+});
 
 /** A column with a check and an index, a table, an argument renamed, a view that goes, a comment, rows, a schedule. */
 function changeSchema(): void {

@@ -23,6 +23,7 @@ if (args.includes("--json")) {
   console.log(JSON.stringify(state));
 } else {
   console.log(`URL              ${state.url}`);
+  console.log(`Version          ${state.version}, schema ${state.schema}`);
   console.log(`Publishable key  ${state.publishable_key}`);
   console.log(`Secret key       ${state.secret_key}`);
   console.log(`Database         ${state.db_url}`);

@@ -1,5 +1,5 @@
 /** A copy of the repository in which version 1.0.0 is released, to change its schema and release again. */
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import {
   cpSync,
   mkdirSync,
@@ -12,6 +12,9 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import type { State } from "../../../supabase/local/lock.ts";
+import { freePort } from "../../../supabase/local/ports.ts";
 import { root } from "../../../supabase/local/paths.ts";
 import { runProgram } from "../../tools/checks/programs.ts";
 
@@ -52,6 +55,37 @@ export class ReleasedCopy {
     return runProgram(process.execPath, ["--import", "tsx", `tests/tools/${name}.ts`, ...args], {
       cwd: this.dir,
     });
+  }
+
+  /** Runs the local stack there until it is ready, asks for its state and stops it; answers what both printed. */
+  async startOnce(): Promise<{ lines: string[]; state: State }> {
+    const [port, dbPort] = [await freePort(), await freePort()];
+    const child = spawn(
+      process.execPath,
+      [
+        ...["--import", "tsx", "supabase/local/commands/start.ts"],
+        ...["--port", String(port), "--db-port", String(dbPort)],
+      ],
+      { cwd: this.dir, stdio: ["ignore", "pipe", "pipe"] },
+    );
+    const ended = new Promise((resolve) => child.once("close", resolve));
+    const lines: string[] = [];
+    const ready = new Promise<void>((resolve, reject) => {
+      for (const stream of [child.stdout, child.stderr]) {
+        createInterface(stream).on("line", (line) => {
+          lines.push(line);
+          if (line.includes("Ctrl-C stops")) resolve();
+        });
+      }
+      child.once("exit", () => reject(new Error(lines.join("\n"))));
+    });
+    try {
+      await ready;
+      return { lines, state: JSON.parse(this.read(".barid/state.json")) };
+    } finally {
+      child.kill("SIGINT");
+      await ended;
+    }
   }
 
   /** Commits everything. */

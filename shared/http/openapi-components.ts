@@ -1,6 +1,7 @@
 /** The named schemas of a document, each once among its components. */
 import type { z } from "zod";
 import { jsonSchemaOf } from "../schemas/json-schema.ts";
+import { words } from "./openapi-words.ts";
 
 export type Json = Record<string, unknown>;
 
@@ -106,4 +107,23 @@ function withRefs(part: unknown, change: (ref: string) => string): unknown {
         : [key, withRefs(value, change)]
     ),
   );
+}
+
+/** Whether a schema says what it is by its parts: an object with declared fields, a list of them, or a named schema. */
+export function hasParts(schema: Json): boolean {
+  const { $ref, properties, items, anyOf, oneOf, allOf } = schema;
+  const within = [items, anyOf, oneOf, allOf].flat().filter(Boolean) as Json[];
+  return $ref !== undefined || properties !== undefined || within.some(hasParts);
+}
+
+/** Gives every field of a document its shared description, where it has none of its own. */
+export function describeFields(part: unknown): void {
+  if (part === null || typeof part !== "object") return;
+  const { properties } = part as { properties?: Record<string, Json> };
+  for (const [name, schema] of Object.entries(properties ?? {})) {
+    if (schema.description === undefined && schema.const === undefined && !hasParts(schema)) {
+      if (Object.hasOwn(words, name)) schema.description = words[name];
+    }
+  }
+  for (const within of Object.values(part)) describeFields(within);
 }

@@ -5,8 +5,9 @@ import type { CsvBody } from "../api/csv/read.ts";
 import { type AnyEndpoint, impliedCodes, readsOnly } from "../api/endpoint.ts";
 import { commonCodes, type ErrorCode, statusOf } from "../errors/errors.ts";
 import { listOf } from "../api/list-declaration.ts";
-import { type Json, Schemas } from "./openapi-components.ts";
+import { describeFields, type Json, Schemas } from "./openapi-components.ts";
 import { commonParameters, commonParametersOf, shareParameters } from "./openapi-parameters.ts";
+import { queryWords, words } from "./openapi-words.ts";
 import { Refusals } from "./openapi-refusals.ts";
 import type { Feature } from "./serve.ts";
 
@@ -62,6 +63,10 @@ class Description {
         responses: { ...responses, ...this.refusals.responses },
       },
     });
+    // A refusal's fields stand in its message.
+    const described = Object.entries(schemas).filter(([name]) => !name.endsWith("Error"));
+    describeFields(described);
+    describeFields(document.paths);
     return {
       openapi: "3.1.0",
       info: info(title),
@@ -116,7 +121,7 @@ class Description {
       name,
       in: place,
       required: place === "path" || required.includes(name),
-      ...(description !== undefined && { description }),
+      ...describedAs(description ?? queryWords[name] ?? words[name]),
       schema: value,
     }));
   }
@@ -223,6 +228,8 @@ const responses: Json = {
 function tagOf(endpoint: AnyEndpoint): string {
   return endpoint.path.split("/")[1]?.replace(/^:.*/, "tenant") || "root";
 }
+
+const describedAs = (description: unknown): Json => description ? { description } : {};
 
 /** The operations of a path in the order in which references list methods. */
 function inOrder(methods: Record<string, Described>): Record<string, Described> {

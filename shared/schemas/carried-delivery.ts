@@ -14,11 +14,13 @@ export const carriedFields = {
   cod_amount: z.number(),
   delivery_fee: z.number(),
   currency: z.string(),
-  /** The cash still to be taken where this delivery begins and where it ends. */
-  cash_due: z.object({ pickup: CashSplit, delivery: CashSplit }),
-  /** The parcel of a leg. */
-  parcel: z.object({ id: Id, delivery_code: z.int(), barcode: z.string() }).nullable(),
-  /** The person who gives it to the driver; null where that is a warehouse. */
-  sender: z.object({ name: z.string().nullable(), phone: z.string().nullable() }).nullable(),
+  cash_due: z.object({ pickup: CashSplit, delivery: CashSplit }).describe(
+    "The cash still to be taken where this delivery begins and where it ends",
+  ),
+  parcel: z.object({ id: Id, delivery_code: z.int(), barcode: z.string() }).nullable().describe(
+    "The parcel of a leg",
+  ),
+  sender: z.object({ name: z.string().nullable(), phone: z.string().nullable() }).nullable()
+    .describe("The person who gives it to the driver; null where that is a warehouse"),
   recipient: JsonObject,
 };

@@ -35,15 +35,13 @@ const statuses = ["owed", "remitted"] as const;
 export const CarrierCollection = z.strictObject({
   id: Id,
   carrier_code: z.string(),
-  /** The parcel. */
-  delivery_id: Id,
+  delivery_id: Id.describe("The parcel"),
   delivery_code: z.number(),
   tracking_number: z.string().nullable(),
   external_reference_id: z.string().nullable(),
   customer_name: z.string(),
   delivery_address: z.string(),
-  /** Cash the carrier took at the door, in `currency`. */
-  amount: z.number(),
+  amount: z.number().describe("Cash the carrier took at the door, in `currency`"),
   cod_amount: z.number(),
   delivery_fee_amount: z.number(),
   currency: z.string(),
@@ -55,12 +53,11 @@ export const CarrierCollection = z.strictObject({
 }).meta({ id: "CarrierCollection" });
 
 export const CollectionsResponse = listResponse(CarrierCollection).extend({
-  /** Over the same filters but the status. */
   summary: z.object({
     owed: z.array(
       z.strictObject({ currency: z.string(), amount: z.number(), collections: z.int() }),
     ),
-  }),
+  }).describe("Over the same filters but the status"),
 });
 
 const owed =
@@ -167,21 +164,16 @@ export const Reverse = z.object({ reason: Text }).meta({ id: "ReverseCarrierRemi
 export const Remittance = z.strictObject({
   id: Id,
   carrier_code: CarrierCode,
-  /** The amount paid, in `currency`. */
-  amount: z.number(),
+  amount: z.number().describe("The amount paid, in `currency`"),
   cod_amount: z.number(),
   delivery_fee_amount: z.number(),
   currency: z.string(),
-  /** The carrier's number of the payment. */
-  reference: z.string(),
+  reference: z.string().describe("The carrier's number of the payment"),
   notes: z.string().nullable(),
   remitted_at: Timestamp,
-  /** How many collections it paid. */
-  remitted_count: z.int(),
-  /** Null: a program, with an API key. */
-  entered_by: Person.nullable(),
-  /** Null unless it was reversed. */
-  reversed_at: Timestamp.nullable(),
+  remitted_count: z.int().describe("How many collections it paid"),
+  entered_by: Person.nullable().describe("Null: a program, with an API key"),
+  reversed_at: Timestamp.nullable().describe("Null unless it was reversed"),
   reversed_by: Person.nullable(),
   reversal_reason: z.string().nullable(),
 }).meta({ id: "CarrierRemittance" });
@@ -201,8 +193,7 @@ export const RemittanceResponse = z.object({ remittance: WithCollections });
 
 export const RemittedResponse = z.object({
   remittance: WithCollections.extend({
-    /** The carrier's debt after it, in this currency. */
-    still_owed: z.number(),
+    still_owed: z.number().describe("The carrier's debt after it, in this currency"),
   }),
 });
 
@@ -240,10 +231,9 @@ export const remittancesOf = ofCarrier({
 });
 
 export const RemittancesResponse = listResponse(Remittance).extend({
-  /** Over the same filters, without reversed ones. */
   summary: z.object({
     remitted: z.array(
       z.strictObject({ currency: z.string(), amount: z.number(), remittances: z.int() }),
     ),
-  }),
+  }).describe("Over the same filters, without reversed ones"),
 });

@@ -25,8 +25,9 @@ export const Carrier = z.strictObject({
   logo_url: z.string().nullable(),
   is_internal: z.boolean(),
   supports_webhook: z.boolean(),
-  /** Whether deliveries with cash due at the door can go with it. */
-  collects_cash: z.boolean(),
+  collects_cash: z.boolean().describe(
+    "Whether deliveries with cash due at the door can go with it",
+  ),
   configuration: z.strictObject({
     is_enabled: z.boolean(),
     prefer_internal: z.boolean(),
@@ -51,8 +52,7 @@ export const Shipment = z.strictObject({
   status: z.enum(["booking", "booked", "cancelling", "cancelled"]),
   tracking_number: z.string().nullable(),
   label_url: z.string().nullable(),
-  /** The amount collected at the door, in the delivery's currency. */
-  cash_due: z.number(),
+  cash_due: z.number().describe("The amount collected at the door, in the delivery's currency"),
   booked_at: Timestamp.nullable(),
   cancelled_at: Timestamp.nullable(),
 }).meta({ id: "Shipment" });

@@ -4,8 +4,7 @@ import { Address, AddressFields, needBoth } from "../../../shared/schemas/addres
 import { Id, Pagination } from "../../../shared/schemas/schemas.ts";
 
 const Fields = AddressFields.extend({
-  /** Wins over the zone of the coordinates. */
-  zone_id: Id.nullish(),
+  zone_id: Id.nullish().describe("Wins over the zone of the coordinates"),
 });
 
 const asPlace = (

@@ -35,8 +35,9 @@ const DeliveryIds = z.array(Id).min(1).max(1_000);
 
 export const CreateAssignment = z.object({
   delivery_id: Id,
-  /** May be left out where the tenant's default driver carries manifest parcels into the warehouse. */
-  driver_id: Id.nullish(),
+  driver_id: Id.nullish().describe(
+    "May be left out where the tenant's default driver carries manifest parcels into the warehouse",
+  ),
   vehicle_id: Id.nullish(),
   estimated_pickup_time: Instant.nullish(),
   estimated_delivery_time: Instant.nullish(),
@@ -48,8 +49,9 @@ export const AssignmentCreated = z.object({ id: Id, resolved_delivery_id: Id.opt
 export const CreateBulk = z.object({
   driver_id: Id,
   delivery_ids: DeliveryIds,
-  /** Says of every delivery whether it would pass, and writes nothing. */
-  dry_run: z.boolean().nullish(),
+  dry_run: z.boolean().nullish().describe(
+    "Says of every delivery whether it would pass, and writes nothing",
+  ),
 }).meta({ id: "CreateAssignments" });
 const BulkMade = z.object({
   assignment_ids: z.array(Id),
@@ -91,15 +93,17 @@ export const Unassigned = z.object({ id: Id, delivery_id: Id, status: z.literal(
 export const HandOver = z.object({
   to_driver_id: Id,
   delivery_ids: DeliveryIds.nullish(),
-  /** Whether parcels that are picked up go along, which is so unless false is sent. */
-  picked_up: z.boolean().nullish(),
+  picked_up: z.boolean().nullish().describe(
+    "Whether parcels that are picked up go along, which is so unless false is sent",
+  ),
 }).meta({ id: "HandOverAssignments" });
 export const HandedOver = z.object({
   bulk_assignment_id: Id,
   assignment_ids: z.array(Id),
   count: z.int(),
-  /** How many of them are on the road: the new driver accepts before anything is done with them. */
-  to_confirm: z.int(),
+  to_confirm: z.int().describe(
+    "How many of them are on the road: the new driver accepts before anything is done with them",
+  ),
   total_units: z.number(),
   driver_capacity_used: z.number(),
   kept: z.array(z.object({ assignment_id: Id, delivery_id: Id, status: z.string() })),
@@ -280,8 +284,9 @@ export const SequenceSuggested = z.object({
     longitude: z.number(),
     distance_km: z.number(),
   })),
-  /** Assignments without coordinates: they keep their order, behind the others. */
-  unplaced: z.array(Id),
+  unplaced: z.array(Id).describe(
+    "Assignments without coordinates: they keep their order, behind the others",
+  ),
   distance_km: z.number(),
   distance_saved_km: z.number(),
 });

@@ -34,8 +34,7 @@ export const CreateBranch = z.object({
 
 export const UpdateBranch = z.object({
   name: Text.optional(),
-  /** null takes the default away. */
-  default_processing_point_id: Id.nullish(),
+  default_processing_point_id: Id.nullish().describe("null takes the default away"),
   contact_info: ContactInfo.optional(),
   metadata: maxBytes(maxMetadataBytes, JsonObject).optional(),
   is_active: z.boolean().optional().meta({

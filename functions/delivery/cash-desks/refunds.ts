@@ -33,10 +33,8 @@ const CashRefund = z.strictObject({
   status: Status,
   payer: z.object({ name: z.string().nullable(), phone: z.string().nullable() }),
   created_at: Timestamp,
-  /** Null while it is open, like what follows. */
-  cash_transfer_id: Id.nullable(),
-  /** The number of the receipt. */
-  reference: z.string().nullable(),
+  cash_transfer_id: Id.nullable().describe("Null while it is open, like what follows"),
+  reference: z.string().nullable().describe("The number of the receipt"),
   paid_at: Timestamp.nullable(),
 }).meta({ id: "CashRefund" });
 

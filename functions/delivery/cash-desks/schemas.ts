@@ -50,13 +50,14 @@ export const desks = defineList({
 export const DesksResponse = z.object({
   data: z.array(z.strictObject({
     id: Id,
-    /** `staff`: a cashier; `driver`: a driver who remitted to their own desk; `tenant`: its own till, where carriers pay. */
-    owner_type: OwnerType,
-    /** Null for the tenant's own till. */
-    user: Person.nullable(),
+    owner_type: OwnerType.describe(
+      "`staff`: a cashier; `driver`: a driver who remitted to their own desk; `tenant`: its own till, where carriers pay",
+    ),
+    user: Person.nullable().describe("Null for the tenant's own till"),
     currency: z.string(),
-    /** The present balance by the ledger, in `currency`. Negative: a shortage was booked before its cash came. */
-    balance: z.number(),
+    balance: z.number().describe(
+      "The present balance by the ledger, in `currency`. Negative: a shortage was booked before its cash came",
+    ),
     last_moved_at: Timestamp.nullable(),
   })),
   pagination: Pagination,
@@ -102,20 +103,16 @@ const CashTransfer = z.strictObject({
   id: Id,
   kind: Kind,
   from_owner_type: OwnerType,
-  /** Null for the tenant's own till. */
-  from_user: Person.nullable(),
-  /** Null for the bank and for refunds. */
-  to_user: Person.nullable(),
-  /** The amount due, of a refund. */
-  refund_id: Id.nullable(),
+  from_user: Person.nullable().describe("Null for the tenant's own till"),
+  to_user: Person.nullable().describe("Null for the bank and for refunds"),
+  refund_id: Id.nullable().describe("The amount due, of a refund"),
   amount: z.number(),
   currency: z.string(),
   reference: z.string().nullable(),
   notes: z.string().nullable(),
   entered_by: Person,
   created_at: Timestamp,
-  /** Null unless it was reversed. */
-  reversed_at: Timestamp.nullable(),
+  reversed_at: Timestamp.nullable().describe("Null unless it was reversed"),
   reversed_by: Person.nullable(),
   reversal_reason: z.string().nullable(),
 }).meta({ id: "CashTransfer" });

@@ -20,8 +20,7 @@ const Collection = z.object({
   id: Id,
   delivery_id: Id,
   driver_id: Id,
-  /** Cash the driver took, in `currency`. */
-  amount: z.number(),
+  amount: z.number().describe("Cash the driver took, in `currency`"),
   currency: z.string(),
   allocations: Allocations,
   cod_amount: z.number(),
@@ -32,8 +31,9 @@ const Collection = z.object({
   remitted_at: Timestamp.nullable(),
   settled_at: Timestamp.nullable(),
   delivery_code: z.number(),
-  /** Of a staged parcel the numbers of its legs, which its drivers know it by. */
-  leg_codes: z.array(z.number()),
+  leg_codes: z.array(z.number()).describe(
+    "Of a staged parcel the numbers of its legs, which its drivers know it by",
+  ),
   receiver_name: z.string(),
   delivery_details: z.object({
     delivery_number: z.string(),
@@ -72,12 +72,12 @@ export const SummaryResponse = z.object({
     pending_collections_count: z.int(),
     oldest_unremitted_date: Timestamp.nullable(),
     currency: z.string(),
-    /** The most a driver may hold; null: no limit is set. */
-    cash_ceiling: z.number().nullable(),
-    /** Drivers who hold more than that. */
+    cash_ceiling: z.number().nullable().describe(
+      "The most a driver may hold; null: no limit is set",
+    ),
     over_ceiling: z.array(
       z.object({ driver_id: Id, full_name: z.string().nullable(), amount: z.number() }),
-    ),
+    ).describe("Drivers who hold more than that"),
   }),
 });
 
@@ -143,8 +143,9 @@ export const RemitResponse = z.object({
     total_delivery_fee_remitted: z.number(),
     remitted_count: z.int(),
     remitted_at: Timestamp,
-    /** The amount that reached the receiver's desk: the total less the shortage. */
-    counted: z.number(),
+    counted: z.number().describe(
+      "The amount that reached the receiver's desk: the total less the shortage",
+    ),
     shortage: Shortage,
   }),
 });
@@ -181,10 +182,8 @@ export const Method = z.enum(["remit", "wallet"]);
 export const VerifyQuery = z.object({ hash: z.string().regex(/^[0-9a-fA-F]{32}$/) });
 export const VerifyResponse = z.object({
   valid: z.boolean(),
-  /** The hash is the one that was printed. */
-  printed: z.boolean(),
-  /** The rows still give the hash that was printed. */
-  unchanged: z.boolean(),
+  printed: z.boolean().describe("The hash is the one that was printed"),
+  unchanged: z.boolean().describe("The rows still give the hash that was printed"),
   settlement: z.object({
     settlement_payment_id: Id,
     method: Method,
@@ -196,8 +195,9 @@ export const VerifyResponse = z.object({
     delivery_fee: z.number(),
     collections: z.int(),
     settled_at: Timestamp,
-    /** Null unless it was reversed, and then the receipt is not valid. */
-    reversed_at: Timestamp.nullable(),
+    reversed_at: Timestamp.nullable().describe(
+      "Null unless it was reversed, and then the receipt is not valid",
+    ),
     reversal_reason: z.string().nullable(),
   }),
 });
@@ -209,8 +209,7 @@ export const Handover = z.object({
   status: z.enum(["declared", "counted", "discrepancy", "resolved", "cancelled"]),
   declared_amount: z.number(),
   counted_amount: z.number().nullable(),
-  /** Counted less declared. */
-  difference: z.number().nullable(),
+  difference: z.number().nullable().describe("Counted less declared"),
   resolution: z.enum(["recounted", "driver_owes", "written_off", "returned"]).nullable(),
   notes: z.string().nullable(),
   counted_by: PersonRef.nullable(),
@@ -248,20 +247,19 @@ const Position = z.object({
   in_hand: z.number(),
   remitted: z.number(),
   settled_by_wallet: z.number(),
-  /** The driver's balance by the ledger. */
-  ledger: z.number(),
+  ledger: z.number().describe("The driver's balance by the ledger"),
 }).meta({ id: "CashPosition" });
 
 export const ReconciliationQuery = z.object({
-  /** A day (to its end, in the tenant's time zone) or an instant; now unless said. */
-  as_of: DayOrInstant.optional(),
+  as_of: DayOrInstant.optional().describe(
+    "A day (to its end, in the tenant's time zone) or an instant; now unless said",
+  ),
 });
 export const ReconciliationResponse = z.object({
   as_of: Timestamp,
   reconciled: z.boolean(),
   totals: z.array(Position),
   drivers: z.array(Position.extend({ driver_id: Id, driver_name: z.string().nullable() })),
-  /** External carriers, beside the drivers whom `totals` adds up. */
   carriers: z.array(z.object({
     carrier_code: z.string(),
     carrier_name: z.string(),
@@ -269,35 +267,34 @@ export const ReconciliationResponse = z.object({
     collected: z.number(),
     remitted: z.number(),
     owed: z.number(),
-    /** The carrier's balance by the ledger. */
-    ledger: z.number(),
-  })),
-  /** Remitted cash by destination: of cashiers, of drivers who remitted to themselves, of the tenant's own till. */
+    ledger: z.number().describe("The carrier's balance by the ledger"),
+  })).describe("External carriers, beside the drivers whom `totals` adds up"),
   desks: z.array(z.object({
     owner_type: z.enum(["staff", "driver", "tenant"]),
     user_id: Id.nullable(),
     user_name: z.string().nullable(),
     currency: z.string(),
     remitted: z.number(),
-    /** Declared and remitted, and never there. */
-    shortages: z.number(),
-    /** Brought to the bank or handed to others; what was reversed does not count. */
-    transferred_out: z.number(),
+    shortages: z.number().describe("Declared and remitted, and never there"),
+    transferred_out: z.number().describe(
+      "Brought to the bank or handed to others; what was reversed does not count",
+    ),
     transferred_in: z.number(),
     in_hand: z.number(),
-    /** The desk's balance by the ledger. */
-    ledger: z.number(),
-  })),
+    ledger: z.number().describe("The desk's balance by the ledger"),
+  })).describe(
+    "Remitted cash by destination: of cashiers, of drivers who remitted to themselves, of the tenant's own till",
+  ),
   differences: z.array(z.object({
     kind: z.string(),
     driver_id: Id.nullable(),
     carrier_code: z.string().nullable(),
-    /** Whose desk it is, in differences of desks; null for the tenant's own till. */
-    user_id: Id.nullable(),
+    user_id: Id.nullable().describe(
+      "Whose desk it is, in differences of desks; null for the tenant's own till",
+    ),
     currency: z.string(),
     expected: z.number().nullable(),
     found: z.number().nullable(),
-    /** Ids of the rows concerned, at most 100. */
-    rows: z.array(Id).nullable(),
+    rows: z.array(Id).nullable().describe("Ids of the rows concerned, at most 100"),
   })),
 });

@@ -29,43 +29,41 @@ const Settlement = z.strictObject({
   method: Method,
   scope: z.enum(["selected", "all"]),
   driver: Person,
-  /** The receiver of the cash; null when it was settled from the driver's wallet. */
-  receiver: Person.nullable(),
+  receiver: Person.nullable().describe(
+    "The receiver of the cash; null when it was settled from the driver's wallet",
+  ),
   entered_by: Person,
   currency: z.string(),
   total: z.number(),
   cod: z.number(),
   delivery_fee: z.number(),
-  /** The amount that reached the receiver's desk or left the wallet: the total less the shortage. */
-  counted: z.number(),
+  counted: z.number().describe(
+    "The amount that reached the receiver's desk or left the wallet: the total less the shortage",
+  ),
   shortage: Shortage,
-  /** How many collections it settled. */
-  collections: z.int(),
+  collections: z.int().describe("How many collections it settled"),
   reference: z.string().nullable(),
   notes: z.string().nullable(),
   receipt_status: ReceiptStatus,
   settled_at: Timestamp,
-  /** Null unless it was reversed. */
-  reversed_at: Timestamp.nullable(),
+  reversed_at: Timestamp.nullable().describe("Null unless it was reversed"),
   reversed_by: Person.nullable(),
   reversal_reason: z.string().nullable(),
 }).meta({ id: "CashSettlement" });
 
 const SettlementResponse = z.object({
   data: Settlement.extend({
-    /** In the order the cash was taken; also after the settlement was reversed. */
     items: z.array(Settled.extend({
       delivery_id: Id,
       customer_name: z.string(),
       collected_at: Timestamp,
-    })),
+    })).describe("In the order the cash was taken; also after the settlement was reversed"),
   }),
 });
 
 const SettlementsResponse = z.object({
   data: z.array(Settlement),
   pagination: Pagination,
-  /** Over the same filters, without reversed ones. */
   summary: z.object({
     settled: z.array(z.strictObject({
       currency: z.string(),
@@ -73,7 +71,7 @@ const SettlementsResponse = z.object({
       amount: z.number(),
       settlements: z.int(),
     })),
-  }),
+  }).describe("Over the same filters, without reversed ones"),
 });
 
 const settlements = defineList({

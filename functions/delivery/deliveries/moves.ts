@@ -4,6 +4,7 @@ import { ProofUpload, ProofUploadResponse } from "../manifests/schemas.ts";
 import { extensionOf } from "../manifests/schemas.ts";
 import { signUpload } from "../../../shared/outbound/storage.ts";
 import { operationsOrDriver } from "../access.ts";
+import { Returned } from "./move-schemas.ts";
 import {
   CashMoveResponse,
   Complete,
@@ -13,7 +14,6 @@ import {
   Pickup,
   Retry,
   Return,
-  Returned,
 } from "./schemas.ts";
 
 const params = ids("delivery_id");

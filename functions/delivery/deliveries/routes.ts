@@ -8,15 +8,14 @@ import { withLinks } from "../manifests/proofs.ts";
 import { operationsOrOrderer, staffOrDeliveryPeople } from "../access.ts";
 import { measureFirst } from "../../../shared/routing/measured.ts";
 import { deliveriesList } from "./list.ts";
+import { Cancelled, DeliveryMade } from "./move-schemas.ts";
 import {
   Cancel,
-  Cancelled,
   CarrierChange,
   CreateDelivery,
   DeliveriesResponse,
   DeliveryDetailQuery,
   DeliveryDetailResponse,
-  DeliveryMade,
   DeliveryResponse,
   UpdateDelivery,
 } from "./schemas.ts";

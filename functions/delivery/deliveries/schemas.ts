@@ -80,9 +80,10 @@ const fields = {
   external_reference_id: z.string().trim().min(1).max(200).nullish(),
   notes: LongText.nullish(),
   promised_at: Instant.nullish(),
-  /** Not of the shapes that delivery codes, deliveries without one and items of manifests have. */
   barcode: z.string().trim().regex(/^(?!\d+$|PD\d{10}$|[A-Z]{2}\d{10}[A-Z]{2}$)[\w-]{4,64}$/)
-    .nullish(),
+    .nullish().describe(
+      "Not of the shapes that delivery codes, deliveries without one and items of manifests have",
+    ),
   carrier_type: carrier.carrier_type.optional(),
   carrier_code: carrier.carrier_code,
 };
@@ -115,8 +116,9 @@ export const CreateDelivery = z.object({
   ...fields,
   delivery_service_id: Id.nullish(),
   staged: z.boolean().optional(),
-  /** The warehouse a staged delivery goes through; the tenant's default one when left out. */
-  warehouse_id: Id.nullish(),
+  warehouse_id: Id.nullish().describe(
+    "The warehouse a staged delivery goes through; the tenant's default one when left out",
+  ),
   status: z.enum(["draft", "pending"]).optional(),
   delivery_flow: z.enum(["standard", "customer_return"]).optional(),
   original_delivery_id: Id.nullish(),
@@ -227,7 +229,6 @@ export const DeliveryRow = z.object({
   notes: z.string().nullable(),
   manifest_id: Id.nullable(),
   attempts_used: z.int(),
-  /** The live one, or the last that was not rejected. */
   assignment: z.object({
     id: Id,
     status: z.string(),
@@ -235,7 +236,7 @@ export const DeliveryRow = z.object({
     driver: Person,
     vehicle_id: Id.nullable(),
     assignment_time: Timestamp,
-  }).nullable(),
+  }).nullable().describe("The live one, or the last that was not rejected"),
   promised_at: Timestamp.nullable(),
   picked_up_at: Timestamp.nullable(),
   delivered_at: Timestamp.nullable(),
@@ -251,19 +252,18 @@ const Needs = z.object({ photo_required: z.boolean(), signature_required: z.bool
 export const DeliveryDetail = DeliveryRow.extend({
   package_details: JsonObject.nullable(),
   staging_warehouse_id: Id.nullable(),
-  /** How often its label was printed, and whether it goes elsewhere since. */
-  label_edition: z.int(),
+  label_edition: z.int().describe(
+    "How often its label was printed, and whether it goes elsewhere since",
+  ),
   label_outdated: z.boolean(),
   legs: z.array(DeliveryRow),
   exceptions: z.array(JsonObject),
   collections: z.array(JsonObject),
   items: z.array(JsonObject),
   history: z.array(JsonObject),
-  /**
-   * With `include=proof_links` each has a `link`, where the picture can be fetched for five minutes; null when it is
-   * gone.
-   */
-  proofs: z.array(JsonObject),
+  proofs: z.array(JsonObject).describe(
+    "With `include=proof_links` each has a `link`, where the picture can be fetched for five minutes; null when it is gone",
+  ),
   payments: z.array(JsonObject),
   handoff: JsonObject.nullable(),
   returns: z.array(JsonObject),
@@ -284,57 +284,3 @@ export const CashMoveResponse = DeliveryResponse.extend({
 });
 export const DeliveryDetailResponse = z.object({ delivery: DeliveryDetail });
 export const DeliveriesResponse = listResponse(DeliveryRow);
-export const DeliveryMade = z.object({
-  id: Id,
-  delivery: z.object({
-    id: Id,
-    delivery_code: z.int(),
-    barcode: z.string(),
-    status: z.enum(deliveryStatuses),
-    delivery_flow: z.enum(deliveryFlows),
-    price: z.number(),
-    unit_size: z.number(),
-    unit_size_source: z.string(),
-    currency: z.string(),
-    cod_amount: z.number(),
-    original_delivery_id: Id.nullable(),
-    legs: z.array(z.object({
-      id: Id,
-      leg: z.enum(["A", "B"]),
-      sequence_plan: z.int(),
-      delivery_code: z.int(),
-      status: z.enum(deliveryStatuses),
-    })),
-  }),
-});
-const Refund = {
-  /** Whether the fee went to a wallet. */
-  refunded: z.boolean(),
-  /** The refund a desk owes to a payer without a wallet; null: none. */
-  refund_due: z.object({
-    id: Id,
-    amount: z.number(),
-    currency: z.string(),
-    payer: z.object({ name: z.string().nullable(), phone: z.string().nullable() }),
-  }).nullable(),
-};
-export const Returned = DeliveryResponse.extend({
-  receiving_order_id: Id.nullable(),
-  ...Refund,
-});
-export const Cancelled = DeliveryResponse.extend({
-  ...Refund,
-  /** The delivery that brings back a parcel that waited in a warehouse; null for one that nobody had picked up. */
-  operational_return: DeliveryRow.nullable(),
-});
-export const Executed = DeliveryResponse.extend({
-  picking_order: z.object({
-    id: Id,
-    reference_number: z.string(),
-    status: z.string(),
-    warehouse_id: Id,
-    delivery_id: Id,
-    completed_date: Timestamp.nullable(),
-    item_details: z.array(JsonObject),
-  }),
-});

@@ -2,7 +2,8 @@ import { permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { warehouseOrOperations } from "../access.ts";
-import { DeliveryMade, Execute, Executed, OperationalReturn } from "./schemas.ts";
+import { DeliveryMade, Executed } from "./move-schemas.ts";
+import { Execute, OperationalReturn } from "./schemas.ts";
 
 const params = ids("delivery_id");
 

@@ -81,8 +81,9 @@ const Figures = {
   on_time_rate: rate,
   average_delivery_time_minutes: rate,
   total_delivery_value: z.number(),
-  /** Legs of staged parcels that the driver carried; a parcel counts as a delivery for who carries its last leg. */
-  handled_legs: count,
+  handled_legs: count.describe(
+    "Legs of staged parcels that the driver carried; a parcel counts as a delivery for who carries its last leg",
+  ),
 };
 export const Row = z.object({
   driver_id: Id,
@@ -107,8 +108,7 @@ export const PerformanceResponse = z.object({
     on_time_rate: rate,
     avg_delivery_time_minutes: rate,
     total_delivery_value: z.number(),
-    /** Drivers with a delivery that counts. */
-    active_drivers: count,
+    active_drivers: count.describe("Drivers with a delivery that counts"),
     handled_legs: count,
     top_drivers: z.array(
       z.object({

@@ -10,8 +10,7 @@ export const UpdateDriver = z.object({
   all_zones: z.boolean(),
   zone_ids: z.array(Id).max(300),
   status: z.enum(statuses),
-  /** The driver of setting `delivery.assignment_change_settings`. */
-  default: z.boolean(),
+  default: z.boolean().describe("The driver of setting `delivery.assignment_change_settings`"),
 }).partial().meta({ id: "UpdateDriver" });
 export const CreateDriver = z.object({ user_id: Id }).extend(UpdateDriver.shape).meta({
   id: "CreateDriver",

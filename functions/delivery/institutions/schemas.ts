@@ -8,8 +8,7 @@ const Institution = z.object({
   email: z.string().nullable(),
   phone: z.string().nullable(),
   avatar: z.string().nullable(),
-  /** Branches in use. */
-  branches_count: z.int(),
+  branches_count: z.int().describe("Branches in use"),
   wallet: z.object({ balance: z.number(), currency: z.string() }).nullable(),
   is_active: z.boolean(),
 }).meta({ id: "Institution" });

@@ -32,8 +32,9 @@ export const ResolveExceptions = z.object({
 
 export const ExceptionRow = z.object({
   id: Id,
-  /** Null, like what follows from it, for a parcel that stands on no manifest. */
-  manifest_item_id: Id.nullable(),
+  manifest_item_id: Id.nullable().describe(
+    "Null, like what follows from it, for a parcel that stands on no manifest",
+  ),
   barcode_value: z.string(),
   item_status: z.enum(itemStatuses).nullable(),
   manifest_id: Id.nullable(),
@@ -60,15 +61,15 @@ export const ExceptionsResponse = z.object({
   pagination: Pagination,
 });
 export const ExceptionsResolved = z.object({
-  /** False where nothing was resolved. */
-  success: z.boolean(),
+  success: z.boolean().describe("False where nothing was resolved"),
   data: z.object({
     resolved_count: z.int(),
     failed_count: z.int(),
     resolved: z.array(z.object({
       exception_id: Id,
-      /** Null, and so is the status, for a parcel that stands on no manifest. */
-      item_id: Id.nullable(),
+      item_id: Id.nullable().describe(
+        "Null, and so is the status, for a parcel that stands on no manifest",
+      ),
       outcome: z.enum(outcomes),
       status: z.enum(itemStatuses).nullable(),
     })),
@@ -81,8 +82,7 @@ export const ExceptionsResolved = z.object({
       manifest_id: Id,
       manifest_number: z.string(),
       status: z.enum(manifestStatuses),
-      /** Items it waits for before it is received. */
-      remaining_count: z.int(),
+      remaining_count: z.int().describe("Items it waits for before it is received"),
       waiting_for: z.array(WaitingItem),
     })),
   }),

@@ -142,8 +142,9 @@ export const FailedItem = z.object({
   error_key: z.string(),
   error_message: z.string(),
   code: z.string(),
-  /** The order that goes elsewhere, of `item_already_ordered`. */
-  delivery: OrderRef.optional(),
+  delivery: OrderRef.optional().describe(
+    "The order that goes elsewhere, of `item_already_ordered`",
+  ),
 }).meta({ id: "FailedItem" });
 
 export const Receipt = z.object({
@@ -176,8 +177,9 @@ export const SetDestinationResponse = z.object({
 const ChangedOrder = z.object({
   item_id: Id,
   delivery: OrderRef,
-  /** The additional amount that the institution paid for it; negative when it paid less. */
-  price_difference: z.number(),
+  price_difference: z.number().describe(
+    "The additional amount that the institution paid for it; negative when it paid less",
+  ),
 }).meta({ id: "ChangedOrder" });
 
 export const ChangeDestinationResponse = z.object({

@@ -235,8 +235,7 @@ export const ManifestDetail = ManifestRow.extend({
   items: z.array(ItemRow),
   counts: z.object(Object.fromEntries(counted.map((name) => [name, z.int()]))),
   proofs: z.array(ProofRow.extend({
-    /** Where the picture can be fetched for five minutes; null when it is gone. */
-    link: z.string().nullable().optional(),
+    link: z.string().nullable().optional().describe("The picture for five minutes; null: gone"),
   })),
   proofRequirements: z.object({ pickup: Required, delivery: Required }),
   events: z.array(EventRow).optional(),

@@ -28,8 +28,9 @@ export const PointRow = z.object({
   address_id: Id,
   metadata: JsonObject,
   is_active: z.boolean(),
-  /** Present, and true, only on the default point of the branch the list was asked for. */
-  is_default: z.literal(true).optional(),
+  is_default: z.literal(true).optional().describe(
+    "Present, and true, only on the default point of the branch the list was asked for",
+  ),
   created_at: Timestamp,
   updated_at: Timestamp,
 }).meta({ id: "ProcessingPoint" });

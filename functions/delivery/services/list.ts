@@ -110,8 +110,7 @@ const Stats = z.object({
 
 export const ServicesResponse = z.object({
   deliveryServices: z.array(Service.omit({ description_translations: true })),
-  /** Null when they were not asked for. */
-  stats: Stats.nullable(),
+  stats: Stats.nullable().describe("Null when they were not asked for"),
   page: z.int(),
   limit: z.int(),
   total: z.int(),

@@ -72,8 +72,7 @@ const Voluntary = z.object({
   default_price: Money.nullish(),
   price_per_km: Money.nullish(),
   free_km: Quantity.nullish(),
-  /** Minutes. */
-  estimated_delivery_time_min: Quantity.nullish(),
+  estimated_delivery_time_min: Quantity.nullish().describe("Minutes"),
   estimated_delivery_time_max: Quantity.nullish(),
   allowed_delivery_attempts: Attempts.nullish(),
   service_options: Options.nullish(),
@@ -136,8 +135,7 @@ export const Service = z.object({
   active: z.boolean(),
   allow_returns: z.boolean(),
   access_mode: z.string(),
-  /** In a list the first hundred. */
-  user_ids: z.array(Id),
+  user_ids: z.array(Id).describe("In a list the first hundred"),
   user_count: z.int(),
   zone_access_mode: z.string(),
   zone_selector_type: z.string(),

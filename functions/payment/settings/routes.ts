@@ -18,11 +18,9 @@ const Shown = z.object({
   gateway_code: z.string(),
   is_active: z.boolean(),
   settings: JsonObject,
-  /** Which secrets are set; never what they are. */
-  secrets: z.record(z.string(), z.boolean()),
+  secrets: z.record(z.string(), z.boolean()).describe("Which secrets are set; never what they are"),
   has_previous_webhook_secret: z.boolean(),
-  /** The address the gateway is to notify. */
-  webhook_url: z.string(),
+  webhook_url: z.string().describe("The address the gateway is to notify"),
   updated_at: Timestamp.nullable(),
 }).meta({ id: "GatewaySettings" });
 type Configured = Omit<z.output<typeof Shown>, "webhook_url">;
@@ -31,8 +29,9 @@ const Configure = z.object({
   is_active: z.boolean().optional(),
   settings: maxBytes(maxMetadataBytes, JsonObject).optional(),
   secrets: z.record(z.string().max(64), z.string().min(1).max(2_000)).optional(),
-  /** Events signed with the secret before the current one are no longer taken. */
-  forget_previous_secret: z.boolean().optional(),
+  forget_previous_secret: z.boolean().optional().describe(
+    "Events signed with the secret before the current one are no longer taken",
+  ),
 }).meta({ id: "ConfigureGateway" });
 
 const shown = (row: Configured) => ({

@@ -37,8 +37,7 @@ const Event = z.object({
   amount_unit: z.string().nullable(),
   currency: z.string().nullable(),
   resolution: z.enum(resolutions).nullable(),
-  /** The booking of the money; null: none. */
-  action: z.enum(actions).nullable(),
+  action: z.enum(actions).nullable().describe("The booking of the money; null: none"),
   resolution_note: z.string().nullable(),
   resolved_by: Id.nullable(),
   resolved_at: Timestamp.nullable(),

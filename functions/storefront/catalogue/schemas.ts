@@ -98,8 +98,7 @@ export const Product = z.object({
   description: StoredLocalizedText,
   images: z.array(z.string()),
   is_active: z.boolean(),
-  /** Of the variants on sale. */
-  min_price: z.number().nullable(),
+  min_price: z.number().nullable().describe("Of the variants on sale"),
   max_price: z.number().nullable(),
   variants: z.array(Variant),
   variant_count: z.int(),

@@ -21,15 +21,15 @@ const CustomDomain = z.object({
   status: Status,
   dns_records: z.array(z.object({
     type: z.enum(["CNAME", "A", "TXT"]),
-    /** Relative to the zone, as DNS panels ask for it; `@` is the zone itself. */
-    name: z.string(),
+    name: z.string().describe(
+      "Relative to the zone, as DNS panels ask for it; `@` is the zone itself",
+    ),
     name_full: z.string(),
     value: z.string(),
     purpose: z.enum(["routing", "ownership"]),
   })),
   dns_verified_at: Timestamp.nullable(),
-  /** The last time the records were looked for. */
-  dns_checked_at: Timestamp.nullable(),
+  dns_checked_at: Timestamp.nullable().describe("The last time the records were looked for"),
   created_at: Timestamp,
   updated_at: Timestamp,
   disconnected_at: Timestamp.nullable(),
@@ -48,7 +48,6 @@ export const DomainVerified = z.object({
       status: true,
       dns_verified_at: true,
     }),
-    /** The records found; empty where nothing had to be looked up. */
     checks: z.array(z.object({
       type: z.string(),
       name: z.string(),
@@ -56,7 +55,7 @@ export const DomainVerified = z.object({
       found: z.array(z.string()),
       ok: z.boolean(),
       reason: z.string().nullable(),
-    })),
+    })).describe("The records found; empty where nothing had to be looked up"),
   }),
 });
 export const DomainDisconnected = z.object({

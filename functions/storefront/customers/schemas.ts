@@ -31,8 +31,7 @@ const Cart = z.object({
     image: z.string().nullable(),
     attributes: JsonObject,
     quantity: z.int(),
-    /** Null for what is no longer on sale. */
-    unitPrice: z.number().nullable(),
+    unitPrice: z.number().nullable().describe("Null for what is no longer on sale"),
     total: z.number().nullable(),
     available: z.boolean(),
   })),

@@ -63,13 +63,13 @@ const ThemeSettings = maxBytes(
 );
 
 const Banner = z.object({
-  /** The client's own, or one it was given. */
-  id: z.string().trim().min(1).max(64).optional(),
+  id: z.string().trim().min(1).max(64).optional().describe("The client's own, or one it was given"),
   url: WebUrl,
   title: LocalizedText,
   subtitle: OptionalText.optional(),
-  /** A whole address, or a path of the store itself. */
-  link_url: orEmpty(z.union([WebUrl, z.string().regex(/^\/(?!\/)/).max(2_000)])).nullish(),
+  link_url: orEmpty(z.union([WebUrl, z.string().regex(/^\/(?!\/)/).max(2_000)])).nullish().describe(
+    "A whole address, or a path of the store itself",
+  ),
   is_active: z.boolean().optional(),
   sort_order: Position.optional(),
 }).meta({ id: "MarketBanner" });

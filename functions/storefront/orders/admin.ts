@@ -11,11 +11,10 @@ import {
   Cancel,
   CancelResponse,
   Note,
-  OrderResponse,
-  OrdersResponse,
   RefundOrder,
   RefundResponse,
-} from "./schemas.ts";
+} from "./decision-schemas.ts";
+import { OrderResponse, OrdersResponse } from "./schemas.ts";
 
 const params = ids("order_id");
 

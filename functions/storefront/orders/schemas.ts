@@ -1,14 +1,12 @@
 import { z } from "zod";
 import { needBoth } from "../../../shared/schemas/address.ts";
 import {
-  DayOrInstant,
   Id,
   JsonObject,
   Latitude,
   listResponse,
   Longitude,
   LongText,
-  Money,
   Person,
   Text,
   Timestamp,
@@ -105,8 +103,9 @@ export const CustomerOrder = z.object({
   fulfilment: Fulfilment,
   customerNotes: z.string().nullable(),
   shippingAddress: JsonObject,
-  /** Money came that fits no payment of the order, and the store has not settled it yet. */
-  refund_due: z.boolean(),
+  refund_due: z.boolean().describe(
+    "Money came that fits no payment of the order, and the store has not settled it yet",
+  ),
   createdAt: Timestamp,
   updatedAt: Timestamp,
   items: z.array(z.object({
@@ -182,7 +181,7 @@ export const MyOrdersResponse = listResponse(z.object({
 }));
 
 /** One for each warehouse that an order leaves. */
-const Deliveries = z.array(z.object({
+export const Deliveries = z.array(z.object({
   delivery_id: Id,
   warehouse_id: Id,
   tracking_number: z.string(),
@@ -196,7 +195,7 @@ const Deliveries = z.array(z.object({
 }));
 
 /** As administrators see one. */
-const Order = z.object({
+export const Order = z.object({
   id: Id,
   order_number: z.string(),
   user_id: Id,
@@ -259,68 +258,11 @@ const Order = z.object({
   }).nullable(),
   fulfilment: Fulfilment,
   deliveries: Deliveries,
-  /** The goods not found during picking. `accepted`: the order is sent without. */
   short: z.array(z.object({
     item: z.object({ id: Id, product_name: StoredLocalizedText, sku: z.string() }),
     ordered: z.int(),
     picked: z.int(),
     accepted: z.boolean(),
-  })),
+  })).describe("The goods not found during picking. `accepted`: the order is sent without"),
 }).meta({ id: "StoreOrder" });
 export const OrderResponse = z.object({ data: z.object({ order: Order }) });
-
-export const Approve = z.object({
-  admin_notes: LongText.nullish(),
-  estimated_delivery_date: DayOrInstant.nullish(),
-}).meta({ id: "ApproveOrder" });
-export const ApproveResponse = z.object({
-  data: z.object({
-    order: Order,
-    inventory_reserved: z.boolean(),
-    deliveries: Deliveries,
-    /** The first of them. */
-    delivery_assigned: z.object({
-      delivery_id: Id.nullable(),
-      driver_assigned: z.boolean(),
-      tracking_number: z.string().nullable(),
-    }),
-    message: z.string(),
-  }),
-});
-
-const Refund = z.object({
-  processed: z.boolean(),
-  amount: z.number(),
-  method: z.string(),
-  payment_id: Id,
-}).meta({ id: "OrderRefund" });
-export const Cancel = z.object({
-  reason: z.enum(reasons),
-  admin_notes: LongText.nullish(),
-  refund_required: z.boolean().nullish(),
-}).meta({ id: "CancelOrder" });
-export const CancelResponse = z.object({
-  data: z.object({
-    order: z.object({
-      id: Id,
-      order_number: z.string(),
-      status: z.literal("cancelled"),
-      cancelled_at: Timestamp,
-      cancel_reason: z.enum(reasons),
-      admin_notes: z.string().nullable(),
-    }),
-    inventory_released: z.boolean(),
-    refund: Refund.nullable(),
-    delivery_cancelled: z.boolean(),
-  }),
-});
-export const Note = z.object({ note: LongText.nullish() }).meta({ id: "OrderNote" });
-export const RefundOrder = z.object({
-  amount: Money.refine((amount) => amount > 0, { error: "more than nothing" }).nullish(),
-  note: LongText.nullish(),
-}).meta({ id: "RefundOrder" });
-export const RefundResponse = z.object({ data: z.object({ order: Order, refund: Refund }) });
-/** `refund`: what was paid too much. */
-export const AcceptShortResponse = z.object({
-  data: z.object({ order: Order, refund: Refund.nullable() }),
-});

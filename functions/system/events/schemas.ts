@@ -89,8 +89,9 @@ export const EventsResponse = z.object({
 });
 export const ReplayResponse = z.object({
   dry_run: z.boolean(),
-  /** Events in that time; deliveries that were made or begun anew, or would be. */
-  events: z.int(),
+  events: z.int().describe(
+    "Events in that time; deliveries that were made or begun anew, or would be",
+  ),
   created: z.int(),
   requeued: z.int(),
 });

@@ -40,10 +40,8 @@ const Notification = z.object({
   id: Id,
   tenant_id: Id.nullable(),
   type: z.enum(types),
-  /** The text, in the reader's language. */
-  message: z.string(),
-  /** The subject: ids and numbers. */
-  payload: JsonObject,
+  message: z.string().describe("The text, in the reader's language"),
+  payload: JsonObject.describe("The subject: ids and numbers"),
   read_at: Timestamp.nullable(),
   created_at: Timestamp,
 }).meta({ id: "Notification" });

@@ -54,30 +54,31 @@ const Count = z.object({
   warehouse: NamedRef,
   notes: z.string().nullable(),
   whole_bins: z.boolean(),
-  /** Null: an API key. */
-  counted_by: PersonRef.nullable(),
+  counted_by: PersonRef.nullable().describe("Null: an API key"),
   created_at: Timestamp,
-  /** Places that were counted, and those of them where something else lay than the books said. */
-  lines: z.int(),
+  lines: z.int().describe(
+    "Places that were counted, and those of them where something else lay than the books said",
+  ),
   differences: z.int(),
   units_found: z.int(),
   units_missing: z.int(),
 }).meta({ id: "InventoryCount" });
 
 const CountWithLines = Count.extend({
-  /** The lines in the order they were given; followed by other stock of completely counted bins. */
   items: z.array(z.object({
     item: ItemRef,
     bin: BinRef,
     status: z.string(),
     lot_number: z.string().nullable(),
     serial_number: z.string().nullable(),
-    /** The quantity by the books; for available stock including what is reserved for orders. */
-    expected: z.int(),
+    expected: z.int().describe(
+      "The quantity by the books; for available stock including what is reserved for orders",
+    ),
     counted: z.int(),
-    /** Units found (positive) or missing (negative). */
-    difference: z.int(),
-  })),
+    difference: z.int().describe("Units found (positive) or missing (negative)"),
+  })).describe(
+    "The lines in the order they were given; followed by other stock of completely counted bins",
+  ),
 }).meta({ id: "InventoryCountDetail" });
 
 export const CountResponse = z.object({ count: CountWithLines });

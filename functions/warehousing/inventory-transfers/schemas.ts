@@ -13,8 +13,7 @@ export const CreateTransfer = z.object({
     quantity: Units,
     source_bin_id: Id,
     destination_bin_id: Id,
-    /** Only stock of this lot, or this very piece. */
-    lot_number: Lot,
+    lot_number: Lot.describe("Only stock of this lot, or this very piece"),
     serial_number: Lot,
   })).min(1).max(1_000),
 }).meta({ id: "CreateInventoryTransfer" });

@@ -151,8 +151,7 @@ const WriteOff = z.object({
   id: Id,
   warehouse: NamedRef,
   reason: z.string(),
-  /** Null: an API key. */
-  written_off_by: PersonRef.nullable(),
+  written_off_by: PersonRef.nullable().describe("Null: an API key"),
   created_at: Timestamp,
   lines: z.int(),
   units: z.int(),
@@ -160,7 +159,6 @@ const WriteOff = z.object({
 export const WriteOffsResponse = listResponse(WriteOff);
 export const WriteOffRead = z.object({
   write_off: WriteOff.extend({
-    /** The lines in the order they were given; `id` is that of the movement. */
     items: z.array(z.object({
       id: Id,
       item: ItemRef,
@@ -170,7 +168,7 @@ export const WriteOffRead = z.object({
       serial_number: z.string().nullable(),
       quantity: z.int(),
       note: z.string().nullable(),
-    })),
+    })).describe("The lines in the order they were given; `id` is that of the movement"),
   }),
 });
 
@@ -198,10 +196,9 @@ export const CreateAdjustment = z.object({
   status: StockStatus.optional(),
   lot_number: Lot,
   serial_number: Lot,
-  /** Units found (positive) or missing (negative). */
   delta: z.int().min(-1_000_000_000).max(1_000_000_000).refine((delta) => delta !== 0, {
     error: "changes nothing",
-  }),
+  }).describe("Units found (positive) or missing (negative)"),
   reason: Text,
 }).meta({ id: "CreateInventoryAdjustment" });
 export const AdjustmentResponse = z.object({ adjustment_id: Id, transactions: z.array(Movement) });

@@ -24,8 +24,9 @@ const Summary = z.object({
   status: z.string(),
   delivery_flow: z.string(),
   is_active: z.boolean(),
-  /** It was given another destination, and no label was printed since. */
-  label_outdated: z.boolean(),
+  label_outdated: z.boolean().describe(
+    "It was given another destination, and no label was printed since",
+  ),
   next_action: z.enum([
     "receive",
     "execute",
@@ -74,8 +75,7 @@ export const ScanResponse = z.object({
   delivery_target: Target,
   return_delivery: Summary.nullable(),
   return_target: Target.nullable(),
-  /** Of a return that was scanned itself. */
-  original_delivery: Summary.optional(),
+  original_delivery: Summary.optional().describe("Of a return that was scanned itself"),
   original_target: Target.optional(),
   warehouse_context: z.object({
     warehouse_id: Id.nullable(),
@@ -108,7 +108,6 @@ export const ScanResponse = z.object({
 });
 
 export const ScansResponse = z.object({
-  /** In the order sent; `success` and `message` are those of the one barcode. */
   results: z.array(z.union([
     ScanResponse.extend({ success: z.literal(true), message: z.string() }),
     z.object({
@@ -117,5 +116,5 @@ export const ScansResponse = z.object({
       error_code: z.literal("delivery_not_found"),
       message: z.string(),
     }),
-  ])),
+  ])).describe("In the order sent; `success` and `message` are those of the one barcode"),
 });

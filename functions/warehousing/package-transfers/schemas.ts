@@ -14,8 +14,9 @@ const Barcodes = z.array(z.string().trim().min(1).max(100)).max(500);
 export const Selection = {
   package_barcodes: Barcodes.optional(),
   delivery_ids: z.array(Id).max(500).optional(),
-  /** Pieces of inventory, tracked one by one. */
-  inventory_item_ids: z.array(Id).max(100).optional(),
+  inventory_item_ids: z.array(Id).max(100).optional().describe(
+    "Pieces of inventory, tracked one by one",
+  ),
 };
 
 export const NewDeliveryDefaults = z.object({
@@ -27,11 +28,13 @@ export const NewDeliveryDefaults = z.object({
 
 export const CreateTransfer = z.object({
   mode: z.enum(modes),
-  /** Left out, one barcode alone is a single delivery. */
-  operation_type: z.enum(operations).optional(),
+  operation_type: z.enum(operations).optional().describe(
+    "Left out, one barcode alone is a single delivery",
+  ),
   source_warehouse_id: Id,
-  /** Of a waybill it may follow from a delivery that has one. */
-  destination_warehouse_id: Id.optional(),
+  destination_warehouse_id: Id.optional().describe(
+    "Of a waybill it may follow from a delivery that has one",
+  ),
   ...Selection,
   new_delivery_defaults: NewDeliveryDefaults.nullish(),
   notes: LongText.nullish(),
@@ -125,8 +128,9 @@ export const ValidateResponse = z.object({
   accepted: z.array(Accepted),
   rejected: z.array(Rejected),
   destination_lock: DestinationLock.nullable(),
-  /** True when raw inventory is among what is accepted: a draft delivery is made for it. */
-  requires_new_delivery_defaults: z.boolean(),
+  requires_new_delivery_defaults: z.boolean().describe(
+    "True when raw inventory is among what is accepted: a draft delivery is made for it",
+  ),
   can_create: z.boolean(),
 });
 
@@ -145,13 +149,12 @@ const Transfer = z.object({
   destination_warehouse: NamedRef,
   waybill: z.object({ id: Id, waybill_number: z.string(), status: z.string() }).nullable(),
   performer: PersonRef.nullable(),
-  /** Of single deliveries alone. */
   delivery: z.object({
     id: Id,
     delivery_code: z.int(),
     barcode: z.string(),
     status: z.string(),
-  }).optional(),
+  }).optional().describe("Of single deliveries alone"),
 }).meta({ id: "PackageTransfer" });
 
 const Stats = z.object({
@@ -166,8 +169,7 @@ export const TransfersResponse = z.object({
   page: z.int(),
   limit: z.int(),
   total: z.int(),
-  /** Of all kinds, whatever kind was asked for. */
-  stats: Stats,
+  stats: Stats.describe("Of all kinds, whatever kind was asked for"),
 });
 
 /** Number of the waybill, or name or code of either warehouse. */

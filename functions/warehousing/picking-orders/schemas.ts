@@ -27,11 +27,9 @@ const Lines = z.array(z.object({
   item_id: Id,
   bin_id: Id,
   quantity: Quantity,
-  /**
-   * The picked quantities. As long as every line says 0 and none has a status of its own (`missing`, say), nobody has
-   * recorded anything, and completing takes all.
-   */
-  picked_quantity: Count.nullish(),
+  picked_quantity: Count.nullish().describe(
+    "The picked quantities. As long as every line says 0 and none has a status of its own (`missing`, say), nobody has recorded anything, and completing takes all",
+  ),
   status: z.string().trim().min(1).max(50).nullish(),
 })).min(1).max(1_000);
 
@@ -66,8 +64,9 @@ export const CreatePickingOrder = z.object({
 export const UpdatePickingOrder = z.object({
   status: z.enum(statuses),
   item_details: Lines,
-  /** As long as the order is pending, as are the references and the priority. */
-  reference_number: Labels.shape.reference_number.unwrap().unwrap(),
+  reference_number: Labels.shape.reference_number.unwrap().unwrap().describe(
+    "As long as the order is pending, as are the references and the priority",
+  ),
   priority: z.int32(),
 }).partial().extend({ external_reference: Labels.shape.external_reference }).extend(
   Voluntary.shape,
@@ -116,10 +115,10 @@ const Order = z.object({
   completed_date: Timestamp.nullable(),
   assigned_to: Id.nullable(),
   created_by: Id.nullable(),
-  /** Set: the pick of a delivery, which its driver takes over. */
-  delivery_id: Id.nullable(),
-  /** Set: the pick of a store's order, through which alone it is changed or cancelled. */
-  order_id: Id.nullable(),
+  delivery_id: Id.nullable().describe("Set: the pick of a delivery, which its driver takes over"),
+  order_id: Id.nullable().describe(
+    "Set: the pick of a store's order, through which alone it is changed or cancelled",
+  ),
   created_at: Timestamp,
   updated_at: Timestamp,
   created_by_user: PersonRef.nullable(),
@@ -150,8 +149,9 @@ export const OrderResponse = z.object({
 });
 export const OrdersResponse = z.object({
   orders: z.array(Order),
-  /** Of the tenant, or of the warehouse that was asked for; no other filter applies. */
-  stats: Stats,
+  stats: Stats.describe(
+    "Of the tenant, or of the warehouse that was asked for; no other filter applies",
+  ),
   status_matrix: Stats,
   page: z.int(),
   limit: z.int(),

@@ -48,22 +48,23 @@ const Order = z.object({
     received_quantity: z.int().nullable(),
     bin_id: Id.nullable(),
     condition: conditions.nullable(),
-    /** Of what was received. */
-    damaged_quantity: z.int(),
+    damaged_quantity: z.int().describe("Of what was received"),
   })),
 }).meta({ id: "ReceivingOrder" });
 
 const Update = z.object({
   status: z.enum(["received", "cancelled"]),
-  /** One entry a line at most: the line of `item_id`, else the line in the entry's place. */
   item_details: z.array(z.object({
     item_id: Id.nullish(),
     bin_id: Id.nullish(),
     received_quantity: z.int().min(0).max(1_000_000_000).nullish(),
     condition: conditions.nullish(),
-    /** Of what was received; without it all of what is `damaged` is. */
-    damaged_quantity: z.int().min(0).max(1_000_000_000).nullish(),
-  })).max(1_000).nullish(),
+    damaged_quantity: z.int().min(0).max(1_000_000_000).nullish().describe(
+      "Of what was received; without it all of what is `damaged` is",
+    ),
+  })).max(1_000).nullish().describe(
+    "One entry a line at most: the line of `item_id`, else the line in the entry's place",
+  ),
   notes: LongText.nullish(),
 }).meta({ id: "UpdateReceivingOrder" });
 

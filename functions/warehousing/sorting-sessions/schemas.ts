@@ -7,13 +7,12 @@ const destinationTypes = ["city", "zone", "partner_area"] as const;
 const Capacity = z.int().min(1).max(100_000);
 
 export const NewAssignment = z.object({
-  /** The staff member's place in the warehouse, or their user id. */
-  staff_id: Id,
+  staff_id: Id.describe("The staff member's place in the warehouse, or their user id"),
   destination_type: z.enum(destinationTypes),
-  /** A destination may have several: the next is filled when the one before is full. */
-  destination_value: Text.max(200),
-  /** Parcels the cage takes; 10 unless said. */
-  capacity: Capacity.optional(),
+  destination_value: Text.max(200).describe(
+    "A destination may have several: the next is filled when the one before is full",
+  ),
+  capacity: Capacity.optional().describe("Parcels the cage takes; 10 unless said"),
 }).meta({ id: "NewSortingAssignment" });
 
 export const CreateSession = z.object({
@@ -30,10 +29,12 @@ export const ChangeAssignment = z.object({
   capacity: Capacity.optional(),
 }).meta({ id: "ChangeSortingAssignment" });
 export const Scan = z.object({
-  /** A parcel's barcode; a delivery code where no barcode matches. */
-  delivery_barcode: z.string().trim().min(1).max(100),
-  /** Which of the matching cages; unless said, the first with room of the most exact kind. */
-  assignment_id: Id.optional(),
+  delivery_barcode: z.string().trim().min(1).max(100).describe(
+    "A parcel's barcode; a delivery code where no barcode matches",
+  ),
+  assignment_id: Id.optional().describe(
+    "Which of the matching cages; unless said, the first with room of the most exact kind",
+  ),
 }).meta({ id: "SortingScan" });
 
 const Location = z.object({
@@ -92,12 +93,11 @@ export const ScanResponse = z.object({
   scan_id: Id,
   already_sorted: z.boolean(),
   scanned_at: Timestamp,
-  /** Where the parcel goes. */
   put_to: Location.extend({
     assignment_id: Id,
     destination_type: z.enum(destinationTypes),
     destination_value: z.string(),
-  }),
+  }).describe("Where the parcel goes"),
   assignment: Assignment,
   delivery: z.object({
     id: Id,
@@ -105,8 +105,9 @@ export const ScanResponse = z.object({
     barcode: z.string(),
     status: z.string(),
     delivery_flow: z.string(),
-    /** It was given another destination, and no label was printed since. */
-    label_outdated: z.boolean(),
+    label_outdated: z.boolean().describe(
+      "It was given another destination, and no label was printed since",
+    ),
   }),
 });
 

@@ -2,32 +2,30 @@ import { z } from "zod";
 import { DayOrInstant, Id, Timestamp } from "../../../shared/schemas/schemas.ts";
 
 export const ReconciliationQuery = z.object({
-  /** A day (to its end, in the tenant's time zone) or an instant; now unless said. */
-  as_of: DayOrInstant.optional(),
+  as_of: DayOrInstant.optional().describe(
+    "A day (to its end, in the tenant's time zone) or an instant; now unless said",
+  ),
 });
 
 export const ReconciliationResponse = z.object({
   as_of: Timestamp,
   reconciled: z.boolean(),
-  /** In units, as of that moment. What came in less what left is `movements`; `in_stock` is what the rows of stock hold. */
   warehouses: z.array(z.object({
     warehouse_id: Id,
     warehouse_name: z.string(),
-    /** With opening stock. */
-    received: z.number(),
-    /** Without a delivery; what a delivery brings back is received. */
-    returned: z.number(),
+    received: z.number().describe("With opening stock"),
+    returned: z.number().describe("Without a delivery; what a delivery brings back is received"),
     transferred_in: z.number(),
     transferred_out: z.number(),
     picked: z.number(),
-    /** More (positive) or less (negative) than was thought. */
-    adjusted: z.number(),
+    adjusted: z.number().describe("More (positive) or less (negative) than was thought"),
     counted: z.number(),
     written_off: z.number(),
     movements: z.number(),
     in_stock: z.number(),
-  })),
-  /** Units of the orders that were placed by then, by the one state each is in now; together they are `ordered`. */
+  })).describe(
+    "In units, as of that moment. What came in less what left is `movements`; `in_stock` is what the rows of stock hold",
+  ),
   orders: z.object({
     orders: z.int(),
     ordered: z.number(),
@@ -40,9 +38,10 @@ export const ReconciliationResponse = z.object({
     short: z.number(),
     released: z.number(),
     lost: z.number(),
-  }),
+  }).describe(
+    "Units of the orders that were placed by then, by the one state each is in now; together they are `ordered`",
+  ),
   difference_count: z.int(),
-  /** The first 1,000. */
   differences: z.array(z.object({
     kind: z.string(),
     warehouse_id: Id.nullable(),
@@ -54,5 +53,5 @@ export const ReconciliationResponse = z.object({
     waybill_id: Id.nullable(),
     expected: z.number().nullable(),
     found: z.number().nullable(),
-  })),
+  })).describe("The first 1,000"),
 });

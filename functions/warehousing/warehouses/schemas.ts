@@ -53,16 +53,14 @@ const Warehouse = z.object({
   available_capacity: z.number().nullable(),
   features: JsonObject,
   access_mode: z.enum(accessModes),
-  /** In a list the first hundred. */
-  user_ids: z.array(Id),
+  user_ids: z.array(Id).describe("In a list the first hundred"),
   user_count: z.int(),
   created_at: Timestamp,
   updated_at: Timestamp,
   deleted_at: Timestamp.nullable(),
   address: z.object({
     id: Id,
-    /** As stored, in all its languages. */
-    title: z.record(z.string(), z.string()),
+    title: z.record(z.string(), z.string()).describe("As stored, in all its languages"),
     full_address: z.string(),
     city: z.string().nullable(),
     country: z.string().nullable(),
@@ -75,8 +73,7 @@ export const WarehouseResponse = z.object({ warehouse: Warehouse });
 export const Done = z.object({});
 
 export const SetCarrierWarehouse = z.object({
-  /** The warehouse's number at the carrier. */
-  external_id: z.string().trim().min(1).max(200),
+  external_id: z.string().trim().min(1).max(200).describe("The warehouse's number at the carrier"),
   external_name: Text.nullish(),
 }).meta({ id: "SetCarrierWarehouse" });
 export const CarrierWarehouseResponse = z.object({
@@ -90,9 +87,8 @@ export const CarrierWarehouseResponse = z.object({
 
 export const WarehousesResponse = z.object({
   warehouses: z.array(Warehouse.extend({
-    /** Only in lists that were asked for a carrier. */
     carrier_warehouse: z.object({ external_id: z.string(), external_name: z.string().nullable() })
-      .optional(),
+      .optional().describe("Only in lists that were asked for a carrier"),
   })),
   page: z.int(),
   limit: z.int(),

@@ -19,15 +19,18 @@ export const HandOver = z.object({ driver_id: Id, vehicle_id: Id.nullish() }).me
   id: "HandOverWaybill",
 });
 export const Receive = z.object({
-  /** Left out: all that is not missing. Sent: each parcel stands in one of the two lists. */
-  received_delivery_ids: z.array(Id).max(2_000).optional(),
+  received_delivery_ids: z.array(Id).max(2_000).optional().describe(
+    "Left out: all that is not missing. Sent: each parcel stands in one of the two lists",
+  ),
   missing_delivery_ids: z.array(Id).max(2_000).optional(),
-  /** Where the stock of the parcels goes; the default receiving bin unless said. */
-  bin_id: Id.nullish(),
+  bin_id: Id.nullish().describe(
+    "Where the stock of the parcels goes; the default receiving bin unless said",
+  ),
 }).meta({ id: "ReceiveWaybill" });
 export const Resolve = z.object({
-  /** It turned up at the destination, or it is gone. */
-  resolution: z.enum(["found", "lost"]).optional(),
+  resolution: z.enum(["found", "lost"]).optional().describe(
+    "It turned up at the destination, or it is gone",
+  ),
   notes: LongText.nullish(),
   bin_id: Id.nullish(),
 }).meta({ id: "ResolveWaybill" });
@@ -48,8 +51,9 @@ const Waybill = z.object({
   handed_over_at: Timestamp.nullable(),
   received_at: Timestamp.nullable(),
   closed_at: Timestamp.nullable(),
-  /** Cancelled before it was handed over; it is closed then. */
-  cancelled_at: Timestamp.nullable(),
+  cancelled_at: Timestamp.nullable().describe(
+    "Cancelled before it was handed over; it is closed then",
+  ),
   notes: z.string().nullable(),
   created_by: Id.nullable(),
   created_at: Timestamp,
@@ -73,14 +77,14 @@ export const WaybillDetail = Waybill.extend({
     item_id: Id.nullable(),
     name: z.string(),
     quantity: z.int(),
-    /** Units that travel as stock. */
-    stock_quantity: z.int(),
+    stock_quantity: z.int().describe("Units that travel as stock"),
   })),
   discrepancies: z.array(z.object({
     id: Id,
     delivery_id: Id,
-    /** Missing at the destination, or carried by another company before the handover. */
-    type: z.enum(["missing_on_receive", "left_before_handover"]),
+    type: z.enum(["missing_on_receive", "left_before_handover"]).describe(
+      "Missing at the destination, or carried by another company before the handover",
+    ),
     status: z.enum(["open", "resolved"]),
     resolution: z.string().nullable(),
     notes: z.string().nullable(),

@@ -100,19 +100,16 @@ function answerOf(lineCodes: readonly ErrorCode[]) {
   return z.object({
     dry_run: z.boolean(),
     lines: z.int(),
-    /** Lines that nothing is wrong with. */
-    valid: z.int(),
+    valid: z.int().describe("Lines that nothing is wrong with"),
     imported: z.int(),
-    /** Of what was made, in the order of the lines. */
-    ids: z.array(Id),
+    ids: z.array(Id).describe("Of what was made, in the order of the lines"),
     error_count: z.int(),
-    /** The first hundred, by line. */
     errors: z.array(z.object({
       line: z.int(),
       field: z.string().nullable(),
       code: z.enum([...new Set(lineCodes)]),
       message: z.string(),
-    })),
+    })).describe("The first hundred, by line"),
   });
 }
 

@@ -128,6 +128,12 @@ test("the functions use no global of Deno, so Node runs them as they are and nee
 describe("supabase/config.toml", () => {
   const config = textOf("supabase/config.toml");
 
+  test("seeds a database with the demo data that npm start seeds it with", () => {
+    const [, seeds] = /^sql_paths = \["\.\.\/(.*)\/\*\.sql"\]$/m.exec(config)!;
+    expect(seeds).toBe("sql/demo");
+    expect(filesIn(seeds!).filter((file) => file.endsWith(".sql")).length).toBeGreaterThan(3);
+  });
+
   test("the functions are the folders below functions/", () => {
     expect(folders).toEqual([...slugs].sort());
     const stanzas = [...config.matchAll(/^\[functions\.([\w-]+)\]/gm)].map((match) => match[1]);

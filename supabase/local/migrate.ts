@@ -16,16 +16,20 @@ export async function applyPlatform(sql: postgres.Sql): Promise<void> {
 /**
  * Applies the migrations that are not applied yet, in the order of their names, each in one transaction with its
  * history row. Fails when the text of an applied one changed since: the database would no longer be what the files
- * say. Returns the names applied now.
+ * say. `wanted` leaves the others out. Returns the names applied now.
  */
-export async function migrate(sql: postgres.Sql, dir = migrationsDir): Promise<string[]> {
+export async function migrate(
+  sql: postgres.Sql,
+  dir = migrationsDir,
+  wanted: (file: string) => boolean = () => true,
+): Promise<string[]> {
   const history = new Map(
     (await sql<{ version: string; sha256: string | null }[]>`
       select m.version, a.sha256 from supabase_migrations.schema_migrations m
       left join local.applied a using (version)`).map((row) => [row.version, row.sha256]),
   );
   const applied: string[] = [];
-  for (const file of sqlFiles(dir)) {
+  for (const file of sqlFiles(dir).filter(wanted)) {
     const [, version, name] = /^(\d+)_(.*)\.sql$/.exec(file) ?? [];
     if (!version) {
       throw new Failure(`${join(dir, file)} is not named <digits>_<name>.sql: rename it.`);

@@ -19,6 +19,11 @@ export const proofs: Readonly<Record<string, Proof>> = {
     files: ["tests/prove/crash.test.ts"],
     minutes: 15,
   },
+  upgrade: {
+    shows: "a database of each released version is upgraded during a day of work",
+    files: ["tests/sql/upgrade.test.ts", "tests/prove/upgrade.test.ts"],
+    minutes: 30,
+  },
   model: {
     shows:
       "cash, wallets, stock and orders do what a model does; every invariant of the tenant after every step",

@@ -1,5 +1,5 @@
 /** A copy of the repository in which version 1.0.0 is released, to change its schema and release again. */
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import {
   cpSync,
   mkdirSync,
@@ -12,10 +12,9 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { createInterface } from "node:readline";
 import type { State } from "../../../supabase/local/lock.ts";
-import { freePort } from "../../../supabase/local/ports.ts";
 import { root } from "../../../supabase/local/paths.ts";
+import { startStackIn } from "../../support/stack-in.ts";
 import { runProgram } from "../../tools/checks/programs.ts";
 
 /** The copy: its folder, its commands, and ways to change it. */
@@ -57,35 +56,11 @@ export class ReleasedCopy {
     });
   }
 
-  /** Runs the local stack there until it is ready, asks for its state and stops it; answers what both printed. */
-  async startOnce(): Promise<{ lines: string[]; state: State }> {
-    const [port, dbPort] = [await freePort(), await freePort()];
-    const child = spawn(
-      process.execPath,
-      [
-        ...["--import", "tsx", "supabase/local/commands/start.ts"],
-        ...["--port", String(port), "--db-port", String(dbPort)],
-      ],
-      { cwd: this.dir, stdio: ["ignore", "pipe", "pipe"] },
-    );
-    const ended = new Promise((resolve) => child.once("close", resolve));
-    const lines: string[] = [];
-    const ready = new Promise<void>((resolve, reject) => {
-      for (const stream of [child.stdout, child.stderr]) {
-        createInterface(stream).on("line", (line) => {
-          lines.push(line);
-          if (line.includes("Ctrl-C stops")) resolve();
-        });
-      }
-      child.once("exit", () => reject(new Error(lines.join("\n"))));
-    });
-    try {
-      await ready;
-      return { lines, state: JSON.parse(this.read(".barid/state.json")) };
-    } finally {
-      child.kill("SIGINT");
-      await ended;
-    }
+  /** Runs the local stack there until it is ready and stops it; answers what it printed and its state. */
+  async startOnce(): Promise<{ lines: readonly string[]; state: State }> {
+    const { lines, state, stop } = await startStackIn(this.dir);
+    await stop();
+    return { lines, state };
   }
 
   /** Commits everything. */

@@ -7,6 +7,8 @@
 export const onlyInFull: Readonly<Record<string, string>> = {
   "tests/deploy/": "ask the real CLI and type-check every function for what changes seldom",
   "tests/e2e/demo.test.ts": "simulates days of a company, and nothing else depends on it",
+  "tests/prove/upgrade.test.ts":
+    "works on with the functions of each released version while it is upgraded",
   "tests/e2e/walkthroughs.test.ts": "runs each program and command of the documents, twice",
 };
 

@@ -1,4 +1,4 @@
-/** What leads from the database that the migrations make to the one that `sql/` makes. */
+/** The way from the database that the migrations make to the one that `sql/` makes. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type postgres from "postgres";

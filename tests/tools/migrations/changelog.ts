@@ -5,7 +5,7 @@ import { root } from "../../../supabase/local/paths.ts";
 
 const file = join(root, "CHANGELOG.md");
 
-/** What stands under a heading, without it; empty when there is none. */
+/** The notes under a heading, without it; empty when there is none. */
 export function releaseNotes(heading: string): string {
   const text = readFileSync(file, "utf8");
   const [, notes = ""] = new RegExp(

@@ -16,7 +16,7 @@ import {
 import { neededSchema, schemaVersion } from "./versions.ts";
 
 /**
- * What has to be done before migrations and `sql/` agree, one line each. Until the first release the baseline is `sql/`
+ * The work to be done before migrations and `sql/` agree, one line each. Until the first release the baseline is `sql/`
  * itself; from then on two databases are made and compared.
  */
 export async function migrationFindings(): Promise<string[]> {
@@ -38,7 +38,7 @@ export async function migrationFindings(): Promise<string[]> {
   ];
 }
 
-/** What two databases differ in, one line for each object and row; `-` has the first alone, `+` the second. */
+/** The differences of two databases, one line for each object and row; `-` has the first alone, `+` the second. */
 export async function differences(first: Database, second: Database): Promise<string[]> {
   const [old, now] = [await describeSchema(first.sql), await describeSchema(second.sql)];
   const [hadOld, hasNow] = [new Set(old), new Set(now)];

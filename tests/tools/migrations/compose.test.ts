@@ -1,4 +1,4 @@
-/** What `npm run db:migration` makes of the statements between two catalogues. */
+/** The files that `npm run db:migration` makes of the statements between two catalogues. */
 import { expect, test } from "vitest";
 import { compose, readMark } from "./compose.ts";
 import type { Action, CatalogueObject } from "./difference.ts";

@@ -7,7 +7,7 @@ export interface MigrationPart {
   text: string;
 }
 
-/** The statements of a migration, and how to tell what still needs the objects that it drops. */
+/** The statements of a migration, and a check of what still needs the objects that it drops. */
 export interface Change {
   actions: Action[];
   /** Statements that write reference rows and schedules, which run when the catalogue is new. */

@@ -1,4 +1,4 @@
-/** What leads from one catalogue to another, as pg-delta (Supabase's own) finds it. */
+/** The way from one catalogue to another, as pg-delta (Supabase's own) finds it. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

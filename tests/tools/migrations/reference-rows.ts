@@ -12,7 +12,7 @@ export interface ReferenceRow {
 /** Columns that differ from one database to the next whatever the version. */
 const ownToADatabase = ["created_at", "updated_at", "changed"];
 
-/** The rows of every table that has some, by the table's name. The audit log is left out: it tells when the others were written. */
+/** The rows of every table that has some, by the table's name. The audit log is left out: its rows name the time at which the others were written. */
 export async function referenceRows(sql: postgres.Sql): Promise<Map<string, ReferenceRow[]>> {
   const tables = await sql<{ name: string; key: string[] }[]>`
     select c.oid::regclass::text as name, array(select a.attname::text from pg_index i

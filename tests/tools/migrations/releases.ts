@@ -19,7 +19,7 @@ export interface Release {
   date: string;
   /** The commit whose functions and SQL were released. */
   commit: string;
-  /** What `app.schema_version()` answers in a database of this version. */
+  /** The answer of `private.schema_version()` in a database of this version. */
   schema: string;
   /** The SHA-256 of each migration it consists of, by the name of the file, in order. */
   migrations: Record<string, string>;
@@ -58,7 +58,7 @@ export function hashOf(file: string): string {
   return createHash("sha256").update(readFileSync(join(migrationsDir, file))).digest("hex");
 }
 
-/** What is wrong with the migrations that were released: one line for each that changed, is gone or came before its time. */
+/** The faults of the migrations that were released: one line for each that changed, is gone or came before its time. */
 export function changedReleases(
   released = releases(),
   files = migrationFiles(),

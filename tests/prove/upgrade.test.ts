@@ -1,0 +1,143 @@
+/**
+ * A database of each released version is upgraded by the real CLI during a day of work: the functions of that
+ * version on the old schema, then on the new one, then today's functions. The demo makes the calls; it fails at an answer
+ * that it does not expect, and compares what it counted with the reports.
+ */
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import postgres from "postgres";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { State } from "../../supabase/local/lock.ts";
+import { root } from "../../supabase/local/paths.ts";
+import { startStack } from "../../supabase/local/stack.ts";
+import { remote, supabase } from "../deploy/cli.ts";
+import { checkOut, hasCommit } from "../support/checkout.ts";
+import { type StackIn, startStackIn } from "../support/stack-in.ts";
+import { releases } from "../tools/migrations/releases.ts";
+import { allBreaches } from "./invariants.ts";
+import { figure, of, say, seed } from "./proof.ts";
+
+const deliveries = of({ test: 30, short: 60, full: 600 });
+
+test("each version was released once", () => {
+  const versions = releases().map(({ version }) => version);
+  expect(new Set(versions).size).toBe(versions.length);
+});
+
+describe.each(releases())("from $version", ({ version, commit }) => {
+  const there = hasCommit(commit);
+  let old: { dir: string; remove(): void };
+  let stack: StackIn;
+  let sql: postgres.Sql;
+  beforeAll(async () => {
+    if (!there) return;
+    old = checkOut(commit);
+    stack = await startStackIn(old.dir);
+    sql = postgres(stack.state.db_url, { max: 2, onnotice: () => {} });
+  });
+  afterAll(async () => {
+    await sql?.end();
+    await stack?.stop();
+    old?.remove();
+  });
+
+  test.skipIf(!there)("no call fails while the schema changes under the functions", async () => {
+    const day = demo(old.dir, stack.state, seed);
+    await setTimeout(2_000);
+    const waits = watchLocks(sql);
+    const pushed = await supabase(["db", "push", "--yes", remote(stack.state.db_url)]);
+    const longest = await waits.stop();
+    expect(pushed.code, pushed.output).toBe(0);
+    const { code, printed } = await day;
+    expect(code, printed).toBe(0);
+    say(
+      `${version}: ${
+        printed.match(/^\d+ calls.*$/m)?.[0]
+      }, the longest wait for a lock ${longest} ms`,
+    );
+    figure({
+      what: `longest wait of a call for a lock during the upgrade from ${version}, ms`,
+      asked: "at most 2000",
+      reached: longest,
+      holds: longest <= 2_000,
+    });
+  }, of({ test: 300_000, short: 600_000, full: 1_800_000 }));
+
+  test.skipIf(!there)("the functions of that version work on the new schema", async () => {
+    const { code, printed } = await demo(old.dir, stack.state, seed + 1);
+    expect(code, printed).toBe(0);
+  }, of({ test: 300_000, short: 600_000, full: 1_800_000 }));
+
+  test.skipIf(!there)(
+    "today's functions continue with the same data, and every invariant holds",
+    async () => {
+      await stack.stop();
+      const now = await startStack({
+        dataDir: join(old.dir, ".barid"),
+        port: 0,
+        dbPort: 0,
+        env: { BARID_LOG_LEVEL: "error" },
+      });
+      try {
+        const { code, printed } = await demo(root, {
+          url: now.url,
+          publishable_key: now.publishableKey,
+        }, seed + 2);
+        expect(code, printed).toBe(0);
+        expect(await allBreaches(now.sql)).toEqual([]);
+      } finally {
+        await now.stop();
+      }
+    },
+    of({ test: 300_000, short: 600_000, full: 1_800_000 }),
+  );
+});
+
+/** A day of the demo of the checkout at `dir`. */
+function demo(
+  dir: string,
+  { url, publishable_key }: Pick<State, "url" | "publishable_key">,
+  seed: number,
+): Promise<{ code: number | null; printed: string }> {
+  const child = spawn(process.execPath, [
+    ...[
+      "--import",
+      "tsx",
+      "tests/demo/index.ts",
+      "--url",
+      url,
+      "--publishable-key",
+      publishable_key,
+    ],
+    ...["--deliveries", String(deliveries), "--drivers", "3", "--seed", String(seed)],
+  ], { cwd: dir });
+  let printed = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => printed += text);
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code) => resolve({ code, printed }));
+  });
+}
+
+/** Asks every few milliseconds who waits for a lock; `stop` answers the longest wait of a call, in milliseconds. */
+function watchLocks(sql: postgres.Sql): { stop(): Promise<number> } {
+  let done = false;
+  const watching = (async () => {
+    let longest = 0;
+    while (!done) {
+      const [{ ms }] = await sql`
+        select coalesce(max(extract(epoch from clock_timestamp() - l.waitstart) * 1000), 0)::integer as ms
+        from pg_locks l join pg_stat_activity a using (pid) where not l.granted and a.usename = 'barid_api'`;
+      longest = Math.max(longest, ms);
+      await setTimeout(10);
+    }
+    return longest;
+  })();
+  return {
+    stop: () => {
+      done = true;
+      return watching;
+    },
+  };
+}

@@ -1461,10 +1461,9 @@ export interface components {
     };
     ConfirmAccount: { password: string; };
     ConfirmOrder: {
-      address?: components["schemas"]["OrderAddress"] | null; addressId?: string | null;
-      /** The same as `backRef` */ back_ref?: ("" | string) | null;
-      /** Where the gateway sends the customer back to */ backRef?: ("" | string) | null; cartId: string; customer_notes?: string | null;
-      deliveryServiceId: string; marketId: string; paymentMethodTypeId: string; save_to_address_book?: boolean | null;
+      address?: components["schemas"]["OrderAddress"] | null; addressId?: string | null; back_ref?: components["schemas"]["ReturnAddress"];
+      backRef?: components["schemas"]["ReturnAddress"]; cartId: string; customer_notes?: string | null; deliveryServiceId: string;
+      marketId: string; paymentMethodTypeId: string; save_to_address_book?: boolean | null;
     };
     /** This clashes with something that already exists. */ ConflictError: { code?: "conflict"; } & components["schemas"]["Error"];
     /** Send either scope all, or scope selected with the collections. */ ConflictingSelectionError: { code?: "conflicting_selection"; field?: string; } & components["schemas"]["Error"];
@@ -2660,6 +2659,7 @@ export interface components {
       /** How it was resolved; null while it is open @enum {string} */ resolution: "refunded_at_gateway" | "credited_by_adjustment" | "accepted" | "dismissed";
     };
     RetryDelivery: { notes?: string | null; override_reason?: string | null; reassign?: boolean | null; };
+    /** Where the gateway sends the customer back to; an empty one says nothing */ ReturnAddress: ("" | string) | null;
     /** There is already a return of this delivery. */ ReturnAlreadyExistsError: { code?: "return_already_exists"; } & components["schemas"]["Error"];
     ReturnDelivery: { notes?: string | null; /** Why, in words or from the list */ reason?: string | null; warehouse_id?: string | null; };
     /** This parcel left a warehouse: return it there before another driver takes it. */ ReturnThroughWarehouseError: { code?: "return_through_warehouse"; } & components["schemas"]["Error"];
@@ -3066,8 +3066,8 @@ export interface components {
     };
     /** An amount in {currency} may have at most {decimals} decimals. */ TooManyDecimalsError: { code?: "too_many_decimals"; decimals?: number; field?: string; } & components["schemas"]["Error"];
     TopUpWallet: {
-      /** Money in major units of `currency` */ amount: number; /** The same as `backRef` */ back_ref?: ("" | string) | null;
-      /** Where the gateway sends the customer back to */ backRef?: ("" | string) | null; paymentMethodTypeId: string;
+      /** Money in major units of `currency` */ amount: number; back_ref?: components["schemas"]["ReturnAddress"];
+      backRef?: components["schemas"]["ReturnAddress"]; paymentMethodTypeId: string;
     };
     /** Transfer manifests are switched off for this company. */ TransferManifestDisabledError: { code?: "transfer_manifest_disabled"; } & components["schemas"]["Error"];
     /** Another inventory transfer already has this reference number. */ TransferReferenceExistsError: { code?: "transfer_reference_exists"; field?: string; } & components["schemas"]["Error"];

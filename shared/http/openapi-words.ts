@@ -58,8 +58,6 @@ export const words: Readonly<Record<string, string>> = {
   direction: "`credit` adds to the account, `debit` takes from it",
   owner_type: "Whose account it is",
   method: "How it was paid",
-  backRef: "Where the gateway sends the customer back to",
-  back_ref: "The same as `backRef`",
   refund_required: "Whether the customer gets the money back; unless said, if it was paid",
 
   // Measures.

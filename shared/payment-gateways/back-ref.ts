@@ -11,8 +11,11 @@ const BackRef = z.string().max(2_000).regex(/^https:\/\/[^\s\\]+$/).refine((text
   return username === "" && password === "";
 });
 
-/** Its two names in a body. An empty one says nothing. */
-export const backRefs = {
-  backRef: orEmpty(BackRef).nullish(),
-  back_ref: orEmpty(BackRef).nullish(),
-};
+// Named, or generators that write two names in one way make two types of one name.
+const ReturnAddress = orEmpty(BackRef).nullish().meta({
+  id: "ReturnAddress",
+  description: "Where the gateway sends the customer back to; an empty one says nothing",
+});
+
+/** Its two names in a body. */
+export const backRefs = { backRef: ReturnAddress, back_ref: ReturnAddress };

@@ -6,6 +6,7 @@
 /** Run by `npm run test:full` alone: a file, or a folder that ends with a slash, and the reason. */
 export const onlyInFull: Readonly<Record<string, string>> = {
   "tests/deploy/": "ask the real CLI and type-check every function for what changes seldom",
+  "tests/e2e/clients.test.ts": "installs generators of clients from the registry",
   "tests/e2e/demo.test.ts": "simulates days of a company, and nothing else depends on it",
   "tests/prove/upgrade.test.ts":
     "works on with the functions of each released version while it is upgraded",

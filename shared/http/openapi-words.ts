@@ -1,6 +1,6 @@
 /**
- * What fields and parameters mean whose name alone does not say it, for the API document: functions do not load this when
- * they start. What a field means at one place only stands with its schema (`.describe`).
+ * Meanings of fields and parameters whose name alone does not say it, for the API document: functions do not load this when
+ * they start. A meaning that a field has at one place only stands with its schema (`.describe`).
  */
 /** Fields that mean the same wherever they stand. */
 export const words: Readonly<Record<string, string>> = {

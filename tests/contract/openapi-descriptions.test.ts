@@ -10,14 +10,14 @@ type Json = Record<string, unknown>;
 const document = JSON.parse(JSON.stringify(describeAll(await everyFunction())));
 
 /** Shapes of names that say what they are: an id of something, when or by whom it was done, how many there are. */
-const tellingShape = new RegExp(
+const plainShape = new RegExp(
   `(^id|_ids?|Ids?|_at|At|_by|_name|_url|_count|Count|_number|_notes?|Notes|_reason|_time|_date)$|^(is|has|can|already)_`,
 );
 /** Names that say what they are: nouns that need neither unit nor format, and states, of which a count has the number. */
-const tellingNames = new Set(
-  readFileSync("tests/contract/telling-names.txt", "utf8").trim().split(/\s+/),
+const plainNames = new Set(
+  readFileSync("tests/contract/plain-names.txt", "utf8").trim().split(/\s+/),
 );
-const tells = (name: string) => tellingShape.test(name) || tellingNames.has(name);
+const isPlain = (name: string) => plainShape.test(name) || plainNames.has(name);
 
 interface Field {
   name: string;
@@ -54,14 +54,14 @@ const parameters: Json[] = [
 test("no field is without a description that its name does not replace", () => {
   const silent = fields.filter(({ name, schema }) =>
     schema.description === undefined && schema.const === undefined && !hasParts(schema) &&
-    !tells(name)
+    !isPlain(name)
   );
   expect(silent.map(({ name, at }) => `${at}: ${name}`)).toEqual([]);
   expect(fields.length).toBeGreaterThan(4_000);
 });
 
 test("no parameter is without one either", () => {
-  const silent = parameters.filter(({ name, description }) => !description && !tells(`${name}`));
+  const silent = parameters.filter(({ name, description }) => !description && !isPlain(`${name}`));
   expect(silent.map(({ name }) => name)).toEqual([]);
 });
 
@@ -70,11 +70,11 @@ test("every shared description stands in the document", () => {
   expect(Object.keys({ ...words, ...queryWords }).filter((name) => !used.has(name))).toEqual([]);
 });
 
-test("every name that tells enough is the name of a field that has no description", () => {
+test("every plain name is the name of a field that has no description", () => {
   const silent = new Set<unknown>([
     ...fields.filter(({ schema }) => !schema.description).map(({ name }) => name),
     ...parameters.filter(({ description }) => !description).map(({ name }) => name),
   ]);
-  expect([...tellingNames].filter((name) => !silent.has(name) || tellingShape.test(name)))
+  expect([...plainNames].filter((name) => !silent.has(name) || plainShape.test(name)))
     .toEqual([]);
 });

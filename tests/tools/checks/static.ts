@@ -68,5 +68,6 @@ function filesForDeno(): string[] {
     /^functions\/[^/]+\/index\.ts$/.test(file)
   );
   const shared = filesIn("shared").filter((file) => file.endsWith(".ts"));
-  return [...functions, ...shared, ...exclude];
+  const onDeno = (exclude as string[]).filter((file) => file.endsWith(".ts"));
+  return [...functions, ...shared, ...onDeno];
 }

@@ -74,7 +74,7 @@ export async function driveDay(options: DemoOptions): Promise<Ended> {
       movementsOf(plan),
       (progress) => moveStock(world, plan, count, progress),
     );
-    const back = morning.flatMap(({ receivingOrder }) => receivingOrder ? [receivingOrder] : []);
+    const back = morning.flatMap(({ takenIn }) => takenIn ?? []);
     await part(
       "returned parcels taken in",
       back.length,

@@ -30,13 +30,19 @@ export interface Due {
 }
 export const nothing: Due = { fee: false, cod: 0 };
 
-/** A job that came to its end. */
-export interface Finished extends Job {
-  /** Where the warehouse takes a returned parcel in. */
-  receivingOrder?: string | null;
+/** A receiving order, and what counts once it is received: a parcel is not back before that everywhere. */
+export interface Receipt {
+  order: string;
+  whenReceived: () => void;
 }
 
-/** Every driver gets his parcels with one assignment, accepts it, and carries them one after the other. */
+/** A job that came to its end. */
+export interface Finished extends Job {
+  /** How the warehouse takes a returned parcel in. */
+  takenIn?: Receipt;
+}
+
+/** Every driver gets the parcels with one assignment, accepts it, and carries them one after the other. */
 export async function round(
   world: World,
   jobs: Job[],
@@ -128,15 +134,21 @@ async function carry(world: World, driver: Person, job: Job, count: Count): Prom
     heard("failed");
   }
   if (job.outcome === "returned") {
-    const { receiving_order_id } = await done(
+    const { delivery: brought, receiving_order_id } = await done(
       barid.POST("/delivery/deliveries/{delivery_id}/return", {
         ...at,
         body: { reason: "refused", warehouse_id: world.main.id },
       }),
     );
-    heard("returned");
-    figures.ended++;
-    return { ...job, receivingOrder: receiving_order_id };
+    const back = () => {
+      heard("returned");
+      figures.ended++;
+    };
+    if (brought.status === "returned") back();
+    return {
+      ...job,
+      takenIn: { order: receiving_order_id!, whenReceived: brought.status === "returned" ? () => {} : back },
+    };
   }
   if (job.outcome === "retried") {
     await done(barid.POST("/delivery/deliveries/{delivery_id}/retry", { ...at, body: {} }));

@@ -1,6 +1,7 @@
 /** The warehouse: stock in and out of the shelves, returned parcels taken in, staged parcels sorted and sent on. */
 import { DemoFailure, done } from "./barid.ts";
 import type { Count } from "./count.ts";
+import type { Receipt } from "./drivers.ts";
 import type { World } from "./people.ts";
 import type { Plan } from "./plan.ts";
 import { each, type Progress } from "./progress.ts";
@@ -114,15 +115,16 @@ async function pick(
 /** Parcels that came back from the door. */
 export async function takeIn(
   world: World,
-  receivingOrders: string[],
+  receipts: Receipt[],
   count: Count,
   progress: Progress,
 ): Promise<void> {
-  await each(receivingOrders, async (receiving_order_id) => {
+  await each(receipts, async ({ order, whenReceived }) => {
     await done(world.manager.barid.PUT("/warehousing/receiving-orders/{receiving_order_id}", {
-      params: { path: { receiving_order_id } },
+      params: { path: { receiving_order_id: order } },
       body: { status: "received" },
     }));
+    whenReceived();
     count.numbers.received++;
     // Until its merchant fetches it, it is a unit of stock.
     count.stock.main.available++;

@@ -1539,7 +1539,7 @@ export interface components {
         /** Longitude in degrees, WGS 84 */ long?: number | null; /** Degrees, WGS 84 */ longitude?: number | null;
         title?: components["schemas"]["LocalizedText"];
       } | null;
-      pickup_warehouse_id?: string | null; /** When the receiver was told to expect it */ promised_at?: string | null;
+      pickup_warehouse_id?: string | null; /** When the receiver may expect it */ promised_at?: string | null;
       recipient?: ({
         name?: string | null; phone?: string | null;
       } & { [key: string]: unknown; }) | null;
@@ -1815,7 +1815,7 @@ export interface components {
       /** How the delivery fee or the order is paid @enum {string} */ payment_method: "cash" | "wallet" | "gateway";
       picked_up_at: string | null; pickup_address: { [key: string]: unknown; }; pickup_address_id: string;
       pickup_warehouse_id: string | null; pickup_zone_id: string | null; /** In major units of the currency */ price: number;
-      /** When the receiver was told to expect it */ promised_at: string | null; recipient: { [key: string]: unknown; };
+      /** When the receiver may expect it */ promised_at: string | null; recipient: { [key: string]: unknown; };
       /** The person who gives it to the driver; null where that is a warehouse */ sender: {
         name: string | null; phone: string | null;
       } | null;
@@ -1872,7 +1872,7 @@ export interface components {
       picked_up_at: string | null; pickup_address: { [key: string]: unknown; }; pickup_address_id: string;
       pickup_warehouse_id: string | null; pickup_zone_id: string | null;
       policy: { [key: string]: unknown; } | null;
-      /** In major units of the currency */ price: number; /** When the receiver was told to expect it */ promised_at: string | null;
+      /** In major units of the currency */ price: number; /** When the receiver may expect it */ promised_at: string | null;
       proof_requirements: { delivery: components["schemas"]["DeliveryNeeds"]; pickup: components["schemas"]["DeliveryNeeds"]; };
       /** With `include=proof_links` each has a `link`, where the picture can be fetched for five minutes; null when it is gone */ proofs: {
         [key: string]: unknown;
@@ -3129,7 +3129,7 @@ export interface components {
         /** Longitude in degrees, WGS 84 */ lng?: number; /** Longitude in degrees, WGS 84 */ long?: number;
         /** Degrees, WGS 84 */ longitude?: number; title?: components["schemas"]["LocalizedText"];
       } | null;
-      pickup_warehouse_id?: string | null; /** When the receiver was told to expect it */ promised_at?: string | null;
+      pickup_warehouse_id?: string | null; /** When the receiver may expect it */ promised_at?: string | null;
       recipient?: ({
         name?: string | null; phone?: string | null;
       } & { [key: string]: unknown; }) | null;

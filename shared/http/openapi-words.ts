@@ -162,7 +162,7 @@ export const words: Readonly<Record<string, string>> = {
   payment_method: "How the delivery fee or the order is paid",
   paymentMethod: "How the order is paid",
   paymentType: "How the order is paid",
-  promised_at: "When the receiver was told to expect it",
+  promised_at: "When the receiver may expect it",
   receipt_status: "State of the PDF of the receipt; its failure undoes no settlement",
   requires_driver_response: "True while the driver has to accept or reject",
   assignment_status: "State of the assignment when it is read",

@@ -11974,7 +11974,7 @@ begin
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id));
 end $$;
 
--- True when a door-to-door parcel that comes back into this warehouse is not back, but goes on from there: its order neither begins
+-- True when a door-to-door parcel that comes back into this warehouse is not back, but continues from there: its order neither begins
 -- nor ends there.
 create or replace function delivery.stops_at(d delivery.deliveries, warehouse uuid) returns boolean
 language plpgsql stable set search_path = '' as $$
@@ -12208,7 +12208,7 @@ begin
   perform delivery.originals_come_back(array(
     select n.original_delivery_id from new_rows n join old_rows o on o.id = n.id
     where n.status = 'delivered' and o.status <> 'delivered' and n.delivery_flow = 'operational_return'
-      -- What ends in a warehouse is back when it is received there (warehousing.parcel_received).
+      -- A return that ends in a warehouse is back when it is received there (warehousing.parcel_received).
       and (n.dropoff_warehouse_id is null or n.current_warehouse_id = n.dropoff_warehouse_id)));
   return null;
 end $$;
@@ -13350,7 +13350,7 @@ begin
     p (id);
 end $$;
 
--- The pick that waits for whoever takes a delivery, with all it has set aside; null: there is none. SECURITY DEFINER, as the next.
+-- The pick that waits for the driver or carrier of a delivery, with all it has set aside; null: there is none. SECURITY DEFINER, as the next.
 create or replace function delivery.pick_of(d delivery.deliveries) returns uuid
 language plpgsql stable security definer set search_path = '' as $$
 begin

@@ -147,7 +147,10 @@ async function carry(world: World, driver: Person, job: Job, count: Count): Prom
     if (brought.status === "returned") back();
     return {
       ...job,
-      takenIn: { order: receiving_order_id!, whenReceived: brought.status === "returned" ? () => {} : back },
+      takenIn: {
+        order: receiving_order_id!,
+        whenReceived: brought.status === "returned" ? () => {} : back,
+      },
     };
   }
   if (job.outcome === "retried") {

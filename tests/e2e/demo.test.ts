@@ -20,7 +20,7 @@ afterAll(async () => {
 interface Ended {
   code: number | null;
   printed: string;
-  told: string;
+  printedErrors: string;
 }
 
 /** A day of its own process; `onLine` hears each line of its progress. */
@@ -37,10 +37,10 @@ function demo(
     ...["--deliveries", "40", "--drivers", "3", "--seed", String(seed)],
     ...more,
   ]);
-  const ended = { printed: "", told: "" };
+  const ended = { printed: "", printedErrors: "" };
   child.stdout.on("data", (text) => ended.printed += text);
   child.stderr.on("data", (text) => {
-    ended.told += text;
+    ended.printedErrors += text;
     onLine(String(text));
   });
   return new Promise((resolve) => child.on("close", (code) => resolve({ code, ...ended })));
@@ -48,27 +48,27 @@ function demo(
 
 test("a day adds up, and the same seed ends in the same totals", async () => {
   const first = await demo(7);
-  expect(first.told).toContain("bulk scans: search, validate, destination");
-  expect(first.code, first.printed + first.told).toBe(0);
+  expect(first.printedErrors).toContain("bulk scans: search, validate, destination");
+  expect(first.code, first.printed + first.printedErrors).toBe(0);
   expect(first.printed).toMatch(/^cash collected +[1-9][\d,]+ +[1-9][\d,]+$/m);
   expect(first.printed).not.toContain("differs");
 
   const again = await demo(7, ["--quiet"]);
-  expect(again).toEqual({ code: 0, printed: first.printed, told: "" });
+  expect(again).toEqual({ code: 0, printed: first.printed, printedErrors: "" });
 }, 300_000);
 
 test("a row of cash that is gone is named, and the day has failed", async () => {
   let gone: Promise<{ amount: string; driver: string } | undefined> | undefined;
   // Before the warehouse's and the store's part of the day: long before anybody counts cash.
-  const { code, printed, told } = await demo(8, [], (line) => {
+  const { code, printed, printedErrors } = await demo(8, [], (line) => {
     if (line.includes("first round")) gone ??= removeOne();
   });
   const row = await gone;
   expect(row).toBeDefined();
-  expect(code, printed + told).toBe(1);
+  expect(code, printed + printedErrors).toBe(1);
   expect(printed).toMatch(/^rows of cash .*differs$/m);
-  expect(told).toContain(`cash collected, ${row!.driver}: counted `);
-  expect(told).toContain("differences in the reconciliation: counted 0, Barid says ");
+  expect(printedErrors).toContain(`cash collected, ${row!.driver}: counted `);
+  expect(printedErrors).toContain("differences in the reconciliation: counted 0, Barid says ");
 }, 300_000);
 
 /** Takes away the newest row of cash, past every guard. */

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { defaultDataDir, root } from "../../supabase/local/paths.ts";
 import { runProgram } from "./checks/programs.ts";
 
-/** What an import of the package finds. */
+/** The entries of the package, by the name that an import has. */
 const entries = { ".": "index", "./webhooks": "webhooks", "./barcode": "barcode" };
 
 const folder = mkdtempSync(join(tmpdir(), "barid-client-"));

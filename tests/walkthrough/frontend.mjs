@@ -1,4 +1,4 @@
-// What a frontend does beside calling functions: hears of assignments, sends a photo, reads a file, confirms an address by mail.
+// A frontend, beside calling functions: hears of assignments, sends a photo, reads a file, confirms an address by mail.
 // node tests/walkthrough/frontend.mjs
 import {
   anonymousClient,

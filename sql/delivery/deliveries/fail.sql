@@ -68,7 +68,7 @@ begin
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id));
 end $$;
 
--- True when a door-to-door parcel that comes back into this warehouse is not back, but goes on from there: its order neither begins
+-- True when a door-to-door parcel that comes back into this warehouse is not back, but continues from there: its order neither begins
 -- nor ends there.
 create or replace function delivery.stops_at(d delivery.deliveries, warehouse uuid) returns boolean
 language plpgsql stable set search_path = '' as $$

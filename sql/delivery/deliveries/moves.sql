@@ -103,7 +103,7 @@ begin
   perform delivery.originals_come_back(array(
     select n.original_delivery_id from new_rows n join old_rows o on o.id = n.id
     where n.status = 'delivered' and o.status <> 'delivered' and n.delivery_flow = 'operational_return'
-      -- What ends in a warehouse is back when it is received there (warehousing.parcel_received).
+      -- A return that ends in a warehouse is back when it is received there (warehousing.parcel_received).
       and (n.dropoff_warehouse_id is null or n.current_warehouse_id = n.dropoff_warehouse_id)));
   return null;
 end $$;

@@ -74,7 +74,7 @@ begin
     p (id);
 end $$;
 
--- The pick that waits for whoever takes a delivery, with all it has set aside; null: there is none. SECURITY DEFINER, as the next.
+-- The pick that waits for the driver or carrier of a delivery, with all it has set aside; null: there is none. SECURITY DEFINER, as the next.
 create or replace function delivery.pick_of(d delivery.deliveries) returns uuid
 language plpgsql stable security definer set search_path = '' as $$
 begin

@@ -9,7 +9,7 @@ import { codesPage } from "./codes-page.ts";
 import { forReference } from "./document.ts";
 import { referencePage } from "./reference-page.ts";
 
-/** What the page signs in with. */
+/** The key and the accounts that the page signs in with. */
 export interface DocsOptions {
   publishableKey: string;
   demoAccounts: () => Promise<DemoAccount[]>;

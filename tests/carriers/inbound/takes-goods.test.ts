@@ -1,4 +1,4 @@
-/** What a carrier takes from a warehouse is booked out as a driver's pickup books it out, once; what it brings back is received. */
+/** Goods that a carrier takes from a warehouse are booked out as a driver's pickup books them out, once; those it brings back are received. */
 import { randomUUID } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
 import { enable, external, report } from "../../support/carriers.ts";
@@ -152,11 +152,11 @@ test("reports and the warehouse's preparation at the same moment book it out onc
   for (let round = 0; round < 4; round++) {
     const { parent, b } = await stagedInWarehouse(yard);
     const reports = await given(b);
-    const told = await Promise.all([
+    const answers = await Promise.all([
       move(tenant.ops, b, "execute"),
       ...["picked_up", "in_transit", "picked_up", "in_transit"].map((status) => reports(status)),
     ]);
-    expect(told).toHaveLength(5);
+    expect(answers).toHaveLength(5);
     expect(await statusOf(b)).toBe("in_transit");
     expect(await unitsOf(parent.id)).toEqual({});
     expect(await leftOf(parent.id)).toBe(1);

@@ -1,4 +1,4 @@
-/** What a driver brings back into a warehouse is back when its staff have received it: not before does it read returned, nor is its fee refunded. */
+/** A parcel that a driver brings back into a warehouse is back when its staff have received it: not before does it read returned, nor is its fee refunded. */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Body } from "../../support/api.ts";
@@ -66,7 +66,7 @@ async function onTheRoad(flow: string) {
 const refundsOf = async (parcel: string): Promise<number> =>
   (await sql`select from money.payments where delivery_id = ${parcel} and type = 'REFUND'`).length;
 
-const returnsToldOf = async (parcel: string): Promise<number> =>
+const returnEventsOf = async (parcel: string): Promise<number> =>
   (await sql`select from integration.system_events
     where entity_id = ${parcel} and event_type = 'delivery.returned'`).length;
 
@@ -77,13 +77,13 @@ const unitsOf = async (parcel: string): Promise<number> =>
 
 const facts = async (parcel: string) => ({
   status: await statusOf(parcel),
-  told: await returnsToldOf(parcel),
+  events: await returnEventsOf(parcel),
   refunds: await refundsOf(parcel),
   units: await unitsOf(parcel),
 });
 
-const back = { status: "returned", told: 1, refunds: 1, units: 1 };
-const away = { status: "in_transit", told: 0, refunds: 0, units: 0 };
+const back = { status: "returned", events: 1, refunds: 1, units: 1 };
+const away = { status: "in_transit", events: 0, refunds: 0, units: 0 };
 
 describe.each(Object.keys(flows))("of the workflow %s", (flow) => {
   const brought = async (moved: string, headers = {}): Promise<Body> => {
@@ -99,17 +99,17 @@ describe.each(Object.keys(flows))("of the workflow %s", (flow) => {
   test("it is on its way until staff receive it, and then returned", async () => {
     const { moved, parcel } = await onTheRoad(flow);
     const key = { "idempotency-key": randomUUID() };
-    const told = await brought(moved, key);
-    expect(told).toMatchObject({ refunded: false, refund_due: null });
-    expect(await brought(moved, key)).toEqual(told);
+    const answer = await brought(moved, key);
+    expect(answer).toMatchObject({ refunded: false, refund_due: null });
+    expect(await brought(moved, key)).toEqual(answer);
     expect(await facts(parcel)).toEqual(away);
-    await received(yard, told.receiving_order_id);
+    await received(yard, answer.receiving_order_id);
     expect(await facts(parcel)).toEqual(back);
     expect(await whereIs(moved)).toMatchObject({ status: "returned", at: yard.warehouse });
     const [given] = await sql`select status from delivery.assignments where delivery_id = ${moved}`;
     expect(given.status).toBe("returned");
     // Said again, nothing more happens.
-    await received(yard, told.receiving_order_id);
+    await received(yard, answer.receiving_order_id);
     expect(await facts(parcel)).toEqual(back);
     const open = await sql`select from delivery.deliveries
       where parent_id = ${parcel} and status in ('draft', 'pending')`;
@@ -140,7 +140,7 @@ describe.each(Object.keys(flows))("of the workflow %s", (flow) => {
     await checkAll(tenant);
   });
 
-  test("received and called off at the same moment, one of the two happens", async () => {
+  test("received and cancelled at the same moment, one of the two happens", async () => {
     for (let round = 0; round < 3; round++) {
       const { moved, parcel } = await onTheRoad(flow);
       const { receiving_order_id } = await brought(moved);

@@ -29,6 +29,19 @@ describe("dependencies", () => {
       .toEqual(npm.dependencies);
   });
 
+  test("every command of the bootstrap is a script of package.json, and no other is", () => {
+    const [, table] = /^const commands = \{([\s\S]*?)^\};/m.exec(
+      textOf("supabase/local/bootstrap.mjs"),
+    )!;
+    const commands = [...table!.matchAll(/^ {2}"?([\w:]+)"?:/gm)].map(([, name]) => name!);
+    expect(commands).toContain("release");
+    expect(npm.scripts).toEqual(
+      Object.fromEntries(
+        commands.map((name) => [name, `node supabase/local/bootstrap.mjs ${name}`]),
+      ),
+    );
+  });
+
   test("every version is exact", () => {
     const versions = ["dependencies", "devDependencies", "optionalDependencies"].flatMap((part) =>
       Object.entries(npm[part])

@@ -136,14 +136,23 @@ class Do implements fc.AsyncCommand<Known, Real> {
   toString = () => JSON.stringify(this.#done.length ? this.#done : this.drafts);
 }
 
-/** Those that may come at the same moment: a customer has one cart, and of two counts nobody could say which is older. */
+/**
+ * Those that may come at the same moment: a customer has one cart, and of two counts, or two picks of one part of an order, nobody
+ * could say which came last.
+ */
 function together(drawn: (Op | undefined)[]): Op[] {
   const taken = new Set<string>();
   return drawn.filter((op): op is Op => {
-    if (!op || op.type !== "order" && op.type !== "count") return op !== undefined;
-    const what = op.type === "order" ? `cart ${op.customer}` : "count";
-    return !taken.has(what) && Boolean(taken.add(what));
+    if (!op) return false;
+    const what = oneAtATime(op);
+    return !what || !taken.has(what) && Boolean(taken.add(what));
   });
+}
+
+function oneAtATime(op: Op): string | undefined {
+  if (op.type === "order") return `cart ${op.customer}`;
+  if (op.type === "fetch") return `fetch ${op.name}`;
+  return op.type === "count" ? "count" : undefined;
 }
 
 const count = (counts: Record<string, number>, what: string) =>

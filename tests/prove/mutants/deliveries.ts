@@ -81,8 +81,8 @@ export const deliveries: Mutant[] = [
   {
     name: "what gets cheaper pays for what gets dearer",
     file: "sql/delivery/manifest-items/change_write.sql",
-    from: "(v_balances ->> v_debit_account)::numeric < abs(v_difference)",
-    to: "(v_balances ->> v_debit_account)::numeric + 800 < abs(v_difference)",
+    from: "v_balance < abs(v_change.difference)",
+    to: "v_balance + 800 < abs(v_change.difference)",
     test: [
       "tests/delivery/manifest-items/change-destination.test.ts",
       "a wallet that is short fails its item only, and credits of the part pay for nothing",

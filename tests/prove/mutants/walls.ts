@@ -64,8 +64,8 @@ export const walls: Mutant[] = [
   {
     name: "who was deactivated is still a member",
     file: identify,
-    from: "u.user_id = v_user and u.is_active;",
-    to: "u.user_id = v_user;",
+    from: "u.user_id = member_grants.user_id and u.is_active);",
+    to: "u.user_id = member_grants.user_id);",
     test: [
       identityTest,
       "a member who is deactivated, or loses a role, is refused at the next request",

@@ -44,7 +44,14 @@ export function docsApp({ publishableKey, demoAccounts }: DocsOptions): Hono {
   return app;
 }
 
-async function everyDocument() {
+let document: Promise<object> | undefined;
+
+/** The document of all functions, described once: their modules stay as they were loaded first. */
+function everyDocument(): Promise<object> {
+  return document ??= describeEvery();
+}
+
+async function describeEvery(): Promise<object> {
   const { everyFunction } = await import("../endpoints.ts");
   const { describeAll } = await import("../../../shared/http/openapi.ts");
   return describeAll(await everyFunction());

@@ -55,21 +55,15 @@ function typescript(
   const parameters = (operation.parameters ?? []).map((parameter) =>
     "$ref" in parameter ? shared[parameter.$ref.split("/").at(-1)!]! : parameter
   );
-  const named = (place: Parameter["in"], wanted: (parameter: Parameter) => boolean) =>
-    parameters.filter((parameter) => parameter.in === place && wanted(parameter)).map(
-      ({ name }) => {
-        const value = valueOf(name);
-        return value === name
-          ? name
-          : `${/^\w+$/.test(name) ? name : JSON.stringify(name)}: ${value}`;
-      },
-    );
+  const named = (place: Parameter["in"], wanted: (parameter: Parameter) => boolean) => {
+    const members = parameters.filter((parameter) => parameter.in === place && wanted(parameter))
+      .map(({ name }) => memberOf(name));
+    return members.length ? [`${place}: { ${members.join(", ")} }`] : [];
+  };
   const params = [
-    ["path", named("path", () => true)],
-    ["query", named("query", ({ required }) => required === true)],
-  ].flatMap(([place, values]) =>
-    values!.length ? [`${place}: { ${(values as string[]).join(", ")} }`] : []
-  );
+    ...named("path", () => true),
+    ...named("query", ({ required }) => required === true),
+  ];
   const body = operation.requestBody?.content["application/json"];
   const options = [
     ...(params.length ? [`params: { ${params.join(", ")} },`] : []),
@@ -88,9 +82,12 @@ function typescript(
   ].join("\n");
 }
 
-/** A variable of the caller's, named as the parameter is. */
-const valueOf = (name: string) =>
-  name.replace(/[-_](\w)/g, (_, letter: string) => letter.toUpperCase());
+/** A parameter with a variable of the caller's, which is named as it is. */
+function memberOf(name: string): string {
+  const variable = name.replace(/[-_](\w)/g, (_, letter: string) => letter.toUpperCase());
+  if (variable === name) return name;
+  return `${/^\w+$/.test(name) ? name : JSON.stringify(name)}: ${variable}`;
+}
 
 function exampleOf(
   { example, examples }: { example?: unknown; examples?: Record<string, { value?: unknown }> },

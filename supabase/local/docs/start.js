@@ -3,10 +3,6 @@
   const bar = document.querySelector(".bar");
   const account = document.getElementById("account");
   const state = document.getElementById("signed-in");
-  const shown = ["curl", "requests", "http"];
-  const hidden = (target, clients) => ({
-    [target]: clients.filter((client) => !shown.includes(client)),
-  });
 
   const configuration = (token) => ({
     url: "/docs/reference.json",
@@ -27,8 +23,8 @@
     defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
     // Beside these the examples in TypeScript are the document's own.
     hiddenClients: {
-      ...hidden("shell", ["wget", "httpie"]),
-      ...hidden("python", ["python3", "httpx_sync", "httpx_async", "aiohttp"]),
+      shell: ["wget", "httpie"],
+      python: ["python3", "httpx_sync", "httpx_async", "aiohttp"],
       ...Object.fromEntries(
         [
           "c",

@@ -1,9 +1,8 @@
 /** The real CLI brings an empty database to what sql/ says, and its linters find nothing in it. */
-import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { sourceFiles } from "../../sql/build.ts";
 import { newDatabase, type OwnDatabase } from "../support/database.ts";
 import { describeSchema } from "../support/schema.ts";
+import { bySources } from "../tools/migrations/databases.ts";
 import { remote, supabase } from "./cli.ts";
 
 let pushed: OwnDatabase;
@@ -13,11 +12,7 @@ beforeAll(async () => {
   pushed = await newDatabase(async ({ url }) => {
     push = await supabase(["db", "push", "--yes", remote(url)]);
   });
-  written = await newDatabase(async ({ sql }) => {
-    // As the migration begins: functions come before the views that some of them read.
-    await sql`set check_function_bodies = off`;
-    for (const file of sourceFiles()) await sql.unsafe(readFileSync(file, "utf8"));
-  });
+  written = await newDatabase(({ sql }) => bySources(sql));
 });
 afterAll(async () => {
   await pushed?.close();

@@ -22,9 +22,8 @@ async function pack(folder: string, target: string): Promise<string> {
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(compilation(folder)));
   await run(join(root, "node_modules/.bin/tsc"), ["-p", folder], root);
   rmSync(join(folder, "tsconfig.json"));
-  for (const file of ["client/README.md", "client/paths.d.ts"]) {
-    copyFileSync(join(root, "shared", file), join(folder, file.replace("client/README", "README")));
-  }
+  copyFileSync(join(root, "shared/client/paths.d.ts"), join(folder, "client/paths.d.ts"));
+  copyFileSync(join(root, "shared/client/README.md"), join(folder, "README.md"));
   copyFileSync(join(root, "LICENSE"), join(folder, "LICENSE"));
   writeFileSync(join(folder, "package.json"), JSON.stringify(manifest(), null, 2));
   mkdirSync(target, { recursive: true });

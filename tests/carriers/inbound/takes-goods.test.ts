@@ -48,7 +48,7 @@ const leftOf = async (parcel: string): Promise<number> =>
     join warehousing.inventory_items i on i.id = t.item_id
     where i.parcel_delivery_id = ${parcel} and t.transaction_type = 'pick'`).length;
 
-/** Gives it to the carrier and books it; tells what the carrier reports of it. */
+/** Gives it to the carrier and books it; returns a function that sends its reports. */
 async function given(id: string, who = tenant, signed = secret) {
   expect(await who.ops.patch(`${path}/${id}/carrier`, external)).toSucceed(200);
   const booked = await who.ops.post(`/carriers/shipments/${id}`, { carrier_code: "simulated" });

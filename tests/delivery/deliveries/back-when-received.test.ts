@@ -33,7 +33,7 @@ beforeAll(async () => {
 
 const paid = { payer_type: "sender", payment_method: "cash" };
 
-/** Orders in each workflow whose driver has the parcel: the delivery he moves, and the parcel that reads its status. */
+/** Orders in each workflow whose driver has the parcel: the delivery that moves, and the parcel that reads its status. */
 const flows: Record<string, () => Promise<{ moved: string; parcel: string }>> = {
   standard: async () => {
     const { id } = await fromWarehouse(yard, paid);

@@ -7,7 +7,7 @@ const [gates, ...programs] = Object.keys(onlyInFull);
 process.exitCode = closing(
   await prove([
     [vitestStep("Proofs in their whole form", Object.keys(briefInTest), { BARID_PROVE: "test" })],
-    [vitestStep("Demo, upgrades and walkthroughs", programs)],
+    [vitestStep("Demo, upgrades, walkthroughs, linters", programs)],
     [vitestStep("Deployment gates", [gates!, `--exclude=${onlyOnDebian}`])],
   ]),
 );

@@ -1,6 +1,7 @@
 /** The requests in which ids are exchanged are good ones: else refusing them would prove nothing. */
 import { expect, test } from "vitest";
 import { statusOf } from "../../../shared/errors/errors.ts";
+import { size } from "../../prove/proof.ts";
 import { newEverything } from "../../support/everything.ts";
 import { sampleOf, withValue } from "../requests.ts";
 import { kindOf } from "../slots.ts";
@@ -22,14 +23,15 @@ const knownByTheDatabaseAlone = new Set([
   undefined,
 ]);
 
+const open = slots.filter(({ operation }) => !operation.endpoint.internal);
+const sent = size === "brief"
+  ? [...new Map(open.map((one) => [one.operation, one])).values()]
+  : open;
+
 test("the samples say something: with our own ids administrators meet no wrong input", async () => {
   const refused: string[] = [];
   const [draft, received] = [await newEverything("draft"), await newEverything("received")];
-  for (
-    const { operation, slot, title } of slots.filter(({ operation }) =>
-      !operation.endpoint.internal
-    )
-  ) {
+  for (const { operation, slot, title } of sent) {
     const { tenant, things } = /transfer-manifests/.test(operation.name) ? draft : received;
     const own = withValue(
       sampleOf(operation, things, slot),

@@ -50,6 +50,11 @@ export function runPackage(file: string, args: string[], options: ProgramOptions
   return runProgram(process.execPath, [join(root, "node_modules", file), ...args], options);
 }
 
+/** The compiler that checks: TypeScript 7. The one before it stays installed for the packages that use its API. */
+export function runTypeScript(args: string[], options: ProgramOptions = {}) {
+  return runPackage("typescript-7/bin/tsc", args, options);
+}
+
 /** Deno, as the functions have it. */
 export function runDeno(args: string[]): Promise<ProgramResult> {
   return runProgram(denoBinary(), args, {

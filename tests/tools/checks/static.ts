@@ -6,7 +6,14 @@ import { filesIn } from "./files.ts";
 import { brokenHouseRules } from "./house-rules.ts";
 import { brokenLockFile, differingDenoLock } from "./lock-file.ts";
 import { migrationFindings } from "../migrations/compare.ts";
-import { findings, type ProgramResult, runDeno, runPackage, verdict } from "./programs.ts";
+import {
+  findings,
+  type ProgramResult,
+  runDeno,
+  runPackage,
+  runTypeScript,
+  verdict,
+} from "./programs.ts";
 import type { Step } from "./steps.ts";
 import { wordsThatCameBack } from "./words.ts";
 
@@ -15,7 +22,7 @@ export const staticSteps: Step[] = [
     name: "Types of tests and local stack (tsc)",
     run: async () =>
       verdict(
-        await runPackage("typescript/bin/tsc", [
+        await runTypeScript([
           "--project",
           ".",
           "--incremental",

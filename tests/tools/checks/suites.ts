@@ -6,6 +6,10 @@
 /** Run by `npm run test:full` alone: a file, or a folder that ends with a slash, and the reason. */
 export const onlyInFull: Readonly<Record<string, string>> = {
   "tests/deploy/": "ask the real CLI and type-check every function for what changes seldom",
+  "tests/bench/cod/statements.test.ts":
+    "fills a stack of its own, and only the benchmarks use its statements",
+  "tests/contract/openapi-lint.test.ts":
+    "reads the whole document with two linters; what they look for seldom changes",
   "tests/e2e/clients.test.ts": "installs generators of clients from the registry",
   "tests/e2e/demo.test.ts": "simulates days of a company, and nothing else depends on it",
   "tests/prove/upgrade.test.ts":
@@ -23,7 +27,7 @@ export const briefInTest: Readonly<Record<string, string>> = {
   "tests/prove/model.test.ts": "random histories with every operation; here a short one",
   "tests/contract/fuzz.test.ts": "as many requests as half a minute takes; here one a call",
   "tests/contract/tenants/":
-    "every role names another tenant in every place for an id; here administrators do, the others in a third each",
+    "every role names another tenant in every place for an id; here administrators do, the others in a third each, and one sample a call is sent",
   "tests/sql/ledger.test.ts": "3200 postings at once; here 240",
   "tests/warehousing/stock/races.test.ts": "a thousand transfers at once; here a hundred",
   "tests/warehousing/inventory-counts/races.test.ts": "240 changes at once; here 120",

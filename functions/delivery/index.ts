@@ -75,7 +75,14 @@ export default serve("delivery", [
   feature({
     drivers: "Drivers, their teams and what they may carry.",
     vehicles: "Vehicles and their capacity.",
-  }, async () => (await import("./fleet/routes.ts")).fleet),
+  }, async () => [
+    ...(await import("./fleet/routes.ts")).fleet,
+    ...(await import("./driver-positions/routes.ts")).driverPositions,
+  ]),
+  feature(
+    { board: "Drivers, unassigned deliveries and late ones at one look." },
+    async () => (await import("./board/routes.ts")).board,
+  ),
   feature({
     "cod-collections":
       "Cash that drivers collected, and its settlement: remittance, wallet, counted handovers.",

@@ -92,6 +92,10 @@ export interface paths {
     parameters: { };
     /** Propose a shorter order of a driver's stops; nothing changes until it is set @description Who: permission manage:operations:tenant, or role driver. */ post: operations["post_delivery_assignments_driver_driverId_sequence_suggest"];
   };
+  "/delivery/board": {
+    parameters: { };
+    /** Drivers with their place, load and next stop; what is unassigned and what is late @description Who: permission manage:operations:tenant. */ get: operations["get_delivery_board"];
+  };
   "/delivery/cash-desks": {
     parameters: { };
     /** List who of the office holds how much cash @description Who: role dispatcher or tenant_admin, or permission manage:tenant. */ get: operations["get_delivery_cash_desks"];
@@ -286,6 +290,18 @@ export interface paths {
   "/delivery/drivers/{driver_id}": {
     parameters: { };
     /** Change a driver @description Who: permission manage:operations:tenant. */ patch: operations["patch_delivery_drivers_driver_id"];
+  };
+  "/delivery/drivers/{driver_id}/positions": {
+    parameters: { };
+    /** Where a driver was in at most 24 hours, oldest first; for the office and the driver @description Who: permission manage:operations:tenant, or role driver. */ get: operations["get_delivery_drivers_driver_id_positions"];
+  };
+  "/delivery/drivers/me/duty": {
+    parameters: { };
+    /** Go on or off duty; the office does it for the driver it names @description Who: permission manage:operations:tenant, or role driver. */ post: operations["post_delivery_drivers_me_duty"];
+  };
+  "/delivery/drivers/me/positions": {
+    parameters: { };
+    /** Report where the driver is and was, up to 200 points; a sign of life @description Who: role driver. */ post: operations["post_delivery_drivers_me_positions"];
   };
   "/delivery/handoffs": {
     parameters: { };
@@ -1243,6 +1259,13 @@ export interface components {
     /** The bin was not found in this warehouse. */ BinNotFoundError: { code?: "bin_not_found"; field?: string; } & components["schemas"]["Error"];
     /** The place belongs to a sorting session; change it there. */ BinOfSortingSessionError: { code?: "bin_of_sorting_session"; } & components["schemas"]["Error"];
     BinRef: { code: string; id: string; name: string; };
+    BoardDriver: {
+      /** Units that the vehicle takes */ capacity: number | null; full_name: string; id: string; is_online: boolean;
+      last_position: components["schemas"]["LastPosition"] | null; /** Units that the driver's open deliveries take */ load: number;
+      next_stop: components["schemas"]["NextStop"] | null;
+      /** Whether the driver works now: gets offers, and is tracked */ on_duty: boolean;
+      /** Deliveries that are the driver's and have not ended */ stops_left: number; vehicle: components["schemas"]["VehicleRef"] | null;
+    };
     Branch: {
       address: components["schemas"]["Address"]; address_id: string; code: string; contact_info: { [key: string]: unknown; };
       created_at: string; default_processing_point: components["schemas"]["NamedRef"] | null; default_processing_point_id: string | null;
@@ -1269,7 +1292,9 @@ export interface components {
     };
     /** The cage is full. */ CageFullError: { assignment_id?: string; code?: "cage_full"; } & components["schemas"]["Error"];
     /** There are packages in the cage. */ CageNotEmptyError: { code?: "cage_not_empty"; } & components["schemas"]["Error"];
-    CancelCashHandover: { notes?: string | null; }; CancelManifest: { /** Why, in words or from the list */ reason: string; };
+    CancelCashHandover: { notes?: string | null; };
+    CancelDelivery: { notes?: string | null; /** Why, in words or from the list */ reason: string; };
+    CancelManifest: { /** Why, in words or from the list */ reason: string; };
     CancelOrder: {
       admin_notes?: string | null;
       /** Why, in words or from the list @enum {string} */ reason: "customer_request" | "out_of_stock" | "fraud" | "payment_failed" | "other";
@@ -1419,6 +1444,10 @@ export interface components {
       delivery: components["schemas"]["OrderRef"]; item_id: string;
       /** The additional amount that the institution paid for it; negative when it paid less */ price_difference: number;
     };
+    ChangeDuty: {
+      driver_id?: string | null; keep_parcels?: boolean | null;
+      /** Whether the driver works now: gets offers, and is tracked */ on_duty: boolean;
+    };
     ChangeSortingAssignment: { /** Units that fit; null: no limit */ capacity?: number; staff_id?: string; };
     CodCollection: {
       allocations: components["schemas"]["CashAllocations"]; /** Cash the driver took, in `currency` */ amount: number;
@@ -1443,6 +1472,7 @@ export interface components {
         /** What the delivery costs, in major units */ delivery_fee?: number | null;
       } | null;
       /** Degrees, WGS 84 */ latitude?: number | null; /** Degrees, WGS 84 */ longitude?: number | null;
+      /** The device's time of it: at most 72 hours ago, at most 2 minutes ahead */ occurred_at?: string | null;
       proof?: {
         /** Addresses of uploaded pictures */ photo_urls?: string[] | null; signature_url?: string | null; signed_by?: string | null;
       } | null;
@@ -1928,17 +1958,23 @@ export interface components {
     /** A delivery type with this code already exists. */ DeliveryTypeCodeExistsError: { code?: "delivery_type_code_exists"; } & components["schemas"]["Error"];
     /** This delivery type does not exist. */ DeliveryTypeNotFoundError: { code?: "delivery_type_not_found"; field?: string; } & components["schemas"]["Error"];
     /** It is not known where this delivery starts or ends, so its zones cannot be checked. */ DeliveryZoneValidationUnavailableError: { code?: "delivery_zone_validation_unavailable"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
-    DepartDelivery: { /** Degrees, WGS 84 */ latitude?: number | null; /** Degrees, WGS 84 */ longitude?: number | null; };
+    DepartDelivery: {
+      /** Degrees, WGS 84 */ latitude?: number | null; /** Degrees, WGS 84 */ longitude?: number | null;
+      /** The device's time of it: at most 72 hours ago, at most 2 minutes ahead */ occurred_at?: string | null;
+    };
     DestinationLock: { source: "request" | "inferred"; warehouse_id: string; };
     /** Name the destination warehouse. */ DestinationWarehouseRequiredError: { code?: "destination_warehouse_required"; field?: string; } & components["schemas"]["Error"];
     /** Discrepancy not found. */ DiscrepancyNotFoundError: { code?: "discrepancy_not_found"; } & components["schemas"]["Error"];
     Driver: {
       all_zones: boolean; /** Units that are taken */ capacity_used: number; created_at: string; id: string; is_default: boolean;
-      is_online: boolean; status: "active" | "inactive"; updated_at: string;
+      /** On duty, and heard of within `offline_threshold_seconds` */ is_online: boolean; last_heartbeat_at: string | null;
+      last_position: components["schemas"]["LastPosition"] | null;
+      /** Whether the driver works now: gets offers, and is tracked */ on_duty: boolean; status: "active" | "inactive"; updated_at: string;
       user: { email: string | null; full_name: string; id: string; phone: string | null; };
       vehicle: components["schemas"]["VehicleRef"] | null; zone_ids: string[];
     };
     /** The driver has no vehicle. */ DriverHasNoVehicleError: { code?: "driver_has_no_vehicle"; field?: string; } & components["schemas"]["Error"];
+    /** Parcels are in the driver's hands: {delivery_codes}. Hand them over first, or send keep_parcels. */ DriverHasParcelsError: { code?: "driver_has_parcels"; delivery_codes?: number[]; } & components["schemas"]["Error"];
     /** Choose the driver this is about. */ DriverIdRequiredError: { code?: "driver_id_required"; field?: string; } & components["schemas"]["Error"];
     /** This driver is not active. */ DriverInactiveError: { code?: "driver_inactive"; } & components["schemas"]["Error"];
     /** The driver is not active. */ DriverNotActiveError: { code?: "driver_not_active"; field?: string; } & components["schemas"]["Error"];
@@ -1956,6 +1992,12 @@ export interface components {
       /** Percent of the ended deliveries; null without one */ success_rate: number | null; successful_deliveries: number;
       total_deliveries: number; /** Sum of the prices of the deliveries, in major units */ total_delivery_value: number;
       /** In kilometres */ total_distance_km: number;
+    };
+    DriverPosition: {
+      /** Metres within which the device says that it is */ accuracy_m: number | null;
+      /** Charge of the device, 0 to 100 */ battery_percent: number | null; /** Degrees clockwise from north */ heading: number | null;
+      /** Degrees, WGS 84 */ latitude: number; /** Degrees, WGS 84 */ longitude: number; received_at: string; recorded_at: string;
+      /** Kilometres an hour */ speed_kmh: number | null;
     };
     /** Another driver has this vehicle. */ DriverVehicleTakenError: { code?: "driver_vehicle_taken"; field?: string; } & components["schemas"]["Error"];
     /** The column {field} is there twice. */ DuplicateColumnError: { code?: "duplicate_column"; field?: string; } & components["schemas"]["Error"];
@@ -1991,7 +2033,11 @@ export interface components {
       resolved_at: string | null; status: "open" | "resolved";
     };
     ExecuteDelivery: { warehouse_id?: string | null; };
-    FailDelivery: { notes?: string | null; /** Why, in words or from the list */ reason: string; };
+    FailDelivery: {
+      /** Degrees, WGS 84 */ latitude?: number | null; /** Degrees, WGS 84 */ longitude?: number | null; notes?: string | null;
+      /** The device's time of it: at most 72 hours ago, at most 2 minutes ahead */ occurred_at?: string | null;
+      /** Why, in words or from the list */ reason: string;
+    };
     FailedItem: {
       /** Postal barcode of 14 characters with a MOD 11 check digit */ barcode_value: string | null; code: string;
       current_status: string | null;
@@ -2088,11 +2134,13 @@ export interface components {
     /** This cursor does not lead anywhere; start again without it. */ InvalidCursorError: { code?: "invalid_cursor"; field?: string; } & components["schemas"]["Error"];
     /** This is not a domain that can be connected. */ InvalidCustomDomainError: { code?: "invalid_custom_domain"; field?: string; } & components["schemas"]["Error"];
     /** {field} has to name users of this company. */ InvalidCustomerIdsError: { code?: "invalid_customer_ids"; field?: string; invalid_ids?: string[]; } & components["schemas"]["Error"];
+    /** from must lie before to, by at most 24 hours. */ InvalidDateRangeError: { code?: "invalid_date_range"; field?: string; } & components["schemas"]["Error"];
     /** The shortest delivery time must not be above the longest. */ InvalidDeliveryTimeRangeError: { code?: "invalid_delivery_time_range"; field?: string; } & components["schemas"]["Error"];
     /** This directory category does not exist. */ InvalidDirectoryCategoryError: { code?: "invalid_directory_category"; field?: string; } & components["schemas"]["Error"];
     /** This company does not use this exception reason. */ InvalidExceptionReasonError: { code?: "invalid_exception_reason"; field?: string; } & components["schemas"]["Error"];
     /** The Idempotency-Key may have at most 200 characters. */ InvalidIdempotencyKeyError: { code?: "invalid_idempotency_key"; } & components["schemas"]["Error"];
     /** The body is not valid JSON. */ InvalidJsonError: { code?: "invalid_json"; } & components["schemas"]["Error"];
+    /** occurred_at may be at most 72 hours ago and at most 2 minutes ahead. */ InvalidOccurredAtError: { code?: "invalid_occurred_at"; field?: string; } & components["schemas"]["Error"];
     /** The package in {field}: {reason}. */ InvalidPackageError: { code?: "invalid_package"; field?: string; item?: string; name?: string; } & components["schemas"]["Error"];
     /** A payment method named here does not exist. */ InvalidPaymentMethodError: { code?: "invalid_payment_method"; field?: string; } & components["schemas"]["Error"];
     /** {field} must be an upload of this company or an https address. */ InvalidProofUrlError: { code?: "invalid_proof_url"; field?: string; } & components["schemas"]["Error"];
@@ -2177,7 +2225,17 @@ export interface components {
     };
     /** Another inventory item already has this SKU. */ ItemSkuExistsError: { code?: "item_sku_exists"; field?: string; } & components["schemas"]["Error"];
     /** This item was voided. */ ItemVoidError: { code?: "item_void"; } & components["schemas"]["Error"];
+    LastPosition: {
+      /** Metres within which the device says that it is */ accuracy_m: number | null; /** Degrees, WGS 84 */ latitude: number;
+      /** Degrees, WGS 84 */ longitude: number; /** Format: date-time @description By the device's clock */ recorded_at: string;
+    };
     /** The company needs at least one active administrator. */ LastTenantAdminError: { code?: "last_tenant_admin"; } & components["schemas"]["Error"];
+    LateDelivery: {
+      /** The receiver cannot be met after */ deliver_before: string | null;
+      /** Number of the delivery, unique in the tenant */ delivery_code: number; driver_id: string | null; dropoff_zone_id: string | null;
+      id: string; pickup_zone_id: string | null; /** When the receiver may expect it */ promised_at: string | null;
+      status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
+    };
     LocalizedText: { ar?: string | null; en?: string | null; ku?: string | null; };
     /** Sign in by the link in a password-recovery mail first: it shows that the mailbox is yours. */ MailboxNotProvenError: { code?: "mailbox_not_proven"; } & components["schemas"]["Error"];
     Manifest: {
@@ -2360,6 +2418,13 @@ export interface components {
       /** A destination may have several: the next is filled when the one before is full */ destination_value: string;
       /** Format: uuid @description The staff member's place in the warehouse, or their user id */ staff_id: string;
     };
+    NextStop: {
+      /** Number of the delivery, unique in the tenant */ delivery_code: number; delivery_id: string;
+      place: {
+        city: string | null; full_address: string | null; kind: "pickup" | "dropoff"; /** Degrees, WGS 84 */ latitude: number | null;
+        /** Degrees, WGS 84 */ longitude: number | null;
+      };
+    };
     /** The parcel has no leg that can be assigned now. */ NoActiveChildLegError: { code?: "no_active_child_leg"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
     /** No cage of the session is for this package's destination. */ NoMatchingDestinationError: { code?: "no_matching_destination"; } & components["schemas"]["Error"];
     /** There is no collected cash that waits to be settled. */ NoPendingCollectionsError: { code?: "no_pending_collections"; } & components["schemas"]["Error"];
@@ -2503,6 +2568,7 @@ export interface components {
         /** What the delivery costs, in major units */ delivery_fee?: number | null;
       } | null;
       /** Degrees, WGS 84 */ latitude?: number | null; /** Degrees, WGS 84 */ longitude?: number | null;
+      /** The device's time of it: at most 72 hours ago, at most 2 minutes ahead */ occurred_at?: string | null;
       proof?: {
         /** Addresses of uploaded pictures */ photo_urls?: string[] | null; signature_url?: string | null; signed_by?: string | null;
       } | null;
@@ -2658,10 +2724,18 @@ export interface components {
       action?: ("refund" | "credit_wallet" | "accept") | null; note?: string | null;
       /** How it was resolved; null while it is open @enum {string} */ resolution: "refunded_at_gateway" | "credited_by_adjustment" | "accepted" | "dismissed";
     };
-    RetryDelivery: { notes?: string | null; override_reason?: string | null; reassign?: boolean | null; };
+    RetryDelivery: {
+      /** Degrees, WGS 84 */ latitude?: number | null; /** Degrees, WGS 84 */ longitude?: number | null; notes?: string | null;
+      /** The device's time of it: at most 72 hours ago, at most 2 minutes ahead */ occurred_at?: string | null;
+      override_reason?: string | null; reassign?: boolean | null;
+    };
     /** Where the gateway sends the customer back to; an empty one says nothing */ ReturnAddress: ("" | string) | null;
     /** There is already a return of this delivery. */ ReturnAlreadyExistsError: { code?: "return_already_exists"; } & components["schemas"]["Error"];
-    ReturnDelivery: { notes?: string | null; /** Why, in words or from the list */ reason?: string | null; warehouse_id?: string | null; };
+    ReturnDelivery: {
+      /** Degrees, WGS 84 */ latitude?: number | null; /** Degrees, WGS 84 */ longitude?: number | null; notes?: string | null;
+      /** The device's time of it: at most 72 hours ago, at most 2 minutes ahead */ occurred_at?: string | null;
+      /** Why, in words or from the list */ reason?: string | null; warehouse_id?: string | null;
+    };
     /** This parcel left a warehouse: return it there before another driver takes it. */ ReturnThroughWarehouseError: { code?: "return_through_warehouse"; } & components["schemas"]["Error"];
     /** This parcel goes back to its sender. Cancel its return first to send it anywhere else. */ ReturnUnderWayError: { code?: "return_under_way"; delivery_ids?: string[]; field?: string; return_delivery_id?: string; } & components["schemas"]["Error"];
     ReverseAdjustment: { /** Why, in words or from the list */ reason: string; };
@@ -2828,6 +2902,13 @@ export interface components {
     /** This service is being updated. Please try again in a few minutes. */ SchemaOutdatedError: { code?: "schema_outdated"; } & components["schemas"]["Error"];
     SealWaybill: { seal_number?: string | null; };
     /** The sender still has to pay {amount} {currency} in cash, which carriers do not collect. */ SenderCashNotCollectedError: { amount?: number; code?: "sender_cash_not_collected"; currency?: string; } & components["schemas"]["Error"];
+    SendPositions: { positions: components["schemas"]["SentPosition"][]; };
+    SentPosition: {
+      /** Metres within which the device says that it is */ accuracy_m?: number | null;
+      /** Charge of the device, 0 to 100 */ battery_percent?: number | null; /** Degrees clockwise from north */ heading?: number | null;
+      /** Degrees, WGS 84 */ latitude: number; /** Degrees, WGS 84 */ longitude: number;
+      /** Format: date-time @description By the device's clock */ recorded_at: string; /** Kilometres an hour */ speed_kmh?: number | null;
+    };
     /** This item needs a serial number for each piece. */ SerialNumberRequiredError: { code?: "serial_number_required"; field?: string; item_id?: string; } & components["schemas"]["Error"];
     /** This serial number is already in stock. */ SerialNumberTakenError: { code?: "serial_number_taken"; field?: string; item_id?: string; } & components["schemas"]["Error"];
     /** A serial number stands for exactly one piece. */ SerialQuantityMustBeOneError: { code?: "serial_quantity_must_be_one"; field?: string; item_id?: string; } & components["schemas"]["Error"];
@@ -3465,18 +3546,18 @@ export interface components {
     /** Rows of a page: 20, at most 100 */ limit: number; manifest_id: string; /** Page, from 1 */ page: number; path_address_id: string;
     path_api_key_id: string; path_assignment_id: string; path_assignmentId: string; path_bin_id: string; path_branch_id: string;
     /** Name of the carrier in the system; null: the tenant's own drivers */ path_carrier_code: string; path_cart_id: string;
-    path_cart_item_id: string; path_category_id: string; path_delivery_id: string; path_driverId: string; path_event_id: string;
-    path_eventId: string; path_gateway_code: string; path_id: string; path_institution_user_id: string; path_inventory_item_id: string;
-    path_invitation_id: string; path_manifest_id: string; path_market_id: string; path_order_id: string; path_picking_order_id: string;
-    path_processing_point_id: string; path_product_id: string; path_receiving_order_id: string; path_remittance_id: string;
-    path_serviceId: string; path_session_id: string; path_settlement_payment_id: string; path_store_name: string;
-    path_subscription_id: string; path_tenantId: string; path_userId: string; path_warehouse_id: string; path_waybill_id: string;
-    path_zone_id: string; /** Remitted from then on */ remitted_at_from: string; /** Remitted until then */ remitted_at_to: string;
-    reversed: boolean | ("true" | "false"); /** Part of a name, code or number */ search: string;
-    /** Settled from then on */ settled_at_from: string; /** Settled until then */ settled_at_to: string;
-    /** Column that orders the rows */ sort_by: "created_at"; sort_order: "asc" | "desc"; source_warehouse_id: string;
-    status: "collected" | "remitted" | "settled_by_wallet"; /** Another tenant of yours than the token's */ tenant_id: string;
-    /** To the end of this day, or this moment */ to_date: string;
+    path_cart_item_id: string; path_category_id: string; path_delivery_id: string; path_driver_id: string; path_driverId: string;
+    path_event_id: string; path_eventId: string; path_gateway_code: string; path_id: string; path_institution_user_id: string;
+    path_inventory_item_id: string; path_invitation_id: string; path_manifest_id: string; path_market_id: string; path_order_id: string;
+    path_picking_order_id: string; path_processing_point_id: string; path_product_id: string; path_receiving_order_id: string;
+    path_remittance_id: string; path_serviceId: string; path_session_id: string; path_settlement_payment_id: string;
+    path_store_name: string; path_subscription_id: string; path_tenantId: string; path_userId: string; path_warehouse_id: string;
+    path_waybill_id: string; path_zone_id: string; /** Remitted from then on */ remitted_at_from: string;
+    /** Remitted until then */ remitted_at_to: string; reversed: boolean | ("true" | "false");
+    /** Part of a name, code or number */ search: string; /** Settled from then on */ settled_at_from: string;
+    /** Settled until then */ settled_at_to: string; /** Column that orders the rows */ sort_by: "created_at"; sort_order: "asc" | "desc";
+    source_warehouse_id: string; status: "collected" | "remitted" | "settled_by_wallet";
+    /** Another tenant of yours than the token's */ tenant_id: string; /** To the end of this day, or this moment */ to_date: string;
     /** Only rows changed since then, in the order of their changes; `next_cursor` leads on from there */ updated_since: string;
     warehouse_id: string; zone_id: string;
   };
@@ -4245,6 +4326,37 @@ export interface operations {
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DriverNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
       409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  get_delivery_board: {
+    parameters: {
+      query?: {
+        language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"];
+        /** Only drivers who go there, and deliveries that begin or end there */ zone_id?: string;
+      };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+    };
+    responses: {
+      200: {
+        headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
+        content: {
+          "application/json": {
+            data: {
+              /** Format: date-time @description The moment the books are read at; now unless said */ as_of: string;
+              drivers: components["schemas"]["BoardDriver"][];
+              late: { /** The first 50, the longest late first */ deliveries: components["schemas"]["LateDelivery"][]; total: number; };
+              unassigned: { by_zone: { count: number; name: string | null; oldest_at: string; zone_id: string | null; }[]; total: number; };
+            };
+          } & components["schemas"]["Success"];
+        };
+      };
+      304: components["responses"]["NotModified"];
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ZoneNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
     };
@@ -5201,7 +5313,7 @@ export interface operations {
       header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
       path: { delivery_id: components["parameters"]["path_delivery_id"]; };
     };
-    requestBody: { content: { "application/json": components["schemas"]["FailDelivery"]; }; };
+    requestBody: { content: { "application/json": components["schemas"]["CancelDelivery"]; }; };
     responses: {
       200: {
         headers: { [name: string]: unknown; };
@@ -5256,7 +5368,7 @@ export interface operations {
     requestBody: { content: { "application/json": components["schemas"]["CompleteDelivery"]; }; };
     responses: {
       200: { headers: { [name: string]: unknown; }; content: { "application/json": { cash: { collected: components["schemas"]["CashSplit"]; due: components["schemas"]["CashSplit"]; }; delivery: components["schemas"]["Delivery"]; } & components["schemas"]["Success"]; }; };
-      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidProofUrlError"] | components["schemas"]["DeliveryProofRequiredError"] | components["schemas"]["CashAmountMismatchError"] | components["schemas"]["CustomerRequiredForCodError"] | components["schemas"]["InsufficientWalletBalanceError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidOccurredAtError"] | components["schemas"]["InvalidProofUrlError"] | components["schemas"]["DeliveryProofRequiredError"] | components["schemas"]["CashAmountMismatchError"] | components["schemas"]["CustomerRequiredForCodError"] | components["schemas"]["InsufficientWalletBalanceError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
@@ -5275,7 +5387,7 @@ export interface operations {
     requestBody: { content: { "application/json": components["schemas"]["DepartDelivery"]; }; };
     responses: {
       200: { headers: { [name: string]: unknown; }; content: { "application/json": { delivery: components["schemas"]["Delivery"]; } & components["schemas"]["Success"]; }; };
-      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidOccurredAtError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
@@ -5344,7 +5456,7 @@ export interface operations {
     requestBody: { content: { "application/json": components["schemas"]["FailDelivery"]; }; };
     responses: {
       200: { headers: { [name: string]: unknown; }; content: { "application/json": { delivery: components["schemas"]["Delivery"]; } & components["schemas"]["Success"]; }; };
-      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidOccurredAtError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
@@ -5406,7 +5518,7 @@ export interface operations {
     requestBody: { content: { "application/json": components["schemas"]["PickUpDelivery"]; }; };
     responses: {
       200: { headers: { [name: string]: unknown; }; content: { "application/json": { cash: { collected: components["schemas"]["CashSplit"]; due: components["schemas"]["CashSplit"]; }; delivery: components["schemas"]["Delivery"]; } & components["schemas"]["Success"]; }; };
-      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidProofUrlError"] | components["schemas"]["DeliveryProofRequiredError"] | components["schemas"]["CashAmountMismatchError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidOccurredAtError"] | components["schemas"]["InvalidProofUrlError"] | components["schemas"]["DeliveryProofRequiredError"] | components["schemas"]["CashAmountMismatchError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
@@ -5444,7 +5556,7 @@ export interface operations {
     requestBody: { content: { "application/json": components["schemas"]["RetryDelivery"]; }; };
     responses: {
       200: { headers: { [name: string]: unknown; }; content: { "application/json": { delivery: components["schemas"]["Delivery"]; } & components["schemas"]["Success"]; }; };
-      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidOccurredAtError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
@@ -5475,7 +5587,7 @@ export interface operations {
           } & components["schemas"]["Success"];
         };
       };
-      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InsufficientWalletBalanceError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidOccurredAtError"] | components["schemas"]["InsufficientWalletBalanceError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["WarehouseNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
@@ -5829,7 +5941,8 @@ export interface operations {
   patch_delivery_drivers_driver_id: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; }; path: { driver_id: string; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      path: { driver_id: components["parameters"]["path_driver_id"]; };
     };
     requestBody: { content: { "application/json": components["schemas"]["UpdateDriver"]; }; };
     responses: {
@@ -5839,6 +5952,74 @@ export interface operations {
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DriverNotFoundError"] | components["schemas"]["VehicleNotFoundError"] | components["schemas"]["ZoneNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
       409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["VehicleInactiveError"] | components["schemas"]["DriverVehicleTakenError"] | components["schemas"]["InsufficientVehicleCapacityError"] | components["schemas"]["DriverInactiveError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  get_delivery_drivers_driver_id_positions: {
+    parameters: {
+      query?: {
+        /** 24 hours before `to` when missing */ from?: string; language?: components["parameters"]["language"];
+        /** Rows of a page: 500, at most 2,000 */ limit?: number; page?: components["parameters"]["page"];
+        tenant_id?: components["parameters"]["tenant_id"]; /** Now when missing; at most 24 hours after `from` */ to?: string;
+      };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+      path: { driver_id: components["parameters"]["path_driver_id"]; };
+    };
+    responses: {
+      200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["DriverPosition"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
+      304: components["responses"]["NotModified"];
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidDateRangeError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DriverNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  post_delivery_drivers_me_duty: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+    };
+    requestBody: { content: { "application/json": components["schemas"]["ChangeDuty"]; }; };
+    responses: {
+      200: { headers: { [name: string]: unknown; }; content: { "application/json": { data: { driver: components["schemas"]["Driver"]; }; } & components["schemas"]["Success"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DriverNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DriverInactiveError"] | components["schemas"]["DriverHasParcelsError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  post_delivery_drivers_me_positions: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+    };
+    requestBody: { content: { "application/json": components["schemas"]["SendPositions"]; }; };
+    responses: {
+      202: {
+        headers: { [name: string]: unknown; };
+        content: {
+          "application/json": {
+            data: {
+              accepted: number;
+              /** Older than 24 hours, more than 2 minutes ahead, an instant sent before, or sent while off duty */ ignored: number;
+              /** When the app should report again */ next_in_seconds: number;
+            };
+          } & components["schemas"]["Success"];
+        };
+      };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -5882,7 +6063,7 @@ export interface operations {
           } & components["schemas"]["Success"];
         };
       };
-      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidProofUrlError"] | components["schemas"]["DeliveryProofRequiredError"] | components["schemas"]["CashAmountMismatchError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidOccurredAtError"] | components["schemas"]["InvalidProofUrlError"] | components["schemas"]["DeliveryProofRequiredError"] | components["schemas"]["CashAmountMismatchError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["HandoffNotFoundError"] | components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };

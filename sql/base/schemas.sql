@@ -39,6 +39,8 @@ create schema if not exists delivery;
 create schema if not exists warehousing;
 create schema if not exists storefront;
 create schema if not exists integration;
+-- Partitions that cron makes and drops. Nobody reaches them but through their tables.
+create schema if not exists partitions;
 
 grant usage on schema app, tenancy, money, delivery, warehousing, storefront, integration, private, extensions to barid_caller;
 -- The login role calls the entrances of the request engine, and of each area the few that are granted to it by name.

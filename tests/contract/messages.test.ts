@@ -33,6 +33,10 @@ const otherWords: Record<"ar" | "ku", [word: string, other: RegExp][]> = {
 const internalConstraints = new Set([
   // The open invitation of an address is renewed.
   "invitation_pending_once",
+  // A place by both its numbers, and a window with an end after its beginning: cores ask first.
+  "deliver_window_in_order",
+  "position_whole",
+  "reported_place_whole",
   // Sorting, package transfers and waybills: written by cores that ask first.
   "already_in_waybill",
   "already_sorted",

@@ -34,6 +34,7 @@ export const deliveryMoves: AnyEndpoint[] = [
     response: CashMoveResponse,
     errors: [
       "delivery_not_found",
+      "invalid_occurred_at",
       "assignment_ended",
       "invalid_status_transition",
       "assignment_not_accepted",
@@ -53,12 +54,14 @@ export const deliveryMoves: AnyEndpoint[] = [
     body: Depart,
     errors: [
       "delivery_not_found",
+      "invalid_occurred_at",
       "assignment_ended",
       "assignment_not_accepted",
       "invalid_status_transition",
       "goods_not_picked",
     ],
-    run: ({ db, params }) => db.call("delivery.delivery_depart", { id: params.delivery_id }),
+    run: ({ db, params, body }) =>
+      db.call("delivery.delivery_depart", { ...body, id: params.delivery_id }),
   }),
   endpoint({
     ...step,
@@ -68,6 +71,7 @@ export const deliveryMoves: AnyEndpoint[] = [
     response: CashMoveResponse,
     errors: [
       "delivery_not_found",
+      "invalid_occurred_at",
       "assignment_ended",
       "assignment_not_accepted",
       "invalid_status_transition",
@@ -88,6 +92,7 @@ export const deliveryMoves: AnyEndpoint[] = [
     body: Fail,
     errors: [
       "delivery_not_found",
+      "invalid_occurred_at",
       "assignment_ended",
       "assignment_not_accepted",
       "invalid_status_transition",
@@ -102,6 +107,7 @@ export const deliveryMoves: AnyEndpoint[] = [
     body: Retry,
     errors: [
       "delivery_not_found",
+      "invalid_occurred_at",
       "assignment_ended",
       "assignment_not_accepted",
       "invalid_status_transition",
@@ -120,6 +126,7 @@ export const deliveryMoves: AnyEndpoint[] = [
     response: Returned,
     errors: [
       "delivery_not_found",
+      "invalid_occurred_at",
       "assignment_ended",
       "assignment_not_accepted",
       "invalid_status_transition",

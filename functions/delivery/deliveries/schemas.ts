@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { carriedFields, CashSplit } from "../../../shared/schemas/carried-delivery.ts";
+import { needBoth } from "../../../shared/schemas/address.ts";
 import {
+  ExactInstant,
   Id,
   Instant,
   JsonObject,
@@ -153,28 +155,42 @@ const proof = z.object({
   signed_by: z.string().trim().max(200).nullish(),
 }).nullish();
 const cash = z.object({ cod: Money.nullish(), delivery_fee: Money.nullish() }).nullish();
-const location = { latitude: Latitude.nullish(), longitude: Longitude.nullish() };
+/** Where and when it happened, by the device that reports it. */
+const reported = {
+  latitude: Latitude.nullish(),
+  longitude: Longitude.nullish(),
+  occurred_at: ExactInstant.nullish().describe(
+    "The device's time of it: at most 72 hours ago, at most 2 minutes ahead",
+  ),
+};
+const bothOrNone = (
+  { latitude, longitude }: { latitude?: number | null; longitude?: number | null },
+  context: z.RefinementCtx,
+) => needBoth(latitude, longitude, context);
 
-export const Depart = z.object(location).meta({ id: "DepartDelivery" });
-export const Pickup = z.object({ proof, cash_collected: cash, ...location }).meta({
-  id: "PickUpDelivery",
-});
-export const Complete = Pickup.extend({ recipient_name: z.string().trim().max(200).nullish() })
-  .meta({ id: "CompleteDelivery" });
-export const Fail = z.object({ reason: Text, notes: LongText.nullish() }).meta({
-  id: "FailDelivery",
-});
+export const Depart = z.object(reported).superRefine(bothOrNone).meta({ id: "DepartDelivery" });
+const pickup = { proof, cash_collected: cash, ...reported };
+export const Pickup = z.object(pickup).superRefine(bothOrNone).meta({ id: "PickUpDelivery" });
+export const Complete = z.object({
+  ...pickup,
+  recipient_name: z.string().trim().max(200).nullish(),
+}).superRefine(bothOrNone).meta({ id: "CompleteDelivery" });
+const failure = { reason: Text, notes: LongText.nullish() };
+export const Fail = z.object({ ...failure, ...reported }).superRefine(bothOrNone)
+  .meta({ id: "FailDelivery" });
 export const Retry = z.object({
   reassign: z.boolean().optional(),
   override_reason: Text.nullish(),
   notes: LongText.nullish(),
-}).meta({ id: "RetryDelivery" });
+  ...reported,
+}).superRefine(bothOrNone).meta({ id: "RetryDelivery" });
 export const Return = z.object({
   reason: Text.nullish(),
   notes: LongText.nullish(),
   warehouse_id: Id.nullish(),
-}).meta({ id: "ReturnDelivery" });
-export const Cancel = Fail;
+  ...reported,
+}).superRefine(bothOrNone).meta({ id: "ReturnDelivery" });
+export const Cancel = z.object(failure).meta({ id: "CancelDelivery" });
 export const Execute = z.object({ warehouse_id: Id.nullish() }).meta({ id: "ExecuteDelivery" });
 export const OperationalReturn = z.object({
   delivery_service_id: Id.nullish(),

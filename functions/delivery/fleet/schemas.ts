@@ -25,11 +25,19 @@ export const UpdateVehicle = CreateVehicle.extend({ is_active: z.boolean() }).pa
   id: "UpdateVehicle",
 });
 
-const VehicleRef = z.object({ id: Id, name: z.string(), image_url: z.string().nullable() }).meta({
-  id: "VehicleRef",
-});
+export const VehicleRef = z.object({ id: Id, name: z.string(), image_url: z.string().nullable() })
+  .meta({
+    id: "VehicleRef",
+  });
 
-const Driver = z.object({
+export const LastPosition = z.object({
+  latitude: z.number(),
+  longitude: z.number(),
+  accuracy_m: z.number().nullable(),
+  recorded_at: Timestamp.describe("By the device's clock"),
+}).meta({ id: "LastPosition" });
+
+export const Driver = z.object({
   id: Id,
   user: z.object({
     id: Id,
@@ -42,7 +50,10 @@ const Driver = z.object({
   zone_ids: z.array(Id),
   status: z.enum(statuses),
   capacity_used: z.number(),
-  is_online: z.boolean(),
+  on_duty: z.boolean(),
+  is_online: z.boolean().describe("On duty, and heard of within `offline_threshold_seconds`"),
+  last_heartbeat_at: Timestamp.nullable(),
+  last_position: LastPosition.nullable(),
   is_default: z.boolean(),
   created_at: Timestamp,
   updated_at: Timestamp,

@@ -72,6 +72,7 @@ export const handoffs: AnyEndpoint[] = [
       "assignment_ended",
       "invalid_status_transition",
       "assignment_not_accepted",
+      "invalid_occurred_at",
       "invalid_proof_url",
       "delivery_proof_required",
       "cash_amount_mismatch",

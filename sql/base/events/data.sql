@@ -26,6 +26,7 @@ from (values
       "actor_id": "uuid?"}'),
   ('{assignment.accepted,assignment.rejected}', 'delivery', 'assignment',
     '{"assignment_ids": "array", "delivery_ids": "array", "driver_id": "uuid", "status": "string", "actor_id": "uuid"}'),
+  ('{driver.duty_changed}', 'delivery', 'driver', '{"driver_id": "uuid", "on_duty": "boolean", "actor_id": "uuid?"}'),
   ('{assignment.returned}', 'delivery', 'assignment',
     '{"assignment_ids": "array", "delivery_ids": "array", "delivery_id": "uuid", "driver_id": "uuid", "status": "string",
       "actor_id": "uuid?"}'),

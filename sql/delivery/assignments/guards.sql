@@ -1,5 +1,5 @@
 -- The life of an assignment, guarded below every core: history is never rewritten, and a driver's load
--- (drivers.capacity_used, in units) is always the sum of their active assignments.
+-- (drivers.capacity_used in units, drivers.live_stops) is always the sum of their active assignments.
 
 -- Allows legal moves of an assignment only, and keeps each driver's load at the sum of their active assignments.
 create or replace function delivery.assignments_changed() returns trigger
@@ -19,14 +19,14 @@ begin
       perform app.fail('invalid_status_transition');
     end if;
     perform delivery.capacity_shift(array(
-      select row(c.tenant_id, c.driver_id, sum(c.units))::private.load_change from (
-        select n.tenant_id, n.driver_id, n.units from new_rows n where n.status in ('pending', 'assigned', 'accepted')
+      select row(c.tenant_id, c.driver_id, sum(c.units), sum(c.stops))::private.load_change from (
+        select n.tenant_id, n.driver_id, n.units, 1 as stops from new_rows n where n.status in ('pending', 'assigned', 'accepted')
         union all
-        select o.tenant_id, o.driver_id, -o.units from old_rows o where o.status in ('pending', 'assigned', 'accepted')
-      ) c group by c.tenant_id, c.driver_id having sum(c.units) <> 0 order by c.driver_id));
+        select o.tenant_id, o.driver_id, -o.units, -1 from old_rows o where o.status in ('pending', 'assigned', 'accepted')
+      ) c group by c.tenant_id, c.driver_id having sum(c.units) <> 0 or sum(c.stops) <> 0 order by c.driver_id));
   else
     perform delivery.capacity_shift(array(
-      select row(n.tenant_id, n.driver_id, sum(n.units))::private.load_change from new_rows n
+      select row(n.tenant_id, n.driver_id, sum(n.units), count(*))::private.load_change from new_rows n
       where n.status in ('pending', 'assigned', 'accepted')
       group by n.tenant_id, n.driver_id order by n.driver_id));
   end if;
@@ -36,7 +36,7 @@ end $$;
 do $$
 begin
   if to_regtype('private.load_change') is null then
-    create type private.load_change as (tenant_id uuid, driver_id uuid, units numeric);
+    create type private.load_change as (tenant_id uuid, driver_id uuid, units numeric, stops integer);
   end if;
 end $$;
 
@@ -50,7 +50,7 @@ begin
   perform from delivery.drivers d
   where (d.tenant_id, d.user_id) in (select c.tenant_id, c.driver_id from unnest(changes) c)
   order by d.user_id for no key update;
-  update delivery.drivers d set capacity_used = d.capacity_used + c.units
+  update delivery.drivers d set capacity_used = d.capacity_used + c.units, live_stops = d.live_stops + c.stops
   from unnest(changes) c where d.tenant_id = c.tenant_id and d.user_id = c.driver_id;
 end $$;
 

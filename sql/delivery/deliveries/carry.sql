@@ -9,7 +9,7 @@ begin
 end $$;
 
 -- Takes a delivery into a driver's hands: what pickup at the door and pickup from a warehouse have in common. -> its cash_summary
--- Fails: forbidden, invalid_status_transition, assignment_not_accepted, invalid_proof_url, delivery_proof_required, goods_not_picked.
+-- Fails: forbidden, invalid_status_transition, assignment_not_accepted, invalid_occurred_at, invalid_proof_url, delivery_proof_required, goods_not_picked.
 create or replace function delivery.delivery_taken(d delivery.deliveries, input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -20,6 +20,7 @@ begin
   if a.status is distinct from 'assigned' and a.status is distinct from 'accepted' then
     perform app.fail('assignment_not_accepted', jsonb_build_object('status', a.status));
   end if;
+  perform delivery.move_reported(d, input);
   update delivery.deliveries x set status = 'picked_up', picked_up_at = clock_timestamp(), status_reason = null, status_notes = null
   where x.tenant_id = d.tenant_id and x.id = d.id;
   perform delivery.delivery_proofs_keep(d, 'pickup', input -> 'proof');
@@ -46,7 +47,7 @@ begin
 end $$;
 
 -- assigned|accepted -> picked_up, at a door, or in a warehouse what goes from door to door and waits there, with what it has in stock.
--- {id, proof?, cash_collected?, latitude?, longitude?} -> {delivery, cash}
+-- {id, proof?, cash_collected?, latitude?, longitude?, occurred_at?} -> {delivery, cash}
 -- Fails: delivery_not_found, what delivery_taken fails with, cash_amount_mismatch, pickup_by_handoff (it waits in a
 -- warehouse: it is taken over there).
 create or replace function delivery.delivery_pickup(input jsonb) returns jsonb
@@ -72,8 +73,8 @@ begin
 end $$;
 
 -- picked_up -> in_transit; what another company carries leaves from pending, with what it has in stock (delivery.carrier_takes).
--- {id, latitude?, longitude?} -> {delivery}
--- Fails: delivery_not_found, forbidden, invalid_status_transition, goods_not_picked.
+-- {id, latitude?, longitude?, occurred_at?} -> {delivery}
+-- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_occurred_at, goods_not_picked.
 create or replace function delivery.delivery_depart(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -81,6 +82,7 @@ declare
 begin
   perform delivery.require_carrier(d);
   perform delivery.require_move(d, case d.carrier_type when 'external' then '{pending,picked_up}'::text[] else '{picked_up}' end, 'in_transit');
+  perform delivery.move_reported(d, input);
   perform storefront.require_order_picked(d.id);
   update delivery.deliveries x set status = 'in_transit', picked_up_at = coalesce(x.picked_up_at, clock_timestamp())
   where x.tenant_id = d.tenant_id and x.id = d.id;
@@ -92,8 +94,8 @@ end $$;
 
 -- picked_up|in_transit -> delivered: proof, cash, the assignment's end, the COD to its owner; and in a warehouse
 -- the parcel's receipt. What was only brought to another warehouse waits there: -> pending.
--- {id, proof?, cash_collected?, recipient_name?, latitude?, longitude?} -> {delivery, cash}
--- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_proof_url, delivery_proof_required,
+-- {id, proof?, cash_collected?, recipient_name?, latitude?, longitude?, occurred_at?} -> {delivery, cash}
+-- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_occurred_at, invalid_proof_url, delivery_proof_required,
 -- cash_amount_mismatch, delivery_has_no_driver (cash is due and nobody took it: neither a driver nor a carrier that
 -- was told to), insufficient_wallet_balance (a return: the fee of what came back cannot be refunded).
 create or replace function delivery.delivery_complete(input jsonb) returns jsonb
@@ -111,6 +113,7 @@ declare
   v_shipment uuid;
 begin
   perform delivery.require_move(d, '{picked_up,in_transit}', 'delivered');
+  perform delivery.move_reported(d, input);
   if v_transferred and not warehousing.transfer_ends(d) then
     perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof');
     perform warehousing.transfer_arrives(d.id);

@@ -8,8 +8,8 @@ begin
   return d.delivery_flow in ('standard', 'pnd_outbound') and not delivery.is_transferred(d);
 end $$;
 
--- picked_up|in_transit -> failed. {id, reason, notes?} -> {delivery}
--- Fails: delivery_not_found, forbidden, invalid_status_transition.
+-- picked_up|in_transit -> failed. {id, reason, notes?, latitude?, longitude?, occurred_at?} -> {delivery}
+-- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_occurred_at.
 create or replace function delivery.delivery_fail(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -17,6 +17,7 @@ declare
 begin
   perform delivery.require_carrier(d);
   perform delivery.require_move(d, '{picked_up,in_transit}', 'failed');
+  perform delivery.move_reported(d, input);
   update delivery.deliveries x set status = 'failed', status_reason = input ->> 'reason', status_notes = input ->> 'notes',
     attempts_used = x.attempts_used + case when delivery.attempt_counts(d) then 1 else 0 end
   where x.tenant_id = d.tenant_id and x.id = d.id;
@@ -24,8 +25,8 @@ begin
 end $$;
 
 -- failed -> in_transit with the driver who has it, or with reassign -> pending for another one.
--- {id, reassign?, override_reason?, notes?} -> {delivery}
--- Fails: delivery_not_found, forbidden, invalid_status_transition, delivery_attempts_exhausted (as many as the service
+-- {id, reassign?, override_reason?, notes?, latitude?, longitude?, occurred_at?} -> {delivery}
+-- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_occurred_at, delivery_attempts_exhausted (as many as the service
 -- allows were made; operations may give an override_reason), return_through_warehouse (it left a warehouse as a
 -- parcel of its own: for another driver it comes back there first).
 create or replace function delivery.delivery_retry(input jsonb) returns jsonb
@@ -39,6 +40,7 @@ declare
   v_allowed integer;
 begin
   perform delivery.require_move(d, '{failed}', case when v_reassign then 'pending' else 'in_transit' end);
+  perform delivery.move_reported(d, input);
   if not v_operations and (v_reassign or v_override is not null) then
     perform app.fail('forbidden');
   end if;
@@ -77,13 +79,13 @@ begin
     and warehouse is distinct from (delivery.ordered_from(d)).warehouse_id and warehouse is distinct from delivery.ends_in(d);
 end $$;
 
--- picked_up|in_transit|failed -> returned, or in_transit. {id, reason?, notes?, warehouse_id?}
+-- picked_up|in_transit|failed -> returned, or in_transit. {id, reason?, notes?, warehouse_id?, latitude?, longitude?, occurred_at?}
 -- -> {delivery, receiving_order_id, refunded, refund_due} (the last two as money.delivery_fee_refund says)
 -- Goods that left a warehouse go back there: their receipt is expected, its driver answers for it until then, and
 -- received it waits for another one. The goods of a store's order go back to the warehouse they came from, or to the one
 -- that warehouse_id names, and are its stock again. Anything else is back with its sender, for good; unless warehouse_id names
 -- a warehouse: then it stays in_transit until staff receive it there (warehousing.parcel_received), and nothing is refunded before.
--- Fails: delivery_not_found, forbidden, invalid_status_transition, warehouse_not_found.
+-- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_occurred_at, warehouse_not_found.
 create or replace function delivery.delivery_return(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -95,6 +97,7 @@ declare
   v_refund jsonb;
 begin
   perform delivery.require_move(d, '{picked_up,in_transit,failed}', 'returned');
+  perform delivery.move_reported(d, input);
   if v_warehouse is not null and not exists (select from warehousing.warehouses w where w.id = v_warehouse and w.deleted_at is null) then
     perform app.fail('warehouse_not_found', '{"field": "warehouse_id"}');
   end if;

@@ -72,9 +72,15 @@ begin
   end if;
   perform delivery.require_no_return(n) from new_rows n join old_rows o on o.id = n.id
   where o.status = 'pending' and n.status not in ('pending', 'returned', 'cancelled') and n.delivery_flow in ('standard', 'pnd_outbound');
-  insert into delivery.delivery_status_history (tenant_id, delivery_id, from_status, to_status, actor_id, note)
-  select n.tenant_id, n.id, o.status, n.status, app.user_id(), nullif(concat_ws(': ', n.status_reason, n.status_notes), '')
+  insert into delivery.delivery_status_history (tenant_id, delivery_id, from_status, to_status, actor_id, note,
+    latitude, longitude, distance_m, occurred_at)
+  select n.tenant_id, n.id, o.status, n.status, app.user_id(), nullif(concat_ws(': ', n.status_reason, n.status_notes), ''),
+    r.latitude, r.longitude, delivery.metres_from_place(n, o.status, r.latitude, r.longitude), r.occurred_at
   from new_rows n join old_rows o on o.id = n.id
+  left join lateral (
+    select * from jsonb_to_record(nullif(current_setting('app.reported', true), '')::jsonb)
+      x (parcel uuid, latitude double precision, longitude double precision, occurred_at timestamptz)
+    where x.parcel = delivery.parcel_of(n)) r on true
   where n.status <> o.status order by n.delivery_code, n.sequence_plan nulls first;
   -- Subscribers hear of parcels; a leg shows in its parent.
   insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)

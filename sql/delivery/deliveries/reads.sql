@@ -39,7 +39,9 @@ begin
       from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = v_parcel),
     'history', (select coalesce(jsonb_agg(jsonb_build_object('id', h.id, 'from_status', h.from_status, 'to_status', h.to_status,
         'actor', case when h.actor_id is not null then jsonb_build_object('id', h.actor_id, 'full_name', coalesce(delivery.person_name(h.actor_id), '')) end,
-        'note', h.note, 'created_at', h.created_at) order by h.id), '[]')
+        'note', h.note, 'created_at', h.created_at, 'occurred_at', h.occurred_at,
+        'place', case when h.latitude is not null then jsonb_build_object('latitude', h.latitude, 'longitude', h.longitude,
+          'distance_m', h.distance_m) end) order by h.id), '[]')
       from delivery.delivery_status_history h where h.tenant_id = d.tenant_id and h.delivery_id = d.id),
     'proofs', (select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'delivery_id', p.delivery_id, 'stage', p.stage, 'kind', p.kind,
         'url', p.url, 'signed_by', p.signed_by, 'created_by', p.created_by, 'created_at', p.created_at) order by p.created_at, p.id), '[]')

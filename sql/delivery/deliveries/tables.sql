@@ -88,7 +88,11 @@ create table if not exists delivery.deliveries (
   updated_at timestamptz not null default now(),
   -- Id of the last writing transaction; the cursor of incremental reads (shared/api/cursor.ts).
   changed bigint not null default (pg_current_xact_id()::text::bigint),
+  -- The window in which the receiver can be met.
+  deliver_after timestamptz,
+  deliver_before timestamptz,
   unique (tenant_id, id),
+  constraint deliver_window_in_order check (deliver_after < deliver_before),
   constraint delivery_code_taken unique (tenant_id, delivery_code),
   constraint leg_of_a_parent check ((parent_id is null) = (leg is null) and (parent_id is null) = (sequence_plan is null)),
   constraint item_only_on_parents check (manifest_item_id is null or parent_id is null),
@@ -161,6 +165,12 @@ create index if not exists deliveries_search on delivery.deliveries using gin ((
   || coalesce(external_reference_id, '') || ' ' || coalesce(recipient ->> 'name', '') || ' ' || coalesce(recipient ->> 'phone', ''))
   extensions.gin_trgm_ops);
 
+-- Deliveries that nobody carries yet, by the zone they are fetched in; and late ones.
+create index if not exists deliveries_unassigned on delivery.deliveries (tenant_id, pickup_zone_id, created_at)
+  where status = 'pending' and carrier_type = 'internal' and delivery_flow <> 'pnd_parent';
+create index if not exists deliveries_due on delivery.deliveries (tenant_id, least(promised_at, deliver_before), id)
+  where parent_id is null and status in ('pending', 'assigned', 'accepted', 'picked_up', 'in_transit', 'failed')
+    and (promised_at is not null or deliver_before is not null);
 create index if not exists deliveries_promised on delivery.deliveries (tenant_id, promised_at) where promised_at is not null;
 create index if not exists deliveries_manifest on delivery.deliveries (tenant_id, manifest_id) where manifest_id is not null;
 
@@ -173,6 +183,12 @@ create table if not exists delivery.delivery_status_history (
   actor_id uuid,
   note text,
   created_at timestamptz not null default clock_timestamp(),
+  -- Where and when it happened by the device that reported it, and how far that is from where it should be.
+  latitude double precision check (latitude between -90 and 90),
+  longitude double precision check (longitude between -180 and 180),
+  distance_m double precision check (distance_m >= 0),
+  occurred_at timestamptz,
+  constraint reported_place_whole check ((latitude is null) = (longitude is null)),
   foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
 );
 create index if not exists delivery_history on delivery.delivery_status_history (tenant_id, delivery_id, id);

@@ -19,10 +19,14 @@ create table if not exists delivery.drivers (
   all_zones boolean not null default false,
   vehicle_id uuid,
   capacity_used numeric(12, 3) not null default 0 check (capacity_used >= 0),
+  -- These two were never written and are not read any more (delivery.driver_presence has both). Views of 1.0 name them, so a
+  -- release after 1.1 can drop them.
   is_online boolean not null default false,
   last_heartbeat_at timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
+  -- How many assignments are the driver's and not ended; kept with capacity_used.
+  live_stops integer not null default 0 check (live_stops >= 0),
   primary key (tenant_id, user_id),
   foreign key (tenant_id, user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, vehicle_id) references delivery.vehicles (tenant_id, id) on delete restrict

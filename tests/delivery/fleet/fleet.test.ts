@@ -80,7 +80,10 @@ describe("equipping a driver", () => {
         zone_ids: [zone],
         status: "active",
         capacity_used: 0,
+        on_duty: false,
         is_online: false,
+        last_heartbeat_at: null,
+        last_position: null,
         is_default: false,
         created_at: expect.any(String),
         updated_at: expect.any(String),
@@ -307,7 +310,10 @@ describe("the lists", () => {
     );
     await sql`update tenancy.profiles set full_name = 'Ali_1', phone = '+9647709999999'
       where id = ${drivers[0]}`;
-    await sql`update delivery.drivers set is_online = true where user_id = ${drivers[1]}`;
+    await listed.ops.post(`${path}/me/duty`, { on_duty: true, driver_id: drivers[1] });
+    await sql`update delivery.driver_presence set last_heartbeat_at = now() where driver_id = ${
+      drivers[1]
+    }`;
     for (const capacity of [7, 9]) await newVehicle(listed, capacity);
   });
   const found = async (query: Record<string, string>, at = path): Promise<string[]> => {
@@ -338,6 +344,9 @@ describe("the lists", () => {
       "id",
       "is_default",
       "is_online",
+      "last_heartbeat_at",
+      "last_position",
+      "on_duty",
       "status",
       "updated_at",
       "user",

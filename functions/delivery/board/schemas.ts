@@ -1,0 +1,66 @@
+import { z } from "zod";
+import { Id, Timestamp } from "../../../shared/schemas/schemas.ts";
+import { LastPosition, VehicleRef } from "../fleet/schemas.ts";
+import { deliveryStatuses } from "../statuses.ts";
+
+export const BoardQuery = z.object({
+  zone_id: Id.optional().describe(
+    "Only drivers who go there, and deliveries that begin or end there",
+  ),
+});
+
+const NextStop = z.object({
+  delivery_id: Id,
+  delivery_code: z.int(),
+  place: z.object({
+    kind: z.enum(["pickup", "dropoff"]),
+    full_address: z.string().nullable(),
+    city: z.string().nullable(),
+    latitude: z.number().nullable(),
+    longitude: z.number().nullable(),
+  }),
+}).meta({ id: "NextStop" });
+
+const BoardDriver = z.object({
+  id: Id,
+  full_name: z.string(),
+  on_duty: z.boolean(),
+  is_online: z.boolean(),
+  last_position: LastPosition.nullable(),
+  vehicle: VehicleRef.nullable(),
+  capacity: z.number().nullable().describe("Units that the vehicle takes"),
+  load: z.number().describe("Units that the driver's open deliveries take"),
+  stops_left: z.int(),
+  next_stop: NextStop.nullable(),
+}).meta({ id: "BoardDriver" });
+
+const LateDelivery = z.object({
+  id: Id,
+  delivery_code: z.int(),
+  status: z.enum(deliveryStatuses),
+  promised_at: Timestamp.nullable(),
+  deliver_before: Timestamp.nullable(),
+  pickup_zone_id: Id.nullable(),
+  dropoff_zone_id: Id.nullable(),
+  driver_id: Id.nullable(),
+}).meta({ id: "LateDelivery" });
+
+export const BoardResponse = z.object({
+  data: z.object({
+    as_of: Timestamp,
+    drivers: z.array(BoardDriver),
+    unassigned: z.object({
+      total: z.int(),
+      by_zone: z.array(z.object({
+        zone_id: Id.nullable(),
+        name: z.string().nullable(),
+        count: z.int(),
+        oldest_at: Timestamp,
+      })),
+    }),
+    late: z.object({
+      total: z.int(),
+      deliveries: z.array(LateDelivery).describe("The first 50, the longest late first"),
+    }),
+  }),
+});

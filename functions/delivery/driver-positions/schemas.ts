@@ -1,0 +1,71 @@
+import { z } from "zod";
+import {
+  ExactInstant,
+  Id,
+  Instant,
+  Latitude,
+  Longitude,
+  Pagination,
+  Timestamp,
+} from "../../../shared/schemas/schemas.ts";
+import { Driver } from "../fleet/schemas.ts";
+
+export const ChangeDuty = z.object({
+  on_duty: z.boolean(),
+  keep_parcels: z.boolean().describe("True: off duty although parcels are in the driver's hands")
+    .optional(),
+  driver_id: Id.describe("The driver whose duty the office changes; the caller when missing")
+    .optional(),
+}).meta({ id: "ChangeDuty" });
+export const DutyResponse = z.object({ data: z.object({ driver: Driver }) });
+
+const point = {
+  latitude: Latitude,
+  longitude: Longitude,
+  accuracy_m: z.number().min(0).max(1_000_000),
+  speed_kmh: z.number().min(0).max(2_000),
+  heading: z.number().min(0).max(360).describe("Degrees clockwise from north"),
+  battery_percent: z.number().min(0).max(100),
+};
+
+const SentPosition = z.object({
+  latitude: point.latitude,
+  longitude: point.longitude,
+  recorded_at: ExactInstant.describe("By the device's clock"),
+  accuracy_m: point.accuracy_m.nullish(),
+  speed_kmh: point.speed_kmh.nullish(),
+  heading: point.heading.nullish().describe("Degrees clockwise from north"),
+  battery_percent: point.battery_percent.nullish(),
+}).meta({ id: "SentPosition" });
+export const SendPositions = z.object({ positions: z.array(SentPosition).min(1).max(200) })
+  .meta({ id: "SendPositions" });
+export const PositionsTaken = z.object({
+  data: z.object({
+    accepted: z.int(),
+    ignored: z.int().describe(
+      "Older than 24 hours, more than 2 minutes ahead, an instant sent before, or sent while off duty",
+    ),
+    next_in_seconds: z.int().describe("When the app should report again"),
+  }),
+});
+
+export const PositionsQuery = z.object({
+  from: Instant.optional().describe("24 hours before `to` when missing"),
+  to: Instant.optional().describe("Now when missing; at most 24 hours after `from`"),
+  page: z.string().optional().meta({ description: "Page, from 1", type: "integer" }),
+  limit: z.string().optional().meta({
+    description: "Rows of a page: 500, at most 2,000",
+    type: "integer",
+  }),
+});
+const Position = z.object({
+  recorded_at: Timestamp,
+  latitude: z.number(),
+  longitude: z.number(),
+  accuracy_m: z.number().nullable(),
+  speed_kmh: z.number().nullable(),
+  heading: z.number().nullable().describe("Degrees clockwise from north"),
+  battery_percent: z.number().nullable(),
+  received_at: Timestamp,
+}).meta({ id: "DriverPosition" });
+export const PositionsResponse = z.object({ data: z.array(Position), pagination: Pagination });

@@ -1,0 +1,95 @@
+-- The positions that drivers' apps send.
+
+-- Keeps the caller's positions: [{latitude, longitude, recorded_at, accuracy_m?, speed_kmh?, heading?, battery_percent?}]
+-- under `positions`, 1 to 200 -> {accepted, ignored, next_in_seconds}. Counts as a sign of life.
+-- Ignored: what is older than 24 hours or more than 2 minutes ahead, an instant that was sent before, and everything
+-- while the driver is off duty. next_in_seconds: setting general.user_settings.heartbeat_interval_seconds, 30 when unset.
+create or replace function delivery.positions_record(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_driver uuid := app.user_id();
+  v_accepted integer := 0;
+begin
+  update delivery.driver_presence s set last_heartbeat_at = now()
+  where s.tenant_id = v_tenant and s.driver_id = v_driver and s.on_duty;
+  if found then
+    with kept as (
+      insert into delivery.driver_positions as x (tenant_id, driver_id, recorded_at, latitude, longitude, accuracy_m, speed_kmh, heading, battery_percent)
+      select v_tenant, v_driver, p.recorded_at, p.latitude, p.longitude, p.accuracy_m, p.speed_kmh, p.heading, p.battery_percent
+      from jsonb_to_recordset(input -> 'positions') p (recorded_at timestamptz, latitude double precision, longitude double precision,
+        accuracy_m double precision, speed_kmh double precision, heading double precision, battery_percent double precision)
+      where p.recorded_at between now() - interval '24 hours' and now() + interval '2 minutes'
+      on conflict do nothing
+      returning x.recorded_at, x.latitude, x.longitude, x.accuracy_m
+    ), latest as (
+      update delivery.driver_presence s set recorded_at = k.recorded_at, latitude = k.latitude, longitude = k.longitude, accuracy_m = k.accuracy_m
+      from (select * from kept order by recorded_at desc limit 1) k
+      where s.tenant_id = v_tenant and s.driver_id = v_driver and (s.recorded_at is null or s.recorded_at < k.recorded_at)
+    )
+    select count(*) into v_accepted from kept;
+  end if;
+  return jsonb_build_object('accepted', v_accepted, 'ignored', jsonb_array_length(input -> 'positions') - v_accepted,
+    'next_in_seconds', coalesce((app.settings('general', 'user_settings') ->> 'heartbeat_interval_seconds')::integer, 30));
+end $$;
+
+-- Makes the partitions of today and the coming `ahead` days and drops those older than 30 days. What waited in the default
+-- partition moves into the day it is of. Run by cron. -> how many partitions were made and dropped
+create or replace function delivery.positions_partition(ahead integer default 7) returns integer
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_day date;
+  v_name text;
+  v_count integer := 0;
+begin
+  for v_day in select g::date from generate_series(timezone('UTC', now())::date - 1, timezone('UTC', now())::date + ahead, interval '1 day') g loop
+    v_name := format('driver_positions_%s', to_char(v_day, 'YYYYMMDD'));
+    if to_regclass('partitions.' || v_name) is null then
+      execute format('create table partitions.%I (like delivery.driver_positions including defaults including constraints)', v_name);
+      execute format('with moved as (delete from partitions.driver_positions_default where recorded_at >= %1$L and recorded_at < %2$L returning *)
+        insert into partitions.%3$I select * from moved', v_day::timestamp at time zone 'UTC', (v_day + 1)::timestamp at time zone 'UTC', v_name);
+      execute format('alter table delivery.driver_positions attach partition partitions.%I for values from (%L) to (%L)',
+        v_name, v_day::timestamp at time zone 'UTC', (v_day + 1)::timestamp at time zone 'UTC');
+      v_count := v_count + 1;
+    end if;
+  end loop;
+  for v_name in
+    select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = 'delivery.driver_positions'::regclass and c.relname ~ '^driver_positions_\d{8}$'
+      and to_date(right(c.relname, 8), 'YYYYMMDD') < timezone('UTC', now())::date - 30
+  loop
+    execute format('drop table partitions.%I', v_name);
+    v_count := v_count + 1;
+  end loop;
+  delete from partitions.driver_positions_default where recorded_at < now() - interval '30 days';
+  return v_count;
+end $$;
+
+revoke execute on function delivery.positions_partition(integer) from barid_caller;
+
+-- Where a driver was between two moments at most 24 hours apart, oldest first. {driver_id, from?, to?, limit, offset} ->
+-- {rows, total}; `to` is now when it is missing, `from` 24 hours before it.
+-- Fails: driver_not_found (nobody's, or not the caller's), invalid_date_range (reversed, or more than 24 hours).
+create or replace function delivery.positions_read(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_driver uuid := (input ->> 'driver_id')::uuid;
+  v_to timestamptz := coalesce(app.instant(input ->> 'to'), app.instant(input ->> 'from') + interval '24 hours', now());
+  v_from timestamptz := coalesce(app.instant(input ->> 'from'), v_to - interval '24 hours');
+begin
+  if not exists (select from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = v_driver) then
+    perform app.fail('driver_not_found');
+  end if;
+  if v_to < v_from or v_to - v_from > interval '24 hours' then
+    perform app.fail('invalid_date_range', '{"field": "to"}');
+  end if;
+  return jsonb_build_object(
+    'rows', (select coalesce(jsonb_agg(to_jsonb(p) order by p.recorded_at), '[]') from (
+      select x.recorded_at, x.latitude, x.longitude, x.accuracy_m, x.speed_kmh, x.heading, x.battery_percent, x.received_at
+      from delivery.driver_positions x
+      where x.tenant_id = v_tenant and x.driver_id = v_driver and x.recorded_at between v_from and v_to
+      order by x.recorded_at limit (input ->> 'limit')::bigint offset (input ->> 'offset')::bigint) p),
+    'total', (select count(*) from delivery.driver_positions x
+      where x.tenant_id = v_tenant and x.driver_id = v_driver and x.recorded_at between v_from and v_to));
+end $$;

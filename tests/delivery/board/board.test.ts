@@ -1,0 +1,131 @@
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, test } from "vitest";
+import { sql } from "../../support/db.ts";
+import { assign, type Ground, moves, newDelivery, newGround } from "../../support/deliveries.ts";
+import { newTenant, type Tenant } from "../../support/people.ts";
+import { expectGuarded } from "../../support/promises.ts";
+import { newZone, square } from "../../support/zones.ts";
+
+const path = "/delivery/board";
+
+let tenant: Tenant;
+let other: Tenant;
+let ground: Ground;
+let zone: string;
+beforeAll(async () => {
+  tenant = await newTenant();
+  other = await newTenant();
+  // Around the addresses that are made unless another place is said.
+  zone = await newZone(tenant, square(44.36, 33.31, 0.2));
+  ground = await newGround(tenant);
+});
+
+const board = async (query = "", of: Tenant = tenant) => {
+  const answer = await of.dispatcher.get(path + query);
+  expect(answer).toSucceed(200);
+  return answer.body.data;
+};
+const driverOf = async (id: string, query = "") =>
+  (await board(query)).drivers.find((driver: { id: string }) => driver.id === id);
+
+test("is the office's", async () => {
+  await expectGuarded({ method: "GET", path }, {
+    denied: [tenant.driver, tenant.customer, tenant.institution, tenant.warehouse],
+  });
+  for (const zone_id of [randomUUID(), await newZone(other, square(44.3, 33.3, 0.5))]) {
+    expect(await tenant.ops.get(`${path}?zone_id=${zone_id}`)).toFailWith(404, "zone_not_found");
+  }
+  expect(await tenant.ops.get(`${path}?zone_id=x`)).toFailWith(400, "invalid_uuid");
+});
+
+describe("a driver on the board", () => {
+  test("stands there while on duty or with stops left, with place, load and next stop", async () => {
+    expect(await driverOf(tenant.driver2.id)).toBeUndefined();
+    await tenant.driver2.post("/delivery/drivers/me/duty", { on_duty: true });
+    await tenant.driver2.post("/delivery/drivers/me/positions", {
+      positions: [{ latitude: 33.3, longitude: 44.4, recorded_at: new Date().toISOString() }],
+    });
+    expect(await driverOf(tenant.driver2.id)).toMatchObject({
+      on_duty: true,
+      is_online: true,
+      capacity: 1000,
+      load: 0,
+      stops_left: 0,
+      next_stop: null,
+      last_position: { latitude: 33.3, longitude: 44.4 },
+      vehicle: { name: "Van" },
+    });
+    const [first, second] = [await newDelivery(ground), await newDelivery(ground)];
+    await assign(tenant, first.id, tenant.driver2);
+    await assign(tenant, second.id, tenant.driver2);
+    await sql`update delivery.assignments set sequence_number = 2 where delivery_id = ${second.id}`;
+    const busy = await driverOf(tenant.driver2.id);
+    expect(busy).toMatchObject({
+      load: 4,
+      stops_left: 2,
+      next_stop: {
+        delivery_id: first.id,
+        delivery_code: first.delivery_code,
+        place: { kind: "pickup", latitude: 33.31, longitude: 44.36, city: "Baghdad" },
+      },
+    });
+    await moves(tenant.driver2, first.id, "pickup");
+    expect((await driverOf(tenant.driver2.id)).next_stop.place.kind).toBe("dropoff");
+    await moves(tenant.driver2, first.id, "complete");
+    expect(await driverOf(tenant.driver2.id)).toMatchObject({
+      stops_left: 1,
+      next_stop: { delivery_id: second.id },
+    });
+  });
+
+  test("is shown for the zones that driver goes to", async () => {
+    const elsewhere = await newZone(tenant, square(40, 30, 0.2));
+    await tenant.driver.post("/delivery/drivers/me/duty", { on_duty: true });
+    await sql`update delivery.drivers set all_zones = false where user_id = ${tenant.driver.id}`;
+    await sql`insert into delivery.driver_zones (tenant_id, driver_id, zone_id)
+      values (${tenant.id}, ${tenant.driver.id}, ${zone})`;
+    expect(await driverOf(tenant.driver.id, `?zone_id=${zone}`)).toBeDefined();
+    expect(await driverOf(tenant.driver.id, `?zone_id=${elsewhere}`)).toBeUndefined();
+    expect(await driverOf(tenant.driver2.id, `?zone_id=${elsewhere}`)).toBeDefined();
+  });
+});
+
+test("unassigned deliveries stand by the zone they are fetched in, with the oldest", async () => {
+  const fresh = await newTenant();
+  const [here, place] = [await newZone(fresh, square(44.36, 33.31, 0.2)), await newGround(fresh)];
+  await newDelivery(place);
+  await newDelivery(place);
+  const taken = await newDelivery(place);
+  await assign(fresh, taken.id);
+  const [{ created_at }] = (await fresh.ops.get("/delivery/deliveries?sort_order=asc")).body.data;
+  const { unassigned } = await board("", fresh);
+  expect(unassigned.total).toBe(2);
+  expect(unassigned.by_zone).toEqual([
+    { zone_id: here, name: expect.any(String), count: 2, oldest_at: created_at },
+  ]);
+  const nowhere = await newZone(fresh, square(40, 30, 0.2));
+  expect((await board(`?zone_id=${nowhere}`, fresh)).unassigned).toEqual({ total: 0, by_zone: [] });
+});
+
+test("late is what is alive past its promised time or its window, the longest first", async () => {
+  const fresh = await newTenant();
+  const place = await newGround(fresh);
+  const made = [];
+  for (let n = 0; n < 4; n++) made.push(await newDelivery(place));
+  const [promised, windowed, ended, early] = made;
+  const set = (id: string, column: string, interval: string) =>
+    sql`update delivery.deliveries set ${
+      sql(column)
+    } = now() + ${interval}::interval where id = ${id}`;
+  await set(promised.id, "promised_at", "-1 hour");
+  await set(windowed.id, "deliver_before", "-2 hours");
+  await set(ended.id, "promised_at", "-3 hours");
+  await set(early.id, "promised_at", "1 hour");
+  await assign(fresh, ended.id);
+  await assign(fresh, promised.id);
+  await moves(fresh.driver, ended.id, "pickup", "complete");
+  const { late } = await board("", fresh);
+  expect(late.total).toBe(2);
+  expect(late.deliveries.map(({ id, driver_id }: Record<string, string>) => [id, driver_id]))
+    .toEqual([[windowed.id, null], [promised.id, fresh.driver.id]]);
+});

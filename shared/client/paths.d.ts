@@ -1445,7 +1445,7 @@ export interface components {
       /** The additional amount that the institution paid for it; negative when it paid less */ price_difference: number;
     };
     ChangeDuty: {
-      driver_id?: string | null; keep_parcels?: boolean | null;
+      driver_id?: string | null; /** True: off duty although parcels are in the driver's hands */ keep_parcels?: boolean | null;
       /** Whether the driver works now: gets offers, and is tracked */ on_duty: boolean;
     };
     ChangeSortingAssignment: { /** Units that fit; null: no limit */ capacity?: number; staff_id?: string; };

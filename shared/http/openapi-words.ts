@@ -106,6 +106,7 @@ export const words: Readonly<Record<string, string>> = {
   accuracy_m: "Metres within which the device says that it is",
   battery_percent: "Charge of the device, 0 to 100",
   deliver_before: "The receiver cannot be met after",
+  keep_parcels: "True: off duty although parcels are in the driver's hands",
   on_duty: "Whether the driver works now: gets offers, and is tracked",
   speed_kmh: "Kilometres an hour",
   stops_left: "Deliveries that are the driver's and have not ended",

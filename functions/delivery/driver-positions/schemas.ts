@@ -12,10 +12,10 @@ import { Driver } from "../fleet/schemas.ts";
 
 export const ChangeDuty = z.object({
   on_duty: z.boolean(),
-  keep_parcels: z.boolean().describe("True: off duty although parcels are in the driver's hands")
-    .optional(),
-  driver_id: Id.describe("The driver whose duty the office changes; the caller when missing")
-    .optional(),
+  keep_parcels: z.boolean().optional(),
+  driver_id: Id.optional().describe(
+    "The driver whose duty the office changes; the caller when missing",
+  ),
 }).meta({ id: "ChangeDuty" });
 export const DutyResponse = z.object({ data: z.object({ driver: Driver }) });
 

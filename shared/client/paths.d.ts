@@ -480,8 +480,7 @@ export interface paths {
     /** Take a processing point out of use; branches whose default it is have none from then on @description Who: permission manage:operations:tenant. Needs the tenant setting `transfer_manifest.enabled`. */ post: operations["post_delivery_transfer_processing_points_processing_point_id_deactivate"];
   };
   "/delivery/vehicles": {
-    parameters: { };
-    /** List vehicles @description Who: permission view:tenant, or role driver. */ get: operations["get_delivery_vehicles"];
+    parameters: { }; /** List vehicles @description Who: permission view:tenant, or role driver. */ get: operations["get_delivery_vehicles"];
     /** Add a vehicle @description Who: permission manage:operations:tenant. */ post: operations["post_delivery_vehicles"];
   };
   "/delivery/vehicles/{vehicle_id}": {
@@ -512,8 +511,7 @@ export interface paths {
     parameters: { }; /** My wallets @description Who: any member of the tenant. */ get: operations["get_delivery_wallets_me"];
   };
   "/delivery/zone-tags": {
-    parameters: { };
-    /** List zone tags @description Who: permission view:tenant, or role driver. */ get: operations["get_delivery_zone_tags"];
+    parameters: { }; /** List zone tags @description Who: permission view:tenant, or role driver. */ get: operations["get_delivery_zone_tags"];
     /** Add a zone tag @description Who: permission manage:operations:tenant. */ post: operations["post_delivery_zone_tags"];
   };
   "/delivery/zone-tags/{tag_id}": {
@@ -563,8 +561,7 @@ export interface paths {
     /** My cart in a live market; the one I have, or a new one @description Who: role customer. */ post: operations["post_storefront_carts"];
   };
   "/storefront/carts/{cart_id}": {
-    parameters: { };
-    /** Read my cart at the prices of now @description Who: role customer. */ get: operations["get_storefront_carts_cart_id"];
+    parameters: { }; /** Read my cart at the prices of now @description Who: role customer. */ get: operations["get_storefront_carts_cart_id"];
   };
   "/storefront/carts/{cart_id}/items": {
     parameters: { };
@@ -576,13 +573,11 @@ export interface paths {
     /** Take an item out of my cart @description Who: role customer. */ delete: operations["delete_storefront_carts_cart_id_items_cart_item_id"];
   };
   "/storefront/categories": {
-    parameters: { };
-    /** List the market's categories @description Who: permission manage:tenant. */ get: operations["get_storefront_categories"];
+    parameters: { }; /** List the market's categories @description Who: permission manage:tenant. */ get: operations["get_storefront_categories"];
     /** Add a category @description Who: permission manage:tenant. */ post: operations["post_storefront_categories"];
   };
   "/storefront/categories/{category_id}": {
-    parameters: { };
-    /** Read a category @description Who: permission manage:tenant. */ get: operations["get_storefront_categories_category_id"];
+    parameters: { }; /** Read a category @description Who: permission manage:tenant. */ get: operations["get_storefront_categories_category_id"];
     /** Change a category @description Who: permission manage:tenant. */ put: operations["put_storefront_categories_category_id"];
     /** Archive a category that no product is in @description Who: permission manage:tenant. */ delete: operations["delete_storefront_categories_category_id"];
   };
@@ -631,9 +626,7 @@ export interface paths {
     parameters: { };
     /** Markets of all tenants: the queue of those who review them @description Who: permission manage:system. */ get: operations["get_storefront_markets"];
   };
-  "/storefront/my/orders": {
-    parameters: { }; /** My orders @description Who: role customer. */ get: operations["get_storefront_my_orders"];
-  };
+  "/storefront/my/orders": { parameters: { }; /** My orders @description Who: role customer. */ get: operations["get_storefront_my_orders"]; };
   "/storefront/orders": {
     parameters: { }; /** List the market's orders @description Who: permission manage:tenant. */ get: operations["get_storefront_orders"];
   };
@@ -681,13 +674,11 @@ export interface paths {
     /** How a live market can be paid @description Who: role customer, or permission manage:tenant. */ get: operations["get_storefront_payment_methods"];
   };
   "/storefront/products": {
-    parameters: { };
-    /** List the market's products @description Who: permission manage:tenant. */ get: operations["get_storefront_products"];
+    parameters: { }; /** List the market's products @description Who: permission manage:tenant. */ get: operations["get_storefront_products"];
     /** Add a product with its variants @description Who: permission manage:tenant. */ post: operations["post_storefront_products"];
   };
   "/storefront/products/{product_id}": {
-    parameters: { };
-    /** Read a product @description Who: permission manage:tenant. */ get: operations["get_storefront_products_product_id"];
+    parameters: { }; /** Read a product @description Who: permission manage:tenant. */ get: operations["get_storefront_products_product_id"];
     /** Change a product; variants are sent as the whole list @description Who: permission manage:tenant. */ put: operations["put_storefront_products_product_id"];
     /** Archive a product @description Who: permission manage:tenant. */ delete: operations["delete_storefront_products_product_id"];
   };
@@ -758,8 +749,7 @@ export interface paths {
     /** Let a pending or suspended tenant work; pending, it counts as paid @description Who: permission manage:system. */ post: operations["post_tenants_tenantId_activate"];
   };
   "/tenants/{tenantId}/archive": {
-    parameters: { };
-    /** Shut a tenant for good @description Who: permission manage:system. */ post: operations["post_tenants_tenantId_archive"];
+    parameters: { }; /** Shut a tenant for good @description Who: permission manage:system. */ post: operations["post_tenants_tenantId_archive"];
   };
   "/tenants/{tenantId}/invitations": {
     parameters: { };
@@ -791,8 +781,7 @@ export interface paths {
     /** List the permissions that roles of a tenant carry @description Who: permission view:tenant. */ get: operations["get_tenants_tenantId_permissions"];
   };
   "/tenants/{tenantId}/roles": {
-    parameters: { };
-    /** List the roles a tenant can give @description Who: permission view:tenant. */ get: operations["get_tenants_tenantId_roles"];
+    parameters: { }; /** List the roles a tenant can give @description Who: permission view:tenant. */ get: operations["get_tenants_tenantId_roles"];
   };
   "/tenants/{tenantId}/settings": {
     parameters: { };
@@ -817,8 +806,7 @@ export interface paths {
     /** Choose the tenant my next token names; refresh the token afterwards @description Who: any member of the tenant. */ post: operations["post_tenants_tenantId_switch"];
   };
   "/tenants/{tenantId}/users": {
-    parameters: { };
-    /** List the tenant's users @description Who: permission manage:tenant. */ get: operations["get_tenants_tenantId_users"];
+    parameters: { }; /** List the tenant's users @description Who: permission manage:tenant. */ get: operations["get_tenants_tenantId_users"];
     /** Invite a person; every address gets the same answer, with an account or without @description Who: permission manage:tenant. */ post: operations["post_tenants_tenantId_users"];
   };
   "/tenants/{tenantId}/users/{userId}": {
@@ -829,8 +817,7 @@ export interface paths {
     /** Shut a user out of the tenant @description Who: permission manage:tenant. */ post: operations["post_tenants_tenantId_users_userId_deactivate"];
   };
   "/tenants/me": {
-    parameters: { };
-    /** Read my profile and the tenants I belong to @description Who: any signed-in user. */ get: operations["get_tenants_me"];
+    parameters: { }; /** Read my profile and the tenants I belong to @description Who: any signed-in user. */ get: operations["get_tenants_me"];
   };
   "/tenants/me/api-keys": {
     parameters: { };
@@ -854,8 +841,7 @@ export interface paths {
     /** Make my account my own, with a new password; every session ends, so sign in afterwards @description Who: any user who signed in by the link or the code in a mail to their address. */ post: operations["post_tenants_me_confirm"];
   };
   "/tenants/me/invitations": {
-    parameters: { };
-    /** The open invitations to my address @description Who: any signed-in user. */ get: operations["get_tenants_me_invitations"];
+    parameters: { }; /** The open invitations to my address @description Who: any signed-in user. */ get: operations["get_tenants_me_invitations"];
   };
   "/tenants/me/invitations/{invitation_id}/accept": {
     parameters: { };
@@ -1126,8 +1112,7 @@ export interface components {
   schemas: {
     AcceptedPackage: {
       /** Printed on the label; scanners find the parcel by it */ barcode: string | null;
-      /** Number of the delivery, unique in the tenant */ delivery_code: number | null; id: string;
-      kind: "package" | "delivery" | "inventory_item";
+      /** Number of the delivery, unique in the tenant */ delivery_code: number | null; id: string; kind: "package" | "delivery" | "inventory_item";
     };
     Account: { email: string | null; id: string; };
     /** This e-mail has an account. Invite its owner instead: nobody who has an account joins without accepting. */ AccountExistsError: { code?: "account_exists"; field?: string; } & components["schemas"]["Error"];
@@ -1146,9 +1131,9 @@ export interface components {
       /** At pickup or at delivery @enum {string} */ stage: "pickup" | "delivery";
     };
     Address: {
-      city: string | null; contact_info: { [key: string]: unknown; }; country: string | null; created_at: string; full_address: string;
-      id: string; /** Degrees, WGS 84 */ latitude: number | null; /** Degrees, WGS 84 */ longitude: number | null;
-      title: { [key: string]: unknown; }; updated_at: string; zone_id: string | null;
+      city: string | null; contact_info: { [key: string]: unknown; }; country: string | null; created_at: string; full_address: string; id: string;
+      /** Degrees, WGS 84 */ latitude: number | null; /** Degrees, WGS 84 */ longitude: number | null; title: { [key: string]: unknown; };
+      updated_at: string; zone_id: string | null;
     };
     /** This address does not exist. */ AddressNotFoundError: { code?: "address_not_found"; field?: string; } & components["schemas"]["Error"];
     /** An order needs an address: send addressId or address. */ AddressRequiredError: { code?: "address_required"; field?: string; } & components["schemas"]["Error"];
@@ -1157,18 +1142,16 @@ export interface components {
     /** This adjustment has already been reversed. */ AdjustmentAlreadyReversedError: { code?: "adjustment_already_reversed"; } & components["schemas"]["Error"];
     /** This adjustment of the wallet does not exist. */ AdjustmentNotFoundError: { code?: "adjustment_not_found"; } & components["schemas"]["Error"];
     AdjustWallet: {
-      /** Money in major units of `currency` */ amount: number; direction: "credit" | "debit";
-      /** Why, in words or from the list */ reason: string;
+      /** Money in major units of `currency` */ amount: number; direction: "credit" | "debit"; /** Why, in words or from the list */ reason: string;
     };
     /** The allowed delivery attempts must be a whole number of at least 1. */ AllowedDeliveryAttemptsMustBePositiveIntegerError: { code?: "allowed_delivery_attempts_must_be_positive_integer"; field?: string; } & components["schemas"]["Error"];
     AnswerAssignment: { /** Why, in words or from the list */ reason?: string | null; status: "accepted" | "rejected"; };
     ApiKey: {
-      created_at: string;
-      /** The person who answers for it: its maker, or who took it over */ created_by: components["schemas"]["PersonRef"] | null;
+      created_at: string; /** The person who answers for it: its maker, or who took it over */ created_by: components["schemas"]["PersonRef"] | null;
       /** Those that the person who answers for the key has now: all it may do */ effective_scopes: string[]; expires_at: string | null;
       /** The last four characters of the key */ hint: string | null; id: string;
-      /** When a call with it last succeeded, to the hour; null: never */ last_used_at: string | null; name: string;
-      revoked_at: string | null; /** Permissions that the key has */ scopes: string[]; status: "active" | "stopped" | "expired" | "revoked";
+      /** When a call with it last succeeded, to the hour; null: never */ last_used_at: string | null; name: string; revoked_at: string | null;
+      /** Permissions that the key has */ scopes: string[]; status: "active" | "stopped" | "expired" | "revoked";
     };
     /** This API key has ended. Make another. */ ApiKeyEndedError: { code?: "api_key_ended"; } & components["schemas"]["Error"];
     /** {field} is not in the future. */ ApiKeyExpiryPastError: { code?: "api_key_expiry_past"; field?: string; } & components["schemas"]["Error"];
@@ -1199,9 +1182,7 @@ export interface components {
           /** Number of the delivery, unique in the tenant */ delivery_code: number; id: string;
         } | null;
         parent_id: string | null; recipient: { [key: string]: unknown; };
-        /** The person who gives it to the driver; null where that is a warehouse */ sender: {
-          name: string | null; phone: string | null;
-        } | null;
+        /** The person who gives it to the driver; null where that is a warehouse */ sender: { name: string | null; phone: string | null; } | null;
       } | null;
       delivery_details?: { [key: string]: unknown; } | null;
       delivery_id: string; drivers: { id: string; user: { full_name: string; id: string; phone: string | null; } | null; };
@@ -1219,9 +1200,8 @@ export interface components {
     /** This assignment does not exist. */ AssignmentNotFoundError: { code?: "assignment_not_found"; field?: string; } & components["schemas"]["Error"];
     /** The assignment no longer waits for an answer. */ AssignmentNotPendingError: { code?: "assignment_not_pending"; } & components["schemas"]["Error"];
     AuditEntry: {
-      action: "insert" | "update" | "delete"; actor_id: string | null;
-      /** The API key that the call came with */ actor_key_id: string | null; actor_key_name: string | null;
-      /** Null for people outside the company, and where a program or the clock did it */ actor_name: string | null;
+      action: "insert" | "update" | "delete"; actor_id: string | null; /** The API key that the call came with */ actor_key_id: string | null;
+      actor_key_name: string | null; /** Null for people outside the company, and where a program or the clock did it */ actor_name: string | null;
       after: { [key: string]: unknown; } | null;
       /** What the change replaced */ before: { [key: string]: unknown; } | null;
       client_request_id: string | null; created_at: string; entity_id: string | null;
@@ -1237,9 +1217,8 @@ export interface components {
     };
     /** This barcode batch does not exist. */ BarcodeBatchNotFoundError: { code?: "barcode_batch_not_found"; } & components["schemas"]["Error"];
     BarcodeBatchSummary: {
-      batch_number: string; branch_id: string | null; created_at: string; /** The first barcode of the batch */ first_barcode: string;
-      id: string; institution_user_id: string | null;
-      /** Last two letters of a postal barcode: the country that issues it */ issuer: string;
+      batch_number: string; branch_id: string | null; created_at: string; /** The first barcode of the batch */ first_barcode: string; id: string;
+      institution_user_id: string | null; /** Last two letters of a postal barcode: the country that issues it */ issuer: string;
       /** The last barcode of the batch */ last_barcode: string; /** Pieces */ quantity: number;
       /** First two letters of a postal barcode */ service_indicator: string; used_count: number;
     };
@@ -1262,14 +1241,13 @@ export interface components {
     BoardDriver: {
       /** Units that the vehicle takes */ capacity: number | null; full_name: string; id: string; is_online: boolean;
       last_position: components["schemas"]["LastPosition"] | null; /** Units that the driver's open deliveries take */ load: number;
-      next_stop: components["schemas"]["NextStop"] | null;
-      /** Whether the driver works now: gets offers, and is tracked */ on_duty: boolean;
+      next_stop: components["schemas"]["NextStop"] | null; /** Whether the driver works now: gets offers, and is tracked */ on_duty: boolean;
       /** Deliveries that are the driver's and have not ended */ stops_left: number; vehicle: components["schemas"]["VehicleRef"] | null;
     };
     Branch: {
-      address: components["schemas"]["Address"]; address_id: string; code: string; contact_info: { [key: string]: unknown; };
-      created_at: string; default_processing_point: components["schemas"]["NamedRef"] | null; default_processing_point_id: string | null;
-      id: string; institution_user: { full_name: string; id: string; phone: string | null; }; institution_user_id: string;
+      address: components["schemas"]["Address"]; address_id: string; code: string; contact_info: { [key: string]: unknown; }; created_at: string;
+      default_processing_point: components["schemas"]["NamedRef"] | null; default_processing_point_id: string | null; id: string;
+      institution_user: { full_name: string; id: string; phone: string | null; }; institution_user_id: string;
       /** False: kept, and no longer used */ is_active: boolean;
       /** Anything of yours; kept and given back as it is */ metadata: { [key: string]: unknown; };
       name: string; updated_at: string;
@@ -1292,8 +1270,7 @@ export interface components {
     };
     /** The cage is full. */ CageFullError: { assignment_id?: string; code?: "cage_full"; } & components["schemas"]["Error"];
     /** There are packages in the cage. */ CageNotEmptyError: { code?: "cage_not_empty"; } & components["schemas"]["Error"];
-    CancelCashHandover: { notes?: string | null; };
-    CancelDelivery: { notes?: string | null; /** Why, in words or from the list */ reason: string; };
+    CancelCashHandover: { notes?: string | null; }; CancelDelivery: { notes?: string | null; /** Why, in words or from the list */ reason: string; };
     CancelManifest: { /** Why, in words or from the list */ reason: string; };
     CancelOrder: {
       admin_notes?: string | null;
@@ -1306,8 +1283,8 @@ export interface components {
     Carrier: {
       code: string; /** Whether deliveries with cash due at the door can go with it */ collects_cash: boolean;
       configuration: {
-        /** Price of one unit, in major units, before distance */ default_price: number | null; has_credentials: boolean;
-        is_enabled: boolean; prefer_internal: boolean; updated_at: string;
+        /** Price of one unit, in major units, before distance */ default_price: number | null; has_credentials: boolean; is_enabled: boolean;
+        prefer_internal: boolean; updated_at: string;
       } | null;
       is_internal: boolean; logo_url: string | null; name: string; supports_webhook: boolean;
     };
@@ -1319,9 +1296,9 @@ export interface components {
       /** ISO 4217, three capital letters */ currency: string; customer_name: string; delivery_address: string;
       /** Number of the delivery, unique in the tenant */ delivery_code: number;
       /** The share of the delivery fee, in major units */ delivery_fee_amount: number;
-      /** Format: uuid @description The parcel */ delivery_id: string;
-      /** Number in the sender's own system */ external_reference_id: string | null; id: string; remittance_id: string | null;
-      remittance_reference: string | null; remitted_at: string | null; status: "owed" | "remitted"; tracking_number: string | null;
+      /** Format: uuid @description The parcel */ delivery_id: string; /** Number in the sender's own system */ external_reference_id: string | null;
+      id: string; remittance_id: string | null; remittance_reference: string | null; remitted_at: string | null; status: "owed" | "remitted";
+      tracking_number: string | null;
     };
     /** This carrier collects no cash, and {amount} {currency} is due at the door. */ CarrierCollectsNoCashError: { amount?: number; code?: "carrier_collects_no_cash"; currency?: string; } & components["schemas"]["Error"];
     /** The carrier cannot be enabled without {missing}. */ CarrierIncompleteError: { code?: "carrier_incomplete"; field?: string; missing?: string; } & components["schemas"]["Error"];
@@ -1332,12 +1309,11 @@ export interface components {
       /** The amount paid, in `currency` */ amount: number;
       /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code: string;
       /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount: number;
-      /** ISO 4217, three capital letters */ currency: string;
-      /** The share of the delivery fee, in major units */ delivery_fee_amount: number;
+      /** ISO 4217, three capital letters */ currency: string; /** The share of the delivery fee, in major units */ delivery_fee_amount: number;
       /** Null: a program, with an API key */ entered_by: components["schemas"]["Person"] | null; id: string; notes: string | null;
-      /** The carrier's number of the payment */ reference: string; remitted_at: string;
-      /** How many collections it paid */ remitted_count: number; reversal_reason: string | null;
-      /** Null unless it was reversed */ reversed_at: string | null; reversed_by: components["schemas"]["Person"] | null;
+      /** The carrier's number of the payment */ reference: string; remitted_at: string; /** How many collections it paid */ remitted_count: number;
+      reversal_reason: string | null; /** Null unless it was reversed */ reversed_at: string | null;
+      reversed_by: components["schemas"]["Person"] | null;
     };
     /** The carrier did not answer. Try again later. */ CarrierUnavailableError: { code?: "carrier_unavailable"; } & components["schemas"]["Error"];
     Cart: {
@@ -1348,8 +1324,8 @@ export interface components {
         /** Pieces */ quantity: number; /** Stock keeping unit, unique in the tenant */ sku: string | null; total: number | null;
         /** Null for what is no longer on sale */ unitPrice: number | null; variantId: string;
       }[];
-      marketId: string; status: "active" | "converted" | "abandoned";
-      /** The items without delivery and tax, in major units */ subtotal: number; totalItems: number; updatedAt: string;
+      marketId: string; status: "active" | "converted" | "abandoned"; /** The items without delivery and tax, in major units */ subtotal: number;
+      totalItems: number; updatedAt: string;
     };
     /** The cart is empty. */ CartEmptyError: { code?: "cart_empty"; field?: string; } & components["schemas"]["Error"];
     /** The cart is full. */ CartFullError: { code?: "cart_full"; } & components["schemas"]["Error"];
@@ -1358,46 +1334,41 @@ export interface components {
     /** This cart was ordered or given up already. */ CartNotActiveError: { code?: "cart_not_active"; field?: string; } & components["schemas"]["Error"];
     /** This cart does not exist. */ CartNotFoundError: { code?: "cart_not_found"; field?: string; } & components["schemas"]["Error"];
     /** At most {quantity_max} of one product can be in a cart. */ CartQuantityExceededError: { code?: "cart_quantity_exceeded"; field?: string; quantity_max?: number; } & components["schemas"]["Error"];
-    CashAllocations: {
-      /** Cash on delivery, in major units */ cod: number; /** What the delivery costs, in major units */ delivery_fee: number;
-    };
+    CashAllocations: { /** Cash on delivery, in major units */ cod: number; /** What the delivery costs, in major units */ delivery_fee: number; };
     /** The cash collected is not what is due. */ CashAmountMismatchError: { code?: "cash_amount_mismatch"; due?: number; field?: string; } & components["schemas"]["Error"];
     /** There is no cash desk of this person in this currency. */ CashDeskNotFoundError: { code?: "cash_desk_not_found"; field?: string; } & components["schemas"]["Error"];
     CashDeskTransfer: {
       /** Money in major units of `currency` */ amount: number; /** The tenant's unless said */ currency?: string | null;
       /** Default `staff`; `driver`: what a driver remitted to their own desk; `tenant`: its own till, without `from_user_id` */ from_owner_type?: ("staff" | "driver" | "tenant") | null;
-      /** The person whose desk gives; only administrators may name somebody else */ from_user_id?: string | null;
-      kind: "bank_deposit" | "handover"; notes?: string | null; /** The number on the bank's slip */ reference?: string | null;
+      /** The person whose desk gives; only administrators may name somebody else */ from_user_id?: string | null; kind: "bank_deposit" | "handover";
+      notes?: string | null; /** The number on the bank's slip */ reference?: string | null;
       /** Who gets it; of a handover only */ to_user_id?: string | null;
     };
     CashHandover: {
       /** Cash that the receiver counted, in major units */ counted_amount: number | null; counted_at: string | null;
       counted_by: components["schemas"]["PersonRef"] | null; created_at: string; /** ISO 4217, three capital letters */ currency: string;
-      /** Cash that the driver says to hand over, in major units */ declared_amount: number;
-      /** Counted less declared */ difference: number | null; driver: components["schemas"]["PersonRef"] | null; id: string;
-      notes: string | null;
+      /** Cash that the driver says to hand over, in major units */ declared_amount: number; /** Counted less declared */ difference: number | null;
+      driver: components["schemas"]["PersonRef"] | null; id: string; notes: string | null;
       /** How it was resolved; null while it is open */ resolution: ("recounted" | "driver_owes" | "written_off" | "returned") | null;
       resolved_at: string | null; resolved_by: components["schemas"]["PersonRef"] | null; settlement_payment_id: string | null;
       status: "declared" | "counted" | "discrepancy" | "resolved" | "cancelled";
     };
     /** Cash of {amount} {currency} must be counted before it can be remitted. */ CashHandoverRequiredError: { amount?: number; code?: "cash_handover_required"; currency?: string; } & components["schemas"]["Error"];
     CashPosition: {
-      collected: number; /** ISO 4217, three capital letters */ currency: string;
-      /** Cash that drivers still hold, in major units */ in_hand: number; /** The driver's balance by the ledger */ ledger: number;
-      remitted: number; settled_by_wallet: number;
+      collected: number; /** ISO 4217, three capital letters */ currency: string; /** Cash that drivers still hold, in major units */ in_hand: number;
+      /** The driver's balance by the ledger */ ledger: number; remitted: number; settled_by_wallet: number;
     };
     CashRefund: {
-      /** Money in major units of `currency` */ amount: number;
-      /** Null while it is open, like what follows */ cash_transfer_id: string | null; created_at: string;
-      /** ISO 4217, three capital letters */ currency: string; /** Number of the delivery, unique in the tenant */ delivery_code: number;
-      delivery_id: string; id: string; paid_at: string | null; payer: { name: string | null; phone: string | null; };
-      /** The number of the receipt */ reference: string | null; status: "open" | "paid";
+      /** Money in major units of `currency` */ amount: number; /** Null while it is open, like what follows */ cash_transfer_id: string | null;
+      created_at: string; /** ISO 4217, three capital letters */ currency: string;
+      /** Number of the delivery, unique in the tenant */ delivery_code: number; delivery_id: string; id: string; paid_at: string | null;
+      payer: { name: string | null; phone: string | null; }; /** The number of the receipt */ reference: string | null; status: "open" | "paid";
     };
     /** This refund has already been paid. */ CashRefundAlreadyPaidError: { code?: "cash_refund_already_paid"; } & components["schemas"]["Error"];
     /** This refund does not exist. */ CashRefundNotFoundError: { code?: "cash_refund_not_found"; } & components["schemas"]["Error"];
     CashSettled: {
-      allocations: components["schemas"]["CashAllocations"]; /** Money in major units of `currency` */ amount: number;
-      cod_collection_id: string; /** Number of the delivery, unique in the tenant */ delivery_code: number; delivery_number: string;
+      allocations: components["schemas"]["CashAllocations"]; /** Money in major units of `currency` */ amount: number; cod_collection_id: string;
+      /** Number of the delivery, unique in the tenant */ delivery_code: number; delivery_number: string;
     };
     CashSettlement: {
       /** Cash on delivery, in major units */ cod: number; /** How many collections it settled */ collections: number;
@@ -1408,8 +1379,8 @@ export interface components {
       /** State of the PDF of the receipt; its failure undoes no settlement @enum {string} */ receipt_status: "pending" | "in_process" | "success" | "failure";
       /** The receiver of the cash; null when it was settled from the driver's wallet */ receiver: components["schemas"]["Person"] | null;
       /** Number on the paper or in the other system */ reference: string | null; reversal_reason: string | null;
-      /** Null unless it was reversed */ reversed_at: string | null; reversed_by: components["schemas"]["Person"] | null;
-      scope: "selected" | "all"; settled_at: string; settlement_payment_id: string;
+      /** Null unless it was reversed */ reversed_at: string | null; reversed_by: components["schemas"]["Person"] | null; scope: "selected" | "all";
+      settled_at: string; settlement_payment_id: string;
       shortage: { /** Money in major units of `currency` */ amount: number; discrepancy_id: string; } | null;
       total: number;
     };
@@ -1421,8 +1392,7 @@ export interface components {
       /** Money in major units of `currency` */ amount: number; created_at: string; /** ISO 4217, three capital letters */ currency: string;
       entered_by: components["schemas"]["Person"]; from_owner_type: "staff" | "driver" | "tenant";
       /** Null for the tenant's own till */ from_user: components["schemas"]["Person"] | null; id: string;
-      kind: "bank_deposit" | "handover" | "refund"; notes: string | null;
-      /** Number on the paper or in the other system */ reference: string | null;
+      kind: "bank_deposit" | "handover" | "refund"; notes: string | null; /** Number on the paper or in the other system */ reference: string | null;
       /** The amount due, of a refund */ refund_id: string | null; reversal_reason: string | null;
       /** Null unless it was reversed */ reversed_at: string | null; reversed_by: components["schemas"]["Person"] | null;
       /** Null for the bank and for refunds */ to_user: components["schemas"]["Person"] | null;
@@ -1437,8 +1407,7 @@ export interface components {
     /** Products are in this category; move them first. */ CategoryInUseError: { code?: "category_in_use"; } & components["schemas"]["Error"];
     /** This category does not exist. */ CategoryNotFoundError: { code?: "category_not_found"; field?: string; } & components["schemas"]["Error"];
     ChangeCarrier: {
-      /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code?: string | null;
-      carrier_type: "internal" | "external";
+      /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code?: string | null; carrier_type: "internal" | "external";
     };
     ChangedOrder: {
       delivery: components["schemas"]["OrderRef"]; item_id: string;
@@ -1468,8 +1437,7 @@ export interface components {
     /** Some of the chosen collections no longer wait to be settled, or do not exist. */ CodCollectionsNotPendingError: { code?: "cod_collections_not_pending"; field?: string; invalid_ids?: string[]; } & components["schemas"]["Error"];
     CompleteDelivery: {
       cash_collected?: {
-        /** Cash on delivery, in major units */ cod?: number | null;
-        /** What the delivery costs, in major units */ delivery_fee?: number | null;
+        /** Cash on delivery, in major units */ cod?: number | null; /** What the delivery costs, in major units */ delivery_fee?: number | null;
       } | null;
       /** Degrees, WGS 84 */ latitude?: number | null; /** Degrees, WGS 84 */ longitude?: number | null;
       /** The device's time of it: at most 72 hours ago, at most 2 minutes ahead */ occurred_at?: string | null;
@@ -1492,8 +1460,8 @@ export interface components {
     ConfirmAccount: { password: string; };
     ConfirmOrder: {
       address?: components["schemas"]["OrderAddress"] | null; addressId?: string | null; back_ref?: components["schemas"]["ReturnAddress"];
-      backRef?: components["schemas"]["ReturnAddress"]; cartId: string; customer_notes?: string | null; deliveryServiceId: string;
-      marketId: string; paymentMethodTypeId: string; save_to_address_book?: boolean | null;
+      backRef?: components["schemas"]["ReturnAddress"]; cartId: string; customer_notes?: string | null; deliveryServiceId: string; marketId: string;
+      paymentMethodTypeId: string; save_to_address_book?: boolean | null;
     };
     /** This clashes with something that already exists. */ ConflictError: { code?: "conflict"; } & components["schemas"]["Error"];
     /** Send either scope all, or scope selected with the collections. */ ConflictingSelectionError: { code?: "conflicting_selection"; field?: string; } & components["schemas"]["Error"];
@@ -1512,16 +1480,15 @@ export interface components {
       /** Place among the driver's stops, from 1 */ sequence_number?: number | null; vehicle_id?: string | null;
     };
     CreateAssignments: {
-      delivery_ids: string[]; driver_id: string;
-      /** Says of every delivery whether it would pass, and writes nothing */ dry_run?: boolean | null;
+      delivery_ids: string[]; driver_id: string; /** Says of every delivery whether it would pass, and writes nothing */ dry_run?: boolean | null;
     };
     CreateBarcodeBatch: {
       branch_id?: string | null; institution_user_id?: string | null; /** Pieces */ quantity: number;
       /** First two letters of a postal barcode */ service_indicator?: string | null;
     };
     CreateBin: {
-      /** Units that fit; null: no limit */ capacity?: number | null; code: string;
-      /** False: kept, and no longer used */ is_active?: boolean | null; is_default_receiving?: boolean | null;
+      /** Units that fit; null: no limit */ capacity?: number | null; code: string; /** False: kept, and no longer used */ is_active?: boolean | null;
+      is_default_receiving?: boolean | null;
       /** What kind of place it is */ location_type?: ("BIN" | "RECEIVING" | "STAGING" | "CAGE" | "TROLLEY") | null; name: string;
     };
     CreateBranch: {
@@ -1542,8 +1509,7 @@ export interface components {
       /** Not of the shapes that delivery codes, deliveries without one and items of manifests have */ barcode?: string | null;
       /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code?: string | null;
       carrier_type?: ("internal" | "external") | null;
-      /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount?: number | null;
-      customer_id?: string | null;
+      /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount?: number | null; customer_id?: string | null;
       /** What kind of journey it is: one way, staged through a warehouse, a leg, a return */ delivery_flow?: ("standard" | "customer_return") | null;
       delivery_location?: {
         city?: string | null;
@@ -1554,8 +1520,8 @@ export interface components {
         title?: components["schemas"]["LocalizedText"];
       } | null;
       delivery_service_id?: string | null; dropoff_address_id?: string | null; dropoff_warehouse_id?: string | null;
-      /** Number in the sender's own system */ external_reference_id?: string | null; institution_user_id?: string | null;
-      notes?: string | null; original_delivery_id?: string | null;
+      /** Number in the sender's own system */ external_reference_id?: string | null; institution_user_id?: string | null; notes?: string | null;
+      original_delivery_id?: string | null;
       /** {items: [{name, quantity, weight, length, width, height}]}, no number of it above 1,000,000 */ package?: unknown;
       /** {items: [{name, quantity, weight, length, width, height}]}, no number of it above 1,000,000 */ package_details?: unknown;
       /** Who pays the delivery fee @enum {string} */ payer_type: "sender" | "receiver";
@@ -1579,8 +1545,8 @@ export interface components {
     };
     CreatedOrder: { delivery: components["schemas"]["OrderRef"]; item_id: string; };
     CreateDriver: {
-      all_zones?: boolean | null; default?: boolean | null; status?: ("active" | "inactive") | null; user_id: string;
-      vehicle_id?: string | null; zone_ids?: string[] | null;
+      all_zones?: boolean | null; default?: boolean | null; status?: ("active" | "inactive") | null; user_id: string; vehicle_id?: string | null;
+      zone_ids?: string[] | null;
     };
     CreateInventoryAdjustment: {
       bin_id: string; /** Units found (positive) or missing (negative) */ delta: number; item_id: string; lot_number?: string | null;
@@ -1592,13 +1558,12 @@ export interface components {
         /** Everything in the bin with this status, lot and serial number; of what is available also what is set aside for orders */ counted: number;
         item_id: string; lot_number?: string | null; serial_number?: string | null; status?: string | null;
       }[];
-      notes?: string | null; warehouse_id: string;
-      /** Whether whatever was not counted in the bins counts as none */ whole_bins?: boolean | null;
+      notes?: string | null; warehouse_id: string; /** Whether whatever was not counted in the bins counts as none */ whole_bins?: boolean | null;
     };
     CreateInventoryItem: {
       /** Printed on the label; scanners find the parcel by it */ barcode?: string | null; brand?: string | null;
-      /** False: kept, and no longer used */ is_active?: boolean | null; is_serialized?: boolean | null; model?: string | null;
-      name: string; /** Stock keeping unit, unique in the tenant */ sku: string;
+      /** False: kept, and no longer used */ is_active?: boolean | null; is_serialized?: boolean | null; model?: string | null; name: string;
+      /** Stock keeping unit, unique in the tenant */ sku: string;
       /** Units that are charged; settings turn weight and measures into units */ unit_size?: number | null;
     };
     CreateInventoryMove: {
@@ -1638,8 +1603,7 @@ export interface components {
     };
     CreateManifestException: {
       /** Postal barcode of 14 characters with a MOD 11 check digit */ barcode_value?: string | null; manifest_item_id?: string | null;
-      notes?: string | null; /** Addresses of uploaded pictures */ photo_urls?: string[] | null;
-      /** Why, in words or from the list */ reason: string;
+      notes?: string | null; /** Addresses of uploaded pictures */ photo_urls?: string[] | null; /** Why, in words or from the list */ reason: string;
     };
     CreateMarket: {
       banners?: components["schemas"]["MarketBanner"][] | null; directory_category?: string | null; logo_url?: ("" | string) | null;
@@ -1656,14 +1620,12 @@ export interface components {
     };
     CreatePackageTransfer: {
       delivery_ids?: string[] | null; destination_warehouse_id?: string | null; inventory_item_ids?: string[] | null;
-      mode: "system_only" | "delivery_operation"; new_delivery_defaults?: components["schemas"]["NewDeliveryDefaults"] | null;
-      notes?: string | null;
+      mode: "system_only" | "delivery_operation"; new_delivery_defaults?: components["schemas"]["NewDeliveryDefaults"] | null; notes?: string | null;
       /** As a single delivery or on a waybill; null: in the system only */ operation_type?: ("single_delivery" | "waybill") | null;
       package_barcodes?: string[] | null; source_warehouse_id: string;
     };
     CreatePickingOrder: {
-      assigned_to?: string | null; due_date?: string | null;
-      /** Number in the system that the record came from */ external_reference?: string | null;
+      assigned_to?: string | null; due_date?: string | null; /** Number in the system that the record came from */ external_reference?: string | null;
       item_details: {
         bin_id: string; item_id: string;
         /** The picked quantities. As long as every line says 0 and none has a status of its own (`missing`, say), nobody has recorded anything, and completing takes all */ picked_quantity?: number | null;
@@ -1725,8 +1687,7 @@ export interface components {
       type: "MONTHLY" | "ANNUAL" | "UNLIMITED";
     };
     CreateUser: {
-      email: string; employee_id?: string | null; full_name: string; is_business?: boolean | null; password?: string | null;
-      phone?: string | null;
+      email: string; employee_id?: string | null; full_name: string; is_business?: boolean | null; password?: string | null; phone?: string | null;
       /** Names of roles */ roles?: ("tenant_admin" | "operations_manager" | "dispatcher" | "warehouse_manager" | "warehouse_staff" | "driver" | "institution" | "customer")[] | null;
       /** Whether a person is staff, a driver, an institution or a customer of the tenant @enum {string} */ tenant_user_type: "staff" | "driver" | "institution" | "customer";
     };
@@ -1739,9 +1700,9 @@ export interface components {
     };
     CreateWaybill: {
       delivery_ids?: string[] | null; destination_warehouse_id?: string | null; inventory_item_ids?: string[] | null;
-      mode?: "delivery_operation" | null; new_delivery_defaults?: components["schemas"]["NewDeliveryDefaults"] | null;
-      notes?: string | null; /** As a single delivery or on a waybill; null: in the system only */ operation_type?: "waybill" | null;
-      package_barcodes?: string[] | null; source_warehouse_id: string;
+      mode?: "delivery_operation" | null; new_delivery_defaults?: components["schemas"]["NewDeliveryDefaults"] | null; notes?: string | null;
+      /** As a single delivery or on a waybill; null: in the system only */ operation_type?: "waybill" | null; package_barcodes?: string[] | null;
+      source_warehouse_id: string;
     };
     CreateWebhookSubscription: {
       /** Names of events; `*` for all, `order.*` for a family */ event_types: string[];
@@ -1774,18 +1735,16 @@ export interface components {
     /** No domain is connected. */ CustomDomainNotFoundError: { code?: "custom_domain_not_found"; } & components["schemas"]["Error"];
     /** Another store has proven that this domain is its own. */ CustomDomainTakenError: { code?: "custom_domain_taken"; field?: string; } & components["schemas"]["Error"];
     CustomerAddress: {
-      city: string | null; contact_info: { [key: string]: unknown; }; country: string | null; created_at: string; full_address: string;
-      id: string; is_default: boolean; /** Degrees, WGS 84 */ latitude: number | null; /** Degrees, WGS 84 */ longitude: number | null;
+      city: string | null; contact_info: { [key: string]: unknown; }; country: string | null; created_at: string; full_address: string; id: string;
+      is_default: boolean; /** Degrees, WGS 84 */ latitude: number | null; /** Degrees, WGS 84 */ longitude: number | null;
       title: { [key: string]: unknown; }; updated_at: string; zone_id: string | null;
     };
     /** Name the users this access mode is about. */ CustomerIdsRequiredForSelectedAccessModeError: { code?: "customer_ids_required_for_selected_access_mode"; field?: string; } & components["schemas"]["Error"];
     /** This customer does not exist. */ CustomerNotFoundError: { code?: "customer_not_found"; field?: string; } & components["schemas"]["Error"];
     CustomerOrder: {
       createdAt: string; /** ISO 4217, three capital letters */ currency: string; customerNotes: string | null;
-      /** What the delivery costs, in major units */ deliveryFee: number;
-      /** Taken off the subtotal, in major units */ discountAmount: number;
-      /** The share of the order that reached its customer @enum {string} */ fulfilment: "none" | "partial" | "full" | "returned";
-      id: string;
+      /** What the delivery costs, in major units */ deliveryFee: number; /** Taken off the subtotal, in major units */ discountAmount: number;
+      /** The share of the order that reached its customer @enum {string} */ fulfilment: "none" | "partial" | "full" | "returned"; id: string;
       items: {
         attributes: { [key: string]: unknown; }; id: string; images: string[]; productId: string; productName: { [key: string]: string; };
         /** Pieces */ quantity: number; /** Stock keeping unit, unique in the tenant */ sku: string; total: number;
@@ -1793,25 +1752,22 @@ export interface components {
       }[];
       market: {
         id: string; name: string;
-        settings: {
-          /** ISO 4217, three capital letters */ currency: string; /** What the delivery costs, in major units */ deliveryFee: number;
-        };
+        settings: { /** ISO 4217, three capital letters */ currency: string; /** What the delivery costs, in major units */ deliveryFee: number; };
       } | null;
       order_number: string; /** How the order is paid @enum {string} */ paymentMethod: "wallet" | "cash_on_delivery" | "gateway";
       payments: components["schemas"]["OrderPayment"][]; paymentStatus: "pending" | "paid" | "failed";
       /** Money came that fits no payment of the order, and the store has not settled it yet */ refund_due: boolean;
       shippingAddress: { [key: string]: unknown; }; status: "pending" | "approved" | "shipped" | "delivered" | "cancelled";
-      /** The items without delivery and tax, in major units */ subtotal: number; /** In major units */ taxAmount: number;
-      totalItems: number; /** Everything the customer pays, in major units */ totalPrice: number; updatedAt: string;
+      /** The items without delivery and tax, in major units */ subtotal: number; /** In major units */ taxAmount: number; totalItems: number;
+      /** Everything the customer pays, in major units */ totalPrice: number; updatedAt: string;
     };
     /** Cash on delivery needs a customer or an institution whose wallet is credited. */ CustomerRequiredForCodError: { code?: "customer_required_for_cod"; field?: string; } & components["schemas"]["Error"];
     /** Payment by wallet needs a customer or an institution whose wallet pays. */ CustomerRequiredForWalletError: { code?: "customer_required_for_wallet"; field?: string; } & components["schemas"]["Error"];
     /** More is said to be damaged than was received. */ DamagedTooMuchError: { code?: "damaged_too_much"; field?: string; } & components["schemas"]["Error"];
     DecideProductReview: { decision: "approved" | "rejected"; };
     DeclareCashHandover: {
-      /** Money in major units of `currency` */ amount: number;
-      /** Cash that the receiver counted, in major units */ counted_amount?: number | null; driver_id?: string | null;
-      notes?: string | null;
+      /** Money in major units of `currency` */ amount: number; /** Cash that the receiver counted, in major units */ counted_amount?: number | null;
+      driver_id?: string | null; notes?: string | null;
     };
     /** The warehouse already has an active default receiving location. */ DefaultReceivingExistsError: { code?: "default_receiving_exists"; field?: string; } & components["schemas"]["Error"];
     /** It is not known where these deliveries start or end: {delivery_ids}. */ DeliveriesZoneContextIncompleteError: { code?: "deliveries_zone_context_incomplete"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
@@ -1821,34 +1777,30 @@ export interface components {
         vehicle_id: string | null;
       } | null;
       /** Failed attempts that count */ attempts_used: number; /** Printed on the label; scanners find the parcel by it */ barcode: string;
-      /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code: string | null;
-      carrier_type: "internal" | "external";
+      /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code: string | null; carrier_type: "internal" | "external";
       /** The cash still to be taken where this delivery begins and where it ends */ cash_due: {
         delivery: components["schemas"]["CashSplit"]; pickup: components["schemas"]["CashSplit"];
       };
       /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount: number; created_at: string;
       created_by: string | null; /** ISO 4217, three capital letters */ currency: string; current_warehouse_id: string | null;
       customer: components["schemas"]["DeliveryPerson"] | null; customer_id: string | null; delivered_at: string | null;
-      /** Number of the delivery, unique in the tenant */ delivery_code: number;
-      /** What the delivery costs, in major units */ delivery_fee: number;
+      /** Number of the delivery, unique in the tenant */ delivery_code: number; /** What the delivery costs, in major units */ delivery_fee: number;
       /** What kind of journey it is: one way, staged through a warehouse, a leg, a return @enum {string} */ delivery_flow: "standard" | "pnd_parent" | "pnd_inbound" | "pnd_outbound" | "operational_return" | "customer_return";
       delivery_service: components["schemas"]["NamedRecord"]; delivery_service_id: string; /** In kilometres */ distance_km: number | null;
-      dropoff_address: { [key: string]: unknown; }; dropoff_address_id: string; dropoff_warehouse_id: string | null;
-      dropoff_zone_id: string | null; /** Number in the sender's own system */ external_reference_id: string | null; id: string;
-      institution: components["schemas"]["DeliveryPerson"] | null; institution_user_id: string | null; is_leg: boolean;
-      leg: ("A" | "B") | null; manifest_id: string | null; notes: string | null; original_delivery_id: string | null;
+      dropoff_address: { [key: string]: unknown; }; dropoff_address_id: string; dropoff_warehouse_id: string | null; dropoff_zone_id: string | null;
+      /** Number in the sender's own system */ external_reference_id: string | null; id: string;
+      institution: components["schemas"]["DeliveryPerson"] | null; institution_user_id: string | null; is_leg: boolean; leg: ("A" | "B") | null;
+      manifest_id: string | null; notes: string | null; original_delivery_id: string | null;
       /** The parcel of a leg */ parcel: {
         /** Printed on the label; scanners find the parcel by it */ barcode: string;
         /** Number of the delivery, unique in the tenant */ delivery_code: number; id: string;
       } | null;
       parent_id: string | null; /** Who pays the delivery fee @enum {string} */ payer_type: "sender" | "receiver";
-      /** How the delivery fee or the order is paid @enum {string} */ payment_method: "cash" | "wallet" | "gateway";
-      picked_up_at: string | null; pickup_address: { [key: string]: unknown; }; pickup_address_id: string;
-      pickup_warehouse_id: string | null; pickup_zone_id: string | null; /** In major units of the currency */ price: number;
-      /** When the receiver may expect it */ promised_at: string | null; recipient: { [key: string]: unknown; };
-      /** The person who gives it to the driver; null where that is a warehouse */ sender: {
-        name: string | null; phone: string | null;
-      } | null;
+      /** How the delivery fee or the order is paid @enum {string} */ payment_method: "cash" | "wallet" | "gateway"; picked_up_at: string | null;
+      pickup_address: { [key: string]: unknown; }; pickup_address_id: string; pickup_warehouse_id: string | null; pickup_zone_id: string | null;
+      /** In major units of the currency */ price: number; /** When the receiver may expect it */ promised_at: string | null;
+      recipient: { [key: string]: unknown; };
+      /** The person who gives it to the driver; null where that is a warehouse */ sender: { name: string | null; phone: string | null; } | null;
       /** Place of the leg in its delivery, from 1 */ sequence_plan: number | null;
       status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
       status_notes: string | null; status_reason: string | null; tenant_id: string;
@@ -1867,21 +1819,18 @@ export interface components {
         vehicle_id: string | null;
       } | null;
       /** Failed attempts that count */ attempts_used: number; /** Printed on the label; scanners find the parcel by it */ barcode: string;
-      /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code: string | null;
-      carrier_type: "internal" | "external";
+      /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code: string | null; carrier_type: "internal" | "external";
       /** The cash still to be taken where this delivery begins and where it ends */ cash_due: {
         delivery: components["schemas"]["CashSplit"]; pickup: components["schemas"]["CashSplit"];
       };
       /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount: number;
       collections: { [key: string]: unknown; }[];
-      created_at: string; created_by: string | null; /** ISO 4217, three capital letters */ currency: string;
-      current_warehouse_id: string | null; customer: components["schemas"]["DeliveryPerson"] | null; customer_id: string | null;
-      delivered_at: string | null; /** Number of the delivery, unique in the tenant */ delivery_code: number;
-      /** What the delivery costs, in major units */ delivery_fee: number;
+      created_at: string; created_by: string | null; /** ISO 4217, three capital letters */ currency: string; current_warehouse_id: string | null;
+      customer: components["schemas"]["DeliveryPerson"] | null; customer_id: string | null; delivered_at: string | null;
+      /** Number of the delivery, unique in the tenant */ delivery_code: number; /** What the delivery costs, in major units */ delivery_fee: number;
       /** What kind of journey it is: one way, staged through a warehouse, a leg, a return @enum {string} */ delivery_flow: "standard" | "pnd_parent" | "pnd_inbound" | "pnd_outbound" | "operational_return" | "customer_return";
       delivery_service: components["schemas"]["NamedRecord"]; delivery_service_id: string; /** In kilometres */ distance_km: number | null;
-      dropoff_address: { [key: string]: unknown; }; dropoff_address_id: string; dropoff_warehouse_id: string | null;
-      dropoff_zone_id: string | null;
+      dropoff_address: { [key: string]: unknown; }; dropoff_address_id: string; dropoff_warehouse_id: string | null; dropoff_zone_id: string | null;
       exceptions: { [key: string]: unknown; }[];
       /** Number in the sender's own system */ external_reference_id: string | null;
       handoff: { [key: string]: unknown; } | null;
@@ -1899,8 +1848,8 @@ export interface components {
       parent_id: string | null; /** Who pays the delivery fee @enum {string} */ payer_type: "sender" | "receiver";
       /** How the delivery fee or the order is paid @enum {string} */ payment_method: "cash" | "wallet" | "gateway";
       payments: { [key: string]: unknown; }[];
-      picked_up_at: string | null; pickup_address: { [key: string]: unknown; }; pickup_address_id: string;
-      pickup_warehouse_id: string | null; pickup_zone_id: string | null;
+      picked_up_at: string | null; pickup_address: { [key: string]: unknown; }; pickup_address_id: string; pickup_warehouse_id: string | null;
+      pickup_zone_id: string | null;
       policy: { [key: string]: unknown; } | null;
       /** In major units of the currency */ price: number; /** When the receiver may expect it */ promised_at: string | null;
       proof_requirements: { delivery: components["schemas"]["DeliveryNeeds"]; pickup: components["schemas"]["DeliveryNeeds"]; };
@@ -1909,9 +1858,7 @@ export interface components {
       }[];
       recipient: { [key: string]: unknown; };
       returns: { [key: string]: unknown; }[];
-      /** The person who gives it to the driver; null where that is a warehouse */ sender: {
-        name: string | null; phone: string | null;
-      } | null;
+      /** The person who gives it to the driver; null where that is a warehouse */ sender: { name: string | null; phone: string | null; } | null;
       /** Place of the leg in its delivery, from 1 */ sequence_plan: number | null; staging_warehouse_id: string | null;
       status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
       status_notes: string | null; status_reason: string | null; tenant_id: string;
@@ -1926,8 +1873,7 @@ export interface components {
       id: string;
       items: { [key: string]: unknown; }[];
       notes: string | null; /** How it was resolved; null while it is open */ resolution: string | null; resolution_notes: string | null;
-      resolved_at: string | null; resolved_by: string | null; status: "open" | "resolved"; tenant_id: string; type: string;
-      updated_at: string;
+      resolved_at: string | null; resolved_by: string | null; status: "open" | "resolved"; tenant_id: string; type: string; updated_at: string;
     };
     /** This exception does not exist. */ DeliveryExceptionNotFoundError: { code?: "delivery_exception_not_found"; } & components["schemas"]["Error"];
     /** This exception was already resolved. */ DeliveryExceptionResolvedError: { code?: "delivery_exception_resolved"; } & components["schemas"]["Error"];
@@ -1936,9 +1882,7 @@ export interface components {
     /** The delivery has an open exception. */ DeliveryHasOpenExceptionError: { code?: "delivery_has_open_exception"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
     DeliveryInstructions: { expires_at: string; gateway_order_id: string; redirect_url: string; };
     /** This item is not in the parcel. */ DeliveryItemNotFoundError: { code?: "delivery_item_not_found"; field?: string; } & components["schemas"]["Error"];
-    DeliveryNeeds: {
-      /** Whether a photo is needed */ photo_required: boolean; /** Whether a signature is needed */ signature_required: boolean;
-    };
+    DeliveryNeeds: { /** Whether a photo is needed */ photo_required: boolean; /** Whether a signature is needed */ signature_required: boolean; };
     /** The delivery cannot be booked or cancelled now (status {status}). */ DeliveryNotBookableError: { code?: "delivery_not_bookable"; status?: string; } & components["schemas"]["Error"];
     /** This delivery does not leave a warehouse, so there is nothing to prepare. */ DeliveryNotExecutableError: { code?: "delivery_not_executable"; } & components["schemas"]["Error"];
     /** Only an external delivery can be booked with a carrier. */ DeliveryNotExternalError: { code?: "delivery_not_external"; } & components["schemas"]["Error"];
@@ -1968,9 +1912,8 @@ export interface components {
     Driver: {
       all_zones: boolean; /** Units that are taken */ capacity_used: number; created_at: string; id: string; is_default: boolean;
       /** On duty, and heard of within `offline_threshold_seconds` */ is_online: boolean; last_heartbeat_at: string | null;
-      last_position: components["schemas"]["LastPosition"] | null;
-      /** Whether the driver works now: gets offers, and is tracked */ on_duty: boolean; status: "active" | "inactive"; updated_at: string;
-      user: { email: string | null; full_name: string; id: string; phone: string | null; };
+      last_position: components["schemas"]["LastPosition"] | null; /** Whether the driver works now: gets offers, and is tracked */ on_duty: boolean;
+      status: "active" | "inactive"; updated_at: string; user: { email: string | null; full_name: string; id: string; phone: string | null; };
       vehicle: components["schemas"]["VehicleRef"] | null; zone_ids: string[];
     };
     /** The driver has no vehicle. */ DriverHasNoVehicleError: { code?: "driver_has_no_vehicle"; field?: string; } & components["schemas"]["Error"];
@@ -1983,15 +1926,14 @@ export interface components {
     /** The driver does not work in all the zones needed. */ DriverNotAllowedInZonesError: { code?: "driver_not_allowed_in_zones"; delivery_ids?: string[]; field?: string; missing_zones?: string[]; } & components["schemas"]["Error"];
     /** This driver does not exist. */ DriverNotFoundError: { code?: "driver_not_found"; field?: string; } & components["schemas"]["Error"];
     DriverPerformance: {
-      /** Minutes from pickup to delivery; null without one */ average_delivery_time_minutes: number | null; driver_id: string;
-      driver_name: string; failed_deliveries: number;
+      /** Minutes from pickup to delivery; null without one */ average_delivery_time_minutes: number | null; driver_id: string; driver_name: string;
+      failed_deliveries: number;
       /** Legs of staged parcels that the driver carried; a parcel counts as a delivery for who carries its last leg */ handled_legs: number;
       /** Kilometres driven for each delivery; null without one */ km_per_delivery: number | null; late_deliveries: number;
       on_time_deliveries: number; /** Percent of the deliveries with a promised time; null without one */ on_time_rate: number | null;
-      period_month: number | null; period_year: number | null;
-      /** Percent of the ended deliveries; null without one */ success_rate: number | null; successful_deliveries: number;
-      total_deliveries: number; /** Sum of the prices of the deliveries, in major units */ total_delivery_value: number;
-      /** In kilometres */ total_distance_km: number;
+      period_month: number | null; period_year: number | null; /** Percent of the ended deliveries; null without one */ success_rate: number | null;
+      successful_deliveries: number; total_deliveries: number;
+      /** Sum of the prices of the deliveries, in major units */ total_delivery_value: number; /** In kilometres */ total_distance_km: number;
     };
     DriverPosition: {
       /** Metres within which the device says that it is */ accuracy_m: number | null;
@@ -2020,10 +1962,8 @@ export interface components {
       /** Postal barcode of 14 characters with a MOD 11 check digit */ barcode_value: string; created_at: string;
       created_by: components["schemas"]["PersonRef"] | null; id: string;
       institution: { full_name: string; id: string; phone: string | null; } | null;
-      item_status: ("picked_up" | "in_transit" | "received" | "scanned" | "processing" | "order_created" | "void") | null;
-      manifest_id: string | null;
-      /** Null, like what follows from it, for a parcel that stands on no manifest */ manifest_item_id: string | null;
-      manifest_number: string | null;
+      item_status: ("picked_up" | "in_transit" | "received" | "scanned" | "processing" | "order_created" | "void") | null; manifest_id: string | null;
+      /** Null, like what follows from it, for a parcel that stands on no manifest */ manifest_item_id: string | null; manifest_number: string | null;
       manifest_status: ("draft" | "picked_up" | "in_transit" | "awaiting_receipt" | "receiving" | "received" | "received_with_exceptions" | "processing" | "completed" | "cancelled") | null;
       notes: string | null; /** Addresses of uploaded pictures */ photo_urls: string[]; reason: { label: string; value: string; };
       resolution: {
@@ -2039,12 +1979,10 @@ export interface components {
       /** Why, in words or from the list */ reason: string;
     };
     FailedItem: {
-      /** Postal barcode of 14 characters with a MOD 11 check digit */ barcode_value: string | null; code: string;
-      current_status: string | null;
+      /** Postal barcode of 14 characters with a MOD 11 check digit */ barcode_value: string | null; code: string; current_status: string | null;
       /** The order that goes elsewhere, of `item_already_ordered` */ delivery?: components["schemas"]["OrderRef"];
-      /** Stable name of the refusal, for programs */ error_key: string;
-      /** Text of the refusal, in the language asked for */ error_message: string; item_id: string; manifest_id: string | null;
-      manifest_number: string | null; manifest_status: string | null;
+      /** Stable name of the refusal, for programs */ error_key: string; /** Text of the refusal, in the language asked for */ error_message: string;
+      item_id: string; manifest_id: string | null; manifest_number: string | null; manifest_status: string | null;
     };
     /** {field} is larger than what is kept: at most {bytes_max} bytes. */ FieldTooLargeError: { bytes_max?: string; code?: "field_too_large"; field?: string; } & components["schemas"]["Error"];
     /** You are not allowed to do this. */ ForbiddenError: { code?: "forbidden"; } & components["schemas"]["Error"];
@@ -2066,8 +2004,8 @@ export interface components {
       /** Money in major units of `currency` */ amount: string | null; amount_unit: string | null; created_at: string;
       /** ISO 4217, three capital letters */ currency: string | null; /** Name of the event, as in the list of types */ event_type: string;
       gateway_code: string; gateway_order_id: string | null; gateway_transaction_id: string | null; id: string; is_open: boolean;
-      order_id: string | null; /** What became of it @enum {string} */ outcome: "processed" | "ignored" | "unmatched";
-      payment_id: string | null; /** What shows that it happened: photos, a signature @enum {string} */ proof: "signature" | "status";
+      order_id: string | null; /** What became of it @enum {string} */ outcome: "processed" | "ignored" | "unmatched"; payment_id: string | null;
+      /** What shows that it happened: photos, a signature @enum {string} */ proof: "signature" | "status";
       /** Why, in words or from the list */ reason: string | null;
       /** How it was resolved; null while it is open */ resolution: ("refunded_at_gateway" | "credited_by_adjustment" | "accepted" | "dismissed") | null;
       resolution_note: string | null; resolved_at: string | null; resolved_by: string | null;
@@ -2087,9 +2025,7 @@ export interface components {
           /** Number of the delivery, unique in the tenant */ delivery_code: number; id: string;
         } | null;
         recipient: { [key: string]: unknown; };
-        /** The person who gives it to the driver; null where that is a warehouse */ sender: {
-          name: string | null; phone: string | null;
-        } | null;
+        /** The person who gives it to the driver; null where that is a warehouse */ sender: { name: string | null; phone: string | null; } | null;
       } & { [key: string]: unknown; };
       delivery_id: string; driver: components["schemas"]["Person"] | null; driver_id: string | null; id: string; picking_order_id: string;
       status: "pending" | "completed" | "cancelled"; tenant_id: string; updated_at: string; warehouse: components["schemas"]["NamedRef"];
@@ -2100,8 +2036,8 @@ export interface components {
     /** This handoff has already ended. */ HandoffNotPendingError: { code?: "handoff_not_pending"; status?: string; } & components["schemas"]["Error"];
     /** Cash of this driver is already waiting to be counted. */ HandoverAlreadyDeclaredError: { code?: "handover_already_declared"; } & components["schemas"]["Error"];
     HandOverAssignments: {
-      delivery_ids?: string[] | null;
-      /** Whether parcels that are picked up go along, which is so unless false is sent */ picked_up?: boolean | null; to_driver_id: string;
+      delivery_ids?: string[] | null; /** Whether parcels that are picked up go along, which is so unless false is sent */ picked_up?: boolean | null;
+      to_driver_id: string;
     };
     /** This cash handover can no longer be cancelled. */ HandoverNotCancellableError: { code?: "handover_not_cancellable"; from?: string; } & components["schemas"]["Error"];
     /** This cash has already been counted. */ HandoverNotDeclaredError: { code?: "handover_not_declared"; from?: string; } & components["schemas"]["Error"];
@@ -2177,8 +2113,8 @@ export interface components {
     };
     /** The inventory count was not found. */ InventoryCountNotFoundError: { code?: "inventory_count_not_found"; } & components["schemas"]["Error"];
     InventoryItem: {
-      /** Printed on the label; scanners find the parcel by it */ barcode: string | null; brand: string | null; created_at: string;
-      id: string; /** False: kept, and no longer used */ is_active: boolean; is_serialized: boolean; model: string | null; name: string;
+      /** Printed on the label; scanners find the parcel by it */ barcode: string | null; brand: string | null; created_at: string; id: string;
+      /** False: kept, and no longer used */ is_active: boolean; is_serialized: boolean; model: string | null; name: string;
       /** Stock keeping unit, unique in the tenant */ sku: string;
       /** Units that are charged; settings turn weight and measures into units */ unit_size: number; updated_at: string;
     };
@@ -2192,9 +2128,9 @@ export interface components {
     /** The inventory item was not found. */ InventoryItemNotFoundError: { code?: "inventory_item_not_found"; field?: string; item_id?: string; } & components["schemas"]["Error"];
     InventoryItemRef: { id: string; name: string; /** Stock keeping unit, unique in the tenant */ sku: string; };
     InventoryMovement: {
-      from_bin: components["schemas"]["BinRef"] | null; id: string; item: components["schemas"]["InventoryItemRef"];
-      lot_number: string | null; /** Pieces */ quantity: number; serial_number: string | null;
-      to_bin: components["schemas"]["BinRef"] | null; /** What moved the stock */ transaction_type: string; warehouse_id: string;
+      from_bin: components["schemas"]["BinRef"] | null; id: string; item: components["schemas"]["InventoryItemRef"]; lot_number: string | null;
+      /** Pieces */ quantity: number; serial_number: string | null; to_bin: components["schemas"]["BinRef"] | null;
+      /** What moved the stock */ transaction_type: string; warehouse_id: string;
     };
     InventoryTransfer: {
       created_at: string; destination_warehouse: components["schemas"]["NamedRef"]; destination_warehouse_id: string; id: string;
@@ -2232,8 +2168,8 @@ export interface components {
     /** The company needs at least one active administrator. */ LastTenantAdminError: { code?: "last_tenant_admin"; } & components["schemas"]["Error"];
     LateDelivery: {
       /** The receiver cannot be met after */ deliver_before: string | null;
-      /** Number of the delivery, unique in the tenant */ delivery_code: number; driver_id: string | null; dropoff_zone_id: string | null;
-      id: string; pickup_zone_id: string | null; /** When the receiver may expect it */ promised_at: string | null;
+      /** Number of the delivery, unique in the tenant */ delivery_code: number; driver_id: string | null; dropoff_zone_id: string | null; id: string;
+      pickup_zone_id: string | null; /** When the receiver may expect it */ promised_at: string | null;
       status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
     };
     LocalizedText: { ar?: string | null; en?: string | null; ku?: string | null; };
@@ -2267,48 +2203,39 @@ export interface components {
       departed_at: string | null; destination_address_id: string | null; destination_branch_id: string | null;
       driver: components["schemas"]["PersonRef"] | null; driver_arrived_at: string | null; driver_id: string | null;
       events?: components["schemas"]["ManifestEvent"][]; id: string; institution: components["schemas"]["ManifestInstitution"];
-      institution_user_id: string; items: components["schemas"]["ManifestItem"][]; items_count: number; manifest_number: string;
-      notes: string | null; open_exceptions_count: number; picked_up_at: string | null; processing_point: components["schemas"]["NamedRef"];
-      processing_point_id: string; processing_started_at: string | null;
+      institution_user_id: string; items: components["schemas"]["ManifestItem"][]; items_count: number; manifest_number: string; notes: string | null;
+      open_exceptions_count: number; picked_up_at: string | null; processing_point: components["schemas"]["NamedRef"]; processing_point_id: string;
+      processing_started_at: string | null;
       proofRequirements: {
-        delivery: {
-          /** Whether a photo is needed */ photo_required: boolean; /** Whether a signature is needed */ signature_required: boolean;
-        };
-        pickup: {
-          /** Whether a photo is needed */ photo_required: boolean; /** Whether a signature is needed */ signature_required: boolean;
-        };
+        delivery: { /** Whether a photo is needed */ photo_required: boolean; /** Whether a signature is needed */ signature_required: boolean; };
+        pickup: { /** Whether a photo is needed */ photo_required: boolean; /** Whether a signature is needed */ signature_required: boolean; };
       };
       proofs: {
         created_at: string; created_by: string | null; id: string; kind: "photo" | "signature";
         /** The picture for five minutes; null: gone */ link?: string | null; signed_by: string | null;
         /** At pickup or at delivery @enum {string} */ stage: "pickup" | "delivery"; url: string;
       }[];
-      received_at: string | null; received_by: string | null; received_count: number; receiver_id: string | null;
-      receiving_started_at: string | null; source_address_id: string; source_branch: components["schemas"]["NamedRef"];
+      received_at: string | null; received_by: string | null; received_count: number; receiver_id: string | null; receiving_started_at: string | null;
+      source_address_id: string; source_branch: components["schemas"]["NamedRef"];
       source_snapshot: {
-        address: components["schemas"]["Address"];
-        branch: { code: string; contact_info: { [key: string]: unknown; }; id: string; name: string; };
+        address: components["schemas"]["Address"]; branch: { code: string; contact_info: { [key: string]: unknown; }; id: string; name: string; };
         institution: components["schemas"]["ManifestInstitution"];
       };
       status: "draft" | "picked_up" | "in_transit" | "awaiting_receipt" | "receiving" | "received" | "received_with_exceptions" | "processing" | "completed" | "cancelled";
       updated_at: string;
     };
     ManifestEvent: {
-      actor: components["schemas"]["PersonRef"] | null; created_at: string;
-      /** Name of the event, as in the list of types */ event_type: string; id: number; manifest_item_id: string | null;
-      payload: { [key: string]: unknown; };
+      actor: components["schemas"]["PersonRef"] | null; created_at: string; /** Name of the event, as in the list of types */ event_type: string;
+      id: number; manifest_item_id: string | null; payload: { [key: string]: unknown; };
     };
     /** Manifest {manifest_number} has no items yet. */ ManifestHasNoItemsError: { code?: "manifest_has_no_items"; manifest_id?: string; manifest_number?: string; manifest_status?: string; } & components["schemas"]["Error"];
     /** {count} items of manifest {manifest_number} are still in the exception queue. */ ManifestHasOpenExceptionsError: { code?: "manifest_has_open_exceptions"; count?: number; manifest_id?: string; manifest_number?: string; manifest_status?: string; } & components["schemas"]["Error"];
     ManifestInstitution: { full_name: string; id: string; phone: string | null; };
     ManifestItem: {
-      already_has_order: boolean; /** Postal barcode of 14 characters with a MOD 11 check digit */ barcode_value: string;
-      created_at: string; delivery_id: string | null; destination_address_id: string | null; destination_branch_id: string | null;
-      id: string;
+      already_has_order: boolean; /** Postal barcode of 14 characters with a MOD 11 check digit */ barcode_value: string; created_at: string;
+      delivery_id: string | null; destination_address_id: string | null; destination_branch_id: string | null; id: string;
       /** Anything of yours; kept and given back as it is */ metadata: { [key: string]: unknown; };
-      open_exception: {
-        created_at: string; id: string; notes: string | null; /** Why, in words or from the list */ reason: string;
-      } | null;
+      open_exception: { created_at: string; id: string; notes: string | null; /** Why, in words or from the list */ reason: string; } | null;
       package_details: { [key: string]: unknown; } | null;
       position: number; received_at: string | null; received_by: string | null;
       status: "picked_up" | "in_transit" | "received" | "scanned" | "processing" | "order_created" | "void"; updated_at: string;
@@ -2361,8 +2288,8 @@ export interface components {
     MarketOverview: {
       market: components["schemas"]["Market"];
       readiness: {
-        categories_added: boolean; delivery_configured: boolean; domain_connected: boolean; payments_enabled: boolean;
-        products_added: boolean; store_live: boolean; warehouse_created: boolean;
+        categories_added: boolean; delivery_configured: boolean; domain_connected: boolean; payments_enabled: boolean; products_added: boolean;
+        store_live: boolean; warehouse_created: boolean;
       };
       recent_activity: { subtitle: string | null; timestamp: string; title: string; type: "order" | "product" | "review"; }[];
       summary: { total_categories: number; total_customers: number; total_orders: number; total_products: number; };
@@ -2385,17 +2312,14 @@ export interface components {
     /** Month and year are sent together or not at all. */ MonthAndYearTogetherError: { code?: "month_and_year_together"; field?: string; } & components["schemas"]["Error"];
     MoveManifest: { destination_processing_point_id: string; }; NamedRecord: { code: string | null; id: string; name: string | null; };
     NamedRef: { code: string; id: string; name: string; };
-    NamedRole: { /** Stable name, for programs */ key: string; name: { [key: string]: string; }; };
-    NamedTerm: { id: string; name: string; };
+    NamedRole: { /** Stable name, for programs */ key: string; name: { [key: string]: string; }; }; NamedTerm: { id: string; name: string; };
     NewDeliveryDefaults: {
       customer_id: string; delivery_service_id: string; /** Who pays the delivery fee @enum {string} */ payer_type: "sender" | "receiver";
       /** How the delivery fee or the order is paid @enum {string} */ payment_method: "cash" | "wallet" | "gateway";
     };
     /** Inventory needs the terms of its new deliveries. */ NewDeliveryDefaultsRequiredError: { code?: "new_delivery_defaults_required"; field?: string; } & components["schemas"]["Error"];
     NewDeliveryException: {
-      items?: {
-        /** State of the goods */ condition?: string | null; delivery_item_id: string; /** Pieces */ quantity?: number | null;
-      }[] | null;
+      items?: { /** State of the goods */ condition?: string | null; delivery_item_id: string; /** Pieces */ quantity?: number | null; }[] | null;
       notes?: string | null; type: string;
     };
     NewManifestItem: {
@@ -2406,8 +2330,7 @@ export interface components {
         items?: ({
           /** Of one piece, in the tenant's unit of length */ height?: (number | string) | null;
           /** Of one piece, in the tenant's unit of length */ length?: (number | string) | null; name?: string | null;
-          /** Pieces */ quantity?: (number | string) | null;
-          /** Of one piece, in the tenant's weight unit */ weight?: (number | string) | null;
+          /** Pieces */ quantity?: (number | string) | null; /** Of one piece, in the tenant's weight unit */ weight?: (number | string) | null;
           /** Of one piece, in the tenant's unit of length */ width?: (number | string) | null;
         } & { [key: string]: unknown; })[] | null;
       } & { [key: string]: unknown; }) | null;
@@ -2439,9 +2362,7 @@ export interface components {
     /** None of the packages can be moved. */ NoTransferablePackagesError: { code?: "no_transferable_packages"; rejected?: Record<string, never>[]; } & components["schemas"]["Error"];
     /** Choose one destination: a branch or an address, not both. */ OneDestinationRequiredError: { code?: "one_destination_required"; field?: string; } & components["schemas"]["Error"];
     OpenCart: { marketId: string; };
-    OperationalReturn: {
-      delivery_service_id?: string | null; notes?: string | null; /** Why, in words or from the list */ reason?: string | null;
-    };
+    OperationalReturn: { delivery_service_id?: string | null; notes?: string | null; /** Why, in words or from the list */ reason?: string | null; };
     /** A system-only transfer has no operation type. */ OperationTypeNotAllowedError: { code?: "operation_type_not_allowed"; field?: string; } & components["schemas"]["Error"];
     /** Say what this transfer is: a single delivery or a waybill. */ OperationTypeRequiredError: { code?: "operation_type_required"; field?: string; } & components["schemas"]["Error"];
     OrderAddress: {
@@ -2467,8 +2388,7 @@ export interface components {
     };
     OrderRef: { /** Number of the delivery, unique in the tenant */ delivery_code: number; id: string; status: string; };
     OrderRefund: {
-      /** Money in major units of `currency` */ amount: number; /** How it was paid */ method: string; payment_id: string;
-      processed: boolean;
+      /** Money in major units of `currency` */ amount: number; /** How it was paid */ method: string; payment_id: string; processed: boolean;
     };
     /** Only a delivered order can be returned. */ OriginalNotDeliveredError: { code?: "original_not_delivered"; field?: string; status?: string; } & components["schemas"]["Error"];
     Outcome: {
@@ -2495,9 +2415,7 @@ export interface components {
         /** Number of the delivery, unique in the tenant */ delivery_code: number; id: string;
       } | null;
       recipient: { [key: string]: unknown; };
-      /** The person who gives it to the driver; null where that is a warehouse */ sender: {
-        name: string | null; phone: string | null;
-      } | null;
+      /** The person who gives it to the driver; null where that is a warehouse */ sender: { name: string | null; phone: string | null; } | null;
       status: string;
     };
     PackageTransfer: {
@@ -2509,17 +2427,15 @@ export interface components {
       delivery_ids: string[]; destination_warehouse: components["schemas"]["NamedRef"]; destination_warehouse_id: string; id: string;
       mode: "system_only" | "delivery_operation"; notes: string | null;
       /** As a single delivery or on a waybill; null: in the system only */ operation_type: ("single_delivery" | "waybill") | null;
-      performer: components["schemas"]["PersonRef"] | null; source_warehouse: components["schemas"]["NamedRef"];
-      source_warehouse_id: string; tenant_id: string;
+      performer: components["schemas"]["PersonRef"] | null; source_warehouse: components["schemas"]["NamedRef"]; source_warehouse_id: string;
+      tenant_id: string;
       waybill: { id: string; status: string; waybill_number: string; } | null;
       waybill_id: string | null;
     };
     PackageTransferStats: { single_delivery: number; system_only: number; total: number; waybill: number; };
     Pagination: { limit: number; page: number; total: number; total_pages: number; };
     /** There is an open exception on the parcel of this delivery. */ ParentExceptionOpenError: { code?: "parent_exception_open"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
-    PayCashRefund: {
-      from_user_id?: string | null; notes?: string | null; /** Number on the paper or in the other system */ reference: string;
-    };
+    PayCashRefund: { from_user_id?: string | null; notes?: string | null; /** Number on the paper or in the other system */ reference: string; };
     /** The request is too large. */ PayloadTooLargeError: { code?: "payload_too_large"; } & components["schemas"]["Error"];
     /** This action does not fit this money. */ PaymentActionNotPossibleError: { code?: "payment_action_not_possible"; field?: string; reason?: string; } & components["schemas"]["Error"];
     /** There is no such gateway event. */ PaymentEventNotFoundError: { code?: "payment_event_not_found"; } & components["schemas"]["Error"];
@@ -2534,13 +2450,12 @@ export interface components {
     /** The picking order has no line of this item in this bin ({field}). */ PickingLineNotFoundError: { code?: "picking_line_not_found"; field?: string; } & components["schemas"]["Error"];
     /** The picking order is {status}; its reference and priority change only while it is pending. */ PickingNotPendingError: { code?: "picking_not_pending"; field?: string; status?: string; } & components["schemas"]["Error"];
     PickingOrder: {
-      assigned_to: string | null; assigned_to_user: components["schemas"]["PersonRef"] | null; completed_date: string | null;
-      created_at: string; created_by: string | null; created_by_user: components["schemas"]["PersonRef"] | null;
+      assigned_to: string | null; assigned_to_user: components["schemas"]["PersonRef"] | null; completed_date: string | null; created_at: string;
+      created_by: string | null; created_by_user: components["schemas"]["PersonRef"] | null;
       /** Set: the pick of a delivery, which its driver takes over */ delivery_id: string | null; due_date: string | null;
       /** Number in the system that the record came from */ external_reference: string | null; id: string;
       item_details: {
-        bin_id: string; item_id: string; /** Pieces that were picked */ picked_quantity: number; /** Pieces */ quantity: number;
-        status: string;
+        bin_id: string; item_id: string; /** Pieces that were picked */ picked_quantity: number; /** Pieces */ quantity: number; status: string;
       }[];
       notes: string | null; /** Set: the pick of a store's order, through which alone it is changed or cancelled */ order_id: string | null;
       /** How it is picked: for one order, several, or a waybill @enum {string} */ order_type: "individual" | "batch" | "waybill";
@@ -2553,8 +2468,7 @@ export interface components {
     };
     /** The picking order was not found. */ PickingOrderNotFoundError: { code?: "picking_order_not_found"; } & components["schemas"]["Error"];
     PickingProgress: {
-      end_time?: string | null; picked_items?: number | null; picker_notes?: string | null; start_time?: string | null;
-      total_items?: number | null;
+      end_time?: string | null; picked_items?: number | null; picker_notes?: string | null; start_time?: string | null; total_items?: number | null;
     };
     PickingProgressChange: {
       end_time?: string | null; picked_items?: number; picker_notes?: string | null; start_time?: string | null; total_items?: number;
@@ -2564,8 +2478,7 @@ export interface components {
     /** This parcel waits in a warehouse: pick it up by its handoff. */ PickupByHandoffError: { code?: "pickup_by_handoff"; handoff_id?: string | null; } & components["schemas"]["Error"];
     PickUpDelivery: {
       cash_collected?: {
-        /** Cash on delivery, in major units */ cod?: number | null;
-        /** What the delivery costs, in major units */ delivery_fee?: number | null;
+        /** Cash on delivery, in major units */ cod?: number | null; /** What the delivery costs, in major units */ delivery_fee?: number | null;
       } | null;
       /** Degrees, WGS 84 */ latitude?: number | null; /** Degrees, WGS 84 */ longitude?: number | null;
       /** The device's time of it: at most 72 hours ago, at most 2 minutes ahead */ occurred_at?: string | null;
@@ -2602,10 +2515,9 @@ export interface components {
     Product: {
       category_id: string | null; created_at: string; description: { [key: string]: string; }; id: string; images: string[];
       /** False: kept, and no longer used */ is_active: boolean; market_id: string;
-      /** The highest price among the variants, in major units */ max_price: number | null;
-      /** Of the variants on sale */ min_price: number | null; name: { [key: string]: string; };
-      rating: { average: number | null; count: number; }; tenant_id: string; title: string; updated_at: string; variant_count: number;
-      variants: components["schemas"]["ProductVariant"][];
+      /** The highest price among the variants, in major units */ max_price: number | null; /** Of the variants on sale */ min_price: number | null;
+      name: { [key: string]: string; }; rating: { average: number | null; count: number; }; tenant_id: string; title: string; updated_at: string;
+      variant_count: number; variants: components["schemas"]["ProductVariant"][];
     };
     /** You reviewed this purchase already. */ ProductAlreadyReviewedError: { code?: "product_already_reviewed"; } & components["schemas"]["Error"];
     /** This product does not exist. */ ProductNotFoundError: { code?: "product_not_found"; } & components["schemas"]["Error"];
@@ -2614,11 +2526,10 @@ export interface components {
       reviewed_by: string | null; status: "pending" | "approved" | "rejected";
     };
     ProductSummary: {
-      category_id: string | null; created_at: string; id: string; images: string[];
-      /** False: kept, and no longer used */ is_active: boolean; market_id: string;
-      /** The highest price among the variants, in major units */ max_price: number | null;
-      /** Of the variants on sale */ min_price: number | null; name: { [key: string]: string; };
-      rating: { average: number | null; count: number; }; tenant_id: string; title: string; updated_at: string; variant_count: number;
+      category_id: string | null; created_at: string; id: string; images: string[]; /** False: kept, and no longer used */ is_active: boolean;
+      market_id: string; /** The highest price among the variants, in major units */ max_price: number | null;
+      /** Of the variants on sale */ min_price: number | null; name: { [key: string]: string; }; rating: { average: number | null; count: number; };
+      tenant_id: string; title: string; updated_at: string; variant_count: number;
       variants: {
         /** The price before a reduction, in major units */ compare_at_price: number | null; id: string; inventory_item_id: string | null;
         /** False: kept, and no longer used */ is_active: boolean; /** In major units of the currency */ price: number;
@@ -2626,26 +2537,25 @@ export interface components {
       }[];
     };
     ProductVariant: {
-      attributes: { [key: string]: unknown; }; /** The price before a reduction, in major units */ compare_at_price: number | null;
-      id: string; inventory_item_id: string | null; /** False: kept, and no longer used */ is_active: boolean;
+      attributes: { [key: string]: unknown; }; /** The price before a reduction, in major units */ compare_at_price: number | null; id: string;
+      inventory_item_id: string | null; /** False: kept, and no longer used */ is_active: boolean;
       /** In major units of the currency */ price: number; /** Stock keeping unit, unique in the tenant */ sku: string;
     };
     ProductVariantFields: {
       attributes?: { [key: string]: unknown; } | null;
-      /** The price before a reduction, in major units */ compare_at_price?: number | null; id?: string | null;
-      inventory_item_id?: string | null; /** False: kept, and no longer used */ is_active?: boolean | null;
-      /** In major units of the currency */ price: number; /** Stock keeping unit, unique in the tenant */ sku: string;
+      /** The price before a reduction, in major units */ compare_at_price?: number | null; id?: string | null; inventory_item_id?: string | null;
+      /** False: kept, and no longer used */ is_active?: boolean | null; /** In major units of the currency */ price: number;
+      /** Stock keeping unit, unique in the tenant */ sku: string;
     };
     ProductVariantFieldsChange: {
-      attributes?: { [key: string]: unknown; }; /** The price before a reduction, in major units */ compare_at_price?: number | null;
-      id?: string; inventory_item_id?: string | null; /** False: kept, and no longer used */ is_active?: boolean;
+      attributes?: { [key: string]: unknown; }; /** The price before a reduction, in major units */ compare_at_price?: number | null; id?: string;
+      inventory_item_id?: string | null; /** False: kept, and no longer used */ is_active?: boolean;
       /** In major units of the currency */ price: number; /** Stock keeping unit, unique in the tenant */ sku: string;
     };
     PublishMarket: { /** Whether an approved store is open @enum {string} */ publish_status: "published" | "unpublished"; };
     PublishSystemEvent: {
       entity_id: string; /** Kind of the record that it is about */ entity_type: string; event_data: { [key: string]: unknown; };
-      /** Name of the event, as in the list of types */ event_type: string;
-      /** Part of the system that published it */ source_module: string;
+      /** Name of the event, as in the list of types */ event_type: string; /** Part of the system that published it */ source_module: string;
       /** Part of the system it is meant for; null: any */ target_module?: string | null;
       /** Whose event it is; `null`: the platform's. Unsaid: the tenant of the query, else of the token */ tenant_id?: string | null;
     };
@@ -2662,13 +2572,11 @@ export interface components {
       missing_delivery_ids?: string[] | null; received_delivery_ids?: string[] | null;
     };
     ReceivingOrder: {
-      created_at: string; created_by: string | null;
-      /** Who has the parcel @enum {string} */ custody: "awaiting_warehouse_receipt" | "in_warehouse";
+      created_at: string; created_by: string | null; /** Who has the parcel @enum {string} */ custody: "awaiting_warehouse_receipt" | "in_warehouse";
       delivery: { [key: string]: unknown; } | null;
       delivery_id: string | null; exception_id: string | null; id: string;
       item_details: {
-        bin_id: string | null; /** State of the goods */ condition: ("good" | "damaged") | null;
-        /** Of what was received */ damaged_quantity: number;
+        bin_id: string | null; /** State of the goods */ condition: ("good" | "damaged") | null; /** Of what was received */ damaged_quantity: number;
         item: { id: string; name: string; /** Stock keeping unit, unique in the tenant */ sku: string; }; item_id: string;
         /** Pieces */ quantity: number; /** Pieces that arrived */ received_quantity: number | null;
       }[];
@@ -2700,8 +2608,7 @@ export interface components {
     /** A payment of this carrier with this reference was entered already. */ RemittanceReferenceExistsError: { code?: "remittance_reference_exists"; } & components["schemas"]["Error"];
     ReplaySystemEvents: {
       /** True: say what would happen, and change nothing */ dry_run: boolean;
-      /** Name of the event, as in the list of types */ event_type?: string | null; since: string; tenant_id?: string | null;
-      until?: string | null;
+      /** Name of the event, as in the list of types */ event_type?: string | null; since: string; tenant_id?: string | null; until?: string | null;
     };
     /** More than {max} events: choose a shorter time. */ ReplayTooLargeError: { code?: "replay_too_large"; field?: string; } & components["schemas"]["Error"];
     ReportProgress: {
@@ -2717,8 +2624,7 @@ export interface components {
       /** What became of it @enum {string} */ outcome: "reprocess" | "void";
     };
     ResolveWaybill: {
-      bin_id?: string | null; notes?: string | null;
-      /** How it was resolved; null while it is open */ resolution?: ("found" | "lost") | null;
+      bin_id?: string | null; notes?: string | null; /** How it was resolved; null while it is open */ resolution?: ("found" | "lost") | null;
     };
     ResolveWebhookEvent: {
       action?: ("refund" | "credit_wallet" | "accept") | null; note?: string | null;
@@ -2726,8 +2632,8 @@ export interface components {
     };
     RetryDelivery: {
       /** Degrees, WGS 84 */ latitude?: number | null; /** Degrees, WGS 84 */ longitude?: number | null; notes?: string | null;
-      /** The device's time of it: at most 72 hours ago, at most 2 minutes ahead */ occurred_at?: string | null;
-      override_reason?: string | null; reassign?: boolean | null;
+      /** The device's time of it: at most 72 hours ago, at most 2 minutes ahead */ occurred_at?: string | null; override_reason?: string | null;
+      reassign?: boolean | null;
     };
     /** Where the gateway sends the customer back to; an empty one says nothing */ ReturnAddress: ("" | string) | null;
     /** There is already a return of this delivery. */ ReturnAlreadyExistsError: { code?: "return_already_exists"; } & components["schemas"]["Error"];
@@ -2793,8 +2699,8 @@ export interface components {
               } | null;
             } | null;
             reasons?: {
-              description?: (string | components["schemas"]["LocalizedText"]) | null;
-              label: string | components["schemas"]["LocalizedText"]; value: string;
+              description?: (string | components["schemas"]["LocalizedText"]) | null; label: string | components["schemas"]["LocalizedText"];
+              value: string;
             }[] | null;
             /** Whether each item is scanned, or all may be received at once */ receiving_mode?: ("item_scan" | "manifest_bulk") | null;
           };
@@ -2803,24 +2709,18 @@ export interface components {
       general?: {
         brand_settings?: {
           settings: {
-            assets?: {
-              favicon?: ("" | string) | null;
-              logo?: { dark?: ("" | string) | null; light?: ("" | string) | null; } | null;
-            } | null;
+            assets?: { favicon?: ("" | string) | null; logo?: { dark?: ("" | string) | null; light?: ("" | string) | null; } | null; } | null;
             brand_name?: components["schemas"]["LocalizedText"] | null;
             colors?: {
               accent?: string | null; background?: string | null; primary?: string | null; secondary?: string | null; text?: string | null;
             } | null;
-            configurations?: {
-              animations?: boolean | null; font?: string | null; rtl_support?: boolean | null; theme?: string | null;
-            } | null;
+            configurations?: { animations?: boolean | null; font?: string | null; rtl_support?: boolean | null; theme?: string | null; } | null;
           };
         };
         currency?: {
           settings: {
-            currency_code?: string | null; currency_mode?: string | null;
-            currency_name?: (string | components["schemas"]["LocalizedText"]) | null; currency_symbol?: string | null;
-            /** Decimal places of amounts in this currency */ decimals?: number | null;
+            currency_code?: string | null; currency_mode?: string | null; currency_name?: (string | components["schemas"]["LocalizedText"]) | null;
+            currency_symbol?: string | null; /** Decimal places of amounts in this currency */ decimals?: number | null;
             /** Units of the system's currency for one of the tenant's */ exchange_rate_to_system?: number | null;
           };
         };
@@ -2869,8 +2769,7 @@ export interface components {
             /** Longest side that makes one unit, in `dimension_unit` */ unit_length?: number | null;
             /** Weight that makes one unit, in `weight_unit` */ unit_weight?: number | null;
             /** Whether the larger of weight and volumetric weight counts */ use_volumetric_weight?: boolean | null;
-            /** Length x width x height divided by this is the volumetric weight */ volumetric_divisor?: number | null;
-            weight_unit?: string | null;
+            /** Length x width x height divided by this is the volumetric weight */ volumetric_divisor?: number | null; weight_unit?: string | null;
           };
         };
         user_settings?: {
@@ -2883,16 +2782,13 @@ export interface components {
       };
     };
     ScanMany: { barcodes: string[]; };
-    ScannedException: {
-      created_at: string; delivery_id: string; id: string; items: unknown[]; notes: string | null; status: string; type: string;
-    };
+    ScannedException: { created_at: string; delivery_id: string; id: string; items: unknown[]; notes: string | null; status: string; type: string; };
     ScannedItem: {
-      has_exception: boolean; has_open_exception: boolean; /** Of one piece, in the tenant's unit of length */ height: number | null;
-      id: string; item_id: string | null; /** Of one piece, in the tenant's unit of length */ length: number | null; name: string;
+      has_exception: boolean; has_open_exception: boolean; /** Of one piece, in the tenant's unit of length */ height: number | null; id: string;
+      item_id: string | null; /** Of one piece, in the tenant's unit of length */ length: number | null; name: string;
       open_exception: components["schemas"]["ScannedException"] | null; open_exception_count: number;
       open_exceptions: components["schemas"]["ScannedException"][]; /** Pieces */ quantity: number;
-      /** Stock keeping unit, unique in the tenant */ sku: string | null;
-      /** Of one piece, in the tenant's weight unit */ weight: number | null;
+      /** Stock keeping unit, unique in the tenant */ sku: string | null; /** Of one piece, in the tenant's weight unit */ weight: number | null;
       /** Of one piece, in the tenant's unit of length */ width: number | null;
     };
     ScanTarget: {
@@ -2916,18 +2812,15 @@ export interface components {
       /** Who may use it: all, only those named, or all but those named */ access_mode: string; active: boolean;
       /** Whether the service may be chosen for a return */ allow_returns: boolean;
       /** Attempts before a retry needs a dispatcher's reason */ allowed_delivery_attempts: number; code: string; created_at: string;
-      /** Price of one unit, in major units, before distance */ default_price: number;
-      delivery_type: { code: string; id: string; name: string; }; description: string | null;
-      description_translations: { [key: string]: string; };
+      /** Price of one unit, in major units, before distance */ default_price: number; delivery_type: { code: string; id: string; name: string; };
+      description: string | null; description_translations: { [key: string]: string; };
       /** Longest time that the service takes, in the same unit */ estimated_delivery_time_max: number | null;
       /** Shortest time that the service takes, in the unit the tenant uses */ estimated_delivery_time_min: number | null;
       /** Kilometres that cost nothing beyond the price of the units */ free_km: number; id: string; image_url: string | null; name: string;
       name_translations: { [key: string]: string; }; /** Added for each kilometre beyond `free_km`, in major units */ price_per_km: number;
       /** What comes first among equals */ priority: number | null;
       /** How fast the service is @enum {string} */ service_level: "economy" | "standard" | "express" | "same_day" | "next_day" | "scheduled";
-      service_options: {
-        insurance_available: boolean; /** Whether a signature is needed */ signature_required: boolean; tracking: boolean;
-      };
+      service_options: { insurance_available: boolean; /** Whether a signature is needed */ signature_required: boolean; tracking: boolean; };
       /** The most units that the service takes */ unit_max: number; /** The least units that the service takes */ unit_min: number;
       updated_at: string; user_count: number; /** In a list the first hundred */ user_ids: string[];
       /** Where it may be used: in all zones, only in those named, or in all but those */ zone_access_mode: string;
@@ -2937,12 +2830,9 @@ export interface components {
     /** This delivery service does not take returns. */ ServiceNotForReturnsError: { code?: "service_not_for_returns"; field?: string; } & components["schemas"]["Error"];
     /** This delivery service does not exist. */ ServiceNotFoundError: { code?: "service_not_found"; field?: string; } & components["schemas"]["Error"];
     ServiceOptions: {
-      insurance_available?: boolean | null; /** Whether a signature is needed */ signature_required?: boolean | null;
-      tracking?: boolean | null;
+      insurance_available?: boolean | null; /** Whether a signature is needed */ signature_required?: boolean | null; tracking?: boolean | null;
     };
-    ServiceOptionsChange: {
-      insurance_available?: boolean; /** Whether a signature is needed */ signature_required?: boolean; tracking?: boolean;
-    };
+    ServiceOptionsChange: { insurance_available?: boolean; /** Whether a signature is needed */ signature_required?: boolean; tracking?: boolean; };
     ServicePolicy: {
       payment_policies?: {
         /** Whether a cancelled delivery's fee is given back; null: inherited */ refund_delivery_fee_on_cancel?: boolean | null;
@@ -2973,8 +2863,8 @@ export interface components {
     Shipment: {
       booked_at: string | null; cancelled_at: string | null;
       /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code: string;
-      /** The amount collected at the door, in the delivery's currency */ cash_due: number; delivery_id: string; id: string;
-      label_url: string | null; status: "booking" | "booked" | "cancelling" | "cancelled"; tracking_number: string | null;
+      /** The amount collected at the door, in the delivery's currency */ cash_due: number; delivery_id: string; id: string; label_url: string | null;
+      status: "booking" | "booked" | "cancelling" | "cancelled"; tracking_number: string | null;
     };
     /** The carrier {carrier_code} is booked to collect {amount} {currency} for this order. Cancel its shipment, accept what was found, and book it again. */ ShipmentCashChangesError: { amount?: number; carrier_code?: string; code?: "shipment_cash_changes"; currency?: string; delivery_id?: string; } & components["schemas"]["Error"];
     /** The booking is being worked on. Try again in a moment. */ ShipmentInProgressError: { code?: "shipment_in_progress"; } & components["schemas"]["Error"];
@@ -2994,13 +2884,11 @@ export interface components {
       /** What kind of place it is @enum {string} */ location_type: "CAGE" | "TROLLEY"; name: string;
       /** Units that fit in all; null: not limited */ total_capacity: number;
     };
-    SortingScan: {
-      assignment_id?: string | null; /** A parcel's barcode; a delivery code where no barcode matches */ delivery_barcode: string;
-    };
+    SortingScan: { assignment_id?: string | null; /** A parcel's barcode; a delivery code where no barcode matches */ delivery_barcode: string; };
     SortingSession: {
-      assignments: components["schemas"]["SortingAssignment"][]; created_at: string; created_by: string | null; ended_at: string | null;
-      id: string; started_at: string; status: "active" | "completed"; temporary_locations: components["schemas"]["TemporaryLocation"][];
-      tenant_id: string; updated_at: string; warehouse: components["schemas"]["NamedRef"]; warehouse_id: string;
+      assignments: components["schemas"]["SortingAssignment"][]; created_at: string; created_by: string | null; ended_at: string | null; id: string;
+      started_at: string; status: "active" | "completed"; temporary_locations: components["schemas"]["TemporaryLocation"][]; tenant_id: string;
+      updated_at: string; warehouse: components["schemas"]["NamedRef"]; warehouse_id: string;
     };
     /** The sorting session has ended. */ SortingSessionNotActiveError: { code?: "sorting_session_not_active"; } & components["schemas"]["Error"];
     /** Sorting session not found. */ SortingSessionNotFoundError: { code?: "sorting_session_not_found"; } & components["schemas"]["Error"];
@@ -3041,11 +2929,10 @@ export interface components {
         driver: components["schemas"]["Person"] | null; driver_assigned: boolean; status: string; tracking_number: string;
       } | null;
       delivery_service_id: string; /** Taken off the subtotal, in major units */ discount_amount: number; estimated_delivery: string | null;
-      /** The share of the order that reached its customer @enum {string} */ fulfilment: "none" | "partial" | "full" | "returned";
-      id: string;
+      /** The share of the order that reached its customer @enum {string} */ fulfilment: "none" | "partial" | "full" | "returned"; id: string;
       items: {
-        id: string; images: string[]; product_id: string; product_name: { [key: string]: string; }; /** Pieces */ quantity: number;
-        total: number; /** Price of one piece, in major units */ unit_price: number;
+        id: string; images: string[]; product_id: string; product_name: { [key: string]: string; }; /** Pieces */ quantity: number; total: number;
+        /** Price of one piece, in major units */ unit_price: number;
         variant: { attributes: { [key: string]: unknown; }; id: string; /** Stock keeping unit, unique in the tenant */ sku: string; };
         warehouse_item: { id: string; name: string; /** Stock keeping unit, unique in the tenant */ sku: string; } | null;
       }[];
@@ -3062,19 +2949,18 @@ export interface components {
       /** Delivery fee of the order, in major units */ shipping_cost: number;
       /** The goods not found during picking. `accepted`: the order is sent without */ short: {
         accepted: boolean;
-        item: { id: string; product_name: { [key: string]: string; }; /** Stock keeping unit, unique in the tenant */ sku: string; };
-        ordered: number; picked: number;
+        item: { id: string; product_name: { [key: string]: string; }; /** Stock keeping unit, unique in the tenant */ sku: string; }; ordered: number;
+        picked: number;
       }[];
       status: "pending" | "awaiting_approval" | "approved" | "confirmed" | "shipped" | "delivered" | "completed" | "cancelled";
       status_history: { note: string | null; status: string; timestamp: string; updated_by: string | null; }[];
-      /** The items without delivery and tax, in major units */ subtotal: number; /** In major units */ tax_amount: number;
-      total_items: number; /** Everything the customer pays, in major units */ total_price: number; updated_at: string; user_id: string;
+      /** The items without delivery and tax, in major units */ subtotal: number; /** In major units */ tax_amount: number; total_items: number;
+      /** Everything the customer pays, in major units */ total_price: number; updated_at: string; user_id: string;
     };
     StoreProductSummary: {
       category_id: string | null; created_at: string; id: string; images: string[]; market_id: string;
-      /** The highest price among the variants, in major units */ max_price: number | null;
-      /** Of the variants on sale */ min_price: number | null; name: { [key: string]: string; };
-      rating: { average: number | null; count: number; }; title: string; updated_at: string; variant_count: number;
+      /** The highest price among the variants, in major units */ max_price: number | null; /** Of the variants on sale */ min_price: number | null;
+      name: { [key: string]: string; }; rating: { average: number | null; count: number; }; title: string; updated_at: string; variant_count: number;
       variants: {
         /** The price before a reduction, in major units */ compare_at_price: number | null; id: string;
         /** In major units of the currency */ price: number; /** Stock keeping unit, unique in the tenant */ sku: string;
@@ -3102,8 +2988,7 @@ export interface components {
       /** Whether tenants need a subscription to work */ "tenant_subscription.enabled"?: boolean;
     };
     TemporaryLocation: {
-      code: string; /** Units that are in it now */ filled_capacity: number; id: string;
-      /** False: kept, and no longer used */ is_active: boolean;
+      code: string; /** Units that are in it now */ filled_capacity: number; id: string; /** False: kept, and no longer used */ is_active: boolean;
       /** What kind of place it is @enum {string} */ location_type: "CAGE" | "TROLLEY"; name: string;
       /** Units that fit in all; null: not limited */ total_capacity: number;
     };
@@ -3123,9 +3008,9 @@ export interface components {
     /** Choose a company first: send tenant_id. */ TenantIdRequiredError: { code?: "tenant_id_required"; } & components["schemas"]["Error"];
     /** This company's account is not active. */ TenantInactiveError: { code?: "tenant_inactive"; } & components["schemas"]["Error"];
     TenantMember: {
-      avatar_url: string | null; created_at: string; email: string | null; employee_id: string | null; first_name: string | null;
-      full_name: string; id: string; /** False: kept, and no longer used */ is_active: boolean; is_business: boolean;
-      last_name: string | null; phone: string | null; /** Names of roles */ roles: string[];
+      avatar_url: string | null; created_at: string; email: string | null; employee_id: string | null; first_name: string | null; full_name: string;
+      id: string; /** False: kept, and no longer used */ is_active: boolean; is_business: boolean; last_name: string | null; phone: string | null;
+      /** Names of roles */ roles: string[];
       /** Whether a person is staff, a driver, an institution or a customer of the tenant @enum {string} */ tenant_user_type: "staff" | "driver" | "institution" | "customer";
       updated_at: string;
     };
@@ -3142,8 +3027,8 @@ export interface components {
       /** End of what is paid; null: none */ effective_until: string | null; id: string; logo_url: string | null;
       /** Anything of yours; kept and given back as it is */ metadata: { [key: string]: unknown; };
       name: { [key: string]: unknown; }; /** Name in addresses: lower case, digits and single hyphens */ slug: string;
-      status: "pending" | "active" | "suspended" | "archived"; subscription_status: string; tenant_users: { count: number; };
-      updated_at: string; updated_by: string | null; updated_by_user: components["schemas"]["Account"] | null;
+      status: "pending" | "active" | "suspended" | "archived"; subscription_status: string; tenant_users: { count: number; }; updated_at: string;
+      updated_by: string | null; updated_by_user: components["schemas"]["Account"] | null;
     };
     /** An amount in {currency} may have at most {decimals} decimals. */ TooManyDecimalsError: { code?: "too_many_decimals"; decimals?: number; field?: string; } & components["schemas"]["Error"];
     TopUpWallet: {
@@ -3165,8 +3050,8 @@ export interface components {
       title?: components["schemas"]["LocalizedText"]; /** Wins over the zone of the coordinates */ zone_id?: string | null;
     };
     UpdateBin: {
-      /** Units that fit; null: no limit */ capacity?: number | null; code?: string;
-      /** False: kept, and no longer used */ is_active?: boolean; is_default_receiving?: boolean;
+      /** Units that fit; null: no limit */ capacity?: number | null; code?: string; /** False: kept, and no longer used */ is_active?: boolean;
+      is_default_receiving?: boolean;
       /** What kind of place it is @enum {string} */ location_type?: "BIN" | "RECEIVING" | "STAGING" | "CAGE" | "TROLLEY"; name?: string;
     };
     UpdateBranch: {
@@ -3186,19 +3071,15 @@ export interface components {
     };
     UpdateDelivery: {
       /** Not of the shapes that delivery codes, deliveries without one and items of manifests have */ barcode?: string | null;
-      /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code?: string | null;
-      carrier_type?: "internal" | "external";
-      /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount?: number | null;
-      customer_id?: string | null;
+      /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code?: string | null; carrier_type?: "internal" | "external";
+      /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount?: number | null; customer_id?: string | null;
       delivery_location?: {
         city?: string | null; contact_info?: { [key: string]: unknown; }; country?: string | null; full_address?: string;
-        /** Latitude in degrees, WGS 84 */ lat?: number; /** Degrees, WGS 84 */ latitude?: number;
-        /** Longitude in degrees, WGS 84 */ lng?: number; /** Longitude in degrees, WGS 84 */ long?: number;
-        /** Degrees, WGS 84 */ longitude?: number; title?: components["schemas"]["LocalizedText"];
+        /** Latitude in degrees, WGS 84 */ lat?: number; /** Degrees, WGS 84 */ latitude?: number; /** Longitude in degrees, WGS 84 */ lng?: number;
+        /** Longitude in degrees, WGS 84 */ long?: number; /** Degrees, WGS 84 */ longitude?: number; title?: components["schemas"]["LocalizedText"];
       } | null;
       delivery_service_id?: string; dropoff_address_id?: string | null; dropoff_warehouse_id?: string | null;
-      /** Number in the sender's own system */ external_reference_id?: string | null; institution_user_id?: string | null;
-      notes?: string | null;
+      /** Number in the sender's own system */ external_reference_id?: string | null; institution_user_id?: string | null; notes?: string | null;
       /** {items: [{name, quantity, weight, length, width, height}]}, no number of it above 1,000,000 */ package?: unknown;
       /** {items: [{name, quantity, weight, length, width, height}]}, no number of it above 1,000,000 */ package_details?: unknown;
       /** Who pays the delivery fee @enum {string} */ payer_type?: "sender" | "receiver";
@@ -3206,9 +3087,8 @@ export interface components {
       pickup_address_id?: string | null;
       pickup_location?: {
         city?: string | null; contact_info?: { [key: string]: unknown; }; country?: string | null; full_address?: string;
-        /** Latitude in degrees, WGS 84 */ lat?: number; /** Degrees, WGS 84 */ latitude?: number;
-        /** Longitude in degrees, WGS 84 */ lng?: number; /** Longitude in degrees, WGS 84 */ long?: number;
-        /** Degrees, WGS 84 */ longitude?: number; title?: components["schemas"]["LocalizedText"];
+        /** Latitude in degrees, WGS 84 */ lat?: number; /** Degrees, WGS 84 */ latitude?: number; /** Longitude in degrees, WGS 84 */ lng?: number;
+        /** Longitude in degrees, WGS 84 */ long?: number; /** Degrees, WGS 84 */ longitude?: number; title?: components["schemas"]["LocalizedText"];
       } | null;
       pickup_warehouse_id?: string | null; /** When the receiver may expect it */ promised_at?: string | null;
       recipient?: ({
@@ -3217,8 +3097,8 @@ export interface components {
       /** Units that are charged; settings turn weight and measures into units */ unit_size?: ("" | (number | string)) | null;
     };
     UpdateDriver: {
-      all_zones?: boolean; /** The driver of setting `delivery.assignment_change_settings` */ default?: boolean;
-      status?: "active" | "inactive"; vehicle_id?: string | null; zone_ids?: string[];
+      all_zones?: boolean; /** The driver of setting `delivery.assignment_change_settings` */ default?: boolean; status?: "active" | "inactive";
+      vehicle_id?: string | null; zone_ids?: string[];
     };
     UpdateInventoryItem: {
       /** Printed on the label; scanners find the parcel by it */ barcode?: string | null; brand?: string | null;
@@ -3240,8 +3120,7 @@ export interface components {
       } & { [key: string]: unknown; };
     };
     UpdatePickingOrder: {
-      assigned_to?: string | null; due_date?: string | null;
-      /** Number in the system that the record came from */ external_reference?: string | null;
+      assigned_to?: string | null; due_date?: string | null; /** Number in the system that the record came from */ external_reference?: string | null;
       item_details?: {
         bin_id: string; item_id: string;
         /** The picked quantities. As long as every line says 0 and none has a status of its own (`missing`, say), nobody has recorded anything, and completing takes all */ picked_quantity?: number | null;
@@ -3292,16 +3171,14 @@ export interface components {
       /** Added for each kilometre beyond `free_km`, in major units */ price_per_km?: number | null;
       /** What comes first among equals */ priority?: number | null;
       /** How fast the service is @enum {string} */ service_level?: "economy" | "standard" | "express" | "same_day" | "next_day" | "scheduled";
-      service_options?: components["schemas"]["ServiceOptionsChange"] | null;
-      /** The most units that the service takes */ unit_max?: number; /** The least units that the service takes */ unit_min?: number;
-      user_ids?: string[] | null;
+      service_options?: components["schemas"]["ServiceOptionsChange"] | null; /** The most units that the service takes */ unit_max?: number;
+      /** The least units that the service takes */ unit_min?: number; user_ids?: string[] | null;
       /** Where it may be used: in all zones, only in those named, or in all but those */ zone_access_mode?: ("all_zones" | "select_zones" | "exclude_zones") | null;
       zone_ids?: string[] | null; /** Whether zones are named one by one or by their tags */ zone_selector_type?: ("zone" | "tag") | null;
       zone_tag_ids?: string[] | null;
     };
     UpdateSubscription: {
-      /** Names of events; `*` for all, `order.*` for a family */ event_types?: string[];
-      /** False: kept, and no longer used */ is_active?: boolean;
+      /** Names of events; `*` for all, `order.*` for a family */ event_types?: string[]; /** False: kept, and no longer used */ is_active?: boolean;
       /** https, on port 443 or 8443, of a host on the public internet */ url?: string;
     };
     UpdateTenant: {
@@ -3328,8 +3205,7 @@ export interface components {
       /** Units that fit in all; null: not limited */ total_capacity?: number | null; user_ids?: string[];
     };
     UpdateZone: {
-      /** False: kept, and no longer used */ is_active?: boolean; name?: string; polygon?: components["schemas"]["Polygon"];
-      tag_ids?: string[];
+      /** False: kept, and no longer used */ is_active?: boolean; name?: string; polygon?: components["schemas"]["Polygon"]; tag_ids?: string[];
     };
     /** A user with this e-mail already belongs to the company. */ UserAlreadyMemberError: { code?: "user_already_member"; } & components["schemas"]["Error"];
     /** This user is being added right now. Please try again in a moment. */ UserBeingAddedError: { code?: "user_being_added"; } & components["schemas"]["Error"];
@@ -3363,10 +3239,9 @@ export interface components {
     /** A receiver cannot pay by the sender's wallet. */ WalletIsTheSendersError: { code?: "wallet_is_the_senders"; field?: string; } & components["schemas"]["Error"];
     /** This wallet does not exist. */ WalletNotFoundError: { code?: "wallet_not_found"; } & components["schemas"]["Error"];
     WalletTransaction: {
-      actor_id: string | null; /** Money in major units of `currency` */ amount: number;
-      /** The balance after this movement */ balance_after: number; created_at: string;
-      /** ISO 4217, three capital letters */ currency: string; description: string | null; direction: "credit" | "debit"; id: number;
-      kind: string; reference_id: string; reference_type: string;
+      actor_id: string | null; /** Money in major units of `currency` */ amount: number; /** The balance after this movement */ balance_after: number;
+      created_at: string; /** ISO 4217, three capital letters */ currency: string; description: string | null; direction: "credit" | "debit";
+      id: number; kind: string; reference_id: string; reference_type: string;
     };
     Warehouse: {
       /** Who may use it: all, only those named, or all but those named @enum {string} */ access_mode: "all_users" | "select_users" | "exclude_users";
@@ -3375,9 +3250,8 @@ export interface components {
         /** Degrees, WGS 84 */ longitude: number | null;
         /** As stored, in all its languages */ title: { [key: string]: string; };
       };
-      address_id: string; /** Units that are free */ available_capacity: number | null; code: string; created_at: string;
-      deleted_at: string | null; features: { [key: string]: unknown; }; id: string; name: string;
-      status: "active" | "inactive" | "maintenance" | "full"; tenant_id: string;
+      address_id: string; /** Units that are free */ available_capacity: number | null; code: string; created_at: string; deleted_at: string | null;
+      features: { [key: string]: unknown; }; id: string; name: string; status: "active" | "inactive" | "maintenance" | "full"; tenant_id: string;
       /** Units that fit in all; null: not limited */ total_capacity: number | null; updated_at: string; user_count: number;
       /** In a list the first hundred */ user_ids: string[];
     };
@@ -3388,8 +3262,8 @@ export interface components {
       hazardous_materials?: boolean | null; refrigeration?: boolean | null; security_level?: string | null;
     };
     WarehouseFeaturesChange: {
-      climate_control?: boolean; cross_docking?: boolean; /** How many lorries it loads at once */ dock_doors?: number;
-      hazardous_materials?: boolean; refrigeration?: boolean; security_level?: string;
+      climate_control?: boolean; cross_docking?: boolean; /** How many lorries it loads at once */ dock_doors?: number; hazardous_materials?: boolean;
+      refrigeration?: boolean; security_level?: string;
     };
     /** The warehouse still holds inventory and cannot be deleted. */ WarehouseHasInventoryError: { code?: "warehouse_has_inventory"; } & components["schemas"]["Error"];
     /** Say which warehouse is meant. */ WarehouseIdRequiredError: { code?: "warehouse_id_required"; field?: string; } & components["schemas"]["Error"];
@@ -3401,24 +3275,24 @@ export interface components {
     /** The warehouse has not prepared this delivery completely. */ WarehousePreparationInconsistentError: { code?: "warehouse_preparation_inconsistent"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
     /** Source and destination must be different warehouses. */ WarehousesMustDifferError: { code?: "warehouses_must_differ"; field?: string; } & components["schemas"]["Error"];
     WarehouseStaff: {
-      created_at: string; employee_id: string | null; id: string; /** False: kept, and no longer used */ is_active: boolean;
-      role: string | null; updated_at: string; user: components["schemas"]["PersonRef"]; user_id: string; warehouse_id: string;
+      created_at: string; employee_id: string | null; id: string; /** False: kept, and no longer used */ is_active: boolean; role: string | null;
+      updated_at: string; user: components["schemas"]["PersonRef"]; user_id: string; warehouse_id: string;
     };
     Waybill: {
-      /** Cancelled before it was handed over; it is closed then */ cancelled_at: string | null; closed_at: string | null;
-      created_at: string; created_by: string | null; delivery_count: number; destination_warehouse: components["schemas"]["NamedRef"];
-      destination_warehouse_id: string; driver: components["schemas"]["PersonRef"] | null; handed_over_at: string | null; id: string;
-      notes: string | null; open_discrepancy_count: number; received_at: string | null; seal_number: string | null;
-      sealed_at: string | null; source_warehouse: components["schemas"]["NamedRef"]; source_warehouse_id: string;
-      status: "drafted" | "in_transit" | "received" | "closed"; tenant_id: string; updated_at: string;
+      /** Cancelled before it was handed over; it is closed then */ cancelled_at: string | null; closed_at: string | null; created_at: string;
+      created_by: string | null; delivery_count: number; destination_warehouse: components["schemas"]["NamedRef"]; destination_warehouse_id: string;
+      driver: components["schemas"]["PersonRef"] | null; handed_over_at: string | null; id: string; notes: string | null;
+      open_discrepancy_count: number; received_at: string | null; seal_number: string | null; sealed_at: string | null;
+      source_warehouse: components["schemas"]["NamedRef"]; source_warehouse_id: string; status: "drafted" | "in_transit" | "received" | "closed";
+      tenant_id: string; updated_at: string;
       vehicle: { id: string; name: string; } | null;
       waybill_number: string;
     };
     /** Not possible: the waybill is {state}. */ WaybillActionNotAllowedError: { code?: "waybill_action_not_allowed"; sealed_at?: string | null; status?: string; } & components["schemas"]["Error"];
     /** A package of the waybill is not ready: {status}. */ WaybillDeliveryNotReadyError: { code?: "waybill_delivery_not_ready"; delivery_id?: string; status?: string; } & components["schemas"]["Error"];
     WaybillDetail: {
-      /** Cancelled before it was handed over; it is closed then */ cancelled_at: string | null; closed_at: string | null;
-      created_at: string; created_by: string | null;
+      /** Cancelled before it was handed over; it is closed then */ cancelled_at: string | null; closed_at: string | null; created_at: string;
+      created_by: string | null;
       deliveries: {
         /** Printed on the label; scanners find the parcel by it */ barcode: string; current_warehouse_id: string | null;
         /** Number of the delivery, unique in the tenant */ delivery_code: number;
@@ -3437,9 +3311,9 @@ export interface components {
         delivery_id: string; item_id: string | null; name: string; /** Pieces */ quantity: number;
         /** Units that travel as stock */ stock_quantity: number;
       }[];
-      notes: string | null; open_discrepancy_count: number; received_at: string | null; seal_number: string | null;
-      sealed_at: string | null; source_warehouse: components["schemas"]["NamedRef"]; source_warehouse_id: string;
-      status: "drafted" | "in_transit" | "received" | "closed"; tenant_id: string; updated_at: string;
+      notes: string | null; open_discrepancy_count: number; received_at: string | null; seal_number: string | null; sealed_at: string | null;
+      source_warehouse: components["schemas"]["NamedRef"]; source_warehouse_id: string; status: "drafted" | "in_transit" | "received" | "closed";
+      tenant_id: string; updated_at: string;
       vehicle: { id: string; name: string; } | null;
       waybill_number: string;
     };
@@ -3471,8 +3345,7 @@ export interface components {
       created_at: string; disabled_at: string | null; disabled_reason: ("gone" | "failing") | null;
       /** Names of events; `*` for all, `order.*` for a family */ event_types: string[];
       /** Since when every attempt fails; null: the last one succeeded */ failing_since: string | null; id: string;
-      /** False: kept, and no longer used */ is_active: boolean; module: components["schemas"]["WebhookModule"]; updated_at: string;
-      url: string;
+      /** False: kept, and no longer used */ is_active: boolean; module: components["schemas"]["WebhookModule"]; updated_at: string; url: string;
     };
     /** This module already has a subscription. */ WebhookSubscriptionExistsError: { code?: "webhook_subscription_exists"; } & components["schemas"]["Error"];
     /** The subscription is not active. */ WebhookSubscriptionInactiveError: { code?: "webhook_subscription_inactive"; } & components["schemas"]["Error"];
@@ -3480,9 +3353,8 @@ export interface components {
     /** The address must be https, on port 443 or 8443, of a host on the public internet. */ WebhookUrlRefusedError: { code?: "webhook_url_refused"; field?: string; } & components["schemas"]["Error"];
     /** The host of the address could not be found. */ WebhookUrlUnresolvedError: { code?: "webhook_url_unresolved"; field?: string; } & components["schemas"]["Error"];
     WriteOff: {
-      created_at: string; id: string; /** Lines of the document */ lines: number; /** Why, in words or from the list */ reason: string;
-      units: number; warehouse: components["schemas"]["NamedRef"];
-      /** Null: an API key */ written_off_by: components["schemas"]["PersonRef"] | null;
+      created_at: string; id: string; /** Lines of the document */ lines: number; /** Why, in words or from the list */ reason: string; units: number;
+      warehouse: components["schemas"]["NamedRef"]; /** Null: an API key */ written_off_by: components["schemas"]["PersonRef"] | null;
     };
     /** The write-off was not found. */ WriteOffNotFoundError: { code?: "write_off_not_found"; } & components["schemas"]["Error"];
     Zone: {
@@ -3505,9 +3377,7 @@ export interface components {
       headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InternalServerErrorError"]; };
     };
     /** Not changed since the answer with this ETag. */ NotModified: { headers: { [name: string]: unknown; }; };
-    PayloadTooLarge: {
-      headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PayloadTooLargeError"]; };
-    };
+    PayloadTooLarge: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PayloadTooLargeError"]; }; };
     ServiceUnavailable: {
       headers: { "Retry-After": components["headers"]["RetryAfter"]; [name: string]: unknown; };
       content: { "application/json": components["schemas"]["ServiceUnavailableError"] | components["schemas"]["SchemaOutdatedError"]; };
@@ -3525,9 +3395,8 @@ export interface components {
     /** At most this, in major units */ amount_max: number | string; /** At least this, in major units */ amount_min: number | string;
     /** A day (to its end, in the tenant's time zone) or an instant; now unless said */ as_of: string; branch_id: string;
     /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code: string; category_id: string; city: string;
-    /** At most this, in major units */ cod_amount_max: number | string;
-    /** At least this, in major units */ cod_amount_min: number | string; /** Collected from then on */ collected_at_from: string;
-    /** Collected until then */ collected_at_to: string;
+    /** At most this, in major units */ cod_amount_max: number | string; /** At least this, in major units */ cod_amount_min: number | string;
+    /** Collected from then on */ collected_at_from: string; /** Collected until then */ collected_at_to: string;
     /** JSON object with any of: customer_name, receiver_name, driver_name, delivery_address, external_reference_id, status, delivery_code, amount, cod_amount, delivery_fee_amount, collected_at, remitted_at, settled_at */ column_filters: string;
     /** ISO 4217, three capital letters */ currency: string; cursor: string; customer_id: string;
     /** From this day on, or this moment */ date_from: string; /** To the end of this day, or this moment */ date_to: string;
@@ -3535,34 +3404,31 @@ export interface components {
     /** At most this, in major units */ delivery_fee_amount_max: number | string;
     /** At least this, in major units */ delivery_fee_amount_min: number | string; delivery_id: string; destination_warehouse_id: string;
     driver_id: string; /** Only say what importing would do */ dry_run: boolean | ("true" | "false");
-    /** Kind of the record that it is about */ entity_type: string; format: "json" | "csv";
-    /** From this day on, or this moment */ from_date: string;
+    /** Kind of the record that it is about */ entity_type: string; format: "json" | "csv"; /** From this day on, or this moment */ from_date: string;
     /** The same key and input give the first answer again */ "header_Idempotency-Key": string;
     /** The same key and input give the first answer again */ idempotency_key: string;
     /** ETag of what you read: refused when the row has changed since */ if_match: string;
     /** ETag of what you have: 304 while it is still so */ if_none_match: string; institution_user_id: string;
     /** False: kept, and no longer used */ is_active: boolean | ("true" | "false"); item_id: string;
-    /** Language of messages; goes before Accept-Language */ language: "en" | "ar" | "ku";
-    /** Rows of a page: 20, at most 100 */ limit: number; manifest_id: string; /** Page, from 1 */ page: number; path_address_id: string;
-    path_api_key_id: string; path_assignment_id: string; path_assignmentId: string; path_bin_id: string; path_branch_id: string;
+    /** Language of messages; goes before Accept-Language */ language: "en" | "ar" | "ku"; /** Rows of a page: 20, at most 100 */ limit: number;
+    manifest_id: string; /** Page, from 1 */ page: number; path_address_id: string; path_api_key_id: string; path_assignment_id: string;
+    path_assignmentId: string; path_bin_id: string; path_branch_id: string;
     /** Name of the carrier in the system; null: the tenant's own drivers */ path_carrier_code: string; path_cart_id: string;
     path_cart_item_id: string; path_category_id: string; path_delivery_id: string; path_driver_id: string; path_driverId: string;
     path_event_id: string; path_eventId: string; path_gateway_code: string; path_id: string; path_institution_user_id: string;
     path_inventory_item_id: string; path_invitation_id: string; path_manifest_id: string; path_market_id: string; path_order_id: string;
     path_picking_order_id: string; path_processing_point_id: string; path_product_id: string; path_receiving_order_id: string;
-    path_remittance_id: string; path_serviceId: string; path_session_id: string; path_settlement_payment_id: string;
-    path_store_name: string; path_subscription_id: string; path_tenantId: string; path_userId: string; path_warehouse_id: string;
-    path_waybill_id: string; path_zone_id: string; /** Remitted from then on */ remitted_at_from: string;
-    /** Remitted until then */ remitted_at_to: string; reversed: boolean | ("true" | "false");
-    /** Part of a name, code or number */ search: string; /** Settled from then on */ settled_at_from: string;
+    path_remittance_id: string; path_serviceId: string; path_session_id: string; path_settlement_payment_id: string; path_store_name: string;
+    path_subscription_id: string; path_tenantId: string; path_userId: string; path_warehouse_id: string; path_waybill_id: string;
+    path_zone_id: string; /** Remitted from then on */ remitted_at_from: string; /** Remitted until then */ remitted_at_to: string;
+    reversed: boolean | ("true" | "false"); /** Part of a name, code or number */ search: string; /** Settled from then on */ settled_at_from: string;
     /** Settled until then */ settled_at_to: string; /** Column that orders the rows */ sort_by: "created_at"; sort_order: "asc" | "desc";
     source_warehouse_id: string; status: "collected" | "remitted" | "settled_by_wallet";
     /** Another tenant of yours than the token's */ tenant_id: string; /** To the end of this day, or this moment */ to_date: string;
-    /** Only rows changed since then, in the order of their changes; `next_cursor` leads on from there */ updated_since: string;
-    warehouse_id: string; zone_id: string;
+    /** Only rows changed since then, in the order of their changes; `next_cursor` leads on from there */ updated_since: string; warehouse_id: string;
+    zone_id: string;
   };
-  requestBodies: never; headers: { /** The version of what was read. */ ETag: string; /** Seconds to wait. */ RetryAfter: number; };
-  pathItems: never;
+  requestBodies: never; headers: { /** The version of what was read. */ ETag: string; /** Seconds to wait. */ RetryAfter: number; }; pathItems: never;
 }
 export type $defs = Record<string, never>;
 export interface operations {
@@ -3649,8 +3515,8 @@ export interface operations {
         format?: components["parameters"]["format"]; from_date?: components["parameters"]["from_date"];
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
         remittance_id?: string; /** Column that orders the rows */ sort_by?: "collected_at" | "amount" | "delivery_code" | "remitted_at";
-        sort_order?: components["parameters"]["sort_order"]; status?: "owed" | "remitted";
-        tenant_id?: components["parameters"]["tenant_id"]; to_date?: components["parameters"]["to_date"];
+        sort_order?: components["parameters"]["sort_order"]; status?: "owed" | "remitted"; tenant_id?: components["parameters"]["tenant_id"];
+        to_date?: components["parameters"]["to_date"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { carrier_code: components["parameters"]["path_carrier_code"]; };
@@ -3684,11 +3550,10 @@ export interface operations {
       query?: {
         /** JSON object with any of: reference, notes, currency, amount, cod_amount, delivery_fee_amount, remitted_count, remitted_at, reversed_at */ column_filters?: string;
         currency?: components["parameters"]["currency"]; format?: components["parameters"]["format"];
-        from_date?: components["parameters"]["from_date"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; reversed?: components["parameters"]["reversed"];
-        search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "remitted_at" | "amount";
-        sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
-        to_date?: components["parameters"]["to_date"];
+        from_date?: components["parameters"]["from_date"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        page?: components["parameters"]["page"]; reversed?: components["parameters"]["reversed"]; search?: components["parameters"]["search"];
+        /** Column that orders the rows */ sort_by?: "remitted_at" | "amount"; sort_order?: components["parameters"]["sort_order"];
+        tenant_id?: components["parameters"]["tenant_id"]; to_date?: components["parameters"]["to_date"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { carrier_code: components["parameters"]["path_carrier_code"]; };
@@ -3862,8 +3727,7 @@ export interface operations {
   };
   post_carriers_webhooks_carrier_code_tenant_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
       path: { carrier_code: components["parameters"]["path_carrier_code"]; tenant_id: string; };
     };
     responses: {
@@ -3880,9 +3744,8 @@ export interface operations {
   get_delivery_addresses: {
     parameters: {
       query?: {
-        city?: components["parameters"]["city"]; format?: components["parameters"]["format"];
-        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
-        search?: components["parameters"]["search"];
+        city?: components["parameters"]["city"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
+        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "updated_at" | "city" | "full_address";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
         zone_id?: components["parameters"]["zone_id"];
@@ -3931,8 +3794,7 @@ export interface operations {
   get_delivery_addresses_address_id: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { address_id: components["parameters"]["path_address_id"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { address_id: components["parameters"]["path_address_id"]; };
     };
     responses: {
       200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["Address"]; } & components["schemas"]["Success"]; }; };
@@ -4026,8 +3888,7 @@ export interface operations {
         format?: components["parameters"]["format"]; /** Further parts that the answer is to have */ include?: string;
         language?: components["parameters"]["language"]; /** Rows of a page: 10, at most 100 */ limit?: number;
         page?: components["parameters"]["page"]; /** Column that orders the rows */ sort_by?: "assignment_time";
-        sort_order?: components["parameters"]["sort_order"];
-        status?: "pending" | "assigned" | "accepted" | "rejected" | "completed" | "returned";
+        sort_order?: components["parameters"]["sort_order"]; status?: "pending" | "assigned" | "accepted" | "rejected" | "completed" | "returned";
         tenant_id?: components["parameters"]["tenant_id"]; updated_since?: components["parameters"]["updated_since"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
@@ -4039,8 +3900,7 @@ export interface operations {
           "application/json": {
             assignments: components["schemas"]["Assignment"][]; /** Whether more changes wait already */ has_more?: boolean; limit: number;
             /** Send it as `cursor` to read what changed after this answer */ next_cursor?: string | null; page: number;
-            stats: { completedAssignments: number; pendingAssignments: number; recentlyAddedCount: number; totalAssignments: number; };
-            total: number;
+            stats: { completedAssignments: number; pendingAssignments: number; recentlyAddedCount: number; totalAssignments: number; }; total: number;
           } & components["schemas"]["Success"];
         };
       };
@@ -4112,8 +3972,7 @@ export interface operations {
   get_delivery_assignments_driverId_sequence: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { driverId: components["parameters"]["path_driverId"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { driverId: components["parameters"]["path_driverId"]; };
     };
     responses: {
       200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { assignments: components["schemas"]["Assignment"][]; total: number; } & components["schemas"]["Success"]; }; };
@@ -4169,8 +4028,8 @@ export interface operations {
     };
     requestBody: { content: { "application/json": components["schemas"]["CreateAssignments"]; }; };
     responses: {
-      200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Success"] | components["schemas"]["BulkMade"] | components["schemas"]["BulkForeseen"]; }; };
-      201: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Success"] | components["schemas"]["BulkMade"] | components["schemas"]["BulkForeseen"]; }; };
+      200: { headers: { [name: string]: unknown; }; content: { "application/json": (components["schemas"]["Success"] & components["schemas"]["BulkMade"]) | (components["schemas"]["Success"] & components["schemas"]["BulkForeseen"]); }; };
+      201: { headers: { [name: string]: unknown; }; content: { "application/json": (components["schemas"]["Success"] & components["schemas"]["BulkMade"]) | (components["schemas"]["Success"] & components["schemas"]["BulkForeseen"]); }; };
       400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DuplicateDeliveriesError"] | components["schemas"]["NoActiveChildLegError"] | components["schemas"]["DeliveryCarrierNotInternalError"] | components["schemas"]["DriverNotAllowedInZonesError"] | components["schemas"]["DeliveriesZoneContextIncompleteError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
@@ -4202,8 +4061,7 @@ export interface operations {
   post_delivery_assignments_driver_driverId_hand_over: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
-      path: { driverId: components["parameters"]["path_driverId"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; }; path: { driverId: components["parameters"]["path_driverId"]; };
     };
     requestBody: { content: { "application/json": components["schemas"]["HandOverAssignments"]; }; };
     responses: {
@@ -4232,8 +4090,7 @@ export interface operations {
   put_delivery_assignments_driver_driverId_sequence: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
-      path: { driverId: components["parameters"]["path_driverId"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; }; path: { driverId: components["parameters"]["path_driverId"]; };
     };
     requestBody: { content: { "application/json": components["schemas"]["SetSequence"]; }; };
     responses: {
@@ -4300,8 +4157,7 @@ export interface operations {
   post_delivery_assignments_driver_driverId_sequence_suggest: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
-      path: { driverId: components["parameters"]["path_driverId"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; }; path: { driverId: components["parameters"]["path_driverId"]; };
     };
     requestBody: { content: { "application/json": components["schemas"]["SuggestSequence"]; }; };
     responses: {
@@ -4365,10 +4221,9 @@ export interface operations {
     parameters: {
       query?: {
         /** JSON object with any of: full_name, owner_type, currency, balance, last_moved_at */ column_filters?: string;
-        currency?: components["parameters"]["currency"]; format?: components["parameters"]["format"];
-        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
-        /** Whose account it is */ owner_type?: "staff" | "driver" | "tenant"; page?: components["parameters"]["page"];
-        search?: components["parameters"]["search"];
+        currency?: components["parameters"]["currency"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
+        limit?: components["parameters"]["limit"]; /** Whose account it is */ owner_type?: "staff" | "driver" | "tenant";
+        page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "balance" | "full_name" | "last_moved_at" | "currency";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"]; user_id?: string;
       };
@@ -4404,8 +4259,8 @@ export interface operations {
         date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"];
         delivery_id?: components["parameters"]["delivery_id"]; format?: components["parameters"]["format"];
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
-        /** Column that orders the rows */ sort_by?: "created_at" | "amount" | "paid_at";
-        sort_order?: components["parameters"]["sort_order"]; status?: "open" | "paid"; tenant_id?: components["parameters"]["tenant_id"];
+        /** Column that orders the rows */ sort_by?: "created_at" | "amount" | "paid_at"; sort_order?: components["parameters"]["sort_order"];
+        status?: "open" | "paid"; tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -4443,10 +4298,9 @@ export interface operations {
       query?: {
         /** JSON object with any of: kind, currency, amount, reference, notes, from_user_name, to_user_name, created_at, reversed_at */ column_filters?: string;
         currency?: components["parameters"]["currency"]; date_from?: components["parameters"]["date_from"];
-        date_to?: components["parameters"]["date_to"]; format?: components["parameters"]["format"];
-        from_owner_type?: "staff" | "driver" | "tenant"; from_user_id?: string; kind?: "bank_deposit" | "handover" | "refund";
-        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
-        search?: components["parameters"]["search"];
+        date_to?: components["parameters"]["date_to"]; format?: components["parameters"]["format"]; from_owner_type?: "staff" | "driver" | "tenant";
+        from_user_id?: string; kind?: "bank_deposit" | "handover" | "refund"; language?: components["parameters"]["language"];
+        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "amount" | "reversed_at" | "from_user_name" | "to_user_name";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"]; to_user_id?: string;
       };
@@ -4484,8 +4338,7 @@ export interface operations {
   post_delivery_cash_desks_transfers_id_reverse: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
-      header: { "Idempotency-Key": components["parameters"]["header_Idempotency-Key"]; };
-      path: { id: components["parameters"]["path_id"]; };
+      header: { "Idempotency-Key": components["parameters"]["header_Idempotency-Key"]; }; path: { id: components["parameters"]["path_id"]; };
     };
     requestBody: { content: { "application/json": components["schemas"]["ReverseCashDeskTransfer"]; }; };
     responses: {
@@ -4507,12 +4360,10 @@ export interface operations {
         cod_amount_max?: components["parameters"]["cod_amount_max"]; cod_amount_min?: components["parameters"]["cod_amount_min"];
         collected_at_from?: components["parameters"]["collected_at_from"]; collected_at_to?: components["parameters"]["collected_at_to"];
         column_filters?: components["parameters"]["column_filters"]; cursor?: components["parameters"]["cursor"];
-        delivery_code?: components["parameters"]["delivery_code"];
-        delivery_fee_amount_max?: components["parameters"]["delivery_fee_amount_max"];
-        delivery_fee_amount_min?: components["parameters"]["delivery_fee_amount_min"];
-        delivery_id?: components["parameters"]["delivery_id"]; driver_id?: string; format?: components["parameters"]["format"];
-        from_date?: components["parameters"]["from_date"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
+        delivery_code?: components["parameters"]["delivery_code"]; delivery_fee_amount_max?: components["parameters"]["delivery_fee_amount_max"];
+        delivery_fee_amount_min?: components["parameters"]["delivery_fee_amount_min"]; delivery_id?: components["parameters"]["delivery_id"];
+        driver_id?: string; format?: components["parameters"]["format"]; from_date?: components["parameters"]["from_date"];
+        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
         remitted_at_from?: components["parameters"]["remitted_at_from"]; remitted_at_to?: components["parameters"]["remitted_at_to"];
         search?: components["parameters"]["search"]; settled_at_from?: components["parameters"]["settled_at_from"];
         settled_at_to?: components["parameters"]["settled_at_to"];
@@ -4592,12 +4443,10 @@ export interface operations {
         cod_amount_max?: components["parameters"]["cod_amount_max"]; cod_amount_min?: components["parameters"]["cod_amount_min"];
         collected_at_from?: components["parameters"]["collected_at_from"]; collected_at_to?: components["parameters"]["collected_at_to"];
         column_filters?: components["parameters"]["column_filters"]; cursor?: components["parameters"]["cursor"];
-        delivery_code?: components["parameters"]["delivery_code"];
-        delivery_fee_amount_max?: components["parameters"]["delivery_fee_amount_max"];
-        delivery_fee_amount_min?: components["parameters"]["delivery_fee_amount_min"];
-        delivery_id?: components["parameters"]["delivery_id"]; driver_id?: string; format?: components["parameters"]["format"];
-        from_date?: components["parameters"]["from_date"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
+        delivery_code?: components["parameters"]["delivery_code"]; delivery_fee_amount_max?: components["parameters"]["delivery_fee_amount_max"];
+        delivery_fee_amount_min?: components["parameters"]["delivery_fee_amount_min"]; delivery_id?: components["parameters"]["delivery_id"];
+        driver_id?: string; format?: components["parameters"]["format"]; from_date?: components["parameters"]["from_date"];
+        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
         remitted_at_from?: components["parameters"]["remitted_at_from"]; remitted_at_to?: components["parameters"]["remitted_at_to"];
         search?: components["parameters"]["search"]; settled_at_from?: components["parameters"]["settled_at_from"];
         settled_at_to?: components["parameters"]["settled_at_to"];
@@ -4727,12 +4576,11 @@ export interface operations {
               /** The amount that reached the receiver's desk: the total less the shortage */ counted: number;
               /** ISO 4217, three capital letters */ currency: string; failed_count: number;
               /** State of the PDF of the receipt; its failure undoes no settlement @enum {string} */ receipt_status: "pending" | "in_process" | "success" | "failure";
-              remitted_at: string; remitted_collections: components["schemas"]["CashSettled"][]; remitted_count: number;
-              scope: "selected" | "all"; settlement_payment_id: string;
+              remitted_at: string; remitted_collections: components["schemas"]["CashSettled"][]; remitted_count: number; scope: "selected" | "all";
+              settlement_payment_id: string;
               shortage: { /** Money in major units of `currency` */ amount: number; discrepancy_id: string; } | null;
-              /** COD and delivery fees together, in major units */ total_cash_remitted: number;
-              /** In major units */ total_cod_remitted: number; /** In major units */ total_delivery_fee_remitted: number;
-              /** In major units */ total_remitted: number;
+              /** COD and delivery fees together, in major units */ total_cash_remitted: number; /** In major units */ total_cod_remitted: number;
+              /** In major units */ total_delivery_fee_remitted: number; /** In major units */ total_remitted: number;
             };
           } & components["schemas"]["Success"];
         };
@@ -4761,9 +4609,8 @@ export interface operations {
             data: {
               /** ISO 4217, three capital letters */ currency: string; failed_count: number;
               /** State of the PDF of the receipt; its failure undoes no settlement @enum {string} */ receipt_status: "pending" | "in_process" | "success" | "failure";
-              scope: "selected" | "all"; settled_at: string; settled_collections: components["schemas"]["CashSettled"][];
-              settled_count: number; settlement_payment_id: string;
-              /** COD and delivery fees together, in major units */ total_cash_settled: number;
+              scope: "selected" | "all"; settled_at: string; settled_collections: components["schemas"]["CashSettled"][]; settled_count: number;
+              settlement_payment_id: string; /** COD and delivery fees together, in major units */ total_cash_settled: number;
               /** In major units */ total_cod_settled: number; /** In major units */ total_delivery_fee_settled: number;
               /** In major units */ total_settled: number;
               /** The driver's wallet after the settlement; null when others settled */ wallet_balance_after: number | null;
@@ -4784,8 +4631,7 @@ export interface operations {
   get_delivery_cod_reconciliation: {
     parameters: {
       query?: {
-        as_of?: components["parameters"]["as_of"]; language?: components["parameters"]["language"];
-        tenant_id?: components["parameters"]["tenant_id"];
+        as_of?: components["parameters"]["as_of"]; language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -4796,23 +4642,22 @@ export interface operations {
           "application/json": {
             /** Format: date-time @description The moment the books are read at; now unless said */ as_of: string;
             /** External carriers, beside the drivers whom `totals` adds up */ carriers: {
-              /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code: string; carrier_name: string;
-              collected: number; /** ISO 4217, three capital letters */ currency: string;
-              /** The carrier's balance by the ledger */ ledger: number; /** What is still to be paid, in major units */ owed: number;
-              remitted: number;
+              /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code: string; carrier_name: string; collected: number;
+              /** ISO 4217, three capital letters */ currency: string; /** The carrier's balance by the ledger */ ledger: number;
+              /** What is still to be paid, in major units */ owed: number; remitted: number;
             }[];
             /** Remitted cash by destination: of cashiers, of drivers who remitted to themselves, of the tenant's own till */ desks: {
               /** ISO 4217, three capital letters */ currency: string; /** Cash that drivers still hold, in major units */ in_hand: number;
               /** The desk's balance by the ledger */ ledger: number;
               /** Whose account it is @enum {string} */ owner_type: "staff" | "driver" | "tenant"; remitted: number;
               /** Declared and remitted, and never there */ shortages: number; transferred_in: number;
-              /** Brought to the bank or handed to others; what was reversed does not count */ transferred_out: number;
-              user_id: string | null; user_name: string | null;
+              /** Brought to the bank or handed to others; what was reversed does not count */ transferred_out: number; user_id: string | null;
+              user_name: string | null;
             }[];
             differences: {
               /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code: string | null;
-              /** ISO 4217, three capital letters */ currency: string; driver_id: string | null; expected: number | null;
-              found: number | null; kind: string; /** Ids of the rows concerned, at most 100 */ rows: string[] | null;
+              /** ISO 4217, three capital letters */ currency: string; driver_id: string | null; expected: number | null; found: number | null;
+              kind: string; /** Ids of the rows concerned, at most 100 */ rows: string[] | null;
               /** Whose desk it is, in differences of desks; null for the tenant's own till */ user_id: string | null;
             }[];
             drivers: {
@@ -4836,8 +4681,7 @@ export interface operations {
   get_delivery_cod_reconciliation_export: {
     parameters: {
       query?: {
-        as_of?: components["parameters"]["as_of"]; language?: components["parameters"]["language"];
-        tenant_id?: components["parameters"]["tenant_id"];
+        as_of?: components["parameters"]["as_of"]; language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"];
       };
     };
     responses: {
@@ -4855,11 +4699,10 @@ export interface operations {
       query?: {
         /** JSON object with any of: method, driver_name, receiver_name, reference, notes, currency, total, collections, settled_at, reversed_at */ column_filters?: string;
         currency?: components["parameters"]["currency"]; date_from?: components["parameters"]["date_from"];
-        date_to?: components["parameters"]["date_to"]; driver_id?: components["parameters"]["driver_id"];
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; /** How it was paid */ method?: "remit" | "wallet";
-        page?: components["parameters"]["page"]; receiver_id?: string; reversed?: components["parameters"]["reversed"];
-        search?: components["parameters"]["search"];
+        date_to?: components["parameters"]["date_to"]; driver_id?: components["parameters"]["driver_id"]; format?: components["parameters"]["format"];
+        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        /** How it was paid */ method?: "remit" | "wallet"; page?: components["parameters"]["page"]; receiver_id?: string;
+        reversed?: components["parameters"]["reversed"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "settled_at" | "total" | "collections" | "driver_name" | "receiver_name" | "reversed_at";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
       };
@@ -5066,12 +4909,11 @@ export interface operations {
           "application/json": {
             /** The hash is the one that was printed */ printed: boolean;
             settlement: {
-              /** Cash on delivery, in major units */ cod: number; collections: number;
-              /** ISO 4217, three capital letters */ currency: string; /** What the delivery costs, in major units */ delivery_fee: number;
-              driver: components["schemas"]["PersonRef"] | null; /** How it was paid @enum {string} */ method: "remit" | "wallet";
-              receiver: components["schemas"]["PersonRef"] | null; reversal_reason: string | null;
-              /** Null unless it was reversed, and then the receipt is not valid */ reversed_at: string | null; settled_at: string;
-              settlement_payment_id: string; total: number;
+              /** Cash on delivery, in major units */ cod: number; collections: number; /** ISO 4217, three capital letters */ currency: string;
+              /** What the delivery costs, in major units */ delivery_fee: number; driver: components["schemas"]["PersonRef"] | null;
+              /** How it was paid @enum {string} */ method: "remit" | "wallet"; receiver: components["schemas"]["PersonRef"] | null;
+              reversal_reason: string | null; /** Null unless it was reversed, and then the receipt is not valid */ reversed_at: string | null;
+              settled_at: string; settlement_payment_id: string; total: number;
             };
             /** The rows still give the hash that was printed */ unchanged: boolean; valid: boolean;
           } & components["schemas"]["Success"];
@@ -5128,10 +4970,9 @@ export interface operations {
         delivery_service_id?: string; driver_id?: components["parameters"]["driver_id"]; dropoff_zone_id?: string;
         /** Number in the sender's own system */ external_reference_id?: string; format?: components["parameters"]["format"];
         institution_user_id?: components["parameters"]["institution_user_id"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; manifest_id?: components["parameters"]["manifest_id"];
-        page?: components["parameters"]["page"]; parent_id?: string; pickup_zone_id?: string; search?: components["parameters"]["search"];
-        /** Column that orders the rows */ sort_by?: "created_at" | "delivery_code" | "status";
-        sort_order?: components["parameters"]["sort_order"];
+        limit?: components["parameters"]["limit"]; manifest_id?: components["parameters"]["manifest_id"]; page?: components["parameters"]["page"];
+        parent_id?: string; pickup_zone_id?: string; search?: components["parameters"]["search"];
+        /** Column that orders the rows */ sort_by?: "created_at" | "delivery_code" | "status"; sort_order?: components["parameters"]["sort_order"];
         status?: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
         tenant_id?: components["parameters"]["tenant_id"]; updated_since?: components["parameters"]["updated_since"];
       };
@@ -5171,8 +5012,7 @@ export interface operations {
             delivery: {
               /** Printed on the label; scanners find the parcel by it */ barcode: string;
               /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount: number;
-              /** ISO 4217, three capital letters */ currency: string;
-              /** Number of the delivery, unique in the tenant */ delivery_code: number;
+              /** ISO 4217, three capital letters */ currency: string; /** Number of the delivery, unique in the tenant */ delivery_code: number;
               /** What kind of journey it is: one way, staged through a warehouse, a leg, a return @enum {string} */ delivery_flow: "standard" | "pnd_parent" | "pnd_inbound" | "pnd_outbound" | "operational_return" | "customer_return";
               id: string;
               legs: {
@@ -5205,8 +5045,7 @@ export interface operations {
         /** Further parts that the answer is to have */ include?: "proof_links"; language?: components["parameters"]["language"];
         tenant_id?: components["parameters"]["tenant_id"];
       };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { delivery_id: components["parameters"]["path_delivery_id"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { delivery_id: components["parameters"]["path_delivery_id"]; };
     };
     responses: {
       200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { delivery: components["schemas"]["DeliveryDetail"]; } & components["schemas"]["Success"]; }; };
@@ -5234,8 +5073,7 @@ export interface operations {
             delivery: {
               /** Printed on the label; scanners find the parcel by it */ barcode: string;
               /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount: number;
-              /** ISO 4217, three capital letters */ currency: string;
-              /** Number of the delivery, unique in the tenant */ delivery_code: number;
+              /** ISO 4217, three capital letters */ currency: string; /** Number of the delivery, unique in the tenant */ delivery_code: number;
               /** What kind of journey it is: one way, staged through a warehouse, a leg, a return @enum {string} */ delivery_flow: "standard" | "pnd_parent" | "pnd_inbound" | "pnd_outbound" | "operational_return" | "customer_return";
               id: string;
               legs: {
@@ -5278,8 +5116,7 @@ export interface operations {
             delivery: {
               /** Printed on the label; scanners find the parcel by it */ barcode: string;
               /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount: number;
-              /** ISO 4217, three capital letters */ currency: string;
-              /** Number of the delivery, unique in the tenant */ delivery_code: number;
+              /** ISO 4217, three capital letters */ currency: string; /** Number of the delivery, unique in the tenant */ delivery_code: number;
               /** What kind of journey it is: one way, staged through a warehouse, a leg, a return @enum {string} */ delivery_flow: "standard" | "pnd_parent" | "pnd_inbound" | "pnd_outbound" | "operational_return" | "customer_return";
               id: string;
               legs: {
@@ -5481,8 +5318,7 @@ export interface operations {
             delivery: {
               /** Printed on the label; scanners find the parcel by it */ barcode: string;
               /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount: number;
-              /** ISO 4217, three capital letters */ currency: string;
-              /** Number of the delivery, unique in the tenant */ delivery_code: number;
+              /** ISO 4217, three capital letters */ currency: string; /** Number of the delivery, unique in the tenant */ delivery_code: number;
               /** What kind of journey it is: one way, staged through a warehouse, a leg, a return @enum {string} */ delivery_flow: "standard" | "pnd_parent" | "pnd_inbound" | "pnd_outbound" | "operational_return" | "customer_return";
               id: string;
               legs: {
@@ -5611,8 +5447,7 @@ export interface operations {
             delivery: {
               /** Printed on the label; scanners find the parcel by it */ barcode: string;
               /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount: number;
-              /** ISO 4217, three capital letters */ currency: string;
-              /** Number of the delivery, unique in the tenant */ delivery_code: number;
+              /** ISO 4217, three capital letters */ currency: string; /** Number of the delivery, unique in the tenant */ delivery_code: number;
               /** What kind of journey it is: one way, staged through a warehouse, a leg, a return @enum {string} */ delivery_flow: "standard" | "pnd_parent" | "pnd_inbound" | "pnd_outbound" | "operational_return" | "customer_return";
               id: string;
               legs: {
@@ -5695,10 +5530,9 @@ export interface operations {
       query?: {
         /** JSON object with any of: status, type */ column_filters?: string; date_from?: components["parameters"]["date_from"];
         date_to?: components["parameters"]["date_to"]; delivery_id?: components["parameters"]["delivery_id"];
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
-        sort_order?: components["parameters"]["sort_order"]; status?: "open" | "resolved";
-        tenant_id?: components["parameters"]["tenant_id"]; type?: string;
+        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"]; sort_order?: components["parameters"]["sort_order"];
+        status?: "open" | "resolved"; tenant_id?: components["parameters"]["tenant_id"]; type?: string;
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -5736,8 +5570,8 @@ export interface operations {
   get_delivery_delivery_types: {
     parameters: {
       query?: {
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
+        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "name" | "code"; sort_order?: components["parameters"]["sort_order"];
         tenant_id?: components["parameters"]["tenant_id"];
       };
@@ -5798,8 +5632,8 @@ export interface operations {
               /** Percent of the deliveries with a promised time; null without one */ on_time_rate: number | null;
               /** Percent of the ended deliveries; null without one */ success_rate: number | null; successful_deliveries: number;
               top_drivers: {
-                driver_id: string; driver_name: string;
-                /** Percent of the ended deliveries; null without one */ success_rate: number | null; total_deliveries: number;
+                driver_id: string; driver_name: string; /** Percent of the ended deliveries; null without one */ success_rate: number | null;
+                total_deliveries: number;
               }[];
               total_deliveries: number; /** Sum of the prices of the deliveries, in major units */ total_delivery_value: number;
             };
@@ -5827,15 +5661,13 @@ export interface operations {
         content: {
           "application/json": {
             changes: {
-              avg_delivery_time: number | null;
-              /** Percent of the deliveries with a promised time; null without one */ on_time_rate: number | null;
+              avg_delivery_time: number | null; /** Percent of the deliveries with a promised time; null without one */ on_time_rate: number | null;
               /** Percent of the ended deliveries; null without one */ success_rate: number | null; total_deliveries: number | null;
               /** Sum of the prices of the deliveries, in major units */ total_delivery_value: number | null;
             };
             computed_at: string | null;
             current_month: {
-              /** Minutes from pickup to delivery; null without one */ average_delivery_time_minutes: number | null;
-              failed_deliveries: number;
+              /** Minutes from pickup to delivery; null without one */ average_delivery_time_minutes: number | null; failed_deliveries: number;
               /** Legs of staged parcels that the driver carried; a parcel counts as a delivery for who carries its last leg */ handled_legs: number;
               /** Kilometres driven for each delivery; null without one */ kilometers_per_delivery: number | null; late_deliveries: number;
               /** 1 to 12 */ month: number; on_time_deliveries: number;
@@ -5846,8 +5678,7 @@ export interface operations {
             };
             driver: { avatar_url: string | null; driver_id: string; driver_name: string; };
             history: {
-              /** Minutes from pickup to delivery; null without one */ average_delivery_time_minutes: number | null;
-              failed_deliveries: number;
+              /** Minutes from pickup to delivery; null without one */ average_delivery_time_minutes: number | null; failed_deliveries: number;
               /** Legs of staged parcels that the driver carried; a parcel counts as a delivery for who carries its last leg */ handled_legs: number;
               /** Kilometres driven for each delivery; null without one */ kilometers_per_delivery: number | null; late_deliveries: number;
               /** 1 to 12 */ month: number; on_time_deliveries: number;
@@ -5857,8 +5688,7 @@ export interface operations {
               /** In kilometres */ total_distance_traveled: number; year: number;
             }[];
             previous_month: {
-              /** Minutes from pickup to delivery; null without one */ average_delivery_time_minutes: number | null;
-              failed_deliveries: number;
+              /** Minutes from pickup to delivery; null without one */ average_delivery_time_minutes: number | null; failed_deliveries: number;
               /** Legs of staged parcels that the driver carried; a parcel counts as a delivery for who carries its last leg */ handled_legs: number;
               /** Kilometres driven for each delivery; null without one */ kilometers_per_delivery: number | null; late_deliveries: number;
               /** 1 to 12 */ month: number; on_time_deliveries: number;
@@ -5904,8 +5734,8 @@ export interface operations {
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
         search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "full_name" | "status" | "capacity_used" | "updated_at";
-        sort_order?: components["parameters"]["sort_order"]; status?: "active" | "inactive";
-        tenant_id?: components["parameters"]["tenant_id"]; vehicle_id?: string; zone_id?: components["parameters"]["zone_id"];
+        sort_order?: components["parameters"]["sort_order"]; status?: "active" | "inactive"; tenant_id?: components["parameters"]["tenant_id"];
+        vehicle_id?: string; zone_id?: components["parameters"]["zone_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -5941,8 +5771,7 @@ export interface operations {
   patch_delivery_drivers_driver_id: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
-      path: { driver_id: components["parameters"]["path_driver_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; }; path: { driver_id: components["parameters"]["path_driver_id"]; };
     };
     requestBody: { content: { "application/json": components["schemas"]["UpdateDriver"]; }; };
     responses: {
@@ -5964,8 +5793,7 @@ export interface operations {
         /** Rows of a page: 500, at most 2,000 */ limit?: number; page?: components["parameters"]["page"];
         tenant_id?: components["parameters"]["tenant_id"]; /** Now when missing; at most 24 hours after `from` */ to?: string;
       };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { driver_id: components["parameters"]["path_driver_id"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { driver_id: components["parameters"]["path_driver_id"]; };
     };
     responses: {
       200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["DriverPosition"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
@@ -6008,8 +5836,7 @@ export interface operations {
         content: {
           "application/json": {
             data: {
-              accepted: number;
-              /** Older than 24 hours, more than 2 minutes ahead, an instant sent before, or sent while off duty */ ignored: number;
+              accepted: number; /** Older than 24 hours, more than 2 minutes ahead, an instant sent before, or sent while off duty */ ignored: number;
               /** When the app should report again */ next_in_seconds: number;
             };
           } & components["schemas"]["Success"];
@@ -6029,10 +5856,10 @@ export interface operations {
     parameters: {
       query?: {
         delivery_id?: components["parameters"]["delivery_id"]; driver_id?: components["parameters"]["driver_id"];
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
-        sort_order?: components["parameters"]["sort_order"]; status?: "pending" | "completed" | "cancelled";
-        tenant_id?: components["parameters"]["tenant_id"]; warehouse_id?: components["parameters"]["warehouse_id"];
+        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"]; sort_order?: components["parameters"]["sort_order"];
+        status?: "pending" | "completed" | "cancelled"; tenant_id?: components["parameters"]["tenant_id"];
+        warehouse_id?: components["parameters"]["warehouse_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -6077,8 +5904,8 @@ export interface operations {
     parameters: {
       query?: {
         format?: components["parameters"]["format"]; institution_user_id?: components["parameters"]["institution_user_id"];
-        is_active?: components["parameters"]["is_active"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
+        is_active?: components["parameters"]["is_active"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "name" | "code" | "updated_at";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
       };
@@ -6118,10 +5945,10 @@ export interface operations {
   get_delivery_institutions: {
     parameters: {
       query?: {
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
-        /** Column that orders the rows */ sort_by?: "full_name" | "email" | "branches_count";
-        sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
+        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
+        /** Column that orders the rows */ sort_by?: "full_name" | "email" | "branches_count"; sort_order?: components["parameters"]["sort_order"];
+        tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -6157,8 +5984,8 @@ export interface operations {
     parameters: {
       query?: {
         format?: components["parameters"]["format"]; institution_user_id?: components["parameters"]["institution_user_id"];
-        is_active?: components["parameters"]["is_active"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
+        is_active?: components["parameters"]["is_active"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "name" | "code" | "updated_at";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
       };
@@ -6199,9 +6026,7 @@ export interface operations {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: {
-        branch_id: components["parameters"]["path_branch_id"]; institution_user_id: components["parameters"]["path_institution_user_id"];
-      };
+      path: { branch_id: components["parameters"]["path_branch_id"]; institution_user_id: components["parameters"]["path_institution_user_id"]; };
     };
     responses: {
       200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["Branch"]; } & components["schemas"]["Success"]; }; };
@@ -6218,9 +6043,7 @@ export interface operations {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
       header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; "If-Match"?: components["parameters"]["if_match"]; };
-      path: {
-        branch_id: components["parameters"]["path_branch_id"]; institution_user_id: components["parameters"]["path_institution_user_id"];
-      };
+      path: { branch_id: components["parameters"]["path_branch_id"]; institution_user_id: components["parameters"]["path_institution_user_id"]; };
     };
     requestBody: { content: { "application/json": components["schemas"]["UpdateBranch"]; }; };
     responses: {
@@ -6240,9 +6063,7 @@ export interface operations {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
       header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
-      path: {
-        branch_id: components["parameters"]["path_branch_id"]; institution_user_id: components["parameters"]["path_institution_user_id"];
-      };
+      path: { branch_id: components["parameters"]["path_branch_id"]; institution_user_id: components["parameters"]["path_institution_user_id"]; };
     };
     responses: {
       200: { headers: { [name: string]: unknown; }; content: { "application/json": { data: { id: string; is_active: false; }; } & components["schemas"]["Success"]; }; };
@@ -6312,27 +6133,22 @@ export interface operations {
     parameters: {
       query: {
         /** {latitude, longitude}; also lat, lng, long */ delivery_address?: unknown;
-        /** Coordinate, where no location is sent */ delivery_lat?: unknown;
-        /** Coordinate, where no location is sent */ delivery_latitude?: unknown;
+        /** Coordinate, where no location is sent */ delivery_lat?: unknown; /** Coordinate, where no location is sent */ delivery_latitude?: unknown;
         /** Coordinate, where no location is sent */ delivery_lng?: unknown;
         /** {latitude, longitude}; also lat, lng, long */ delivery_location?: unknown;
         /** Coordinate, where no location is sent */ delivery_long?: unknown;
         /** Coordinate, where no location is sent */ delivery_longitude?: unknown; delivery_service_id: string;
         /** {latitude, longitude}; also lat, lng, long */ dropoff_address?: unknown;
-        /** Coordinate, where no location is sent */ dropoff_lat?: unknown;
-        /** Coordinate, where no location is sent */ dropoff_latitude?: unknown;
+        /** Coordinate, where no location is sent */ dropoff_lat?: unknown; /** Coordinate, where no location is sent */ dropoff_latitude?: unknown;
         /** Coordinate, where no location is sent */ dropoff_lng?: unknown;
         /** {latitude, longitude}; also lat, lng, long */ dropoff_location?: unknown;
-        /** Coordinate, where no location is sent */ dropoff_long?: unknown;
-        /** Coordinate, where no location is sent */ dropoff_longitude?: unknown; language?: components["parameters"]["language"];
-        /** {latitude, longitude}; also lat, lng, long */ pickup_address?: unknown;
-        /** Coordinate, where no location is sent */ pickup_lat?: unknown;
-        /** Coordinate, where no location is sent */ pickup_latitude?: unknown;
+        /** Coordinate, where no location is sent */ dropoff_long?: unknown; /** Coordinate, where no location is sent */ dropoff_longitude?: unknown;
+        language?: components["parameters"]["language"]; /** {latitude, longitude}; also lat, lng, long */ pickup_address?: unknown;
+        /** Coordinate, where no location is sent */ pickup_lat?: unknown; /** Coordinate, where no location is sent */ pickup_latitude?: unknown;
         /** Coordinate, where no location is sent */ pickup_lng?: unknown;
         /** {latitude, longitude}; also lat, lng, long */ pickup_location?: unknown;
-        /** Coordinate, where no location is sent */ pickup_long?: unknown;
-        /** Coordinate, where no location is sent */ pickup_longitude?: unknown; tenant_id?: components["parameters"]["tenant_id"];
-        units: number | string;
+        /** Coordinate, where no location is sent */ pickup_long?: unknown; /** Coordinate, where no location is sent */ pickup_longitude?: unknown;
+        tenant_id?: components["parameters"]["tenant_id"]; units: number | string;
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -6372,8 +6188,7 @@ export interface operations {
           /** Coordinate, where no location is sent */ delivery_long?: unknown;
           /** Coordinate, where no location is sent */ delivery_longitude?: unknown; delivery_service_id: string;
           /** {latitude, longitude}; also lat, lng, long */ dropoff_address?: unknown;
-          /** Coordinate, where no location is sent */ dropoff_lat?: unknown;
-          /** Coordinate, where no location is sent */ dropoff_latitude?: unknown;
+          /** Coordinate, where no location is sent */ dropoff_lat?: unknown; /** Coordinate, where no location is sent */ dropoff_latitude?: unknown;
           /** Coordinate, where no location is sent */ dropoff_lng?: unknown;
           /** {latitude, longitude}; also lat, lng, long */ dropoff_location?: unknown;
           /** Coordinate, where no location is sent */ dropoff_long?: unknown;
@@ -6381,12 +6196,10 @@ export interface operations {
           /** {items: [{name, quantity, weight, length, width, height}]}, no number of it above 1,000,000 */ package?: unknown;
           /** {items: [{name, quantity, weight, length, width, height}]}, no number of it above 1,000,000 */ package_details?: unknown;
           /** {latitude, longitude}; also lat, lng, long */ pickup_address?: unknown;
-          /** Coordinate, where no location is sent */ pickup_lat?: unknown;
-          /** Coordinate, where no location is sent */ pickup_latitude?: unknown;
+          /** Coordinate, where no location is sent */ pickup_lat?: unknown; /** Coordinate, where no location is sent */ pickup_latitude?: unknown;
           /** Coordinate, where no location is sent */ pickup_lng?: unknown;
           /** {latitude, longitude}; also lat, lng, long */ pickup_location?: unknown;
-          /** Coordinate, where no location is sent */ pickup_long?: unknown;
-          /** Coordinate, where no location is sent */ pickup_longitude?: unknown;
+          /** Coordinate, where no location is sent */ pickup_long?: unknown; /** Coordinate, where no location is sent */ pickup_longitude?: unknown;
           /** Units that are charged; settings turn weight and measures into units */ unit_size?: ("" | (number | string)) | null;
         };
       };
@@ -6415,14 +6228,12 @@ export interface operations {
   get_delivery_services: {
     parameters: {
       query?: {
-        active?: boolean | ("true" | "false");
-        /** Whether the service may be chosen for a return */ allow_returns?: boolean | ("true" | "false");
+        active?: boolean | ("true" | "false"); /** Whether the service may be chosen for a return */ allow_returns?: boolean | ("true" | "false");
         /** JSON object with any of: name, code, description, service_level, delivery_type_code, active, allow_returns, default_price, unit_min, unit_max, estimated_delivery_time_min, estimated_delivery_time_max, signature_required, insurance_available, created_at */ column_filters?: string;
         context?: "g2g"; customer_id?: components["parameters"]["customer_id"]; delivery_type?: string; delivery_type_code?: string;
         format?: components["parameters"]["format"]; include_stats?: "true" | "false"; language?: components["parameters"]["language"];
         /** Rows of a page: 10, at most 100 */ limit?: number; page?: components["parameters"]["page"];
-        /** Order by `default_price`; goes only without `sort_by` */ price_order?: "asc" | "desc";
-        search?: components["parameters"]["search"];
+        /** Order by `default_price`; goes only without `sort_by` */ price_order?: "asc" | "desc"; search?: components["parameters"]["search"];
         /** How fast the service is */ service_level?: "economy" | "standard" | "express" | "same_day" | "next_day" | "scheduled";
         /** Column that orders the rows */ sort_by?: "created_at" | "name" | "code" | "default_price" | "unit_min" | "unit_max" | "service_level" | "estimated_delivery_time_min" | "estimated_delivery_time_max" | "priority" | "updated_at";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
@@ -6437,26 +6248,22 @@ export interface operations {
             deliveryServices: {
               /** Who may use it: all, only those named, or all but those named */ access_mode: string; active: boolean;
               /** Whether the service may be chosen for a return */ allow_returns: boolean;
-              /** Attempts before a retry needs a dispatcher's reason */ allowed_delivery_attempts: number; code: string;
-              created_at: string; /** Price of one unit, in major units, before distance */ default_price: number;
+              /** Attempts before a retry needs a dispatcher's reason */ allowed_delivery_attempts: number; code: string; created_at: string;
+              /** Price of one unit, in major units, before distance */ default_price: number;
               delivery_type: { code: string; id: string; name: string; }; description: string | null;
               /** Longest time that the service takes, in the same unit */ estimated_delivery_time_max: number | null;
               /** Shortest time that the service takes, in the unit the tenant uses */ estimated_delivery_time_min: number | null;
-              /** Kilometres that cost nothing beyond the price of the units */ free_km: number; id: string; image_url: string | null;
-              name: string; name_translations: { [key: string]: string; };
-              /** Added for each kilometre beyond `free_km`, in major units */ price_per_km: number;
+              /** Kilometres that cost nothing beyond the price of the units */ free_km: number; id: string; image_url: string | null; name: string;
+              name_translations: { [key: string]: string; }; /** Added for each kilometre beyond `free_km`, in major units */ price_per_km: number;
               /** What comes first among equals */ priority: number | null;
               /** How fast the service is @enum {string} */ service_level: "economy" | "standard" | "express" | "same_day" | "next_day" | "scheduled";
-              service_options: {
-                insurance_available: boolean; /** Whether a signature is needed */ signature_required: boolean; tracking: boolean;
-              };
+              service_options: { insurance_available: boolean; /** Whether a signature is needed */ signature_required: boolean; tracking: boolean; };
               /** The most units that the service takes */ unit_max: number; /** The least units that the service takes */ unit_min: number;
               updated_at: string; user_count: number; /** In a list the first hundred */ user_ids: string[];
               /** Where it may be used: in all zones, only in those named, or in all but those */ zone_access_mode: string;
               /** Whether zones are named one by one or by their tags */ zone_selector_type: string;
             }[];
-            limit: number; page: number; /** Null when they were not asked for */ stats: components["schemas"]["ServiceStats"] | null;
-            total: number;
+            limit: number; page: number; /** Null when they were not asked for */ stats: components["schemas"]["ServiceStats"] | null; total: number;
           } & components["schemas"]["Success"];
         };
       };
@@ -6490,11 +6297,9 @@ export interface operations {
   get_delivery_services_serviceId: {
     parameters: {
       query?: {
-        language?: components["parameters"]["language"]; response_type?: "basic" | "full";
-        tenant_id?: components["parameters"]["tenant_id"];
+        language?: components["parameters"]["language"]; response_type?: "basic" | "full"; tenant_id?: components["parameters"]["tenant_id"];
       };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { serviceId: components["parameters"]["path_serviceId"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { serviceId: components["parameters"]["path_serviceId"]; };
     };
     responses: {
       200: {
@@ -6504,8 +6309,8 @@ export interface operations {
             service: {
               /** Who may use it: all, only those named, or all but those named */ access_mode: string; active: boolean; all_teams: boolean;
               /** Whether the service may be chosen for a return */ allow_returns: boolean;
-              /** Attempts before a retry needs a dispatcher's reason */ allowed_delivery_attempts: number; code: string;
-              created_at: string; /** Price of one unit, in major units, before distance */ default_price: number;
+              /** Attempts before a retry needs a dispatcher's reason */ allowed_delivery_attempts: number; code: string; created_at: string;
+              /** Price of one unit, in major units, before distance */ default_price: number;
               delivery_type: { code: string; id: string; name: string; }; description: string | null;
               description_translations: { [key: string]: string; };
               effective_policy: {
@@ -6517,23 +6322,21 @@ export interface operations {
               };
               /** Longest time that the service takes, in the same unit */ estimated_delivery_time_max: number | null;
               /** Shortest time that the service takes, in the unit the tenant uses */ estimated_delivery_time_min: number | null;
-              /** Kilometres that cost nothing beyond the price of the units */ free_km: number; id: string; image_url: string | null;
-              name: string; name_translations: { [key: string]: string; };
+              /** Kilometres that cost nothing beyond the price of the units */ free_km: number; id: string; image_url: string | null; name: string;
+              name_translations: { [key: string]: string; };
               /** Whose rules apply: the tenant's, a profile's, or those of the service itself @enum {string} */ policy_mode: "tenant" | "profile" | "custom";
               policy_overrides: components["schemas"]["ServicePolicy"];
               /** Added for each kilometre beyond `free_km`, in major units */ price_per_km: number;
               /** What comes first among equals */ priority: number | null;
               /** How fast the service is @enum {string} */ service_level: "economy" | "standard" | "express" | "same_day" | "next_day" | "scheduled";
-              service_options: {
-                insurance_available: boolean; /** Whether a signature is needed */ signature_required: boolean; tracking: boolean;
-              };
+              service_options: { insurance_available: boolean; /** Whether a signature is needed */ signature_required: boolean; tracking: boolean; };
               teams: components["schemas"]["NamedTerm"][]; /** The most units that the service takes */ unit_max: number;
               /** The least units that the service takes */ unit_min: number; updated_at: string; user_count: number;
               /** In a list the first hundred */ user_ids: string[]; vehicle_ids: string[];
               vehicles: { id: string; image_url: string | null; name: string; }[];
-              /** Where it may be used: in all zones, only in those named, or in all but those */ zone_access_mode: string;
-              zone_ids: string[]; /** Whether zones are named one by one or by their tags */ zone_selector_type: string;
-              zone_tag_ids: string[]; zone_tags: components["schemas"]["NamedTerm"][]; zones: components["schemas"]["NamedTerm"][];
+              /** Where it may be used: in all zones, only in those named, or in all but those */ zone_access_mode: string; zone_ids: string[];
+              /** Whether zones are named one by one or by their tags */ zone_selector_type: string; zone_tag_ids: string[];
+              zone_tags: components["schemas"]["NamedTerm"][]; zones: components["schemas"]["NamedTerm"][];
             } | components["schemas"]["Service"];
           } & components["schemas"]["Success"];
         };
@@ -6609,8 +6412,8 @@ export interface operations {
         branch_id?: components["parameters"]["branch_id"]; format?: components["parameters"]["format"];
         institution_user_id?: components["parameters"]["institution_user_id"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
-        /** Column that orders the rows */ sort_by?: "created_at" | "batch_number" | "quantity";
-        sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
+        /** Column that orders the rows */ sort_by?: "created_at" | "batch_number" | "quantity"; sort_order?: components["parameters"]["sort_order"];
+        tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -6655,9 +6458,8 @@ export interface operations {
           "application/json": {
             data: {
               barcodes: { /** Printed on the label; scanners find the parcel by it */ barcode: string; status: "unused" | "used"; }[];
-              batch_number: string; branch_id: string | null; created_at: string;
-              /** The first barcode of the batch */ first_barcode: string; id: string; institution_user_id: string | null;
-              /** Last two letters of a postal barcode: the country that issues it */ issuer: string;
+              batch_number: string; branch_id: string | null; created_at: string; /** The first barcode of the batch */ first_barcode: string;
+              id: string; institution_user_id: string | null; /** Last two letters of a postal barcode: the country that issues it */ issuer: string;
               /** The last barcode of the batch */ last_barcode: string; /** Pieces */ quantity: number;
               /** First two letters of a postal barcode */ service_indicator: string; used_count: number;
             };
@@ -6676,14 +6478,12 @@ export interface operations {
   get_delivery_transfer_manifest_exceptions: {
     parameters: {
       query?: {
-        date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"];
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; manifest_id?: components["parameters"]["manifest_id"];
-        page?: components["parameters"]["page"]; /** Why, in words or from the list */ reason?: string;
-        search?: components["parameters"]["search"];
+        date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"]; format?: components["parameters"]["format"];
+        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        manifest_id?: components["parameters"]["manifest_id"]; page?: components["parameters"]["page"];
+        /** Why, in words or from the list */ reason?: string; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "manifest_number" | "barcode_value" | "resolved_at";
-        sort_order?: components["parameters"]["sort_order"]; status?: "open" | "resolved";
-        tenant_id?: components["parameters"]["tenant_id"];
+        sort_order?: components["parameters"]["sort_order"]; status?: "open" | "resolved"; tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -6742,7 +6542,8 @@ export interface operations {
               }[];
               failed_count: number;
             };
-          } & components["schemas"]["Success"];
+            /** False where no order was changed */ success: boolean;
+          } & WithRequired<components["schemas"]["Outcome"], "success">;
         };
       };
       400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["OneDestinationRequiredError"] | components["schemas"]["DeliveryServiceNotAvailableError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
@@ -6806,8 +6607,7 @@ export interface operations {
     requestBody: {
       content: {
         "application/json": {
-          delivery_service_id?: string | null; destination_address_id?: string | null; destination_branch_id?: string | null;
-          item_ids: string[];
+          delivery_service_id?: string | null; destination_address_id?: string | null; destination_branch_id?: string | null; item_ids: string[];
         };
       };
     };
@@ -6821,7 +6621,8 @@ export interface operations {
               created: components["schemas"]["CreatedOrder"][]; created_count: number; failed: components["schemas"]["FailedItem"][];
               failed_count: number; receipt: components["schemas"]["ItemReceipt"];
             };
-          } & components["schemas"]["Success"];
+            /** False where no order was created */ success: boolean;
+          } & WithRequired<components["schemas"]["Outcome"], "success">;
         };
       };
       400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["OneDestinationRequiredError"] | components["schemas"]["DeliveryServiceIdRequiredError"] | components["schemas"]["DeliveryServiceNotAvailableError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
@@ -6847,9 +6648,8 @@ export interface operations {
           "application/json": {
             data: {
               results: {
-                allowed_manifest_statuses?: string[];
-                /** Postal barcode of 14 characters with a MOD 11 check digit */ barcode_value?: string; current_status?: string;
-                /** Stable name of the refusal, for programs */ error_key?: string;
+                allowed_manifest_statuses?: string[]; /** Postal barcode of 14 characters with a MOD 11 check digit */ barcode_value?: string;
+                current_status?: string; /** Stable name of the refusal, for programs */ error_key?: string;
                 /** Text of the refusal, in the language asked for */ error_message?: string; input: string; manifest_id?: string;
                 manifest_item_id?: string; manifest_number?: string; manifest_status?: string; valid: boolean;
               }[];
@@ -6950,8 +6750,7 @@ export interface operations {
         /** Further parts that the answer is to have */ include?: string; language?: components["parameters"]["language"];
         tenant_id?: components["parameters"]["tenant_id"];
       };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { manifest_id: components["parameters"]["path_manifest_id"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { manifest_id: components["parameters"]["path_manifest_id"]; };
     };
     responses: {
       200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["ManifestDetail"]; } & components["schemas"]["Success"]; }; };
@@ -7078,8 +6877,7 @@ export interface operations {
   get_delivery_transfer_manifests_manifest_id_events: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { manifest_id: components["parameters"]["path_manifest_id"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { manifest_id: components["parameters"]["path_manifest_id"]; };
     };
     responses: {
       200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["ManifestEvent"][]; } & components["schemas"]["Success"]; }; };
@@ -7198,8 +6996,7 @@ export interface operations {
         content: {
           "application/json": {
             data: {
-              already_received_item_ids: string[]; manifest: components["schemas"]["Manifest"]; received_item_ids: string[];
-              remaining_count: number;
+              already_received_item_ids: string[]; manifest: components["schemas"]["Manifest"]; received_item_ids: string[]; remaining_count: number;
             };
           } & components["schemas"]["Success"];
         };
@@ -7254,8 +7051,8 @@ export interface operations {
     parameters: {
       query?: {
         branch_id?: components["parameters"]["branch_id"]; format?: components["parameters"]["format"];
-        is_active?: components["parameters"]["is_active"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
+        is_active?: components["parameters"]["is_active"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "name" | "code" | "updated_at";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
       };
@@ -7430,9 +7227,8 @@ export interface operations {
     parameters: {
       query?: {
         /** JSON object with any of: balance */ column_filters?: string; /** ISO 4217, three capital letters */ currency?: string;
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; owner_id?: string;
-        /** Whose account it is */ owner_type?: "driver" | "customer" | "institution" | "staff" | "tenant";
+        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        owner_id?: string; /** Whose account it is */ owner_type?: "driver" | "customer" | "institution" | "staff" | "tenant";
         page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "balance" | "owner_name" | "updated_at";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
@@ -7453,8 +7249,7 @@ export interface operations {
   post_delivery_wallets_id_adjust: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
-      header: { "Idempotency-Key": components["parameters"]["header_Idempotency-Key"]; };
-      path: { id: components["parameters"]["path_id"]; };
+      header: { "Idempotency-Key": components["parameters"]["header_Idempotency-Key"]; }; path: { id: components["parameters"]["path_id"]; };
     };
     requestBody: { content: { "application/json": components["schemas"]["AdjustWallet"]; }; };
     responses: {
@@ -7532,8 +7327,8 @@ export interface operations {
     parameters: {
       query?: {
         /** JSON object with any of: wallet_id, created_at */ column_filters?: string; direction?: "credit" | "debit";
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
+        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "amount"; sort_order?: components["parameters"]["sort_order"];
         tenant_id?: components["parameters"]["tenant_id"];
       };
@@ -7577,8 +7372,8 @@ export interface operations {
   get_delivery_zone_tags: {
     parameters: {
       query?: {
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
+        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "name"; sort_order?: components["parameters"]["sort_order"];
         tenant_id?: components["parameters"]["tenant_id"];
       };
@@ -7632,10 +7427,10 @@ export interface operations {
   get_delivery_zones: {
     parameters: {
       query?: {
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
-        /** Column that orders the rows */ sort_by?: "created_at" | "name" | "updated_at";
-        sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
+        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
+        /** Column that orders the rows */ sort_by?: "created_at" | "name" | "updated_at"; sort_order?: components["parameters"]["sort_order"];
+        tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -7682,8 +7477,7 @@ export interface operations {
   get_delivery_zones_zone_id: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { zone_id: components["parameters"]["path_zone_id"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { zone_id: components["parameters"]["path_zone_id"]; };
     };
     responses: {
       200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["Zone"]; } & components["schemas"]["Success"]; }; };
@@ -7699,8 +7493,7 @@ export interface operations {
   patch_delivery_zones_zone_id: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
-      path: { zone_id: components["parameters"]["path_zone_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; }; path: { zone_id: components["parameters"]["path_zone_id"]; };
     };
     requestBody: { content: { "application/json": components["schemas"]["UpdateZone"]; }; };
     responses: {
@@ -7753,13 +7546,12 @@ export interface operations {
   get_payment_webhook_events: {
     parameters: {
       query?: {
-        date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"];
-        format?: components["parameters"]["format"]; gateway_code?: string; language?: components["parameters"]["language"];
-        /** Rows of a page: 25, at most 100 */ limit?: number; open?: boolean | ("true" | "false");
-        /** What became of it */ outcome?: "processed" | "ignored" | "unmatched"; page?: components["parameters"]["page"];
-        payment_id?: string; search?: components["parameters"]["search"];
-        /** Column that orders the rows */ sort_by?: "created_at" | "event_type" | "outcome";
-        sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
+        date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"]; format?: components["parameters"]["format"];
+        gateway_code?: string; language?: components["parameters"]["language"]; /** Rows of a page: 25, at most 100 */ limit?: number;
+        open?: boolean | ("true" | "false"); /** What became of it */ outcome?: "processed" | "ignored" | "unmatched";
+        page?: components["parameters"]["page"]; payment_id?: string; search?: components["parameters"]["search"];
+        /** Column that orders the rows */ sort_by?: "created_at" | "event_type" | "outcome"; sort_order?: components["parameters"]["sort_order"];
+        tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -7777,8 +7569,7 @@ export interface operations {
   post_payment_webhook_events_event_id_resolve: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
-      path: { event_id: components["parameters"]["path_event_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; }; path: { event_id: components["parameters"]["path_event_id"]; };
     };
     requestBody: { content: { "application/json": components["schemas"]["ResolveWebhookEvent"]; }; };
     responses: {
@@ -7795,8 +7586,7 @@ export interface operations {
   };
   post_payment_webhooks_gateway_code: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
       path: { gateway_code: components["parameters"]["path_gateway_code"]; };
     };
     requestBody: {
@@ -7807,8 +7597,8 @@ export interface operations {
             payment?: {
               entity: {
                 /** Money in major units of `currency` */ amount: number; created_at?: number | null;
-                /** ISO 4217, three capital letters */ currency: string; description?: string | null; email?: string | null;
-                entity?: string | null; id: string; /** How it was paid */ method?: string | null;
+                /** ISO 4217, three capital letters */ currency: string; description?: string | null; email?: string | null; entity?: string | null;
+                id: string; /** How it was paid */ method?: string | null;
                 notes?: (({
                   customer_id?: string | null; order_id?: string | null;
                 } & { [key: string]: unknown; }) | unknown[]) | null;
@@ -7817,8 +7607,8 @@ export interface operations {
             } | null;
             refund?: {
               entity: {
-                /** Money in major units of `currency` */ amount: number; /** ISO 4217, three capital letters */ currency: string;
-                id: string; payment_id: string; status?: string | null;
+                /** Money in major units of `currency` */ amount: number; /** ISO 4217, three capital letters */ currency: string; id: string;
+                payment_id: string; status?: string | null;
               };
             } | null;
           };
@@ -7839,15 +7629,13 @@ export interface operations {
   };
   post_payment_webhooks_gatewayone: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
     };
     requestBody: {
       content: {
         "application/json": {
-          actionCode: string; /** Money in major units of `currency` */ amount: string;
-          /** ISO 4217, three capital letters */ currency: string; orderId: string; responseCode: string;
-          /** The gateway's retrieval reference number */ rrn: string; statusMsg: string; terminal: string;
+          actionCode: string; /** Money in major units of `currency` */ amount: string; /** ISO 4217, three capital letters */ currency: string;
+          orderId: string; responseCode: string; /** The gateway's retrieval reference number */ rrn: string; statusMsg: string; terminal: string;
         };
       };
     };
@@ -7865,9 +7653,8 @@ export interface operations {
   get_storefront_addresses: {
     parameters: {
       query?: {
-        city?: components["parameters"]["city"]; format?: components["parameters"]["format"];
-        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
-        search?: components["parameters"]["search"];
+        city?: components["parameters"]["city"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
+        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "updated_at" | "city" | "is_default";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
       };
@@ -7923,8 +7710,7 @@ export interface operations {
   get_storefront_carts_cart_id: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { cart_id: components["parameters"]["path_cart_id"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { cart_id: components["parameters"]["path_cart_id"]; };
     };
     responses: {
       200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["Cart"]; } & components["schemas"]["Success"]; }; };
@@ -7940,8 +7726,7 @@ export interface operations {
   post_storefront_carts_cart_id_items: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
-      path: { cart_id: components["parameters"]["path_cart_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; }; path: { cart_id: components["parameters"]["path_cart_id"]; };
     };
     requestBody: { content: { "application/json": components["schemas"]["AddCartItem"]; }; };
     responses: {
@@ -8035,8 +7820,7 @@ export interface operations {
   get_storefront_categories_category_id: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { category_id: components["parameters"]["path_category_id"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { category_id: components["parameters"]["path_category_id"]; };
     };
     responses: {
       200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["Category"]; } & components["schemas"]["Success"]; }; };
@@ -8152,9 +7936,7 @@ export interface operations {
                 expected: string; found: string[]; name: string; ok: boolean; /** Why, in words or from the list */ reason: string | null;
                 type: string;
               }[];
-              custom_domain: {
-                custom_domain: string; dns_verified_at: string | null; id: string; status: "pending_dns" | "active" | "archived";
-              };
+              custom_domain: { custom_domain: string; dns_verified_at: string | null; id: string; status: "pending_dns" | "active" | "archived"; };
               verified: boolean;
             };
           } & components["schemas"]["Success"];
@@ -8181,8 +7963,8 @@ export interface operations {
           "application/json": {
             data: components["schemas"]["MarketOverview"]; market: components["schemas"]["Market"];
             readiness: {
-              categories_added: boolean; delivery_configured: boolean; domain_connected: boolean; payments_enabled: boolean;
-              products_added: boolean; store_live: boolean; warehouse_created: boolean;
+              categories_added: boolean; delivery_configured: boolean; domain_connected: boolean; payments_enabled: boolean; products_added: boolean;
+              store_live: boolean; warehouse_created: boolean;
             };
             recent_activity: { subtitle: string | null; timestamp: string; title: string; type: "order" | "product" | "review"; }[];
             summary: { total_categories: number; total_customers: number; total_orders: number; total_products: number; };
@@ -8220,8 +8002,7 @@ export interface operations {
   get_storefront_market_market_id: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { market_id: components["parameters"]["path_market_id"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { market_id: components["parameters"]["path_market_id"]; };
     };
     responses: {
       200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { market: components["schemas"]["Market"]; } & components["schemas"]["Success"]; }; };
@@ -8330,8 +8111,7 @@ export interface operations {
     parameters: {
       query?: {
         directory_category?: string; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"];
-        /** It was changed since the last approval */ needs_reapproval?: boolean | ("true" | "false");
+        limit?: components["parameters"]["limit"]; /** It was changed since the last approval */ needs_reapproval?: boolean | ("true" | "false");
         page?: components["parameters"]["page"]; /** Whether an approved store is open */ publish_status?: "published" | "unpublished";
         search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "updated_at" | "submitted_at" | "store_name" | "status";
@@ -8375,11 +8155,9 @@ export interface operations {
     parameters: {
       query?: {
         format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
-        /** Rows of a page: 10, at most 100 */ limit?: number; page?: components["parameters"]["page"];
-        search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "createdAt" | "totalPrice";
-        sort_order?: components["parameters"]["sort_order"];
-        status?: "pending" | "confirmed" | "shipped" | "completed" | "cancelled" | "delivered";
-        tenant_id?: components["parameters"]["tenant_id"];
+        /** Rows of a page: 10, at most 100 */ limit?: number; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
+        /** Column that orders the rows */ sort_by?: "createdAt" | "totalPrice"; sort_order?: components["parameters"]["sort_order"];
+        status?: "pending" | "confirmed" | "shipped" | "completed" | "cancelled" | "delivered"; tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -8411,14 +8189,13 @@ export interface operations {
     parameters: {
       query?: {
         /** JSON object with any of: status, paymentMethod, city, finalAmount, deliveryFee, discountAmount, totalItems, createdAt */ column_filters?: string;
-        cursor?: components["parameters"]["cursor"]; date_from?: components["parameters"]["date_from"];
-        date_to?: components["parameters"]["date_to"]; format?: components["parameters"]["format"];
-        language?: components["parameters"]["language"]; /** Rows of a page: 10, at most 100 */ limit?: number;
-        /** At most this, in major units */ max_amount?: number | string; /** At least this, in major units */ min_amount?: number | string;
-        page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
+        cursor?: components["parameters"]["cursor"]; date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"];
+        format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
+        /** Rows of a page: 10, at most 100 */ limit?: number; /** At most this, in major units */ max_amount?: number | string;
+        /** At least this, in major units */ min_amount?: number | string; page?: components["parameters"]["page"];
+        search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "createdAt" | "finalAmount" | "deliveryFee" | "discountAmount" | "totalItems" | "status";
-        sort_order?: components["parameters"]["sort_order"];
-        status?: "pending" | "confirmed" | "shipped" | "completed" | "cancelled" | "delivered";
+        sort_order?: components["parameters"]["sort_order"]; status?: "pending" | "confirmed" | "shipped" | "completed" | "cancelled" | "delivered";
         tenant_id?: components["parameters"]["tenant_id"]; updated_since?: components["parameters"]["updated_since"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
@@ -8434,9 +8211,8 @@ export interface operations {
               createdAt: string; /** What the delivery costs, in major units */ deliveryFee: number;
               /** Taken off the subtotal, in major units */ discountAmount: number;
               /** Everything the customer pays, in major units */ finalAmount: number;
-              /** The share of the order that reached its customer @enum {string} */ fulfilment: "none" | "partial" | "full" | "returned";
-              id: string; order_number: string;
-              /** How the order is paid @enum {string} */ paymentMethod: "wallet" | "cash_on_delivery" | "gateway";
+              /** The share of the order that reached its customer @enum {string} */ fulfilment: "none" | "partial" | "full" | "returned"; id: string;
+              order_number: string; /** How the order is paid @enum {string} */ paymentMethod: "wallet" | "cash_on_delivery" | "gateway";
               paymentStatus: "pending" | "paid" | "failed"; shippingAddress: { city: string | null; };
               status: "pending" | "awaiting_approval" | "approved" | "confirmed" | "shipped" | "delivered" | "completed" | "cancelled";
               totalItems: number; updatedAt: string;
@@ -8458,8 +8234,7 @@ export interface operations {
   get_storefront_orders_order_id: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { order_id: components["parameters"]["path_order_id"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { order_id: components["parameters"]["path_order_id"]; };
     };
     responses: {
       200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: { order: components["schemas"]["StoreOrder"]; }; } & components["schemas"]["Success"]; }; };
@@ -8511,9 +8286,7 @@ export interface operations {
                 }[];
                 status: string; tracking_number: string; warehouse_id: string;
               }[];
-              /** The first of them */ delivery_assigned: {
-                delivery_id: string | null; driver_assigned: boolean; tracking_number: string | null;
-              };
+              /** The first of them */ delivery_assigned: { delivery_id: string | null; driver_assigned: boolean; tracking_number: string | null; };
               inventory_reserved: boolean; message: string; order: components["schemas"]["StoreOrder"];
             };
           } & components["schemas"]["Success"];
@@ -8587,8 +8360,7 @@ export interface operations {
   get_storefront_orders_order_id_payment_status: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { order_id: components["parameters"]["path_order_id"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { order_id: components["parameters"]["path_order_id"]; };
     };
     responses: {
       200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { order: components["schemas"]["CustomerOrder"]; } & components["schemas"]["Success"]; }; };
@@ -8604,8 +8376,7 @@ export interface operations {
   post_storefront_orders_order_id_refund: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
-      path: { order_id: components["parameters"]["path_order_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; }; path: { order_id: components["parameters"]["path_order_id"]; };
     };
     requestBody: { content: { "application/json": components["schemas"]["RefundOrder"]; }; };
     responses: {
@@ -8729,8 +8500,8 @@ export interface operations {
     parameters: {
       query?: {
         category_id?: components["parameters"]["category_id"]; format?: components["parameters"]["format"];
-        is_active?: components["parameters"]["is_active"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; /** The highest price among the variants, in major units */ max_price?: number | string;
+        is_active?: components["parameters"]["is_active"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        /** The highest price among the variants, in major units */ max_price?: number | string;
         /** The lowest price among the variants, in major units */ min_price?: number | string; page?: components["parameters"]["page"];
         search?: components["parameters"]["search"]; /** Stock keeping unit, unique in the tenant */ sku?: string;
         /** Column that orders the rows */ sort_by?: "created_at" | "updated_at" | "title" | "min_price";
@@ -8770,8 +8541,7 @@ export interface operations {
   get_storefront_products_product_id: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { product_id: components["parameters"]["path_product_id"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { product_id: components["parameters"]["path_product_id"]; };
     };
     responses: {
       200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["Product"]; } & components["schemas"]["Success"]; }; };
@@ -8870,8 +8640,7 @@ export interface operations {
   };
   get_storefront_public_markets_store_name: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { store_name: components["parameters"]["path_store_name"]; };
     };
     responses: {
@@ -8898,8 +8667,7 @@ export interface operations {
   };
   get_storefront_public_markets_store_name_categories: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { store_name: components["parameters"]["path_store_name"]; };
     };
     responses: {
@@ -8908,8 +8676,8 @@ export interface operations {
         content: {
           "application/json": {
             data: {
-              description: { [key: string]: string; }; id: string; image_url: string | null; market_id: string;
-              name: { [key: string]: string; }; product_count: number; sort_order: number; title: string;
+              description: { [key: string]: string; }; id: string; image_url: string | null; market_id: string; name: { [key: string]: string; };
+              product_count: number; sort_order: number; title: string;
             }[];
             pagination: components["schemas"]["Pagination"];
           } & components["schemas"]["Success"];
@@ -8925,8 +8693,7 @@ export interface operations {
   };
   post_storefront_public_markets_store_name_join: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
       path: { store_name: components["parameters"]["path_store_name"]; };
     };
     responses: {
@@ -8969,8 +8736,7 @@ export interface operations {
         search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "created_at" | "title" | "min_price";
         sort_order?: components["parameters"]["sort_order"];
       };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { store_name: components["parameters"]["path_store_name"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { store_name: components["parameters"]["path_store_name"]; };
     };
     responses: {
       200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["StoreProductSummary"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
@@ -8984,8 +8750,7 @@ export interface operations {
   };
   get_storefront_public_markets_store_name_products_product_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { product_id: components["parameters"]["path_product_id"]; store_name: components["parameters"]["path_store_name"]; };
     };
     responses: {
@@ -9001,9 +8766,8 @@ export interface operations {
               reviews: { comment: string | null; created_at: string; id: string; /** 1 to 5 */ rating: number; }[];
               title: string; updated_at: string; variant_count: number;
               variants: {
-                attributes: { [key: string]: unknown; };
-                /** The price before a reduction, in major units */ compare_at_price: number | null; id: string;
-                /** In major units of the currency */ price: number; /** Stock keeping unit, unique in the tenant */ sku: string;
+                attributes: { [key: string]: unknown; }; /** The price before a reduction, in major units */ compare_at_price: number | null;
+                id: string; /** In major units of the currency */ price: number; /** Stock keeping unit, unique in the tenant */ sku: string;
               }[];
             };
           } & components["schemas"]["Success"];
@@ -9020,10 +8784,9 @@ export interface operations {
   get_storefront_reviews: {
     parameters: {
       query?: {
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; product_id?: string;
-        /** 1 to 5 */ rating?: "1" | "2" | "3" | "4" | "5"; search?: components["parameters"]["search"];
-        /** Column that orders the rows */ sort_by?: "created_at" | "rating" | "status" | "reviewed_at";
+        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        page?: components["parameters"]["page"]; product_id?: string; /** 1 to 5 */ rating?: "1" | "2" | "3" | "4" | "5";
+        search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "created_at" | "rating" | "status" | "reviewed_at";
         sort_order?: components["parameters"]["sort_order"]; status?: "pending" | "approved" | "rejected";
         tenant_id?: components["parameters"]["tenant_id"];
       };
@@ -9076,10 +8839,9 @@ export interface operations {
         entity_id?: string; entity_type?: components["parameters"]["entity_type"];
         /** Name of the event, as in the list of types */ event_type?: string; format?: components["parameters"]["format"];
         language?: components["parameters"]["language"]; /** Rows of a page: 100, at most 500 */ limit?: number;
-        page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
-        sort_order?: components["parameters"]["sort_order"]; /** Part of the system that published it */ source_module?: string;
-        status?: "pending" | "processed" | "failed"; /** Part of the system it is meant for; null: any */ target_module?: string;
-        tenant_id?: string;
+        page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"]; sort_order?: components["parameters"]["sort_order"];
+        /** Part of the system that published it */ source_module?: string; status?: "pending" | "processed" | "failed";
+        /** Part of the system it is meant for; null: any */ target_module?: string; tenant_id?: string;
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -9091,8 +8853,7 @@ export interface operations {
             events: {
               created_at: string; entity_id: string; /** Kind of the record that it is about */ entity_type: string;
               /** Text of the refusal, in the language asked for */ error_message: string | null; event_data: { [key: string]: unknown; };
-              /** Name of the event, as in the list of types */ event_type: string; id: string; processed_at: string | null;
-              retry_count: number;
+              /** Name of the event, as in the list of types */ event_type: string; id: string; processed_at: string | null; retry_count: number;
               /** Fields of which the first hundred are shown here, with how many there are; empty where all is shown */ shortened: {
                 [key: string]: number;
               };
@@ -9114,9 +8875,7 @@ export interface operations {
   };
   post_system_events: {
     parameters: {
-      query?: {
-        language?: components["parameters"]["language"]; /** Whose event it is, where the body says nothing */ tenant_id?: string;
-      };
+      query?: { language?: components["parameters"]["language"]; /** Whose event it is, where the body says nothing */ tenant_id?: string; };
       header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
     };
     requestBody: { content: { "application/json": components["schemas"]["PublishSystemEvent"]; }; };
@@ -9134,8 +8893,7 @@ export interface operations {
   };
   get_system_events_event_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { event_id: components["parameters"]["path_event_id"]; };
     };
     responses: {
@@ -9151,8 +8909,7 @@ export interface operations {
   };
   put_system_events_event_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
       path: { event_id: components["parameters"]["path_event_id"]; };
     };
     requestBody: { content: { "application/json": components["schemas"]["MarkSystemEvent"]; }; };
@@ -9170,8 +8927,7 @@ export interface operations {
   };
   post_system_events_replay: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
     };
     requestBody: { content: { "application/json": components["schemas"]["ReplaySystemEvents"]; }; };
     responses: {
@@ -9212,8 +8968,7 @@ export interface operations {
   };
   put_system_settings: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
     };
     requestBody: { content: { "application/json": { settings: components["schemas"]["SystemSettings"]; }; }; };
     responses: {
@@ -9232,8 +8987,7 @@ export interface operations {
     parameters: {
       query?: {
         format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
-        /** Rows of a page: 10, at most 100 */ limit?: number; page?: components["parameters"]["page"];
-        search?: components["parameters"]["search"];
+        /** Rows of a page: 10, at most 100 */ limit?: number; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "updated_at" | "slug" | "status";
         sort_order?: components["parameters"]["sort_order"]; status?: "pending" | "active" | "suspended" | "archived";
       };
@@ -9259,8 +9013,7 @@ export interface operations {
   };
   post_tenants: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
     };
     requestBody: { content: { "application/json": components["schemas"]["CreateTenant"]; }; };
     responses: {
@@ -9277,8 +9030,7 @@ export interface operations {
   };
   get_tenants_tenantId: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { tenantId: components["parameters"]["path_tenantId"]; };
     };
     responses: {
@@ -9314,8 +9066,7 @@ export interface operations {
   };
   post_tenants_tenantId_activate: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
       path: { tenantId: components["parameters"]["path_tenantId"]; };
     };
     responses: {
@@ -9331,8 +9082,7 @@ export interface operations {
   };
   post_tenants_tenantId_archive: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
       path: { tenantId: components["parameters"]["path_tenantId"]; };
     };
     responses: {
@@ -9349,13 +9099,12 @@ export interface operations {
   get_tenants_tenantId_invitations: {
     parameters: {
       query?: {
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
-        /** Column that orders the rows */ sort_by?: "created_at" | "email" | "expires_at";
-        sort_order?: components["parameters"]["sort_order"]; status?: "pending" | "accepted" | "declined" | "revoked" | "expired";
+        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
+        /** Column that orders the rows */ sort_by?: "created_at" | "email" | "expires_at"; sort_order?: components["parameters"]["sort_order"];
+        status?: "pending" | "accepted" | "declined" | "revoked" | "expired";
       };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { tenantId: components["parameters"]["path_tenantId"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { tenantId: components["parameters"]["path_tenantId"]; };
     };
     responses: {
       200: {
@@ -9383,8 +9132,7 @@ export interface operations {
   };
   delete_tenants_tenantId_invitations_invitation_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
       path: { invitation_id: components["parameters"]["path_invitation_id"]; tenantId: components["parameters"]["path_tenantId"]; };
     };
     responses: {
@@ -9400,8 +9148,7 @@ export interface operations {
   };
   post_tenants_tenantId_invitations_invitation_id_resend: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
       path: { invitation_id: components["parameters"]["path_invitation_id"]; tenantId: components["parameters"]["path_tenantId"]; };
     };
     responses: {
@@ -9417,8 +9164,7 @@ export interface operations {
   };
   post_tenants_tenantId_leave: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
       path: { tenantId: components["parameters"]["path_tenantId"]; };
     };
     responses: {
@@ -9434,8 +9180,7 @@ export interface operations {
   };
   post_tenants_tenantId_members: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
       path: { tenantId: components["parameters"]["path_tenantId"]; };
     };
     requestBody: { content: { "application/json": components["schemas"]["CreateUser"]; }; };
@@ -9453,8 +9198,7 @@ export interface operations {
   };
   get_tenants_tenantId_modules: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { tenantId: components["parameters"]["path_tenantId"]; };
     };
     responses: {
@@ -9512,8 +9256,7 @@ export interface operations {
   };
   get_tenants_tenantId_permissions: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { tenantId: components["parameters"]["path_tenantId"]; };
     };
     responses: {
@@ -9529,8 +9272,7 @@ export interface operations {
   };
   get_tenants_tenantId_roles: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { tenantId: components["parameters"]["path_tenantId"]; };
     };
     responses: {
@@ -9539,8 +9281,7 @@ export interface operations {
         content: {
           "application/json": {
             data: {
-              /** Stable name, for programs */ key: string; name: { [key: string]: string; };
-              /** Names of permissions */ permissions: string[];
+              /** Stable name, for programs */ key: string; name: { [key: string]: string; }; /** Names of permissions */ permissions: string[];
             }[];
             pagination: components["schemas"]["Pagination"];
           } & components["schemas"]["Success"];
@@ -9561,8 +9302,7 @@ export interface operations {
         /** Groups to read, comma separated: `transfer_manifest` or `general.unit_size`. Left out: every group that was saved, and `transfer_manifest`. */ keys?: string;
         language?: components["parameters"]["language"];
       };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { tenantId: components["parameters"]["path_tenantId"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { tenantId: components["parameters"]["path_tenantId"]; };
     };
     responses: {
       200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": components["schemas"]["Success"]; }; };
@@ -9597,8 +9337,7 @@ export interface operations {
   };
   get_tenants_tenantId_subscription: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { tenantId: components["parameters"]["path_tenantId"]; };
     };
     responses: {
@@ -9608,9 +9347,8 @@ export interface operations {
           "application/json": {
             /** Whether the system asks for subscriptions at all */ enabled: boolean;
             subscription: {
-              /** Money in major units of `currency` */ amount: number; cancelled_at: string | null; created_at: string;
-              created_by: string | null; ends_at: string | null; id: string;
-              /** For the system's administrators only */ note_internal?: string | null;
+              /** Money in major units of `currency` */ amount: number; cancelled_at: string | null; created_at: string; created_by: string | null;
+              ends_at: string | null; id: string; /** For the system's administrators only */ note_internal?: string | null;
               /** Shown to the tenant */ note_public: string | null; starts_at: string | null; status: "PENDING" | "ACTIVE" | "CANCELLED";
               type: "MONTHLY" | "ANNUAL" | "UNLIMITED";
             } | null;
@@ -9628,8 +9366,7 @@ export interface operations {
   };
   post_tenants_tenantId_subscription: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
       path: { tenantId: components["parameters"]["path_tenantId"]; };
     };
     requestBody: { content: { "application/json": components["schemas"]["CreateTenantSubscription"]; }; };
@@ -9640,9 +9377,8 @@ export interface operations {
           "application/json": {
             /** Whether the system asks for subscriptions at all */ enabled: boolean;
             subscription: {
-              /** Money in major units of `currency` */ amount: number; cancelled_at: string | null; created_at: string;
-              created_by: string | null; ends_at: string | null; id: string;
-              /** For the system's administrators only */ note_internal?: string | null;
+              /** Money in major units of `currency` */ amount: number; cancelled_at: string | null; created_at: string; created_by: string | null;
+              ends_at: string | null; id: string; /** For the system's administrators only */ note_internal?: string | null;
               /** Shown to the tenant */ note_public: string | null; starts_at: string | null; status: "PENDING" | "ACTIVE" | "CANCELLED";
               type: "MONTHLY" | "ANNUAL" | "UNLIMITED";
             } | null;
@@ -9661,8 +9397,7 @@ export interface operations {
   };
   post_tenants_tenantId_subscription_cancel: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
       path: { tenantId: components["parameters"]["path_tenantId"]; };
     };
     responses: {
@@ -9672,9 +9407,8 @@ export interface operations {
           "application/json": {
             /** Whether the system asks for subscriptions at all */ enabled: boolean;
             subscription: {
-              /** Money in major units of `currency` */ amount: number; cancelled_at: string | null; created_at: string;
-              created_by: string | null; ends_at: string | null; id: string;
-              /** For the system's administrators only */ note_internal?: string | null;
+              /** Money in major units of `currency` */ amount: number; cancelled_at: string | null; created_at: string; created_by: string | null;
+              ends_at: string | null; id: string; /** For the system's administrators only */ note_internal?: string | null;
               /** Shown to the tenant */ note_public: string | null; starts_at: string | null; status: "PENDING" | "ACTIVE" | "CANCELLED";
               type: "MONTHLY" | "ANNUAL" | "UNLIMITED";
             } | null;
@@ -9692,8 +9426,7 @@ export interface operations {
   };
   post_tenants_tenantId_suspend: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
       path: { tenantId: components["parameters"]["path_tenantId"]; };
     };
     responses: {
@@ -9709,8 +9442,7 @@ export interface operations {
   };
   post_tenants_tenantId_switch: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
       path: { tenantId: components["parameters"]["path_tenantId"]; };
     };
     responses: {
@@ -9730,12 +9462,10 @@ export interface operations {
         format?: components["parameters"]["format"]; is_active?: components["parameters"]["is_active"];
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
         role?: "tenant_admin" | "operations_manager" | "dispatcher" | "warehouse_manager" | "warehouse_staff" | "driver" | "institution" | "customer";
-        search?: components["parameters"]["search"];
-        /** Column that orders the rows */ sort_by?: "created_at" | "full_name" | "email" | "updated_at";
+        search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "created_at" | "full_name" | "email" | "updated_at";
         sort_order?: components["parameters"]["sort_order"]; type?: "staff" | "driver" | "institution" | "customer";
       };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { tenantId: components["parameters"]["path_tenantId"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { tenantId: components["parameters"]["path_tenantId"]; };
     };
     responses: {
       200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["TenantMember"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
@@ -9750,8 +9480,7 @@ export interface operations {
   };
   post_tenants_tenantId_users: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
       path: { tenantId: components["parameters"]["path_tenantId"]; };
     };
     requestBody: { content: { "application/json": components["schemas"]["CreateUser"]; }; };
@@ -9769,8 +9498,7 @@ export interface operations {
   };
   put_tenants_tenantId_users_userId: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
       path: { tenantId: components["parameters"]["path_tenantId"]; userId: components["parameters"]["path_userId"]; };
     };
     requestBody: { content: { "application/json": components["schemas"]["UpdateUser"]; }; };
@@ -9798,8 +9526,7 @@ export interface operations {
   };
   post_tenants_tenantId_users_userId_deactivate: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
       path: { tenantId: components["parameters"]["path_tenantId"]; userId: components["parameters"]["path_userId"]; };
     };
     responses: {
@@ -9825,8 +9552,7 @@ export interface operations {
   };
   get_tenants_me: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
     responses: {
       200: {
@@ -9942,8 +9668,7 @@ export interface operations {
   };
   post_tenants_me_confirm: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
     };
     requestBody: { content: { "application/json": components["schemas"]["ConfirmAccount"]; }; };
     responses: {
@@ -9960,8 +9685,7 @@ export interface operations {
   };
   get_tenants_me_invitations: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
     responses: {
       200: {
@@ -9990,8 +9714,7 @@ export interface operations {
   };
   post_tenants_me_invitations_invitation_id_accept: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
       path: { invitation_id: components["parameters"]["path_invitation_id"]; };
     };
     responses: {
@@ -10007,8 +9730,7 @@ export interface operations {
   };
   post_tenants_me_invitations_invitation_id_decline: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
       path: { invitation_id: components["parameters"]["path_invitation_id"]; };
     };
     responses: {
@@ -10025,9 +9747,9 @@ export interface operations {
   get_tenants_me_notifications: {
     parameters: {
       query?: {
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
-        sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
+        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"]; sort_order?: components["parameters"]["sort_order"];
+        tenant_id?: components["parameters"]["tenant_id"];
         type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "tenant_invitation";
         unread?: boolean | ("true" | "false");
       };
@@ -10071,25 +9793,19 @@ export interface operations {
   };
   post_tenants_wizard: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      query?: { language?: components["parameters"]["language"]; }; header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
     };
     requestBody: {
       content: {
         "application/json": {
           admin_user?: { create?: boolean | null; password?: string | null; } | null;
           brand_settings?: {
-            assets?: {
-              favicon?: ("" | string) | null;
-              logo?: { dark?: ("" | string) | null; light?: ("" | string) | null; } | null;
-            } | null;
+            assets?: { favicon?: ("" | string) | null; logo?: { dark?: ("" | string) | null; light?: ("" | string) | null; } | null; } | null;
             brand_name?: { ar?: string | null; en?: string | null; ku?: string | null; } | null;
             colors?: {
               accent?: string | null; background?: string | null; primary?: string | null; secondary?: string | null; text?: string | null;
             } | null;
-            configurations?: {
-              animations?: boolean | null; font?: string | null; rtl_support?: boolean | null; theme?: string | null;
-            } | null;
+            configurations?: { animations?: boolean | null; font?: string | null; rtl_support?: boolean | null; theme?: string | null; } | null;
           } | null;
           general_config?: {
             currency?: {
@@ -10137,8 +9853,7 @@ export interface operations {
               /** Longest side that makes one unit, in `dimension_unit` */ unit_length?: number | null;
               /** Weight that makes one unit, in `weight_unit` */ unit_weight?: number | null;
               /** Whether the larger of weight and volumetric weight counts */ use_volumetric_weight?: boolean | null;
-              /** Length x width x height divided by this is the volumetric weight */ volumetric_divisor?: number | null;
-              weight_unit?: string | null;
+              /** Length x width x height divided by this is the volumetric weight */ volumetric_divisor?: number | null; weight_unit?: string | null;
             } | null;
             user_settings?: {
               /** Seconds between two signs of life of a driver's app */ heartbeat_interval_seconds?: number | null;
@@ -10149,10 +9864,7 @@ export interface operations {
           modules?: { enabled_module_ids?: string[] | null; } | null;
           subscription?: unknown;
           tenant: {
-            contact_info?: {
-              address?: (string | { [key: string]: unknown; }) | null;
-              email?: string | null; phone?: string | null;
-            } | null;
+            contact_info?: { address?: (string | { [key: string]: unknown; }) | null; email?: string | null; phone?: string | null; } | null;
             logo_url?: ("" | string) | null; name: { ar?: string | null; en?: string | null; fr?: string | null; ku?: string | null; };
             /** Name in addresses: lower case, digits and single hyphens */ slug: string;
           };
@@ -10202,9 +9914,9 @@ export interface operations {
               type: "inventory_initial_stock" | "inventory_received" | "inventory_picked" | "inventory_moved" | "inventory_adjusted" | "inventory_returned" | "inventory_counted" | "inventory_transferred_in" | "inventory_transferred_out" | "inventory_transaction";
             }[];
             status: {
-              /** Pieces that can be asked for */ available_units: number; /** Pieces */ damaged_units: number;
-              /** Pieces */ expired_units: number; /** Pieces of any other status */ other_units: number;
-              /** Pieces that are put aside for orders */ reserved_units: number; /** Sum of the units */ total_units: number;
+              /** Pieces that can be asked for */ available_units: number; /** Pieces */ damaged_units: number; /** Pieces */ expired_units: number;
+              /** Pieces of any other status */ other_units: number; /** Pieces that are put aside for orders */ reserved_units: number;
+              /** Sum of the units */ total_units: number;
             };
             warehouse: components["schemas"]["NamedRef"];
           } & components["schemas"]["Success"];
@@ -10226,9 +9938,8 @@ export interface operations {
         bin_id?: string; format?: components["parameters"]["format"]; item_id?: components["parameters"]["item_id"];
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; lot_number?: string;
         page?: components["parameters"]["page"]; search?: components["parameters"]["search"]; serial_number?: string;
-        /** Column that orders the rows */ sort_by?: "created_at" | "quantity" | "updated_at";
-        sort_order?: components["parameters"]["sort_order"]; status?: string; tenant_id?: components["parameters"]["tenant_id"];
-        warehouse_id?: components["parameters"]["warehouse_id"];
+        /** Column that orders the rows */ sort_by?: "created_at" | "quantity" | "updated_at"; sort_order?: components["parameters"]["sort_order"];
+        status?: string; tenant_id?: components["parameters"]["tenant_id"]; warehouse_id?: components["parameters"]["warehouse_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -10416,14 +10127,13 @@ export interface operations {
             inventory_transfer: {
               created_at: string; destination_warehouse: components["schemas"]["NamedRef"]; destination_warehouse_id: string; id: string;
               items: {
-                destination_bin: components["schemas"]["BinRef"]; destination_bin_id: string;
-                item: components["schemas"]["InventoryItemCard"]; item_id: string; lot_number: string | null;
-                /** Pieces */ quantity: number; serial_number: string | null; source_bin: components["schemas"]["BinRef"];
-                source_bin_id: string;
+                destination_bin: components["schemas"]["BinRef"]; destination_bin_id: string; item: components["schemas"]["InventoryItemCard"];
+                item_id: string; lot_number: string | null; /** Pieces */ quantity: number; serial_number: string | null;
+                source_bin: components["schemas"]["BinRef"]; source_bin_id: string;
               }[];
-              notes: string | null; performed_by: string | null; performer: components["schemas"]["PersonRef"] | null;
-              reference_number: string; source_warehouse: components["schemas"]["NamedRef"]; source_warehouse_id: string;
-              status: "completed"; tenant_id: string; transactions: components["schemas"]["InventoryMovement"][];
+              notes: string | null; performed_by: string | null; performer: components["schemas"]["PersonRef"] | null; reference_number: string;
+              source_warehouse: components["schemas"]["NamedRef"]; source_warehouse_id: string; status: "completed"; tenant_id: string;
+              transactions: components["schemas"]["InventoryMovement"][];
             };
           } & components["schemas"]["Success"];
         };
@@ -10451,14 +10161,13 @@ export interface operations {
             inventory_transfer: {
               created_at: string; destination_warehouse: components["schemas"]["NamedRef"]; destination_warehouse_id: string; id: string;
               items: {
-                destination_bin: components["schemas"]["BinRef"]; destination_bin_id: string;
-                item: components["schemas"]["InventoryItemCard"]; item_id: string; lot_number: string | null;
-                /** Pieces */ quantity: number; serial_number: string | null; source_bin: components["schemas"]["BinRef"];
-                source_bin_id: string;
+                destination_bin: components["schemas"]["BinRef"]; destination_bin_id: string; item: components["schemas"]["InventoryItemCard"];
+                item_id: string; lot_number: string | null; /** Pieces */ quantity: number; serial_number: string | null;
+                source_bin: components["schemas"]["BinRef"]; source_bin_id: string;
               }[];
-              notes: string | null; performed_by: string | null; performer: components["schemas"]["PersonRef"] | null;
-              reference_number: string; source_warehouse: components["schemas"]["NamedRef"]; source_warehouse_id: string;
-              status: "completed"; tenant_id: string; transactions: components["schemas"]["InventoryMovement"][];
+              notes: string | null; performed_by: string | null; performer: components["schemas"]["PersonRef"] | null; reference_number: string;
+              source_warehouse: components["schemas"]["NamedRef"]; source_warehouse_id: string; status: "completed"; tenant_id: string;
+              transactions: components["schemas"]["InventoryMovement"][];
             };
           } & components["schemas"]["Success"];
         };
@@ -10494,9 +10203,8 @@ export interface operations {
     parameters: {
       query?: {
         counted_by?: string; date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"];
-        differing?: boolean | ("true" | "false"); format?: components["parameters"]["format"];
-        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
-        search?: components["parameters"]["search"];
+        differing?: boolean | ("true" | "false"); format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
+        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "units_missing" | "differences";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
         warehouse_id?: components["parameters"]["warehouse_id"];
@@ -10605,10 +10313,9 @@ export interface operations {
   get_warehousing_inventory_write_offs: {
     parameters: {
       query?: {
-        date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"];
-        format?: components["parameters"]["format"]; item_id?: components["parameters"]["item_id"];
-        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
-        /** Why, in words or from the list */ reason?: string; sort_by?: components["parameters"]["sort_by"];
+        date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"]; format?: components["parameters"]["format"];
+        item_id?: components["parameters"]["item_id"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        page?: components["parameters"]["page"]; /** Why, in words or from the list */ reason?: string; sort_by?: components["parameters"]["sort_by"];
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
         warehouse_id?: components["parameters"]["warehouse_id"]; written_off_by?: string;
       };
@@ -10656,13 +10363,11 @@ export interface operations {
             write_off: {
               created_at: string; id: string;
               /** The lines in the order they were given; `id` is that of the movement */ items: {
-                bin: components["schemas"]["BinRef"]; id: string; item: components["schemas"]["InventoryItemRef"];
-                lot_number: string | null; note: string | null; /** Pieces */ quantity: number; serial_number: string | null;
-                status: string;
+                bin: components["schemas"]["BinRef"]; id: string; item: components["schemas"]["InventoryItemRef"]; lot_number: string | null;
+                note: string | null; /** Pieces */ quantity: number; serial_number: string | null; status: string;
               }[];
               /** Lines of the document */ lines: number; /** Why, in words or from the list */ reason: string; units: number;
-              warehouse: components["schemas"]["NamedRef"];
-              /** Null: an API key */ written_off_by: components["schemas"]["PersonRef"] | null;
+              warehouse: components["schemas"]["NamedRef"]; /** Null: an API key */ written_off_by: components["schemas"]["PersonRef"] | null;
             };
           } & components["schemas"]["Success"];
         };
@@ -10689,22 +10394,21 @@ export interface operations {
           "application/json": {
             /** In the order sent; `success` and `message` are those of the one barcode */ results: ({
               action: "open_receiving_order" | "open_handoff" | "open_picking_order" | "open_delivery";
-              delivery: components["schemas"]["PackageScanSummary"]; delivery_target: components["schemas"]["ScanTarget"];
-              entity_id: string;
+              delivery: components["schemas"]["PackageScanSummary"]; delivery_target: components["schemas"]["ScanTarget"]; entity_id: string;
               handoff: {
                 assignment_id: string; /** Who has the parcel */ custody: string; delivery_id: string; driver_id: string; id: string;
                 picking_order_id: string; status: string; warehouse_id: string;
               } | null;
-              inbound_deliveries: components["schemas"]["PackageScanSummary"][]; items: components["schemas"]["ScannedItem"][];
-              message: string; /** Of a return that was scanned itself */ original_delivery?: components["schemas"]["PackageScanSummary"];
+              inbound_deliveries: components["schemas"]["PackageScanSummary"][]; items: components["schemas"]["ScannedItem"][]; message: string;
+              /** Of a return that was scanned itself */ original_delivery?: components["schemas"]["PackageScanSummary"];
               original_target?: components["schemas"]["ScanTarget"]; outbound_deliveries: components["schemas"]["PackageScanSummary"][];
               /** Why, in words or from the list */ reason: string;
               receiving_order: {
-                /** Who has the parcel */ custody: string; delivery_id: string; exception_id: string | null; id: string;
-                reference_number: string; source: string; status: string; warehouse_id: string;
+                /** Who has the parcel */ custody: string; delivery_id: string; exception_id: string | null; id: string; reference_number: string;
+                source: string; status: string; warehouse_id: string;
               } | null;
-              return_delivery: components["schemas"]["PackageScanSummary"] | null;
-              return_target: components["schemas"]["ScanTarget"] | null; scanned_barcode: string; success: true;
+              return_delivery: components["schemas"]["PackageScanSummary"] | null; return_target: components["schemas"]["ScanTarget"] | null;
+              scanned_barcode: string; success: true;
               warehouse_context: {
                 can_act: boolean;
                 /** Whether the parcel comes from this warehouse or goes there @enum {string} */ relation: "source" | "destination" | "none";
@@ -10746,8 +10450,8 @@ export interface operations {
             original_target?: components["schemas"]["ScanTarget"]; outbound_deliveries: components["schemas"]["PackageScanSummary"][];
             /** Why, in words or from the list */ reason: string;
             receiving_order: {
-              /** Who has the parcel */ custody: string; delivery_id: string; exception_id: string | null; id: string;
-              reference_number: string; source: string; status: string; warehouse_id: string;
+              /** Who has the parcel */ custody: string; delivery_id: string; exception_id: string | null; id: string; reference_number: string;
+              source: string; status: string; warehouse_id: string;
             } | null;
             return_delivery: components["schemas"]["PackageScanSummary"] | null; return_target: components["schemas"]["ScanTarget"] | null;
             scanned_barcode: string;
@@ -10776,9 +10480,9 @@ export interface operations {
         language?: components["parameters"]["language"]; /** Rows of a page: 25, at most 100 */ limit?: number;
         mode?: "system_only" | "delivery_operation";
         /** As a single delivery or on a waybill; null: in the system only */ operation_type?: "single_delivery" | "waybill";
-        page?: components["parameters"]["page"]; /** Part of a name, code or number */ search?: string;
-        sort_by?: components["parameters"]["sort_by"]; sort_order?: components["parameters"]["sort_order"];
-        source_warehouse_id?: components["parameters"]["source_warehouse_id"]; tenant_id?: components["parameters"]["tenant_id"];
+        page?: components["parameters"]["page"]; /** Part of a name, code or number */ search?: string; sort_by?: components["parameters"]["sort_by"];
+        sort_order?: components["parameters"]["sort_order"]; source_warehouse_id?: components["parameters"]["source_warehouse_id"];
+        tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -10811,13 +10515,13 @@ export interface operations {
       201: {
         headers: { [name: string]: unknown; };
         content: {
-          "application/json": components["schemas"]["Success"] | components["schemas"]["WaybillMade"] | {
+          "application/json": (components["schemas"]["Success"] & components["schemas"]["WaybillMade"]) | ({
             delivery_ids: string[]; mode: "delivery_operation"; operation_type: "single_delivery";
             rejected: components["schemas"]["RejectedPackage"][]; transfer_id: string;
-          } | {
+          } & components["schemas"]["Success"]) | ({
             delivery_ids: string[]; mode: "system_only"; rejected: components["schemas"]["RejectedPackage"][]; transfer_id: string;
             transferred_count: number;
-          };
+          } & components["schemas"]["Success"]);
         };
       };
       400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyKeyRequiredError"] | components["schemas"]["OperationTypeRequiredError"] | components["schemas"]["OperationTypeNotAllowedError"] | components["schemas"]["SingleDeliveryNeedsOnePackageError"] | components["schemas"]["WarehousesMustDifferError"] | components["schemas"]["NoTransferablePackagesError"] | components["schemas"]["DestinationWarehouseRequiredError"] | components["schemas"]["NewDeliveryDefaultsRequiredError"] | components["schemas"]["DeliveryServiceNotAvailableError"] | components["schemas"]["CustomerRequiredForWalletError"] | components["schemas"]["WalletIsTheSendersError"] | components["schemas"]["InvalidPackageError"] | components["schemas"]["InvalidCoordinatesError"] | components["schemas"]["UnitSizeOrDimensionsRequiredError"] | components["schemas"]["CanNotUseThisDeliveryForThisUnitSizeError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
@@ -10915,16 +10619,15 @@ export interface operations {
         content: {
           "application/json": {
             order: {
-              assigned_to: string | null; assigned_to_user: components["schemas"]["Picker"] | null; completed_date: string | null;
-              created_at: string; created_by: string | null; created_by_user: components["schemas"]["Picker"] | null;
+              assigned_to: string | null; assigned_to_user: components["schemas"]["Picker"] | null; completed_date: string | null; created_at: string;
+              created_by: string | null; created_by_user: components["schemas"]["Picker"] | null;
               /** Set: the pick of a delivery, which its driver takes over */ delivery_id: string | null; due_date: string | null;
               /** Number in the system that the record came from */ external_reference: string | null; id: string;
               item_details: {
                 bin_id: string; item_id: string; /** Pieces that were picked */ picked_quantity: number; /** Pieces */ quantity: number;
                 status: string;
               }[];
-              notes: string | null;
-              /** Set: the pick of a store's order, through which alone it is changed or cancelled */ order_id: string | null;
+              notes: string | null; /** Set: the pick of a store's order, through which alone it is changed or cancelled */ order_id: string | null;
               /** How it is picked: for one order, several, or a waybill @enum {string} */ order_type: "individual" | "batch" | "waybill";
               picking_progress: {
                 end_time: string | null; picked_items: number; picker_notes: string | null; start_time: string | null; total_items: number;
@@ -10958,16 +10661,15 @@ export interface operations {
         content: {
           "application/json": {
             order: {
-              assigned_to: string | null; assigned_to_user: components["schemas"]["Picker"] | null; completed_date: string | null;
-              created_at: string; created_by: string | null; created_by_user: components["schemas"]["Picker"] | null;
+              assigned_to: string | null; assigned_to_user: components["schemas"]["Picker"] | null; completed_date: string | null; created_at: string;
+              created_by: string | null; created_by_user: components["schemas"]["Picker"] | null;
               /** Set: the pick of a delivery, which its driver takes over */ delivery_id: string | null; due_date: string | null;
               /** Number in the system that the record came from */ external_reference: string | null; id: string;
               item_details: {
                 bin_id: string; item_id: string; /** Pieces that were picked */ picked_quantity: number; /** Pieces */ quantity: number;
                 status: string;
               }[];
-              notes: string | null;
-              /** Set: the pick of a store's order, through which alone it is changed or cancelled */ order_id: string | null;
+              notes: string | null; /** Set: the pick of a store's order, through which alone it is changed or cancelled */ order_id: string | null;
               /** How it is picked: for one order, several, or a waybill @enum {string} */ order_type: "individual" | "batch" | "waybill";
               picking_progress: {
                 end_time: string | null; picked_items: number; picker_notes: string | null; start_time: string | null; total_items: number;
@@ -11001,16 +10703,15 @@ export interface operations {
         content: {
           "application/json": {
             order: {
-              assigned_to: string | null; assigned_to_user: components["schemas"]["Picker"] | null; completed_date: string | null;
-              created_at: string; created_by: string | null; created_by_user: components["schemas"]["Picker"] | null;
+              assigned_to: string | null; assigned_to_user: components["schemas"]["Picker"] | null; completed_date: string | null; created_at: string;
+              created_by: string | null; created_by_user: components["schemas"]["Picker"] | null;
               /** Set: the pick of a delivery, which its driver takes over */ delivery_id: string | null; due_date: string | null;
               /** Number in the system that the record came from */ external_reference: string | null; id: string;
               item_details: {
                 bin_id: string; item_id: string; /** Pieces that were picked */ picked_quantity: number; /** Pieces */ quantity: number;
                 status: string;
               }[];
-              notes: string | null;
-              /** Set: the pick of a store's order, through which alone it is changed or cancelled */ order_id: string | null;
+              notes: string | null; /** Set: the pick of a store's order, through which alone it is changed or cancelled */ order_id: string | null;
               /** How it is picked: for one order, several, or a waybill @enum {string} */ order_type: "individual" | "batch" | "waybill";
               picking_progress: {
                 end_time: string | null; picked_items: number; picker_notes: string | null; start_time: string | null; total_items: number;
@@ -11046,16 +10747,15 @@ export interface operations {
         content: {
           "application/json": {
             order: {
-              assigned_to: string | null; assigned_to_user: components["schemas"]["Picker"] | null; completed_date: string | null;
-              created_at: string; created_by: string | null; created_by_user: components["schemas"]["Picker"] | null;
+              assigned_to: string | null; assigned_to_user: components["schemas"]["Picker"] | null; completed_date: string | null; created_at: string;
+              created_by: string | null; created_by_user: components["schemas"]["Picker"] | null;
               /** Set: the pick of a delivery, which its driver takes over */ delivery_id: string | null; due_date: string | null;
               /** Number in the system that the record came from */ external_reference: string | null; id: string;
               item_details: {
                 bin_id: string; item_id: string; /** Pieces that were picked */ picked_quantity: number; /** Pieces */ quantity: number;
                 status: string;
               }[];
-              notes: string | null;
-              /** Set: the pick of a store's order, through which alone it is changed or cancelled */ order_id: string | null;
+              notes: string | null; /** Set: the pick of a store's order, through which alone it is changed or cancelled */ order_id: string | null;
               /** How it is picked: for one order, several, or a waybill @enum {string} */ order_type: "individual" | "batch" | "waybill";
               picking_progress: {
                 end_time: string | null; picked_items: number; picker_notes: string | null; start_time: string | null; total_items: number;
@@ -11084,8 +10784,7 @@ export interface operations {
         delivery_id?: components["parameters"]["delivery_id"]; format?: components["parameters"]["format"];
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
         search?: components["parameters"]["search"]; sort_by?: components["parameters"]["sort_by"];
-        sort_order?: components["parameters"]["sort_order"];
-        source?: "inbound" | "failed_delivery_return" | "delivery_return_handoff" | "supplier";
+        sort_order?: components["parameters"]["sort_order"]; source?: "inbound" | "failed_delivery_return" | "delivery_return_handoff" | "supplier";
         status?: "pending" | "received" | "cancelled"; tenant_id?: components["parameters"]["tenant_id"];
         warehouse_id?: components["parameters"]["warehouse_id"];
       };
@@ -11143,11 +10842,10 @@ export interface operations {
     parameters: {
       query?: {
         /** From this day on, or this moment */ date_from?: string; /** To the end of this day, or this moment */ date_to?: string;
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
-        /** Column that orders the rows */ sort_by?: "started_at" | "ended_at" | "status";
-        sort_order?: components["parameters"]["sort_order"]; status?: "active" | "completed";
-        tenant_id?: components["parameters"]["tenant_id"]; warehouse_id?: components["parameters"]["warehouse_id"];
+        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        page?: components["parameters"]["page"]; /** Column that orders the rows */ sort_by?: "started_at" | "ended_at" | "status";
+        sort_order?: components["parameters"]["sort_order"]; status?: "active" | "completed"; tenant_id?: components["parameters"]["tenant_id"];
+        warehouse_id?: components["parameters"]["warehouse_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -11190,8 +10888,7 @@ export interface operations {
   get_warehousing_sorting_sessions_session_id: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { session_id: components["parameters"]["path_session_id"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { session_id: components["parameters"]["path_session_id"]; };
     };
     responses: {
       200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { session: components["schemas"]["SortingSession"]; } & components["schemas"]["Success"]; }; };
@@ -11226,8 +10923,7 @@ export interface operations {
   get_warehousing_sorting_sessions_session_id_assignments: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { session_id: components["parameters"]["path_session_id"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { session_id: components["parameters"]["path_session_id"]; };
     };
     responses: {
       200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { assignments: components["schemas"]["SortingAssignment"][]; } & components["schemas"]["Success"]; }; };
@@ -11317,9 +11013,8 @@ export interface operations {
             /** Where the parcel goes */ put_to: {
               assignment_id: string; code: string;
               /** What a cage collects: a city, a zone, a carrier's area @enum {string} */ destination_type: "city" | "zone" | "partner_area";
-              /** The city, zone or area that the cage collects */ destination_value: string;
-              /** Units that are in it now */ filled_capacity: number; id: string;
-              /** What kind of place it is @enum {string} */ location_type: "CAGE" | "TROLLEY"; name: string;
+              /** The city, zone or area that the cage collects */ destination_value: string; /** Units that are in it now */ filled_capacity: number;
+              id: string; /** What kind of place it is @enum {string} */ location_type: "CAGE" | "TROLLEY"; name: string;
               /** Units that fit in all; null: not limited */ total_capacity: number;
             };
             scan_id: string; scanned_at: string;
@@ -11339,8 +11034,7 @@ export interface operations {
   get_warehousing_stock_reconciliation: {
     parameters: {
       query?: {
-        as_of?: components["parameters"]["as_of"]; language?: components["parameters"]["language"];
-        tenant_id?: components["parameters"]["tenant_id"];
+        as_of?: components["parameters"]["as_of"]; language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -11363,8 +11057,8 @@ export interface operations {
             /** In units, as of that moment. What came in less what left is `movements`; `in_stock` is what the rows of stock hold */ warehouses: {
               /** More (positive) or less (negative) than was thought */ adjusted: number; /** Pieces that were counted */ counted: number;
               in_stock: number; movements: number; picked: number; /** With opening stock */ received: number;
-              /** Without a delivery; what a delivery brings back is received */ returned: number; transferred_in: number;
-              transferred_out: number; warehouse_id: string; warehouse_name: string; written_off: number;
+              /** Without a delivery; what a delivery brings back is received */ returned: number; transferred_in: number; transferred_out: number;
+              warehouse_id: string; warehouse_name: string; written_off: number;
             }[];
           } & components["schemas"]["Success"];
         };
@@ -11406,8 +11100,8 @@ export interface operations {
             warehouses: {
               /** Who may use it: all, only those named, or all but those named @enum {string} */ access_mode: "all_users" | "select_users" | "exclude_users";
               address: {
-                city: string | null; country: string | null; full_address: string; id: string;
-                /** Degrees, WGS 84 */ latitude: number | null; /** Degrees, WGS 84 */ longitude: number | null;
+                city: string | null; country: string | null; full_address: string; id: string; /** Degrees, WGS 84 */ latitude: number | null;
+                /** Degrees, WGS 84 */ longitude: number | null;
                 /** As stored, in all its languages */ title: { [key: string]: string; };
               };
               address_id: string; /** Units that are free */ available_capacity: number | null;
@@ -11505,11 +11199,10 @@ export interface operations {
   get_warehousing_warehouses_warehouse_id_bins: {
     parameters: {
       query?: {
-        format?: components["parameters"]["format"]; is_active?: components["parameters"]["is_active"];
-        is_temporary?: boolean | ("true" | "false"); language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"];
-        /** What kind of place it is */ location_type?: "BIN" | "RECEIVING" | "STAGING" | "CAGE" | "TROLLEY";
-        page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
+        format?: components["parameters"]["format"]; is_active?: components["parameters"]["is_active"]; is_temporary?: boolean | ("true" | "false");
+        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        /** What kind of place it is */ location_type?: "BIN" | "RECEIVING" | "STAGING" | "CAGE" | "TROLLEY"; page?: components["parameters"]["page"];
+        search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "name" | "code" | "location_type" | "updated_at";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
         warehouse_id?: components["parameters"]["warehouse_id"];
@@ -11635,9 +11328,8 @@ export interface operations {
       query?: {
         format?: components["parameters"]["format"]; is_active?: components["parameters"]["is_active"];
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
-        /** Column that orders the rows */ sort_by?: "created_at" | "employee_id" | "role";
-        sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
-        warehouse_id?: components["parameters"]["warehouse_id"];
+        /** Column that orders the rows */ sort_by?: "created_at" | "employee_id" | "role"; sort_order?: components["parameters"]["sort_order"];
+        tenant_id?: components["parameters"]["tenant_id"]; warehouse_id?: components["parameters"]["warehouse_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { warehouse_id: components["parameters"]["path_warehouse_id"]; };
@@ -11694,12 +11386,11 @@ export interface operations {
       query?: {
         date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"];
         destination_warehouse_id?: components["parameters"]["destination_warehouse_id"]; driver_id?: components["parameters"]["driver_id"];
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
-        /** Part of a name, code or number */ search?: string;
-        /** Column that orders the rows */ sort_by?: "created_at" | "waybill_number" | "status";
-        sort_order?: components["parameters"]["sort_order"]; source_warehouse_id?: components["parameters"]["source_warehouse_id"];
-        status?: "drafted" | "in_transit" | "received" | "closed"; tenant_id?: components["parameters"]["tenant_id"];
+        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        page?: components["parameters"]["page"]; /** Part of a name, code or number */ search?: string;
+        /** Column that orders the rows */ sort_by?: "created_at" | "waybill_number" | "status"; sort_order?: components["parameters"]["sort_order"];
+        source_warehouse_id?: components["parameters"]["source_warehouse_id"]; status?: "drafted" | "in_transit" | "received" | "closed";
+        tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -11749,8 +11440,7 @@ export interface operations {
   get_warehousing_waybills_waybill_id: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { waybill_id: components["parameters"]["path_waybill_id"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { waybill_id: components["parameters"]["path_waybill_id"]; };
     };
     responses: {
       200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { waybill: components["schemas"]["WaybillDetail"]; } & components["schemas"]["Success"]; }; };
@@ -11878,8 +11568,7 @@ export interface operations {
       query?: {
         language?: components["parameters"]["language"];
         /** What a subscription of this module can hear of */ module?: "delivery" | "cod" | "warehousing" | "storefront" | "carriers" | "webhooks";
-        /** A part of the name, or of the description in the caller's language */ search?: string;
-        tenant_id?: components["parameters"]["tenant_id"];
+        /** A part of the name, or of the description in the caller's language */ search?: string; tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -11897,8 +11586,7 @@ export interface operations {
   get_webhooks_events_eventId_attempts: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { eventId: components["parameters"]["path_eventId"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { eventId: components["parameters"]["path_eventId"]; };
     };
     responses: {
       200: {
@@ -11906,9 +11594,8 @@ export interface operations {
         content: {
           "application/json": {
             data: {
-              created_at: string; /** Text of the refusal, in the language asked for */ error_message: string | null;
-              http_status_code: number | null; is_manual: boolean; /** Milliseconds until the receiver answered */ latency_ms: number;
-              response_body: string | null;
+              created_at: string; /** Text of the refusal, in the language asked for */ error_message: string | null; http_status_code: number | null;
+              is_manual: boolean; /** Milliseconds until the receiver answered */ latency_ms: number; response_body: string | null;
             }[];
             pagination: components["schemas"]["Pagination"];
           } & components["schemas"]["Success"];
@@ -11926,8 +11613,7 @@ export interface operations {
   get_webhooks_events_eventId_payload: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { eventId: components["parameters"]["path_eventId"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { eventId: components["parameters"]["path_eventId"]; };
     };
     responses: {
       200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { event: components["schemas"]["WebhookEvent"]; } & components["schemas"]["Success"]; }; };
@@ -11943,8 +11629,7 @@ export interface operations {
   post_webhooks_events_eventId_retry: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
-      path: { eventId: components["parameters"]["path_eventId"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; }; path: { eventId: components["parameters"]["path_eventId"]; };
     };
     responses: {
       200: {
@@ -11981,8 +11666,8 @@ export interface operations {
           "application/json": {
             events: {
               created_at: string; /** Text of the refusal, in the language asked for */ error_message: string | null;
-              /** Name of the event, as in the list of types */ event_type: string; http_status_code: number | null; id: string;
-              payload: unknown; retry_count: number;
+              /** Name of the event, as in the list of types */ event_type: string; http_status_code: number | null; id: string; payload: unknown;
+              retry_count: number;
               /** Fields of which the first hundred are shown here, with how many there are; empty where all is shown */ shortened: {
                 [key: string]: number;
               };
@@ -12015,8 +11700,8 @@ export interface operations {
               created_at: string | null; disabled_at: string | null; disabled_reason: ("gone" | "failing") | null;
               /** Names of events; `*` for all, `order.*` for a family */ event_types: string[];
               /** Since when every attempt fails; null: the last one succeeded */ failing_since: string | null; id: string | null;
-              /** False: kept, and no longer used */ is_active: boolean; module: components["schemas"]["WebhookModule"];
-              updated_at: string | null; url: string | null;
+              /** False: kept, and no longer used */ is_active: boolean; module: components["schemas"]["WebhookModule"]; updated_at: string | null;
+              url: string | null;
             }[];
           } & components["schemas"]["Success"];
         };

@@ -24,6 +24,8 @@ export class Schemas {
     change: new Map(),
   };
 
+  private readonly opened = new Set<string>();
+
   /** A schema as JSON Schema; what has a name is a reference, but for an answer as a whole. */
   of(schema: z.ZodType, use: Use, change: (schema: Json) => Json = (same) => same): Json {
     const { $defs = {}, ...rest } = change(
@@ -51,6 +53,12 @@ export class Schemas {
     return { $ref: refTo(name) };
   }
 
+  /** A reference to a schema of an answer beside which other fields may stand. */
+  open(ref: { $ref: unknown }): Json {
+    this.opened.add(String(ref.$ref));
+    return ref;
+  }
+
   /** All named schemas, and the document with its references to them. */
   finish<T>(document: T): { document: T; schemas: Json } {
     const names = this.names();
@@ -63,7 +71,9 @@ export class Schemas {
     for (const use of uses) {
       for (const [name, schema] of this.found[use]) {
         const final = names.get(`${use}:${name}`)!;
-        if (!schemas.has(final)) schemas.set(final, point(schema));
+        const { additionalProperties: _, ...open } = schema;
+        const isOpen = this.opened.has(refTo(`${use}:${name}`));
+        if (!schemas.has(final)) schemas.set(final, point(isOpen ? open : schema));
       }
     }
     const sorted = [...schemas].sort(([one], [other]) => one.localeCompare(other, "en"));

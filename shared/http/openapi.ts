@@ -146,27 +146,36 @@ class Description {
         content: { "application/pdf": { schema: { type: "string", format: "binary" } } },
       };
     }
-    const { additionalProperties, ...schema } = this.schemas.of(endpoint.response, "answer");
+    const schema = this.schemas.of(endpoint.response, "answer");
     const list = listOf(endpoint.query);
+    if (list?.changes) {
+      schema.properties = {
+        ...schema.properties as Json,
+        next_cursor: { type: ["string", "null"] },
+        has_more: { type: "boolean" },
+      };
+    }
+    const forms = schema.anyOf as Json[] | undefined;
     return {
       // A file is said in words: as a second media type it would make every typed answer a text as well.
       description: list ? "Success; with `format=csv` the rows as text/csv" : "Success",
       ...((readsOnly(endpoint) || endpoint.version) && {
         headers: { ETag: { $ref: "#/components/headers/ETag" } },
       }),
-      content: json({
-        allOf: [this.envelopeOf(schema)],
-        ...schema,
-        ...(list?.changes && {
-          properties: {
-            ...schema.properties as Json,
-            next_cursor: { type: ["string", "null"] },
-            has_more: { type: "boolean" },
-          },
-        }),
-        // Beside an allOf, additionalProperties would refuse the envelope.
-        ...(additionalProperties === false && { unevaluatedProperties: false }),
-      }),
+      content: json(
+        forms ? { anyOf: forms.map((form) => this.enveloped(form)) } : this.enveloped(schema),
+      ),
+    };
+  }
+
+  /** An answer, or one of its forms, with the fields that all answers have. */
+  private enveloped({ $ref, additionalProperties, ...schema }: Json): Json {
+    const named = $ref ? [this.schemas.open({ $ref })] : [];
+    return {
+      allOf: [this.envelopeOf(schema), ...named],
+      ...schema,
+      // Beside an allOf, additionalProperties would refuse the envelope.
+      ...((named.length > 0 || additionalProperties === false) && { unevaluatedProperties: false }),
     };
   }
 

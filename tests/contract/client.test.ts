@@ -61,6 +61,11 @@ test("an integrator's few lines are typed: body, query, answer and code", async 
   expect(refused.response.status).toBe(400);
 });
 
+test("the types are short enough to be read by every editor and every check", () => {
+  const lines = readFileSync("shared/client/paths.d.ts", "utf8").split("\n").length;
+  expect(lines).toBeLessThan(12_000);
+});
+
 test("the lines of the readme are right, and would be wrong with another body", async () => {
   const [, lines] = /```ts\n([\s\S]*?)```/.exec(readFileSync("README.md", "utf8"))!;
   const right = `declare const token: string;\ndeclare const driver_id: string;\n${lines}`;

@@ -4,9 +4,10 @@ import spectral, { type RulesetDefinition } from "@stoplight/spectral-core";
 import rulesets from "@stoplight/spectral-rulesets";
 import { expect, test } from "vitest";
 import { describeAll } from "../../shared/http/openapi.ts";
+import { withExamples } from "../../supabase/local/docs/examples.ts";
 import { everyFunction } from "../../supabase/local/endpoints.ts";
 
-const source = JSON.stringify(describeAll(await everyFunction()));
+const source = JSON.stringify(withExamples(describeAll(await everyFunction())));
 
 /** Rules of Redocly that the API cannot follow or does not mean to. */
 const redoclyOff = {

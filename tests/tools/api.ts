@@ -1,7 +1,7 @@
 /**
  * `npm run api`: writes the types that integrators build on, from the declarations of the endpoints, to
  * shared/client/paths.d.ts. With `--check` it only says whether they are up to date; with `--document <file>` it writes the
- * OpenAPI document of all functions there instead.
+ * OpenAPI document of all functions there instead, with an example of every call.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -9,6 +9,7 @@ import openapiTypes, { astToString } from "openapi-typescript";
 import { root } from "../../supabase/local/paths.ts";
 import { describeAll } from "../../shared/http/openapi.ts";
 import { compact } from "./compact-types.ts";
+import { withExamples } from "../../supabase/local/docs/examples.ts";
 import { everyFunction } from "../../supabase/local/endpoints.ts";
 
 // Once through JSON: what is written is what is served.
@@ -20,7 +21,7 @@ if (wanted > 0) {
     console.error("--document needs a file: npm run api -- --document openapi.json");
     process.exit(2);
   }
-  writeFileSync(target, JSON.stringify(document));
+  writeFileSync(target, JSON.stringify(withExamples(document)));
   console.log(`${target}: ${Object.keys(document.paths).length} paths`);
   process.exit(0);
 }

@@ -1,6 +1,6 @@
 /** The generated types of the API in a form that editors read quickly. */
 
-const maxWidth = 140;
+const maxWidth = 150;
 
 /**
  * The same types on fewer lines, since every editor and every check of types reads them: members that can never be there

@@ -164,6 +164,7 @@ export const Receipt = z.object({
 }).meta({ id: "ItemReceipt" });
 
 export const SetDestinationResponse = z.object({
+  success: z.boolean().describe("False where no order was created"),
   code: z.literal("manifest_receiving_incomplete").optional(),
   data: z.object({
     created_count: z.int(),
@@ -183,6 +184,7 @@ const ChangedOrder = z.object({
 }).meta({ id: "ChangedOrder" });
 
 export const ChangeDestinationResponse = z.object({
+  success: z.boolean().describe("False where no order was changed"),
   data: z.object({
     changed_count: z.int(),
     failed_count: z.int(),

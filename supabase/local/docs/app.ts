@@ -7,6 +7,7 @@ import { Hono } from "hono";
 import type { DemoAccount } from "../demo-accounts.ts";
 import { codesPage } from "./codes-page.ts";
 import { forReference } from "./document.ts";
+import { withExamples } from "./examples.ts";
 import { referencePage } from "./reference-page.ts";
 
 /** The key and the accounts that the page signs in with. */
@@ -54,5 +55,5 @@ function everyDocument(): Promise<object> {
 async function describeEvery(): Promise<object> {
   const { everyFunction } = await import("../endpoints.ts");
   const { describeAll } = await import("../../../shared/http/openapi.ts");
-  return describeAll(await everyFunction());
+  return withExamples(describeAll(await everyFunction()));
 }

@@ -66,6 +66,9 @@ check(
 );
 await supabase.removeChannel(channel);
 
+say("The office listens to its board");
+await watchTheBoard(ops);
+
 say("The driver takes a photo at the pickup");
 const deliveryId = delivery.id;
 const photo = new Blob([new Uint8Array([255, 216, 255, 224])], { type: "image/jpeg" });
@@ -119,6 +122,44 @@ check("signed in by the mail", recovered.user.email, email);
 const again = await app.auth.signInWithPassword({ email, password: "another-Secret-7" });
 check("and with the new password", again.error, null);
 process.exit(0);
+
+/** A screen of the office: it reads the board, and hears of duty, positions and statuses at once. */
+async function watchTheBoard(supabase) {
+  const tenantId = (await call(supabase, "GET", "tenants/me")).active_tenant_id;
+  const places = [];
+  const moveDrivers = (positions) => places.push(...positions);
+  const statuses = [];
+  const showStatus = (deliveries) => statuses.push(...deliveries);
+  let drawn;
+  const drawBoard = (data) => drawn = data;
+
+  const loadBoard = async () => {
+    const { data } = await supabase.functions.invoke("delivery/board", { method: "GET" });
+    drawBoard(data.data);
+  };
+  const board = supabase.channel(`tenant:${tenantId}:board`, { config: { private: true } });
+  board
+    .on("broadcast", { event: "driver.positions" }, ({ payload }) => moveDrivers(payload.positions))
+    .on("broadcast", { event: "delivery.status" }, ({ payload }) => showStatus(payload.deliveries))
+    .subscribe((status) => status === "SUBSCRIBED" && loadBoard());
+
+  await waitFor("the board", () => drawn, 20);
+  const driver = await signIn("driver2@demo.test");
+  await call(driver, "POST", "delivery/drivers/me/duty", { on_duty: true });
+  const here = { latitude: 33.31, longitude: 44.37, recorded_at: new Date().toISOString() };
+  await call(driver, "POST", "delivery/drivers/me/positions", { positions: [here] });
+  const { latitude } = await waitFor(
+    "the driver's place",
+    () => places.find(({ driver_id }) => driver_id === driver.id),
+    20,
+  );
+  check("where the driver is", latitude, here.latitude);
+  const { delivery } = await orderAndAssign();
+  await waitFor("the new delivery", () => statuses.find(({ id }) => id === delivery.id), 20);
+  show("every change was heard of, without asking");
+  await call(driver, "POST", "delivery/drivers/me/duty", { on_duty: false, keep_parcels: true });
+  await supabase.removeChannel(board);
+}
 
 /** An order for this driver, who is asked whether to take it; `path` is where that is answered. */
 async function orderAndAssign() {

@@ -2,6 +2,7 @@ import { anyOf, permission, role } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { answerOf, clamp } from "../../../shared/api/list.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
+import { broadcastPositions } from "./broadcast.ts";
 import {
   ChangeDuty,
   DutyResponse,
@@ -34,7 +35,11 @@ export const driverPositions: AnyEndpoint[] = [
     body: SendPositions,
     response: PositionsTaken,
     status: 202,
-    run: async ({ db, body }) => ({ data: await db.call("delivery.positions_record", body) }),
+    async run({ db, body, waitUntil }) {
+      const data = await db.call<{ accepted: number }>("delivery.positions_record", body);
+      if (data.accepted > 0) waitUntil(broadcastPositions(db.withoutKey(), db.seen.tenant!));
+      return { data };
+    },
   }),
   endpoint({
     method: "get",

@@ -61,6 +61,7 @@ begin
     perform app.events_add(jsonb_build_array(jsonb_build_object('source_module', 'delivery', 'event_type', 'driver.duty_changed',
       'entity_type', 'driver', 'entity_id', v_driver, 'event_data',
       jsonb_build_object('driver_id', v_driver, 'on_duty', v_on, 'actor_id', app.user_id()))));
+    perform delivery.driver_broadcast(v_driver, 'driver.duty', jsonb_build_object('driver_id', v_driver, 'on_duty', v_on));
   end if;
   return jsonb_build_object('driver', delivery.driver_to_json(v_driver));
 end $$;

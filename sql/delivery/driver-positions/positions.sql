@@ -23,7 +23,8 @@ begin
       on conflict do nothing
       returning x.recorded_at, x.latitude, x.longitude, x.accuracy_m
     ), latest as (
-      update delivery.driver_presence s set recorded_at = k.recorded_at, latitude = k.latitude, longitude = k.longitude, accuracy_m = k.accuracy_m
+      update delivery.driver_presence s set recorded_at = k.recorded_at, latitude = k.latitude, longitude = k.longitude, accuracy_m = k.accuracy_m,
+        moved_at = clock_timestamp()
       from (select * from kept order by recorded_at desc limit 1) k
       where s.tenant_id = v_tenant and s.driver_id = v_driver and (s.recorded_at is null or s.recorded_at < k.recorded_at)
     )

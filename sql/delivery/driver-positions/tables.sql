@@ -14,6 +14,9 @@ create table if not exists delivery.driver_presence (
   longitude double precision check (longitude between -180 and 180),
   accuracy_m double precision check (accuracy_m >= 0),
   recorded_at timestamptz,
+  -- When the position last changed, and when the driver's own topic last heard of it (delivery.positions_broadcast).
+  moved_at timestamptz,
+  own_sent_at timestamptz,
   primary key (tenant_id, driver_id),
   constraint position_whole check ((latitude is null) = (longitude is null) and (latitude is null) = (recorded_at is null)),
   foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete cascade

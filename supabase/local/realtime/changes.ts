@@ -11,7 +11,7 @@ export interface ChangeFeed {
 }
 
 /**
- * Reads the changes of the publication supabase_realtime and hands them on in the order of their commits. It polls a
+ * Reads the changes of published tables, and the messages that the database broadcasts, and hands them on in the order of their commits. It polls a
  * temporary slot over an ordinary connection: the slot goes with the connection, so a crash leaves none behind that
  * would keep the write-ahead log from being cleared.
  */
@@ -28,7 +28,7 @@ export async function followChanges(
       try {
         const messages = await sql<{ data: Buffer }[]>`
           select data from pg_logical_slot_get_binary_changes('barid_realtime_' || pg_backend_pid(), null, null,
-            'proto_version', '1', 'publication_names', 'supabase_realtime')`;
+            'proto_version', '1', 'publication_names', 'supabase_realtime,supabase_realtime_messages_publication')`;
         for (const { data } of messages) {
           const change = read(data);
           if (change) await onChange(change);

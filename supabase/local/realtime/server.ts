@@ -24,6 +24,8 @@ interface Subscription {
   caller: Caller;
   bindings: Binding[];
   hearsItself: boolean;
+  /** Of a private channel: the bearer may send, too. */
+  private?: { maySend: boolean };
 }
 
 interface Client {
@@ -35,13 +37,17 @@ interface Client {
 
 /**
  * The part of Supabase Realtime that this backend's clients use: changes of published tables, decided by RLS, and
- * broadcasts. Presence is not there, and a deleted row is announced by its key alone, to everyone who asked for it.
+ * broadcasts between clients and from the database, on private channels as the policies of realtime.messages decide. Presence is not there, and a deleted row is announced by its key alone, to everyone who asked for it.
  */
 export function startRealtime({ sql, dbUrl, keys, log }: RealtimeParts) {
   const clients = new Set<Client>();
   const server = new WebSocketServer({ noServer: true });
   let feed: Promise<ChangeFeed> | undefined;
   let lastId = 0;
+  const forgetting = setInterval(() => {
+    sql`delete from realtime.messages where inserted_at < now() at time zone 'UTC' - interval '1 hour'`
+      .catch((error) => log(`realtime: ${messageOf(error)}`));
+  }, 600_000).unref();
 
   const join = async (client: Client, message: Message) => {
     const { config = {}, access_token: token } = message.payload ?? {};
@@ -52,15 +58,27 @@ export function startRealtime({ sql, dbUrl, keys, log }: RealtimeParts) {
       ...wanted,
       id: ++lastId,
     }));
+    const rights = config.private === true
+      ? await rightsOn(sql, caller, channelOf(message.topic))
+      : undefined;
+    if (rights && !rights.mayListen) {
+      return reply(client, message, "error", { reason: unauthorized(message.topic) });
+    }
     // Only now, so that nobody pays for reading changes who does not listen to any.
-    if (bindings.length > 0) await (feed ??= followChanges(dbUrl, publish, log));
+    if (bindings.length > 0 || rights) await (feed ??= followChanges(dbUrl, publish, log));
     const hearsItself = config.broadcast?.self === true;
-    client.topics.set(message.topic, { joinRef: message.ref, caller, bindings, hearsItself });
+    client.topics.set(message.topic, {
+      joinRef: message.ref,
+      caller,
+      bindings,
+      hearsItself,
+      private: rights,
+    });
     reply(client, message, "ok", { postgres_changes: bindings });
     push(client, message.topic, "presence_state", {});
     if (bindings.length === 0) return;
     push(client, message.topic, "system", {
-      channel: message.topic.replace(/^realtime:/, ""),
+      channel: channelOf(message.topic),
       extension: "postgres_changes",
       message: "Subscribed to PostgreSQL",
       status: "ok",
@@ -80,20 +98,64 @@ export function startRealtime({ sql, dbUrl, keys, log }: RealtimeParts) {
         const subscription = client.topics.get(message.topic);
         if (subscription) {
           subscription.caller = await callerOf(client.apiKey, message.payload?.access_token, keys);
+          if (subscription.private) await askAgain(client, message.topic, subscription);
         }
         return;
       }
-      case "broadcast":
+      case "broadcast": {
+        const sender = client.topics.get(message.topic);
+        if (sender?.private && !sender.private.maySend) return;
         for (const other of clients) {
           const subscription = other.topics.get(message.topic);
           if (!subscription || (other === client && !subscription.hearsItself)) continue;
+          // A public channel and a private one of the same name are two.
+          if (!subscription.private !== !sender?.private) continue;
           push(other, message.topic, "broadcast", message.payload);
         }
         return reply(client, message, "ok", {});
+      }
+    }
+  };
+
+  /** With a new token: a private channel that its bearer may not listen to any more ends. */
+  const askAgain = async (client: Client, topic: string, subscription: Subscription) => {
+    const rights = await rightsOn(sql, subscription.caller, channelOf(topic));
+    if (rights.mayListen) {
+      subscription.private = rights;
+      return;
+    }
+    push(client, topic, "system", {
+      channel: channelOf(topic),
+      extension: "system",
+      message: unauthorized(topic),
+      status: "error",
+    });
+    push(client, topic, "phx_close", {});
+    client.topics.delete(topic);
+  };
+
+  /** A message that the database sent goes to the listeners of its channel. */
+  const deliver = ({ row }: Change) => {
+    const topic = `realtime:${row.topic}`;
+    const isPrivate = row.private === "t";
+    for (const client of clients) {
+      const subscription = client.topics.get(topic);
+      if (!subscription || !subscription.private === isPrivate) continue;
+      // A listener that does not read is cut off: it connects again, and nobody waits for it.
+      if (client.socket.bufferedAmount > maxUnreadBytes) client.socket.terminate();
+      else {
+        push(client, topic, "broadcast", {
+          type: "broadcast",
+          event: row.event,
+          payload: JSON.parse(row.payload ?? "null"),
+          meta: { id: row.id },
+        });
+      }
     }
   };
 
   const publish = async (change: Change) => {
+    if (change.schema === "realtime" && change.table === "messages") return deliver(change);
     for (const client of clients) {
       for (const [topic, { bindings, caller }] of client.topics) {
         const ids = bindings.filter((binding) => matches(binding, change)).map(({ id }) => id);
@@ -130,10 +192,45 @@ export function startRealtime({ sql, dbUrl, keys, log }: RealtimeParts) {
       });
     },
     async stop() {
+      clearInterval(forgetting);
       for (const { socket } of clients) socket.terminate();
       if (feed) await (await feed).stop();
     },
   };
+}
+
+/** Bytes that a listener may leave unread. */
+const maxUnreadBytes = 4_000_000;
+
+const channelOf = (topic: string) => topic.replace(/^realtime:/, "");
+const unauthorized = (topic: string) =>
+  `Unauthorized: You do not have permissions to read from this Channel topic: ${channelOf(topic)}`;
+
+/** The rights that policies of realtime.messages give on a private channel: tried with messages that are undone. */
+async function rightsOn(
+  sql: postgres.Sql,
+  caller: Caller,
+  topic: string,
+): Promise<{ mayListen: boolean; maySend: boolean }> {
+  const undone = new Error("undone");
+  let rights = { mayListen: false, maySend: false };
+  await sql.begin(async (transaction) => {
+    await transaction`insert into realtime.messages (topic, extension, private) values (${topic}, 'broadcast', true)`;
+    await transaction`select set_config('request.jwt.claims', ${
+      JSON.stringify(caller.claims)
+    }, true),
+      set_config('realtime.topic', ${topic}, true), set_config('role', ${caller.role}, true)`;
+    const found =
+      await transaction`select from realtime.messages where topic = ${topic} and extension = 'broadcast' limit 1`;
+    const maySend = await transaction.savepoint((nested) =>
+      nested`insert into realtime.messages (topic, extension, private) values (${topic}, 'broadcast', true)`
+    ).then(() => true, () => false);
+    rights = { mayListen: found.length > 0, maySend };
+    throw undone;
+  }).catch((error) => {
+    if (error !== undone) throw error;
+  });
+  return rights;
 }
 
 async function callerOf(

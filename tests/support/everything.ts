@@ -127,6 +127,7 @@ async function addTheRest(tenant: Tenant, made: Made) {
     const seen = { driver_id: driver, latitude: 33.3, longitude: 44.4, recorded_at: new Date() };
     await one("delivery.driver_presence", { ...seen, on_duty: true }, "driver_id");
     await one("delivery.driver_positions", seen, "driver_id");
+    await one("delivery.position_broadcasts", {}, "tenant_id");
     await one("delivery.driver_zones", { driver_id: driver, zone_id: zone }, "zone_id");
     const team = await one("delivery.teams", { name: `Team ${++code}` });
     await one("delivery.team_members", { team_id: team, user_id: driver }, "user_id");

@@ -60,7 +60,8 @@ const parts: Record<string, string> = {
     `select pg_get_triggerdef(t.oid) || ' ' || t.tgenabled::text from pg_trigger t join pg_class c on c.oid = t.tgrelid
     where not t.tgisinternal and (c.relnamespace::regnamespace::text in ${ours} or c.relnamespace = 'auth'::regnamespace)`,
   extension: `select extname || ' in ' || extnamespace::regnamespace from pg_extension`,
-  publication: `select pubname || ' ' || schemaname || '.' || tablename from pg_publication_tables`,
+  publication:
+    `select pubname || ' ' || schemaname || '.' || tablename from pg_publication_tables where schemaname in ${ours}`,
   default:
     `select format('%s %s %s %s', defaclrole::regrole, defaclnamespace::regnamespace, defaclobjtype, defaclacl) from pg_default_acl`,
   setting:

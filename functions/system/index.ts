@@ -9,4 +9,8 @@ export default serve("system", [
     { events: "Events of all modules: published, read, marked and replayed." },
     async () => (await import("./events/routes.ts")).systemEvents,
   ),
+  feature(
+    { metrics: "Metrics of the whole installation, for a scraper." },
+    async () => (await import("./metrics/routes.ts")).systemMetrics,
+  ),
 ]);

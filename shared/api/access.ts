@@ -30,7 +30,8 @@ export type Permission =
   | "manage:operations:tenant"
   | "manage:module:warehouse"
   | "manage:system"
-  | "manage:user_access:system";
+  | "manage:user_access:system"
+  | "view:metrics:system";
 
 /** People with one of these roles; system administrators always. */
 export function role(...roles: Role[]): Access {

@@ -77,7 +77,7 @@ export interface Endpoint<
   rawBodyMaxBytes?: number;
   /** The body is a file of lines, each validated by itself: `run` gets them as `file`. */
   csv?: CsvBody;
-  response: Schema | "pdf" | "csv";
+  response: Schema | "pdf" | "csv" | "openmetrics";
   /** Success status; 200 unless said otherwise. */
   status?: 200 | 201 | 202;
   /** Another success status that single answers have, as `[status]` of the result. */

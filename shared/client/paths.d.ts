@@ -731,6 +731,10 @@ export interface paths {
     parameters: { };
     /** Hand events of a span of time to their subscribers once more, or count them @description Who: the system itself (secret key), or permission manage:system. */ post: operations["post_system_events_replay"];
   };
+  "/system/metrics": {
+    parameters: { };
+    /** Read the metrics of the whole installation, for a scraper @description Who: permission view:metrics:system. */ get: operations["get_system_metrics"];
+  };
   "/system/settings": {
     parameters: { }; /** Read settings of the system @description Who: permission manage:system. */ get: operations["get_system_settings"];
     /** Set settings of the system, each as a whole @description Who: permission manage:system. */ put: operations["put_system_settings"];
@@ -8946,6 +8950,19 @@ export interface operations {
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
       409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  get_system_metrics: {
+    parameters: { query?: { language?: components["parameters"]["language"]; }; };
+    responses: {
+      /** The metrics in the text format of OpenMetrics 1.0 */ 200: {
+        headers: { [name: string]: unknown; }; content: { "application/openmetrics-text": string; };
+      };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
     };

@@ -15,6 +15,7 @@ import { log } from "../runtime/log.ts";
 import { neededSchema } from "../runtime/version.ts";
 import {
   classifyTransientError,
+  logUnreachable,
   readSchemaVersion,
   ResponseMismatchError,
   unavailable,
@@ -34,6 +35,8 @@ export interface Claims {
   language?: string;
   request_id: string;
   client_request_id?: string;
+  /** The request's place in a trace; see `storedTrace`. */
+  trace_context?: string;
   operation: string;
 }
 
@@ -174,7 +177,7 @@ export async function databaseHealth(): Promise<DatabaseHealth> {
     if (error instanceof AppError && error.code === "schema_outdated") {
       return { database: "up", schema: String(error.params.schema) || null, outdated: true };
     }
-    log("warn", "database_unreachable", { error: String(error) });
+    logUnreachable(error);
     return { database: "down", schema: null, outdated: false };
   }
 }

@@ -3,7 +3,8 @@
  * A kind is `<function>.<job>`; the function that owns a kind has its handler.
  */
 import { system } from "./db.ts";
-import { describeError, log, traced } from "../runtime/log.ts";
+import { describeError, log, traced, traceFields } from "../runtime/log.ts";
+import { continueTrace } from "../runtime/trace-context.ts";
 
 export interface Job {
   id: number;
@@ -12,6 +13,8 @@ export interface Job {
   payload: Record<string, unknown>;
   attempts: number;
   lease_token: string;
+  /** Of the request that queued it; see `storedTrace`. */
+  trace_context?: string | null;
 }
 
 /** Does the work of one job. May be run twice; throwing means it is tried again later. */
@@ -81,7 +84,8 @@ async function drainQueue(handlers: JobHandlers, kinds: string, run: Run): Promi
       if (jobs.length === 0 && !run.again) break;
       for (const job of jobs) {
         await yieldToRequests();
-        const trace = { job: job.id, kind: job.kind, tenant: job.tenant_id };
+        const place = traceFields(continueTrace(job.trace_context));
+        const trace = { job: job.id, kind: job.kind, tenant: job.tenant_id, ...place };
         count[await traced(trace, () => work(handlers[job.kind], job)) ? "done" : "failed"]++;
       }
     }

@@ -12,6 +12,7 @@ import postgres from "postgres";
 import { databasePool, databasePrepare, databaseUrl, databaseWaitMs } from "../runtime/env.ts";
 import { AppError } from "../errors/errors.ts";
 import { log } from "../runtime/log.ts";
+import { count, observe } from "../runtime/metrics.ts";
 import { neededSchema, version } from "../runtime/version.ts";
 import { createSemaphore } from "./semaphore.ts";
 import { socketsFor } from "./sockets.ts";
@@ -109,13 +110,30 @@ function openPool(): Pool {
 }
 
 let current = openPool();
-const places = createSemaphore(databasePool, databaseWaitMs, unavailable);
+const places = createSemaphore(databasePool, databaseWaitMs, () => {
+  count("barid_database_pool_timeouts_total", {});
+  return unavailable();
+});
+
+/** The first line of the page about it (docs/runbooks.md). */
+const toDo =
+  "Look whether the project's database is running (dashboard, Database), then whether `BARID_DB_URL` names it.";
+const unreachableEveryMs = 10_000;
+let unreachableAt = -Infinity;
+
+/** One line in ten seconds: every request that comes meanwhile finds the same. */
+export function logUnreachable(error: unknown): void {
+  if (performance.now() - unreachableAt < unreachableEveryMs) return;
+  unreachableAt = performance.now();
+  log("error", "database_unreachable", { to_do: toDo, error: String(error) });
+}
 
 /** Sets a pool aside for good; what is under way there may end. */
 function retire(pool: Pool, why: unknown): void {
   if (pool.retired) return;
   pool.retired = true;
   if (pool === current) current = openPool();
+  if (!pool.isReached) logUnreachable(why);
   log("warn", "database_pool_retired", { why: String(why) });
   // Statements still under way there get their own time to end; the connections close after them.
   pool.sql.end({ timeout: 20 }).catch((error) =>
@@ -131,7 +149,9 @@ export async function withConnection<T>(
   work: (sql: postgres.Sql) => Promise<T>,
   whose?: string,
 ): Promise<T> {
+  const began = performance.now();
   const leave = await places.acquire(whose);
+  observe("barid_database_pool_wait_seconds", {}, (performance.now() - began) / 1000);
   const pool = current;
   try {
     await reach(pool);

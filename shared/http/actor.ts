@@ -58,6 +58,9 @@ const guid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export async function identify(headers: Headers): Promise<Actor> {
   const apikey = headers.get("apikey");
   const authorization = headers.get("authorization");
+  // Scrapers can set Authorization and no header of another name.
+  const asKey = /^apikey +([^\s,]+)$/i.exec(authorization ?? "")?.[1];
+  if (asKey !== undefined) return apiKey(asKey);
   const bearer = authorization === null
     ? undefined
     : /^bearer +([^\s,]+)$/i.exec(authorization)?.[1];
@@ -73,8 +76,13 @@ export async function identify(headers: Headers): Promise<Actor> {
   if (bearer !== undefined) return await verify(bearer);
 
   const key = headers.get("x-api-key");
-  if (key !== null && key.length <= 200) return { kind: "api_key", hash: sha256Hex(key) };
+  if (key !== null) return apiKey(key);
   throw new AppError("unauthorized");
+}
+
+function apiKey(key: string): Actor {
+  if (key.length > 200) throw new AppError("unauthorized");
+  return { kind: "api_key", hash: sha256Hex(key) };
 }
 
 async function verify(token: string): Promise<Actor> {

@@ -6,8 +6,11 @@ import { type Database, fairnessKeyOf, openDatabase } from "../db/db.ts";
 import { type JobHandlers, runJobs } from "../db/jobs.ts";
 import { AppError, statusOf } from "../errors/errors.ts";
 import { isLanguage, type Language } from "../i18n/index.ts";
+import { saveMetricsSoon } from "../db/save-metrics.ts";
 import { triggerWebhookDispatch } from "../outbound/webhook-dispatch.ts";
-import { describeError, log, type Trace, traced } from "../runtime/log.ts";
+import { keepAlive } from "../runtime/background.ts";
+import { logRequest, type Trace, traced, traceFields } from "../runtime/log.ts";
+import { count, observe } from "../runtime/metrics.ts";
 import { enforceRateLimit } from "./rate-limit.ts";
 import { refuse, respond } from "./reply.ts";
 import { claimsOf, keyOf, readInput, ruleOf, sentKey, type Started, started } from "./request.ts";
@@ -32,14 +35,10 @@ export function answer(
 ): Promise<Response> {
   const start = started(request, name);
   const path = endpoint.path === "/" ? "" : endpoint.path;
-  const trace: RequestTrace = {
-    request_id: start.requestId,
-    client_request_id: start.clientRequestId,
-    operation: `${endpoint.method.toUpperCase()} /${name}${path}`,
-  };
+  const trace = traceOf(start, `${endpoint.method.toUpperCase()} /${name}${path}`);
   return traced(trace, async () => {
     const response = await responseTo({ name, endpoint, start, params, trace }, loadJobs);
-    logRequest(start, response.status);
+    record(start, trace.operation, response.status);
     return response;
   });
 }
@@ -144,35 +143,33 @@ interface RequestTrace extends Trace {
 /** A call that no endpoint takes. Its path is not logged: it may contain anything. */
 export function refuseUnserved(name: string, request: Request, error: unknown): Response {
   const start = started(request, name);
-  const trace = {
-    request_id: start.requestId,
-    client_request_id: start.clientRequestId,
-    operation: `${request.method} /${name}/*`,
-  };
+  const trace = traceOf(start, `${request.method} /${name}/*`);
   return traced(trace, () => {
     const response = refuse(error, start);
-    logRequest(start, response.status);
+    record(start, `${knownMethod(request.method)} /${name}/*`, response.status);
     return response;
   });
 }
 
-function logRequest(start: Started, code: number): void {
-  log(code >= 500 ? "error" : "info", "request", {
-    status: code,
-    ms: Math.round((performance.now() - start.at) * 10) / 10,
-  });
+function traceOf(start: Started, operation: string): RequestTrace {
+  return {
+    request_id: start.requestId,
+    client_request_id: start.clientRequestId,
+    operation,
+    ...traceFields(start.trace),
+  };
 }
 
-/** Errors that were logged already: many requests may wait for the same work behind them. */
-const loggedErrors = new WeakSet<object>();
+/** Logs and counts an answer. */
+function record({ name, at }: Started, operation: string, status: number): void {
+  const seconds = (performance.now() - at) / 1000;
+  logRequest(operation, status, Math.round(seconds * 10_000) / 10);
+  count("barid_http_requests_total", { function: name, operation, code: String(status) });
+  observe("barid_http_request_duration_seconds", { function: name }, seconds);
+  saveMetricsSoon();
+}
 
-function keepAlive(work: Promise<unknown>): void {
-  const guarded = work.catch((error) => {
-    if (loggedErrors.has(error)) return;
-    loggedErrors.add(error);
-    log("error", "background_failed", describeError(error));
-  });
-  const runtime =
-    (globalThis as { EdgeRuntime?: { waitUntil(work: Promise<unknown>): void } }).EdgeRuntime;
-  runtime?.waitUntil(guarded);
+/** A client may send any word as its method, and each would be a series of its own. */
+function knownMethod(method: string): string {
+  return ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"].includes(method) ? method : "OTHER";
 }

@@ -146,6 +146,12 @@ class Description {
         content: { "application/pdf": { schema: { type: "string", format: "binary" } } },
       };
     }
+    if (endpoint.response === "openmetrics") {
+      return {
+        description: "The metrics in the text format of OpenMetrics 1.0",
+        content: { "application/openmetrics-text": { schema: { type: "string" } } },
+      };
+    }
     const schema = this.schemas.of(endpoint.response, "answer");
     const list = listOf(endpoint.query);
     if (list?.changes) {
@@ -200,7 +206,12 @@ const info = (title: string) => ({
 
 const securitySchemes = {
   bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" },
-  api_key: { type: "apiKey", in: "header", name: "x-api-key" },
+  api_key: {
+    type: "apiKey",
+    in: "header",
+    name: "x-api-key",
+    description: "A company's or the system's API key; `Authorization: ApiKey <key>` says the same",
+  },
   secret_key: {
     type: "apiKey",
     in: "header",

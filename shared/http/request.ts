@@ -4,6 +4,7 @@ import type { Claims, Rule } from "../db/db.ts";
 import { type AnyEndpoint, readsOnly } from "../api/endpoint.ts";
 import { AppError } from "../errors/errors.ts";
 import { askedLanguage, type Language } from "../i18n/index.ts";
+import { receiveTrace, storedTrace, type TraceContext } from "../runtime/trace-context.ts";
 import { accept, acceptPosted, readJson, readJsonBytes } from "../schemas/input.ts";
 import { ignoredFields } from "../schemas/unknown-fields.ts";
 import { expectedVersions } from "./etag.ts";
@@ -17,6 +18,8 @@ export interface Started {
   /** The client's id of the request: kept beside ours, and never in its place. */
   clientRequestId: string | undefined;
   asked: Language | undefined;
+  /** Its place in a trace: the caller's, or one that begins with it. */
+  trace: TraceContext;
   url: URL;
   request: Request;
 }
@@ -29,6 +32,7 @@ export function started(request: Request, name: string): Started {
     at: performance.now(),
     requestId: crypto.randomUUID(),
     clientRequestId: sent && /^[\w.-]{1,64}$/.test(sent) ? sent : undefined,
+    trace: receiveTrace(request.headers),
     asked: askedLanguage(url.searchParams.get("language"), request.headers.get("accept-language")),
     url,
     request,
@@ -49,6 +53,7 @@ export function claimsOf(
     language: start.asked,
     request_id: start.requestId,
     client_request_id: start.clientRequestId,
+    trace_context: storedTrace(start.trace),
     operation,
   };
   if (actor?.kind === "user") {

@@ -1,5 +1,7 @@
 /** Calls to other services: a time limit on every one, and tries again where that is safe. */
 import { secretKey, supabaseUrl } from "../runtime/env.ts";
+import { currentTrace } from "../runtime/log.ts";
+import { traceHeaders } from "../runtime/trace-context.ts";
 
 export interface OutboundOptions {
   timeoutMs: number;
@@ -12,18 +14,23 @@ export interface OutboundOptions {
 /** The service could not be reached, or not in time. */
 export class OutboundFailure extends Error {}
 
-/** `fetch` with a time limit and retries (0.2 s, 0.4 s, 0.8 s … apart, with jitter). */
+/** `fetch` with a time limit and retries (0.2 s, 0.4 s, 0.8 s … apart, with jitter). Hands on the trace of what is under way. */
 export async function callOut(
   url: string,
   init: RequestInit,
   options: OutboundOptions,
 ): Promise<Response> {
   const { timeoutMs, retries = 0, retryOn = [] } = options;
+  const headers = new Headers(init.headers);
+  for (const [name, value] of Object.entries(traceHeaders(currentTrace()))) {
+    headers.set(name, value);
+  }
   for (let attempt = 0;; attempt++) {
     const last = attempt >= retries;
     try {
       const response = await fetch(url, {
         ...init,
+        headers,
         redirect: "manual",
         signal: AbortSignal.timeout(timeoutMs),
       });

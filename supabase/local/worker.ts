@@ -44,6 +44,8 @@ const server = Deno.serve({
 
 Deno.addSignalListener("SIGTERM", async () => {
   await server.shutdown();
+  // As the platform does before it ends a process.
+  dispatchEvent(new Event("beforeunload"));
   while (background.size > 0) await Promise.all(background);
   Deno.exit(0);
 });

@@ -6,10 +6,16 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { slugs } from "../../supabase/local/paths.ts";
 import type { Stack } from "../../supabase/local/stack.ts";
 import { filesIn, textOf } from "../tools/checks/files.ts";
+import { runProgram } from "../tools/checks/programs.ts";
 import { startOwnStack } from "../support/own-stack.ts";
 
 const page = readFileSync("docs/operations.md", "utf8");
-const statements = [...page.matchAll(/^ *```sql\n([\s\S]*?)^ *```/gm)].map(([, block]) => block);
+const runbooks = readFileSync("docs/runbooks.md", "utf8");
+const blocksOf = (text: string, kind: string) =>
+  [...text.matchAll(new RegExp(`^ *\`\`\`${kind}\\n([\\s\\S]*?)^ *\`\`\``, "gm"))].map((
+    [, block],
+  ) => block);
+const statements = blocksOf(page, "sql");
 
 /** The values for the placeholders `<…>`. */
 const values: Record<string, string> = {
@@ -21,6 +27,7 @@ const values: Record<string, string> = {
   id: randomUUID(),
   slug: "demo",
   "api key": "0f".repeat(32),
+  "scraper key": "f0".repeat(32),
   kind: "delivery.settlement_receipt",
 };
 
@@ -46,18 +53,39 @@ test.each(slugs)("%s says that its database is up, as the page tells to look", a
   expect(await healthOf(slug)).toMatchObject({ database: "up" });
 });
 
-describe("the SQL of the page", () => {
-  test.each(statements)("%s", async (block) => {
-    const filled = block.replace(/<([^>]+)>/g, (_, name) => {
-      expect(Object.keys(values)).toContain(name);
-      return values[name];
-    });
-    for (const statement of filled.split(";").map((text) => text.trim()).filter(Boolean)) {
-      // Without pg_cron there is nothing to ask it.
-      if (/\bcron\./.test(statement)) continue;
-      await psql.unsafe(statement);
-    }
+function fill(block: string): string {
+  return block.replace(/<([^>]+)>/g, (_, name) => {
+    expect(Object.keys(values)).toContain(name);
+    return values[name];
   });
+}
+
+async function run(block: string): Promise<void> {
+  for (const statement of fill(block).split(";").map((text) => text.trim()).filter(Boolean)) {
+    // Without pg_cron there is nothing to ask it.
+    if (/\bcron\./.test(statement)) continue;
+    await psql.unsafe(statement);
+  }
+}
+
+describe("the runbooks", () => {
+  test.each(blocksOf(runbooks, "sql"))("%s", run);
+
+  test.each(blocksOf(runbooks, "sh"))("%s", async (block) => {
+    await psql`insert into tenancy.api_keys (name, key_hash, scopes, is_system_capable)
+      values ('Scraper', sha256(convert_to(${
+      values["api key"]
+    }, 'UTF8')), '{view:metrics:system}', true)`;
+    const here = fill(block).replaceAll(`https://${values.ref}.supabase.co`, stack.url);
+    const { code, lines } = await runProgram("/bin/sh", ["-c", here]);
+    await psql`delete from tenancy.api_keys where name = 'Scraper'`;
+    expect(code).toBe(0);
+    expect(lines.join("\n")).toMatch(/"database":"up"|^# EOF$/m);
+  });
+});
+
+describe("the SQL of the page", () => {
+  test.each(statements)("%s", run);
 
   test("did what it says", async () => {
     const { sql } = stack;

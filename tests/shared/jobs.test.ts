@@ -1,17 +1,21 @@
 /** The runner of background jobs: one at a time in a process, nothing forgotten, requests first. */
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import type { callOut as CallOut } from "../../shared/outbound/fetch.ts";
 import type { runJobs as RunJobs, trackRequest as TrackRequest } from "../../shared/db/jobs.ts";
 import { sql, stack } from "../support/db.ts";
 import { newTenant } from "../support/people.ts";
+import { startReceiver } from "../support/receiver.ts";
 
 let runJobs: typeof RunJobs;
 let trackRequest: typeof TrackRequest;
+let callOut: typeof CallOut;
 beforeAll(async () => {
   const { host, pathname } = new URL(stack.dbUrl);
   // Read once, when the first of these modules is loaded; files after this one load them anew.
   vi.resetModules();
   vi.stubEnv("BARID_DB_URL", `postgresql://barid_api:barid-local@${host}${pathname}`);
   ({ runJobs, trackRequest } = await import("../../shared/db/jobs.ts"));
+  ({ callOut } = await import("../../shared/outbound/fetch.ts"));
 });
 afterAll(() => {
   vi.unstubAllEnvs();
@@ -116,4 +120,26 @@ test("while requests are under way jobs wait for them, but not for ever", async 
   expect(await runJobs(handlers)).toEqual({ done: 2, failed: 0 });
   end();
   await endless;
+});
+
+test("the calls of a job carry the trace of the request that queued it, and a span of the job's own", async () => {
+  const receiver = await startReceiver();
+  const handlers = {
+    "test.calls": async () => {
+      const init = { method: "POST", body: "{}", headers: { "x-mine": "1" } };
+      await (await callOut(receiver.url, init, { timeoutMs: 5_000 })).body?.cancel();
+    },
+  };
+  const trace = "0af7651916cd43dd8448eb211c80319c";
+  await sql`insert into app.jobs (kind, trace_context) values
+    ('test.calls', ${`00-${trace}-b7ad6b7169203331-01 shop=1`}), ('test.calls', null)`;
+  expect(await runJobs(handlers)).toEqual({ done: 2, failed: 0 });
+  await receiver.close();
+  const [traced, untraced] = receiver.received.map(({ headers }) => headers);
+  expect(traced).toMatchObject({ "x-mine": "1", tracestate: "shop=1" });
+  expect(traced!.traceparent).toMatch(new RegExp(`^00-${trace}-[0-9a-f]{16}-01$`));
+  expect(traced!.traceparent).not.toContain("b7ad6b7169203331");
+  expect(untraced!.traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
+  expect(untraced!.traceparent).not.toContain(trace);
+  expect(untraced!.tracestate).toBeUndefined();
 });

@@ -1,5 +1,5 @@
 // npm run test:debian: what the embedded Postgres cannot show. PostgreSQL 15 with the real pg_cron takes the same
-// migrations and tests, plpgsql_check reads every function, and a real browser opens the API reference.
+// migrations and tests, plpgsql_check reads every function, a real browser opens the API reference, and Prometheus reads the metrics.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,6 +17,7 @@ import {
 } from "./checks/debian.ts";
 import { docsPage } from "./checks/docs-page.ts";
 import { filesIn } from "./checks/files.ts";
+import { metricsAreScraped, rulesHold } from "./checks/prometheus.ts";
 import { closing, prove, type Step } from "./checks/steps.ts";
 import { vitestStep } from "./checks/vitest.ts";
 import { type Stack, startStack } from "../../supabase/local/stack.ts";
@@ -66,6 +67,11 @@ function withStack(stack: Stack | undefined): Step[] {
     needing("postgresql-15-plpgsql-check", {
       name: "Functions are sound (plpgsql_check)",
       run: () => functionsAreSound(stack!.sql),
+    }),
+    needing("prometheus", { name: "Alert rules (promtool)", run: rulesHold }),
+    needing("prometheus", {
+      name: "Metrics are read by Prometheus",
+      run: () => metricsAreScraped(stack!),
     }),
     needing("chromium", {
       name: "API reference in a browser",

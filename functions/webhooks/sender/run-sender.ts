@@ -5,7 +5,8 @@
  * makes it look once more. A run that has nothing to do stays until the next attempt is due (`watch.ts`).
  */
 import { system } from "../../../shared/db/db.ts";
-import { describeError, log } from "../../../shared/runtime/log.ts";
+import { describeError, log, traced, traceFields } from "../../../shared/runtime/log.ts";
+import { continueTrace } from "../../../shared/runtime/trace-context.ts";
 import { triggerWebhookDispatch } from "../../../shared/outbound/webhook-dispatch.ts";
 import { type Claimed, send, type SendResult } from "./send.ts";
 import { type Clock, theClock, Watch } from "./watch.ts";
@@ -161,13 +162,16 @@ class Lanes {
   }
 }
 
-async function attempt(claimed: Claimed): Promise<SendResult | undefined> {
-  try {
-    return await send(claimed);
-  } catch (error) {
-    // Nothing to sign with: not the subscriber's failure. The lease runs out and it is tried again.
-    log("error", "webhook_not_signed", { event_id: claimed.id, ...describeError(error) });
-  }
+/** In the trace of the request that caused the event, not of the one that woke this run. */
+function attempt(claimed: Claimed): Promise<SendResult | undefined> {
+  return traced(traceFields(continueTrace(claimed.trace_context)), async () => {
+    try {
+      return await send(claimed);
+    } catch (error) {
+      // Nothing to sign with: not the subscriber's failure. The lease runs out and it is tried again.
+      log("error", "webhook_not_signed", { event_id: claimed.id, ...describeError(error) });
+    }
+  });
 }
 
 function fanOut(): Promise<{ events: number }> {

@@ -4,6 +4,8 @@ import { createHmac } from "node:crypto";
 import { AddressRefused, AddressUnknown } from "../../../shared/outbound/address-guard.ts";
 import { guardedPost } from "../../../shared/outbound/guarded-post.ts";
 import { unseal } from "../../../shared/outbound/secrets.ts";
+import { currentTrace } from "../../../shared/runtime/log.ts";
+import { traceHeaders } from "../../../shared/runtime/trace-context.ts";
 
 /** A delivery as the database hands it out. */
 export interface Claimed {
@@ -13,6 +15,8 @@ export interface Claimed {
   url: string;
   body: string;
   secrets: string[];
+  /** Of the request that caused the event, where the sender claimed it; see `storedTrace`. */
+  trace_context?: string | null;
 }
 
 /** How an attempt went, as `integration.result_save` takes it. */
@@ -38,7 +42,10 @@ export async function send(claimed: Claimed): Promise<SendResult> {
   const secrets = await Promise.all(
     claimed.secrets.map((secret) => unseal(secret, secretPurpose(claimed.subscription_id))),
   );
-  const headers = signedHeaders(claimed, secrets, Math.floor(Date.now() / 1000));
+  const headers = {
+    ...traceHeaders(currentTrace()),
+    ...signedHeaders(claimed, secrets, Math.floor(Date.now() / 1000)),
+  };
   const began = performance.now();
   const result = { id: claimed.id, claim_token: claimed.claim_token };
   const latency = () => Math.round(performance.now() - began);

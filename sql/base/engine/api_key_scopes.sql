@@ -5,7 +5,7 @@ language plpgsql stable security definer set search_path = '' as $$
 begin
   return array(
     select s.scope from unnest(scopes) s (scope)
-    where s.scope not in ('manage:system', 'manage:user_access:system')
+    where s.scope not like '%:system'
       and (exists (select from tenancy.system_users u where u.user_id = maker)
         or exists (
           select from tenancy.tenant_users u

@@ -11,6 +11,10 @@ language plpgsql set search_path = '' as $$
 declare
   v_who record;
 begin
+  -- pg_stat_activity and the lines of PostgreSQL's log name the trace and the span of a statement that is under way.
+  perform
+    set_config('app.trace_context', coalesce(claims ->> 'trace_context', ''), true),
+    set_config('application_name', concat_ws(' ', 'barid', substr(claims ->> 'trace_context', 4, 49)), true);
   v_who := private.identify(claims);
   perform
     set_config('app.user_id', coalesce(v_who.user_id::text, ''), true),

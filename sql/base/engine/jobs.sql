@@ -21,7 +21,7 @@ end $$;
 
 -- Leases up to `batch` due jobs of these kinds, oldest first. A job waits while an earlier one of its
 -- entity is unfinished. A lease that ran out (its runner died) is taken over.
--- Answers [{id, tenant_id, kind, payload, attempts, lease_token}].
+-- Answers [{id, tenant_id, kind, payload, attempts, lease_token, trace_context}].
 create or replace function private.jobs_claim(kinds text[], batch integer default 10, lease interval default '2 minutes')
 returns jsonb
 language plpgsql security definer set search_path = '' as $$
@@ -45,7 +45,7 @@ begin
     returning j.*
   )
   select coalesce(jsonb_agg(jsonb_build_object('id', l.id, 'tenant_id', l.tenant_id, 'kind', l.kind,
-    'payload', l.payload, 'attempts', l.attempts, 'lease_token', l.lease_token) order by l.id), '[]')
+    'payload', l.payload, 'attempts', l.attempts, 'lease_token', l.lease_token, 'trace_context', l.trace_context) order by l.id), '[]')
   into v_jobs from leased l;
   return v_jobs;
 end $$;

@@ -30,7 +30,9 @@ create table if not exists app.jobs (
   lease_token uuid,
   last_error text,
   created_at timestamptz not null default now(),
-  finished_at timestamptz
+  finished_at timestamptz,
+  -- Of the request that queued it (private.enter).
+  trace_context text default nullif(current_setting('app.trace_context', true), '') check (octet_length(trace_context) <= 1000)
 );
 create index if not exists jobs_due on app.jobs (run_at, id) where status in ('queued', 'running');
 create index if not exists jobs_entity on app.jobs (entity_key, id) where status in ('queued', 'running') and entity_key is not null;

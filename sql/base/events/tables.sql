@@ -19,7 +19,9 @@ create table if not exists integration.system_events (
   -- When the webhook sender passed the event to the tenant's subscriptions. `status` belongs to the consumer, which sets it
   -- by PUT.
   is_dispatched boolean not null default false,
-  created_at timestamptz not null default now()
+  created_at timestamptz not null default now(),
+  -- Of the request that caused it (private.enter).
+  trace_context text default nullif(current_setting('app.trace_context', true), '')
 );
 create index if not exists system_events_recent on integration.system_events (tenant_id, created_at desc nulls last, id desc);
 

@@ -17,7 +17,8 @@ insert into tenancy.permissions (key, name) values
   ('manage:operations:tenant', '{"en": "Run operations", "ar": "إدارة العمليات", "ku": "بەڕێوەبردنی کارگێڕی"}'),
   ('manage:module:warehouse', '{"en": "Run the warehouse", "ar": "إدارة المستودع", "ku": "بەڕێوەبردنی کۆگا"}'),
   ('manage:system', '{"en": "Administer the system", "ar": "إدارة النظام", "ku": "بەڕێوەبردنی سیستەم"}'),
-  ('manage:user_access:system', '{"en": "Administer access of all users", "ar": "إدارة صلاحيات جميع المستخدمين", "ku": "بەڕێوەبردنی دەسەڵاتی هەموو بەکارهێنەران"}')
+  ('manage:user_access:system', '{"en": "Administer access of all users", "ar": "إدارة صلاحيات جميع المستخدمين", "ku": "بەڕێوەبردنی دەسەڵاتی هەموو بەکارهێنەران"}'),
+  ('view:metrics:system', '{"en": "Read the metrics of the system", "ar": "الاطلاع على مقاييس النظام", "ku": "بینینی پێوەرەکانی سیستەم"}')
 on conflict (key) do update set name = excluded.name;
 
 insert into tenancy.role_permissions (role_key, permission_key) values

@@ -23,6 +23,8 @@ create table if not exists integration.webhook_events (
   claimed_at timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
+  -- Of the request that caused the event.
+  trace_context text,
   unique (tenant_id, id),
   constraint webhook_event_once unique (subscription_id, system_event_id),
   constraint claimed_means_when check ((claim_token is null) = (claimed_at is null)),

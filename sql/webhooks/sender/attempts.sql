@@ -12,7 +12,8 @@ end $$;
 -- it gets; `mine` are the subscriptions that the caller has in hand already. An event waits while an earlier one
 -- of its thing is unfinished there. A worker renews what it has in hand every second (integration.webhooks_renew): after
 -- `silence` its subscriptions are anybody's, but what it had in hand is so only after `lease`, since sending
--- something twice is worse than waiting. Answers [{id, claim_token, url, body, secrets, subscription_id}].
+-- something twice is worse than waiting. Answers [{id, claim_token, url, body, secrets, subscription_id,
+-- trace_context}].
 create or replace function integration.webhooks_claim(
   batch integer, mine uuid[] default '{}', each integer default 20, lease interval default '10 seconds',
   silence interval default '3 seconds'
@@ -52,10 +53,10 @@ begin
   ), claimed as (
     update integration.webhook_events e set claim_token = gen_random_uuid(), claimed_at = now()
     from due where e.id = due.id
-    returning e.id, e.claim_token, e.body, e.subscription_id, e.position
+    returning e.id, e.claim_token, e.body, e.subscription_id, e.position, e.trace_context
   )
   select coalesce(jsonb_agg(jsonb_build_object('id', c.id, 'claim_token', c.claim_token, 'body', c.body, 'url', s.url,
-      'subscription_id', s.id, 'secrets', integration.secrets_of(s)) order by c.position), '[]') into v_claimed
+      'subscription_id', s.id, 'secrets', integration.secrets_of(s), 'trace_context', c.trace_context) order by c.position), '[]') into v_claimed
   from claimed c join integration.webhook_subscriptions s on s.id = c.subscription_id;
   return v_claimed;
 end $$;

@@ -41,12 +41,12 @@ language plpgsql security definer set search_path = '' as $$
 declare
   v_count integer;
 begin
-  insert into integration.webhook_events (id, tenant_id, subscription_id, system_event_id, event_type, entity_key, body)
+  insert into integration.webhook_events (id, tenant_id, subscription_id, system_event_id, event_type, entity_key, body, trace_context)
   select n.id, n.tenant_id, n.subscription_id, n.event_id, n.event_type, n.entity_key,
-    integration.webhook_body(n.id, n.event_type, n.created_at, n.tenant_id, n.event_data)
+    integration.webhook_body(n.id, n.event_type, n.created_at, n.tenant_id, n.event_data), n.trace_context
   from (
     select gen_random_uuid() as id, e.tenant_id, s.id as subscription_id, e.id as event_id, e.event_type,
-      e.entity_type || '/' || e.entity_id as entity_key, e.event_data, e.created_at, e.position
+      e.entity_type || '/' || e.entity_id as entity_key, e.event_data, e.created_at, e.position, e.trace_context
     from integration.system_events e
     join integration.webhook_subscriptions s on s.tenant_id = e.tenant_id and s.is_active
     join tenancy.modules m on m.id = s.module_id

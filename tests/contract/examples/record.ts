@@ -98,10 +98,14 @@ function callerOf({ by = "admin" }: Call, world: World): Person {
   return by === "system" ? world.system : world.tenant[by];
 }
 
-/** A file is shown by its first lines; a document that is no text is not. */
+/** A file and the metrics are shown by their first lines; a document that is no text is not. */
 function answered({ headers, body }: Answer, steady: Steady): { answer?: unknown } {
   const type = headers.get("content-type") ?? "";
   if (type.includes("json")) return { answer: steady.of(body) };
+  if (type.includes("openmetrics")) {
+    const lines = Buffer.from(body).toString("utf8").split("\n").slice(0, 6);
+    return { answer: [...lines, "# EOF\n"].join("\n") };
+  }
   if (!type.includes("csv")) return {};
   const lines = Buffer.from(body).toString("utf8").split("\r\n").slice(0, 3);
   return { answer: steady.file(lines.join("\r\n")) };

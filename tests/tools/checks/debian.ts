@@ -4,6 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import type { Sql } from "postgres";
 import { textOf } from "./files.ts";
 import { readFunctions } from "./plpgsql-check.ts";
+import { prometheus } from "./prometheus.ts";
 import type { StepResult } from "./steps.ts";
 
 export const postgresDir = "/usr/lib/postgresql/15";
@@ -29,6 +30,7 @@ const programs = {
   "postgresql-15-cron": `${extensionDir}/pg_cron.control`,
   "postgresql-15-plpgsql-check": `${extensionDir}/plpgsql_check.control`,
   chromium: browser,
+  prometheus,
 };
 export type Program = keyof typeof programs;
 

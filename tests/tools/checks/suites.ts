@@ -11,6 +11,8 @@ export const onlyInFull: Readonly<Record<string, string>> = {
   "tests/contract/openapi-lint.test.ts":
     "reads the whole document with two linters; what they look for seldom changes",
   "tests/e2e/clients.test.ts": "installs generators of clients from the registry",
+  "tests/monitoring/dashboard.test.ts":
+    "makes a schema of Grafana's types, and nothing else depends on the file",
   "tests/e2e/demo.test.ts": "simulates days of a company, and nothing else depends on it",
   "tests/prove/upgrade.test.ts":
     "works on with the functions of each released version while it is upgraded",

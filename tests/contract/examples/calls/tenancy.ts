@@ -153,6 +153,7 @@ export const tenancy: Calls = {
       return prepared;
     },
   },
+  "GET /system/metrics": { by: "system" },
   "GET /system/settings": { by: "system" },
   "PUT /system/settings": { by: "system", body: () => ({ settings: { "events.keep_days": 90 } }) },
   "GET /system/events": event,

@@ -1,0 +1,44 @@
+/**
+ * Adds what this process has counted to what all processes have: one statement in ten seconds at most, after answers and beside them,
+ * and one when the process is about to end.
+ */
+import { keepAlive } from "../runtime/background.ts";
+import { describeError, log, logFolded, traced } from "../runtime/log.ts";
+import { returnCounts, takeCounts } from "../runtime/metrics.ts";
+import { system } from "./db.ts";
+
+const everyMs = 10_000;
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+/** Something was counted: saves it within ten seconds. */
+export function saveMetricsSoon(): void {
+  if (timer !== undefined) return;
+  timer = setTimeout(() => keepAlive(saveMetrics()), everyMs);
+  // A process that has nothing else to do may end; the platform says so before it does.
+  (timer as { unref?: () => void }).unref?.();
+}
+
+/** Saves what was counted until now. What cannot be saved is kept for the next time. */
+export function saveMetrics(): Promise<void> {
+  clearTimeout(timer);
+  timer = undefined;
+  // Its log lines belong to no request, not even to the one that asked for it.
+  return traced({}, async () => {
+    logFolded();
+    const counts = takeCounts();
+    if (Object.keys(counts).length === 0) return;
+    try {
+      await system("select integration.metrics_add($1::text::jsonb) as answer", [
+        JSON.stringify(counts),
+      ]);
+    } catch (error) {
+      returnCounts(counts);
+      saveMetricsSoon();
+      log("warn", "metrics_not_saved", describeError(error));
+    }
+  });
+}
+
+/** The platform says to a process that it is about to end. */
+(globalThis as { addEventListener?: (event: string, hear: () => void) => void })
+  .addEventListener?.("beforeunload", () => keepAlive(saveMetrics()));

@@ -1,0 +1,120 @@
+-- The metrics of the whole installation: what processes counted (shared/db/save-metrics.ts), and what is measured when it is asked for.
+
+-- Adds what a process has counted since it last did: {series: number}. In the order of the series, so that processes which
+-- add at once wait for each other and never in a circle. Answers how many series.
+create or replace function integration.metrics_add(counts jsonb) returns integer
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_count integer;
+begin
+  insert into integration.metric_counts as m (series, value)
+  select c.key, c.value::double precision from jsonb_each_text(counts) c order by c.key
+  on conflict (series) do update set value = m.value + excluded.value;
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+grant execute on function integration.metrics_add(jsonb) to barid_api;
+revoke execute on function integration.metrics_add(jsonb) from barid_caller;
+
+-- The jobs of cron: when each succeeded last, and whether its last run failed (1 or 0). None without pg_cron.
+create or replace function integration.metrics_of_cron() returns table (name text, labels jsonb, value double precision)
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  if to_regclass('cron.job_run_details') is null then
+    return;
+  end if;
+  -- As text, because pg_cron need not exist for this function to be made.
+  return query execute $q$
+    select m.name, jsonb_build_object('cron_job', r.jobname), m.value
+    from (
+      select j.jobname, extract(epoch from max(d.end_time) filter (where d.status = 'succeeded'))::double precision as succeeded_at,
+        (max(d.runid) filter (where d.status = 'failed') > coalesce(max(d.runid) filter (where d.status = 'succeeded'), 0)) as has_failed
+      from cron.job j join cron.job_run_details d on d.jobid = j.jobid
+      where j.jobname like 'barid\_%' and j.active and d.status in ('succeeded', 'failed')
+      group by j.jobname
+    ) r
+    cross join lateral (values ('barid_cron_job_last_success_timestamp_seconds', r.succeeded_at),
+      ('barid_cron_job_failed', coalesce(r.has_failed, false)::integer::double precision)) m (name, value)
+    where m.value is not null$q$;
+end $$;
+
+-- Background work: jobs by kind and status, webhooks that wait, and for how many seconds the oldest of each has been due; 0: nothing is.
+-- A delivery that waits for a subscriber that fails, or for an earlier event of its thing, does not count.
+create or replace function integration.metrics_of_queues() returns table (name text, labels jsonb, value double precision)
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return query
+  select 'barid_jobs', jsonb_build_object('kind', j.kind, 'status', j.status), count(*)::double precision
+  from app.jobs j where j.status in ('queued', 'running') group by j.kind, j.status
+  union all
+  -- Apart, because each of the two has an index of its own.
+  select 'barid_jobs', jsonb_build_object('kind', j.kind, 'status', 'dead'), count(*)::double precision
+  from app.jobs j where j.status = 'dead' group by j.kind
+  union all
+  select 'barid_jobs_oldest_due_age_seconds', '{}', coalesce(extract(epoch from now() - min(j.run_at)), 0)::double precision
+  from app.jobs j
+  where j.status in ('queued', 'running') and j.run_at <= now() and (j.status = 'queued' or j.lease_until < now())
+  union all
+  select 'barid_webhooks_waiting', '{}', count(*)::double precision
+  from integration.webhook_subscriptions s
+  join integration.webhook_events e on e.subscription_id = s.id and e.next_attempt_at is not null
+  where s.is_active
+  union all
+  select 'barid_webhooks_oldest_due_age_seconds', '{}', coalesce(extract(epoch from now() - min(w.due_at)), 0)::double precision
+  from integration.webhook_subscriptions s
+  cross join lateral (
+    (select e.next_attempt_at as due_at from integration.webhook_events e
+      where s.failing_since is null and e.subscription_id = s.id and e.next_attempt_at <= now()
+        and not exists (select from integration.webhook_events p
+          where p.subscription_id = e.subscription_id and p.entity_key = e.entity_key and p.next_attempt_at is not null
+            and p.position < e.position)
+      order by e.next_attempt_at limit 1)
+    union all
+    (select e.created_at from integration.system_events e
+      where e.tenant_id = s.tenant_id and not e.is_dispatched and e.position > s.from_position order by e.position limit 1)
+  ) w
+  where s.is_active
+  union all
+  select 'barid_webhook_subscriptions_failing', '{}', count(*)::double precision
+  from integration.webhook_subscriptions s where s.is_active and s.failing_since is not null;
+end $$;
+
+-- Money and stock that somebody has to look at: payments that fit nothing, by gateway, and tenants in which the comparison of the last
+-- night found a difference that nobody has marked as processed.
+create or replace function integration.metrics_of_books() returns table (name text, labels jsonb, value double precision)
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return query
+  select 'barid_payments_unmatched', jsonb_build_object('gateway', e.gateway_code), count(*)::double precision
+  from money.payment_webhook_events e where e.outcome = 'unmatched' and e.resolution is null group by e.gateway_code
+  union all
+  -- With each type written out, so that it is planned by how rare it is.
+  select 'barid_cash_mismatch_tenants', '{}', count(distinct e.tenant_id)::double precision
+  from integration.system_events e
+  where e.event_type = 'cod.mismatch' and e.status <> 'processed' and e.created_at > now() - interval '25 hours'
+  union all
+  select 'barid_stock_mismatch_tenants', '{}', count(distinct e.tenant_id)::double precision
+  from integration.system_events e
+  where e.event_type = 'stock.mismatch' and e.status <> 'processed' and e.created_at > now() - interval '25 hours';
+end $$;
+
+-- {} -> {schema, counts: {series: value}, gauges: [{name, labels, value}]}. For the system's administrators and keys of the system with
+-- the permission view:metrics:system. Fails: forbidden.
+create or replace function integration.metrics_read(input jsonb) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  if not app.has_permission('view:metrics:system') then
+    perform app.fail('forbidden');
+  end if;
+  return jsonb_build_object('schema', private.schema_version(),
+    'counts', (select coalesce(jsonb_object_agg(c.series, c.value), '{}') from integration.metric_counts c),
+    'gauges', (
+      select jsonb_agg(to_jsonb(g) order by g.name, g.labels) from (
+        select * from integration.metrics_of_queues()
+        union all select * from integration.metrics_of_books()
+        union all select * from integration.metrics_of_cron()) g));
+end $$;
+grant execute on function integration.metrics_read(jsonb) to barid_caller;
+
+-- Nobody calls these but other functions and triggers.
+revoke execute on function integration.metrics_of_cron(), integration.metrics_of_queues(), integration.metrics_of_books() from barid_caller;

@@ -4,12 +4,12 @@
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Ajv2020 } from "ajv/dist/2020.js";
 import createClient from "openapi-fetch";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { paths } from "../../shared/client/paths.d.ts";
 import { describeAll } from "../../shared/http/openapi.ts";
 import { everyFunction } from "../../supabase/local/endpoints.ts";
+import { Conformance } from "../support/conformance.ts";
 import { stack } from "../support/db.ts";
 import { type Everything, newEverything } from "../support/everything.ts";
 import { mint } from "../support/minter.ts";
@@ -20,8 +20,7 @@ import { bodyOf, headersOf, sampleOf, urlOf } from "./requests.ts";
 // deno-lint-ignore no-explicit-any -- a document of any shape
 type Json = any;
 const document: Json = JSON.parse(JSON.stringify(describeAll(await everyFunction())));
-const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
-ajv.addSchema(document, "api");
+const conformance = new Conformance(document);
 
 let all: Everything;
 let token: string;
@@ -98,18 +97,6 @@ async function typeErrors(files: Record<string, string>): Promise<string[]> {
   }
 }
 
-const pointer = (path: string) => path.replaceAll("~", "~0").replaceAll("/", "~1");
-
-/** The schema of an answer, following the reference to a shared one. */
-function schemaAt(path: string, method: string, status: number, type: string): string | undefined {
-  const responses = document.paths[path][method].responses;
-  const reference: string | undefined = responses[status]?.$ref;
-  const [at, response] = reference
-    ? [reference.slice(1), document.components.responses[reference.split("/").at(-1)!]]
-    : [`/paths/${pointer(path)}/${method}/responses/${status}`, responses[status]];
-  return response?.content?.[type] && `api#${at}/content/${pointer(type)}/schema`;
-}
-
 /** Calls through the client; what is wrong with the answer, or nothing. */
 async function wrongWith(operation: Operation, bearer: string): Promise<string | undefined> {
   const path = operation.path.replace(/:(\w+)/g, "{$1}");
@@ -127,25 +114,13 @@ async function wrongWith(operation: Operation, bearer: string): Promise<string |
   if (!called.startsWith(decodeURI(urlOf(operation, { params, query: {}, body })))) {
     return `called ${called}`;
   }
-  const { responses } = document.paths[path][method];
-  if (!responses[response.status]) return `${response.status} is not in the document`;
-  const type = (response.headers.get("content-type") ?? "").split(";")[0];
-  if (type !== "application/json") {
-    return responses[response.status].content?.[type] || response.status === 304
-      ? undefined
-      : `${response.status} with ${type} is not in the document`;
-  }
-  const text = error ?? JSON.parse(data!);
-  const schema = schemaAt(path, method, response.status, type);
-  if (!schema) return `${response.status} has no body in the document`;
-  const valid = ajv.validate(schema, text);
-  return valid
-    ? undefined
-    : `${response.status} ${
-      ajv.errors!.map(({ instancePath, message, params }) =>
-        `${instancePath} ${message} ${JSON.stringify(params)}`
-      )
-    } in ${JSON.stringify(text).slice(0, 100)}`;
+  return conformance.differenceOf({
+    method,
+    path: urlOf(operation, { params, query: {}, body }),
+    status: response.status,
+    contentType: response.headers.get("content-type"),
+    answer: error === undefined ? data ?? "" : JSON.stringify(error),
+  });
 }
 
 // Operations that remove or end a record come last, so the record exists for the others.

@@ -8,12 +8,16 @@ import type { Stack } from "../../supabase/local/stack.ts";
 import { OptionsFailure, readOptions } from "../demo/options.ts";
 import { planOf } from "../demo/plan.ts";
 import { startOwnStack } from "../support/own-stack.ts";
+import { startValidatingProxy, type ValidatingProxy } from "../support/validating-proxy.ts";
 
 let stack: Stack;
+let proxy: ValidatingProxy;
 beforeAll(async () => {
   stack = await startOwnStack({ schedules: true, seed: true, env: { BARID_LOG_LEVEL: "error" } });
+  proxy = await startValidatingProxy(stack.url);
 });
 afterAll(async () => {
+  proxy?.close();
   await stack?.stop();
 });
 
@@ -33,7 +37,7 @@ function demo(
     "--import",
     "tsx",
     "tests/demo/index.ts",
-    ...["--url", stack.url, "--publishable-key", stack.publishableKey],
+    ...["--url", proxy.url, "--publishable-key", stack.publishableKey],
     ...["--deliveries", "40", "--drivers", "3", "--seed", String(seed)],
     ...more,
   ]);
@@ -56,6 +60,12 @@ test("a day adds up, and the same seed ends in the same totals", async () => {
   const again = await demo(7, ["--quiet"]);
   expect(again).toEqual({ code: 0, printed: first.printed, printedErrors: "" });
 }, 300_000);
+
+test("no call of those days differs from the API's document", () => {
+  expect([...proxy.differences]).toEqual([]);
+  expect(proxy.calls).toBeGreaterThan(500);
+  expect(proxy.operations.size).toBeGreaterThan(50);
+});
 
 test("a row of cash that is gone is named, and the day has failed", async () => {
   let gone: Promise<{ amount: string; driver: string } | undefined> | undefined;

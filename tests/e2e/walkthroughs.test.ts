@@ -11,12 +11,14 @@ import { parseStartOptions } from "../../supabase/local/options.ts";
 import type { Stack } from "../../supabase/local/stack.ts";
 import { supabase } from "../deploy/cli.ts";
 import { startOwnStack } from "../support/own-stack.ts";
+import { startValidatingProxy, type ValidatingProxy } from "../support/validating-proxy.ts";
 import { anchorsOf, commandsOf, linksOf, pages } from "./documents.ts";
 
 const folder = resolve("tests/walkthrough");
 const walkthroughs = readdirSync(folder).filter((file) => file !== "barid.mjs");
 
 let stack: Stack;
+let proxy: ValidatingProxy;
 let scratch: string;
 
 beforeAll(async () => {
@@ -26,9 +28,11 @@ beforeAll(async () => {
     seed: true,
     env: { BARID_LOG_LEVEL: "error" },
   });
+  proxy = await startValidatingProxy(stack.url);
 });
 
 afterAll(async () => {
+  proxy?.close();
   await stack?.stop();
   rmSync(scratch, { recursive: true, force: true });
 });
@@ -50,7 +54,7 @@ function run(walkthrough: string, env: Record<string, string> = {}): Promise<End
         env: {
           ...process.env,
           TMPDIR: scratch,
-          BARID_URL: stack.url,
+          BARID_URL: proxy.url,
           BARID_KEY: stack.publishableKey,
           ...env,
         },
@@ -118,6 +122,11 @@ describe("a walkthrough", () => {
     expect(complained).toBe(
       "No items are waiting any more: npm start -- --reset brings them back.\n",
     );
+  });
+
+  test("makes no call that differs from the API's document", () => {
+    expect([...proxy.differences]).toEqual([]);
+    expect(proxy.operations.size).toBeGreaterThan(80);
   });
 
   test("says so when nobody answers at its address", async () => {

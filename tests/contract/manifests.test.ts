@@ -46,7 +46,9 @@ describe("dependencies", () => {
     const versions = ["dependencies", "devDependencies", "optionalDependencies"].flatMap((part) =>
       Object.entries(npm[part])
     );
-    expect(versions.filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))).toEqual(
+    expect(
+      versions.filter(([, version]) => !/^(npm:[\w@/-]+@)?\d+\.\d+\.\d+(-[\w.]+)?$/.test(version)),
+    ).toEqual(
       [],
     );
   });

@@ -109,7 +109,8 @@ function openPool(): Pool {
   return pool;
 }
 
-let current = openPool();
+/** Opened by the first call: a process that starts has no use for it yet. */
+let current: Pool | undefined;
 const places = createSemaphore(databasePool, databaseWaitMs, () => {
   count("barid_database_pool_timeouts_total", {});
   return unavailable();
@@ -132,7 +133,7 @@ export function logUnreachable(error: unknown): void {
 function retire(pool: Pool, why: unknown): void {
   if (pool.retired) return;
   pool.retired = true;
-  if (pool === current) current = openPool();
+  if (pool === current) current = undefined;
   if (!pool.isReached) logUnreachable(why);
   log("warn", "database_pool_retired", { why: String(why) });
   // Statements still under way there get their own time to end; the connections close after them.
@@ -152,7 +153,7 @@ export async function withConnection<T>(
   const began = performance.now();
   const leave = await places.acquire(whose);
   observe("barid_database_pool_wait_seconds", {}, (performance.now() - began) / 1000);
-  const pool = current;
+  const pool = current ??= openPool();
   try {
     await reach(pool);
     return await work(pool.sql);

@@ -54,3 +54,6 @@ export const ku = {
   ...warehousingKu,
   ...webhooksKu,
 };
+
+/** By language. A bundle keeps each as text until somebody reads in it (supabase/deploy/bundle/plugins.ts). */
+export const catalogues = { ar, en, ku };

@@ -1,12 +1,12 @@
 /** The languages people read, and the texts of every message in each of them. */
 import { parseAccept } from "hono/utils/accept";
-import { ar, en, ku } from "./catalogues.ts";
+import { catalogues as texts } from "./catalogues.ts";
 
-export type MessageKey = keyof typeof en;
+export type MessageKey = keyof typeof texts.en;
 export type Language = "en" | "ar" | "ku";
 
 export const languages: readonly Language[] = ["en", "ar", "ku"];
-const catalogues: Record<Language, Record<string, string>> = { en, ar, ku };
+const catalogues: Record<Language, Record<string, string>> = texts;
 
 export function isLanguage(word: unknown): word is Language {
   return word === "en" || word === "ar" || word === "ku";

@@ -26,6 +26,7 @@ const commands = {
   "db:build": "tests/tools/db-build.ts",
   "db:migration": "tests/tools/db-migration.ts",
   release: "tests/tools/release.ts",
+  deploy: "supabase/deploy/index.ts",
 };
 
 requireNode(20, 19);

@@ -20,7 +20,7 @@ export interface Hosted {
   databases: Map<string, OwnDatabase>;
   /** The environment that makes the CLI treat these projects as hosted ones. */
   env: Record<string, string>;
-  /** The copy of the repository, where its commands are typed. */
+  /** A copy of what the CLI reads of the repository, where its commands are typed. */
   checkout: string;
   /** Asks a project's Storage, with its secret key. */
   storage(ref: string, request: Request): Promise<Response>;
@@ -35,6 +35,7 @@ export async function startHosted(...refs: string[]): Promise<Hosted> {
   for (const ref of refs) {
     const database = await newDatabase();
     databases.set(ref, database);
+    api.project(ref);
     const keys = await loadTokenKeys(
       join(dir, `${ref}.json`),
       () => `https://${ref}.${host}/auth/v1`,
@@ -49,15 +50,7 @@ export async function startHosted(...refs: string[]): Promise<Hosted> {
     (to, request) => storages.get(to)!.fetch(request),
   );
   const checkout = join(dir, "checkout");
-  for (
-    const part of [
-      "supabase/config.toml",
-      "supabase/migrations",
-      "functions",
-      "shared",
-      "deno.json",
-    ]
-  ) {
+  for (const part of ["supabase/config.toml", "supabase/migrations"]) {
     cpSync(join(root, part), join(checkout, part), { recursive: true });
   }
   const env = {

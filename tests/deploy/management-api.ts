@@ -1,4 +1,5 @@
 /** As much of Supabase's management API as the commands of docs/operations.md talk to; it remembers what it was told. */
+import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { publishableKey, secretKey } from "../../supabase/local/keys.ts";
@@ -16,6 +17,8 @@ export class Project {
   readonly uploads: Upload[] = [];
   readonly secrets = new Map<string, string>();
   readonly settings = new ProjectSettings();
+  /** The deployed functions, as it lists them. */
+  readonly functions = new Map<string, Record<string, unknown>>();
   /** How often somebody asked for a login to its database. */
   logins = 0;
   constructor(readonly ref: string, readonly host: string) {}
@@ -31,6 +34,8 @@ export interface ManagementApi {
 
 interface Call {
   project: Project;
+  /** All that were named so far. */
+  projects: Project[];
   url: URL;
   request: IncomingMessage;
   body: Buffer;
@@ -57,7 +62,11 @@ export async function startManagementApi(host: string): Promise<ManagementApi> {
     const [, ref, what] = /^\/v[12]\/projects\/([a-z]{20})(\/.*)?$/.exec(url.pathname) ?? [];
     const route = `${request.method} ${ref ? what ?? "/" : url.pathname}`;
     if (Object.hasOwn(answers, route)) {
-      const call = { project: project(ref ?? ""), url, request, body: Buffer.concat(chunks) };
+      const call = {
+        project: ref ? project(ref) : new Project("", host),
+        projects: [...projects.values()],
+        ...{ url, request, body: Buffer.concat(chunks) },
+      };
       return await answers[route](call);
     }
     unanswered.push(`${request.method} ${url.pathname}`);
@@ -77,11 +86,8 @@ const json = (body: Buffer) => JSON.parse(body.toString());
 /** By method and what comes after the project's address. */
 const answers: Record<string, (call: Call) => Answer | Promise<Answer>> = {
   "GET /v1/profile": () => [200, { gotrue_id: "gate", primary_email: "", username: "gate" }],
-  "GET /": ({ project: { ref } }) => [200, {
-    ...{ id: ref, ref, name: "gate", region: "local", status: "ACTIVE_HEALTHY" },
-    ...{ organization_id: "gate", organization_slug: "gate", created_at: "2026-01-01T00:00:00Z" },
-    database: { host: "localhost", version: "17", postgres_engine: "17", release_channel: "ga" },
-  }],
+  "GET /v1/projects": ({ projects }) => [200, projects.map(described)],
+  "GET /": ({ project }) => [200, described(project)],
   "GET /api-keys": () => [200, [
     { id: "1", name: "default", type: "publishable", api_key: publishableKey },
     {
@@ -125,23 +131,43 @@ const answers: Record<string, (call: Call) => Answer | Promise<Answer>> = {
     return [403, { message: "no logins here" }];
   },
 
+  "GET /secrets": ({ project: { secrets } }) => [
+    200,
+    [...secrets].map(([name, value]) => ({
+      name,
+      value: createHash("sha256").update(value).digest("hex"),
+      updated_at: "2026-01-01T00:00:00Z",
+    })),
+  ],
   "POST /secrets": ({ project: { secrets }, body }) => {
     for (const { name, value } of json(body)) secrets.set(name, value);
     return [201, null];
   },
 
-  "GET /functions": () => [200, []],
-  "PUT /functions": () => [200, { functions: [] }],
+  "GET /functions": ({ project: { functions } }) => [200, [...functions.values()]],
+  "PUT /functions": ({ project: { functions } }) => [200, { functions: [...functions.values()] }],
   "POST /functions/deploy": async ({ project, url, request, body }) => {
     const slug = url.searchParams.get("slug") ?? "";
-    project.uploads.push(await readUpload(slug, request, body));
+    const upload = await readUpload(slug, request, body);
+    project.uploads.push(upload);
     const now = Date.now();
-    return [201, {
+    const deployed = {
       ...{ id: slug, slug, name: slug, status: "ACTIVE", version: 1 },
       ...{ created_at: now, updated_at: now, verify_jwt: false },
-    }];
+      entrypoint_path: `file:///tmp/${slug}/source/${upload.metadata.entrypoint_path}`,
+    };
+    project.functions.set(slug, deployed);
+    return [201, deployed];
   },
 };
+
+function described({ ref }: Project) {
+  return {
+    ...{ id: ref, ref, name: "gate", region: "local", status: "ACTIVE_HEALTHY" },
+    ...{ organization_id: "gate", organization_slug: "gate", created_at: "2026-01-01T00:00:00Z" },
+    database: { host: "localhost", version: "17", postgres_engine: "17", release_channel: "ga" },
+  };
+}
 
 async function readUpload(slug: string, request: IncomingMessage, body: Buffer): Promise<Upload> {
   const form = await new Response(new Uint8Array(body), {

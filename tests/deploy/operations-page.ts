@@ -8,7 +8,7 @@ function under(heading: string): string {
   return section.split(/^#+ /m)[0]!;
 }
 
-/** The commands of the shell under a heading, in their order; one that goes on in the next line is one. */
+/** The commands of the shell under a heading, in their order; one that continues in the next line is one. */
 export function commandsUnder(heading: string): string[] {
   return [...under(heading).matchAll(/^ *```sh\n([\s\S]*?)^ *```/gm)]
     .flatMap(([, block]) => block!.replace(/\\\n\s*/g, "").split("\n"))
@@ -26,11 +26,23 @@ export function inlineUnder(heading: string): string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map(([, code]) => code!);
 }
 
-/** The words of a command as a shell hands them over, with the reader's values. */
-export function wordsOf(command: string, values: Record<string, string>): string[] {
-  const filled = command.replace(/<([^>]+)>/g, (_, name) => {
-    if (!(name in values)) throw new Error(`no value for <${name}> in: ${command}`);
+/** The file that is shown under a heading, in a block without a language, with the reader's values. */
+export function fileUnder(heading: string, values: Record<string, string>): string {
+  const blocks = [...under(heading).matchAll(/^ *```(\w*)\n([\s\S]*?)^ *```/gm)];
+  const [, , text] = blocks.find(([, language]) => language === "")!;
+  return filledIn(text!, values).split("\n").map((line) => line.trim()).join("\n");
+}
+
+function filledIn(text: string, values: Record<string, string>): string {
+  return text.replace(/<([^>]+)>/g, (_, name) => {
+    if (!(name in values)) throw new Error(`no value for <${name}> in: ${text}`);
     return values[name]!;
   });
-  return [...filled.matchAll(/(?:[^\s']|'[^']*')+/g)].map(([word]) => word.replaceAll("'", ""));
+}
+
+/** The words of a command as a shell hands them over, with the reader's values. */
+export function wordsOf(command: string, values: Record<string, string>): string[] {
+  return [...filledIn(command, values).matchAll(/(?:[^\s']|'[^']*')+/g)].map(([word]) =>
+    word.replaceAll("'", "")
+  );
 }

@@ -2,7 +2,15 @@
 import { filesIn, textOf } from "./files.ts";
 
 const list = "tests/tools/checks/words.txt";
-const folders = ["functions", "shared", "sql", "supabase/local", "tests", "docs"];
+const folders = [
+  "functions",
+  "shared",
+  "sql",
+  "supabase/local",
+  "supabase/deploy",
+  "tests",
+  "docs",
+];
 const pages = ["README.md", "CONTRIBUTING.md"];
 /** Written by programs, data, or exact copies of other files. */
 const excluded = [

@@ -1,0 +1,74 @@
+/** Supabase's CLI, as package.json pins it, in the folder that is deployed. */
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { Failure } from "../local/failure.ts";
+import { root } from "../local/paths.ts";
+
+export interface Answer {
+  code: number;
+  /** Its answer, and its words besides. */
+  out: string;
+  err: string;
+}
+
+export interface Cli {
+  /** Runs a command; fails with its own words when it does. */
+  run(...args: string[]): Promise<string>;
+  /** The answer of a command that reads, as JSON. Exit codes other than 0 may be allowed. */
+  read<T>(args: string[], codes?: number[]): Promise<T>;
+}
+
+/** `folder` holds supabase/config.toml. */
+export function openCli(folder: string, env: NodeJS.ProcessEnv): Cli {
+  const answer = async (args: string[], codes: number[]) => {
+    const { code, out, err } = await start([...args, "--workdir", folder], env);
+    if (!codes.includes(code)) {
+      throw new Failure(`supabase ${args.slice(0, 2).join(" ")}: ${lastWords(err || out)}`);
+    }
+    return { out, err };
+  };
+  return {
+    async run(...args) {
+      const { out, err } = await answer([...args, "--yes"], [0]);
+      return `${out}\n${err}`;
+    },
+    async read(args, codes = [0]) {
+      const { out } = await answer([...args, "--output-format", "json"], codes);
+      try {
+        return JSON.parse(out);
+      } catch {
+        throw new Failure(
+          `supabase ${args.slice(0, 2).join(" ")} answered no JSON: ${lastWords(out)}`,
+        );
+      }
+    },
+  };
+}
+
+function start(args: string[], env: NodeJS.ProcessEnv): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const program = join(root, "node_modules", "supabase", "dist", "supabase.js");
+    const child = spawn(process.execPath, [program, ...args], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: {
+        ...env,
+        SUPABASE_TELEMETRY_DISABLED: "1",
+        DO_NOT_TRACK: "1",
+        NO_COLOR: "1",
+        FORCE_COLOR: undefined,
+      },
+    });
+    const said = { out: "", err: "" };
+    child.stdout.setEncoding("utf8").on("data", (text) => said.out += text);
+    child.stderr.setEncoding("utf8").on("data", (text) => said.err += text);
+    child.once("error", reject);
+    child.once("close", (code) => resolve({ code: code ?? 1, ...said }));
+  });
+}
+
+/** The end of what a program said, without its advice to ask for more. */
+function lastWords(text: string): string {
+  const lines = text.split("\n").map((line) => line.trim())
+    .filter((line) => line && !line.startsWith("Try rerunning"));
+  return lines.slice(-6).join("\n  ");
+}

@@ -1,0 +1,91 @@
+/** Migrations, and what the schedules in the database need to reach the functions. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Failure } from "../../local/failure.ts";
+import type { Deployment, Step } from "./step.ts";
+
+export const migrations: Step = {
+  name: "Migrations",
+  advice: "The schema is as it was: a migration that fails is undone. docs/operations.md, Update.",
+  async plan({ cli, database }) {
+    const { migrations } = await cli.read<{ migrations: string[] }>(
+      ["db", "push", "--dry-run", database],
+    );
+    return migrations.map((file) => `apply ${file}`);
+  },
+  async apply({ cli, database }) {
+    await cli.run("db", "push", database);
+  },
+};
+
+/** Migrations schedule the jobs; pg_cron finds the functions by two secrets in Vault. */
+export const schedules: Step = {
+  name: "Schedules",
+  async plan(deployment) {
+    return (await differing(deployment)).map(({ name, id }) =>
+      `${id ? "change" : "put"} ${name} ${id ? "in" : "into"} Vault`
+    );
+  },
+  async apply(deployment) {
+    const values = {
+      project_url: deployment.settings.url,
+      secret_key: await keyOf(deployment, "secret"),
+    };
+    const calls = (await differing(deployment)).map(({ name, id }) =>
+      id
+        ? `vault.update_secret(${quoted(id)}, ${quoted(values[name])})`
+        : `vault.create_secret(${quoted(values[name])}, ${quoted(name)})`
+    );
+    await execute(deployment, `select ${calls.join(", ")}`);
+  },
+};
+
+interface VaultSecret {
+  name: "project_url" | "secret_key";
+  id?: string;
+}
+
+/** Those that are missing; both, where the address is another project's, as it is in a copy of its database. */
+async function differing({ cli, database, settings: { url } }: Deployment): Promise<VaultSecret[]> {
+  const statement = `select id, name, decrypted_secret = ${quoted(url)} as same
+    from vault.decrypted_secrets where name in ('project_url', 'secret_key')`;
+  type Row = VaultSecret & { same: boolean };
+  const answer = await cli.read<Row[] | { rows: Row[] }>(
+    ["db", "query", "--read-only", database, statement],
+  );
+  const rows = Array.isArray(answer) ? answer : answer.rows;
+  const address = rows.find(({ name }) => name === "project_url");
+  const names = ["project_url", "secret_key"] as const;
+  return names.map((name): VaultSecret => rows.find((row) => row.name === name) ?? { name })
+    .filter(({ id }) => !id || (address && !address.same));
+}
+
+/** A key of the project: `publishable` for programs of users, `secret` for the system itself. */
+export async function keyOf(
+  { cli, project }: Deployment,
+  type: "publishable" | "secret",
+): Promise<string> {
+  const args = ["projects", "api-keys", project, ...(type === "secret" ? ["--reveal"] : [])];
+  const { keys } = await cli.read<{ keys: { type?: string; api_key: string }[] }>(args);
+  const key = keys.find((candidate) => candidate.type === type)?.api_key;
+  if (!key) throw new Failure(`The project has no ${type} key: make one (dashboard, API keys).`);
+  return key;
+}
+
+/** Runs a statement from a file that is gone afterwards: what stands in a command line, other programs can read. */
+export async function execute({ cli, database }: Deployment, statement: string): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "barid-deploy-"));
+  try {
+    const file = join(folder, "statement.sql");
+    writeFileSync(file, statement, { mode: 0o600 });
+    await cli.run("db", "query", database, "--file", file);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** A string in SQL. */
+export function quoted(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { root } from "../../../supabase/local/paths.ts";
-import { type ProgramOptions, runPackage } from "./programs.ts";
+import { type ProgramOptions, runProgram } from "./programs.ts";
 import type { Step, StepResult } from "./steps.ts";
 
 /** The fields of vitest's JSON report that are read. */
@@ -25,6 +25,7 @@ export function vitestStep(
   name: string,
   args: string[],
   env?: ProgramOptions["env"],
+  node = process.execPath,
 ): Step {
   return {
     name,
@@ -32,7 +33,8 @@ export function vitestStep(
       const dir = mkdtempSync(join(tmpdir(), "barid-report-"));
       const file = join(dir, "report.json");
       try {
-        const { code, lines } = await runPackage("vitest/vitest.mjs", [
+        const { code, lines } = await runProgram(node, [
+          join(root, "node_modules/vitest/vitest.mjs"),
           "run",
           ...args,
           "--reporter=default",

@@ -184,10 +184,11 @@ begin
   -- A row that another transaction has locked is waited for: one that was skipped would be remitted by nobody.
   order by u.created_at limit 1 for no key update;
   if v_row.id is null and not v_required then
-    -- A transaction that resolves or cancels it is waited for as well: a shortage is booked once.
+    -- A transaction that resolves or cancels it is waited for as well: a shortage is booked once, and one that was counted
+    -- again in full meanwhile is this remittance's all the same.
     select u.* into v_row from money.cash_handovers u
     where u.tenant_id = app.tenant_id() and u.driver_id = driver and u.currency = handover_of.currency
-      and u.status in ('discrepancy', 'resolved') and u.counted_amount < u.declared_amount
+      and (u.status = 'discrepancy' and u.counted_amount < u.declared_amount or u.status = 'resolved')
       and u.settlement_payment_id is null and u.declared_amount = total
     order by u.created_at limit 1 for no key update;
   elsif v_row.id is null then

@@ -174,3 +174,34 @@ test("where a counted handover is required, an open difference is resolved first
     .toFailWith(409, "cash_handover_required");
   expect(await shortOf(tenant)).toBe(0);
 });
+
+test("a shortage that is counted again in full while it is remitted belongs to that remittance", async () => {
+  const { tenant, id, handover } = await counted(900);
+  let answers: Promise<Awaited<ReturnType<typeof resolve>>>[] = [];
+  await sql.begin(async (tx) => {
+    const [{ pid }] =
+      await tx`select pg_backend_pid() as pid from money.cash_handovers where id = ${handover} for update`;
+    // Both wait for the row: first the one that resolves it, then the one that remits.
+    const waiting = async (count: number) => {
+      for (let blocking = [pid]; blocking.length <= count;) {
+        blocking = [
+          pid,
+          ...(await sql`select pid from pg_stat_activity where pg_blocking_pids(pid) && ${blocking}::int[]`)
+            .map((row) => row.pid),
+        ];
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    };
+    answers = [resolve(tenant, handover, "recounted", { counted_amount: 1250 })];
+    await waiting(1);
+    answers.push(tenant.dispatcher.post(remit, selected(id)));
+    await waiting(2);
+  });
+  const [resolved, remitted] = await Promise.all(answers);
+  expect(resolved).toSucceed(200);
+  expect(remitted).toSucceed(200);
+  expect(remitted!.body.data).toMatchObject({ counted: 1250, shortage: null });
+  const [row] = await sql`select * from money.cash_handovers where id = ${handover}`;
+  expect(row.settlement_payment_id).toBe(remitted!.body.data.settlement_payment_id);
+  await sound(tenant);
+});

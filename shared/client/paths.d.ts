@@ -1305,7 +1305,7 @@ export interface components {
       tracking_number: string | null;
     };
     /** This carrier collects no cash, and {amount} {currency} is due at the door. */ CarrierCollectsNoCashError: { amount?: number; code?: "carrier_collects_no_cash"; currency?: string; } & components["schemas"]["Error"];
-    /** The carrier cannot be enabled without {missing}. */ CarrierIncompleteError: { code?: "carrier_incomplete"; field?: string; missing?: string; } & components["schemas"]["Error"];
+    /** The carrier cannot be enabled without {missing}. */ CarrierIncompleteError: { code?: "carrier_incomplete"; field?: string; missing?: string[]; } & components["schemas"]["Error"];
     /** The carrier is not enabled. */ CarrierNotEnabledError: { code?: "carrier_not_enabled"; } & components["schemas"]["Error"];
     /** The carrier was not found. */ CarrierNotFoundError: { code?: "carrier_not_found"; } & components["schemas"]["Error"];
     /** The carrier refused: {reason}. */ CarrierRefusedError: { code?: "carrier_refused"; reason?: string; } & components["schemas"]["Error"];
@@ -1339,7 +1339,7 @@ export interface components {
     /** This cart does not exist. */ CartNotFoundError: { code?: "cart_not_found"; field?: string; } & components["schemas"]["Error"];
     /** At most {quantity_max} of one product can be in a cart. */ CartQuantityExceededError: { code?: "cart_quantity_exceeded"; field?: string; quantity_max?: number; } & components["schemas"]["Error"];
     CashAllocations: { /** Cash on delivery, in major units */ cod: number; /** What the delivery costs, in major units */ delivery_fee: number; };
-    /** The cash collected is not what is due. */ CashAmountMismatchError: { code?: "cash_amount_mismatch"; due?: number; field?: string; } & components["schemas"]["Error"];
+    /** The cash collected is not what is due. */ CashAmountMismatchError: { code?: "cash_amount_mismatch"; due?: { cod: number; currency: string; delivery_fee: number; }; field?: string; } & components["schemas"]["Error"];
     /** There is no cash desk of this person in this currency. */ CashDeskNotFoundError: { code?: "cash_desk_not_found"; field?: string; } & components["schemas"]["Error"];
     CashDeskTransfer: {
       /** Money in major units of `currency` */ amount: number; /** The tenant's unless said */ currency?: string | null;
@@ -1470,7 +1470,7 @@ export interface components {
     /** This clashes with something that already exists. */ ConflictError: { code?: "conflict"; } & components["schemas"]["Error"];
     /** Send either scope all, or scope selected with the collections. */ ConflictingSelectionError: { code?: "conflicting_selection"; field?: string; } & components["schemas"]["Error"];
     ConnectDomain: { custom_domain: string; };
-    /** Fewer were counted than the {reserved} that are set aside here for orders. Complete or cancel those orders first. */ CountBelowReservedError: { code?: "count_below_reserved"; field?: string; item_id?: string; reserved?: string; } & components["schemas"]["Error"];
+    /** Fewer were counted than the {reserved} that are set aside here for orders. Complete or cancel those orders first. */ CountBelowReservedError: { code?: "count_below_reserved"; field?: string; item_id?: string; reserved?: number; } & components["schemas"]["Error"];
     CountCashHandover: { /** Cash that the receiver counted, in major units */ counted_amount: number; notes?: string | null; };
     CreateApiKey: {
       /** Format: date-time @description When it ends by itself: at most a year from now */ expires_at: string;
@@ -1891,7 +1891,7 @@ export interface components {
     /** This delivery does not leave a warehouse, so there is nothing to prepare. */ DeliveryNotExecutableError: { code?: "delivery_not_executable"; } & components["schemas"]["Error"];
     /** Only an external delivery can be booked with a carrier. */ DeliveryNotExternalError: { code?: "delivery_not_external"; } & components["schemas"]["Error"];
     /** There is no such delivery. */ DeliveryNotFoundError: { code?: "delivery_not_found"; delivery_codes?: number[]; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
-    /** This parcel is not in a warehouse. */ DeliveryNotInWarehouseError: { code?: "delivery_not_in_warehouse"; destination_warehouse_id?: string; transfer_id?: string; waybill_id?: string; } & components["schemas"]["Error"];
+    /** This parcel is not in a warehouse. */ DeliveryNotInWarehouseError: { code?: "delivery_not_in_warehouse"; destination_warehouse_id?: string; transfer_id?: string; waybill_id?: string | null; } & components["schemas"]["Error"];
     /** The package is not on this waybill. */ DeliveryNotInWaybillError: { code?: "delivery_not_in_waybill"; field?: string; } & components["schemas"]["Error"];
     DeliveryPerson: { full_name: string | null; id: string; phone: string | null; };
     /** Say where the parcel is picked up and delivered: {field} is missing. */ DeliveryPlaceRequiredError: { code?: "delivery_place_required"; field?: string; } & components["schemas"]["Error"];
@@ -1993,7 +1993,7 @@ export interface components {
     ForeseenAssignment: {
       assigned_delivery_id?: string; code?: string; delivery_id: string; message?: string; missing_zones?: string[]; ok: boolean;
     };
-    /** The payment gateway cannot be used without {missing}. */ GatewayIncompleteError: { code?: "gateway_incomplete"; field?: string; missing?: string; } & components["schemas"]["Error"];
+    /** The payment gateway cannot be used without {missing}. */ GatewayIncompleteError: { code?: "gateway_incomplete"; field?: string; missing?: string[]; } & components["schemas"]["Error"];
     /** This payment gateway has not been set up. */ GatewayNotConfiguredError: { code?: "gateway_not_configured"; field?: string; } & components["schemas"]["Error"];
     /** There is no such payment gateway. */ GatewayNotFoundError: { code?: "gateway_not_found"; } & components["schemas"]["Error"];
     GatewaySettings: {
@@ -2065,7 +2065,7 @@ export interface components {
     /** Your role does not allow this. */ InsufficientPermissionsError: { code?: "insufficient_permissions"; } & components["schemas"]["Error"];
     /** There is not enough available stock. */ InsufficientStockError: { code?: "insufficient_stock"; field?: string; item_id?: string; variant_id?: string | null; } & components["schemas"]["Error"];
     /** The vehicle cannot hold what the driver carries. */ InsufficientVehicleCapacityError: { capacity?: number | null; code?: "insufficient_vehicle_capacity"; delivery_ids?: string[]; field?: string; used?: number; } & components["schemas"]["Error"];
-    /** The wallet balance is not enough. */ InsufficientWalletBalanceError: { balance?: string; code?: "insufficient_wallet_balance"; currency?: string; required?: string; } & components["schemas"]["Error"];
+    /** The wallet balance is not enough. */ InsufficientWalletBalanceError: { balance?: number; code?: "insufficient_wallet_balance"; currency?: string; required?: number; } & components["schemas"]["Error"];
     /** Something went wrong on our side. Please try again. */ InternalServerErrorError: { code?: "internal_server_error"; } & components["schemas"]["Error"];
     /** This is not a valid postal barcode. */ InvalidBarcodeError: { barcode_value?: string; code?: "invalid_barcode"; field?: string; } & components["schemas"]["Error"];
     /** The filter {field} is not valid. */ InvalidColumnFiltersError: { code?: "invalid_column_filters"; field?: string; } & components["schemas"]["Error"];
@@ -2081,7 +2081,7 @@ export interface components {
     /** The Idempotency-Key may have at most 200 characters. */ InvalidIdempotencyKeyError: { code?: "invalid_idempotency_key"; } & components["schemas"]["Error"];
     /** The body is not valid JSON. */ InvalidJsonError: { code?: "invalid_json"; } & components["schemas"]["Error"];
     /** occurred_at may be at most 72 hours ago and at most 2 minutes ahead. */ InvalidOccurredAtError: { code?: "invalid_occurred_at"; field?: string; } & components["schemas"]["Error"];
-    /** The package in {field}: {reason}. */ InvalidPackageError: { code?: "invalid_package"; field?: string; item?: string; name?: string; } & components["schemas"]["Error"];
+    /** The package in {field}: {reason}. */ InvalidPackageError: { code?: "invalid_package"; field?: string; item?: number; name?: string; } & components["schemas"]["Error"];
     /** A payment method named here does not exist. */ InvalidPaymentMethodError: { code?: "invalid_payment_method"; field?: string; } & components["schemas"]["Error"];
     /** {field} must be an upload of this company or an https address. */ InvalidProofUrlError: { code?: "invalid_proof_url"; field?: string; } & components["schemas"]["Error"];
     /** The receiver of the cash must be an active member of the office staff. */ InvalidReceiverError: { code?: "invalid_receiver"; field?: string; } & components["schemas"]["Error"];
@@ -2089,7 +2089,7 @@ export interface components {
     /** This does not settle the difference between what was declared and what was counted. */ InvalidResolutionError: { code?: "invalid_resolution"; field?: string; } & components["schemas"]["Error"];
     /** These roles do not fit this kind of user. */ InvalidRolesError: { code?: "invalid_roles"; field?: string; } & components["schemas"]["Error"];
     /** The signature is not valid. */ InvalidSignatureError: { code?: "invalid_signature"; } & components["schemas"]["Error"];
-    /** A change from {from} to {to} is not possible. */ InvalidStatusTransitionError: { code?: "invalid_status_transition"; destination_warehouse_id?: string; from?: string; to?: string; transfer_id?: string; waybill_id?: string; } & components["schemas"]["Error"];
+    /** A change from {from} to {to} is not possible. */ InvalidStatusTransitionError: { code?: "invalid_status_transition"; destination_warehouse_id?: string; from?: string; to?: string; transfer_id?: string; waybill_id?: string | null; } & components["schemas"]["Error"];
     /** A store name has letters, digits, hyphens and underscores only, at most 64. */ InvalidStoreNameError: { code?: "invalid_store_name"; field?: string; } & components["schemas"]["Error"];
     /** Use small letters and digits, in groups joined by single hyphens. */ InvalidTenantSlugError: { code?: "invalid_tenant_slug"; field?: string; } & components["schemas"]["Error"];
     /** The smallest unit size must not be above the largest. */ InvalidUnitRangeError: { code?: "invalid_unit_range"; field?: string; } & components["schemas"]["Error"];

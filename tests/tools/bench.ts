@@ -7,7 +7,7 @@ import { parseArgs } from "node:util";
 import { Report } from "../bench/report.ts";
 import { keepResult } from "../bench/results.ts";
 
-const bench = "../../../tests/bench";
+const bench = "../bench";
 const parts: Record<string, (report: Report) => Promise<void>> = {
   rpc: async (report) => (await import(`${bench}/rpc.ts`)).benchRpc(report),
   "set-destination": async (report) =>

@@ -1,7 +1,8 @@
 // npm run demo: a whole day through the public API of a running stack.
 import { DemoFailure } from "./barid.ts";
 import { driveDay } from "./day.ts";
-import { help, OptionsFailure, readOptions } from "./options.ts";
+import { driveLive } from "./live.ts";
+import { type DemoOptions, help, OptionsFailure, readOptions } from "./options.ts";
 import { differencesOf, table } from "./totals.ts";
 
 try {
@@ -19,6 +20,7 @@ async function main(args: string[]): Promise<number> {
     console.log(help);
     return 0;
   }
+  if (options.live) return await live(options);
   const began = performance.now();
   const ended = await driveDay(options);
   if (!options.quiet) {
@@ -33,4 +35,15 @@ async function main(args: string[]): Promise<number> {
   if (!differences.length) return 0;
   console.error(["", "What was counted and what Barid says differ:", ...differences].join("\n"));
   return 1;
+}
+
+async function live(options: DemoOptions): Promise<number> {
+  const ended = await driveLive(options);
+  console.log(
+    `${ended.delivered} of ${ended.ordered} delivered, ${
+      ended.km.toFixed(1)
+    } km, ${ended.positions} positions, ` +
+      `heard in ${ended.heard} messages, ${ended.stopsLeft} stops left`,
+  );
+  return ended.delivered === ended.ordered && ended.stopsLeft === 0 && ended.heard > 0 ? 0 : 1;
 }

@@ -8,6 +8,8 @@ export const help = `npm run demo -- [options]
   --seed N               what happens in the day (1); the same seed ends in the same totals
   --deliveries N         parcels of the day, from 20 to 100000 (1000)
   --drivers N            drivers who carry them, from 2 to 500 (20)
+  --live                 drivers on the road in real time, with the office's board; 60 parcels and 10 drivers unless said
+  --speed N              of --live: how many times faster than the clock they drive, from 1 to 100 (1)
   --quiet                nothing but the totals
   --url URL              a stack other than the one that npm start runs here
   --publishable-key KEY  its key
@@ -20,6 +22,8 @@ export interface DemoOptions {
   seed: number;
   deliveries: number;
   drivers: number;
+  live: boolean;
+  speed: number;
   quiet: boolean;
   help: boolean;
   url: string;
@@ -39,10 +43,21 @@ export class OptionsFailure extends Error {
 /** Reads the command line; without --url it is the stack that runs in this folder. */
 export function readOptions(args: string[], dataDir = defaultDataDir): DemoOptions {
   const given = parse(args);
+  const live = given.live === true;
+  if (given.speed !== undefined && !live) {
+    throw new OptionsFailure("--speed belongs to --live.", 2);
+  }
   const options = {
     seed: whole("--seed", given.seed ?? "1", 0, 1_000_000_000),
-    deliveries: whole("--deliveries", given.deliveries ?? "1000", 20, 100_000),
-    drivers: whole("--drivers", given.drivers ?? "20", 2, 500),
+    live,
+    speed: whole("--speed", given.speed ?? "1", 1, 100),
+    deliveries: whole(
+      "--deliveries",
+      given.deliveries ?? (live ? "60" : "1000"),
+      live ? 1 : 20,
+      100_000,
+    ),
+    drivers: whole("--drivers", given.drivers ?? (live ? "10" : "20"), live ? 1 : 2, 500),
     quiet: given.quiet === true,
     help: given.help === true,
     email: given.email ?? "admin@demo.test",
@@ -78,6 +93,8 @@ function parse(args: string[]) {
         seed: text,
         deliveries: text,
         drivers: text,
+        live: flag,
+        speed: text,
         quiet: flag,
         help: flag,
         url: text,

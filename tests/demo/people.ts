@@ -58,13 +58,13 @@ const points = [
   { title: { en: "Doura", ar: "الدورة", ku: "دۆرە" }, latitude: 33.243, longitude: 44.393 },
 ];
 
-export const peopleOf = (plan: Plan): number => plan.drivers + 4;
+export const peopleOf = (plan: Pick<Plan, "drivers">): number => plan.drivers + 4;
 
 /** Hires everybody, and gives merchant, institution and drivers what they need in their wallets. */
 export async function hire(
   system: System,
   options: DemoOptions,
-  plan: Plan,
+  plan: Pick<Plan, "drivers">,
   progress: Progress,
 ): Promise<People> {
   const { run } = system;
@@ -129,7 +129,11 @@ async function written({ barid }: Person): Promise<string[]> {
 }
 
 /** The institution's branch, the addresses, two warehouses with a shelf and a dock each, and the goods. */
-export async function settle(system: System, people: People, plan: Plan): Promise<World> {
+export async function settle(
+  system: System,
+  people: People,
+  plan: Pick<Plan, "goods">,
+): Promise<World> {
   const { admin: { barid }, institution, manager } = people;
   const { run } = system;
   const [places, merchantPlaces] = await Promise.all([people.admin, people.merchant].map(written));

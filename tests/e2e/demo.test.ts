@@ -50,6 +50,17 @@ function demo(
   return new Promise((resolve) => child.on("close", (code) => resolve({ code, ...ended })));
 }
 
+test("live, drivers move through the town, are heard of on the board, and leave nothing on it", async () => {
+  const { code, printed, printedErrors } = await demo(3, [
+    ...["--live", "--speed", "100", "--deliveries", "2", "--drivers", "2"],
+  ]);
+  expect(code, printed + printedErrors).toBe(0);
+  expect(printed).toMatch(
+    /^2 of 2 delivered, [\d.]+ km, [1-9]\d* positions, heard in [1-9]\d* messages, 0 stops left$/m,
+  );
+  expect(printedErrors).toMatch(/on duty 2 +moving [12] +stops left [12]/);
+});
+
 test("a day adds up, and the same seed ends in the same totals", async () => {
   const first = await demo(7);
   expect(first.printedErrors).toContain("bulk scans: search, validate, destination");

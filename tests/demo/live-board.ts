@@ -1,4 +1,4 @@
-/** The office's board in a terminal: read once a second, and told of positions as they come. */
+/** The office's board in a terminal: read once a second, with the positions that it hears meanwhile. */
 import { done } from "./barid.ts";
 import type { World } from "./people.ts";
 
@@ -35,7 +35,7 @@ export class LiveBoard {
     return board;
   }
 
-  /** What is left on the board of this run's drivers, and how many messages told of positions. */
+  /** The stops that this run's drivers have left, and how many messages with positions were heard. */
   async read(): Promise<{ stopsLeft: number; heard: number }> {
     const { data } = await done(this.world.dispatcher.barid.GET("/delivery/board"));
     const own = new Set(this.world.drivers.map(({ id }) => id));

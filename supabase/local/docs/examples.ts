@@ -1,4 +1,4 @@
-/** Examples of every call in the API's document: recorded by tests/contract/examples.test.ts, which also holds them. */
+/** Examples of every call in the API's document: recorded by tests/contract/examples-recorded.test.ts, which also compares them. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";

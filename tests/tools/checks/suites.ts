@@ -8,6 +8,8 @@ export const onlyInFull: Readonly<Record<string, string>> = {
   "tests/deploy/": "ask the real CLI and type-check every function for what changes seldom",
   "tests/bench/cod/statements.test.ts":
     "fills a stack of its own, and only the benchmarks use its statements",
+  "tests/contract/examples-recorded.test.ts":
+    "makes every call of the document on a stack of its own; that each has a valid example is tested everywhere",
   "tests/contract/openapi-lint.test.ts":
     "reads the whole document with two linters; what they look for seldom changes",
   "tests/e2e/clients.test.ts": "installs generators of clients from the registry",

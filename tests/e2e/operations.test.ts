@@ -40,8 +40,10 @@ let psql: postgres.Sql;
 beforeAll(async () => {
   stack = await startOwnStack({ seed: true });
   psql = postgres(stack.dbUrl, { max: 1, onnotice: () => {} });
-  // As on a project where nobody has done it yet.
+  // As npm run deploy leaves a project.
   await stack.sql`delete from vault.secrets where name in ('project_url', 'secret_key')`;
+  await stack.sql`select vault.create_secret(${`https://${values.ref}.supabase.co`}, 'project_url'),
+    vault.create_secret(${values["secret key"]!}, 'secret_key')`;
   await stack.sql`insert into auth.users (id, email) values (${randomUUID()}, ${values.email})`;
 }, 120_000);
 afterAll(async () => {

@@ -137,7 +137,9 @@ describe("a walkthrough", () => {
 });
 
 describe("what the documents say", () => {
-  const told = pages.flatMap((page) => commandsOf(page).map((command) => [page, command] as const));
+  // The calls of the runbooks are made in operations.test.ts, which has the keys that they need.
+  const told = pages.flatMap((page) => commandsOf(page).map((command) => [page, command] as const))
+    .filter(([page, command]) => page !== "docs/runbooks.md" || !command.startsWith("curl "));
   const ours = JSON.parse(readFileSync("package.json", "utf8"));
 
   test.each(told)("%s: %s works", async (_page, command) => {

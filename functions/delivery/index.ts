@@ -103,6 +103,10 @@ export default serve("delivery", [
     ],
   ),
   feature(
+    { "driver-pay": "What drivers earn with deliveries, and what is paid out to them." },
+    async () => (await import("./driver-pay/routes.ts")).driverPayEndpoints,
+  ),
+  feature(
     { wallets: "Balances of people and of the company, with every movement." },
     async () => (await import("./wallets/routes.ts")).walletEndpoints,
   ),

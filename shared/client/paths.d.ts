@@ -270,6 +270,23 @@ export interface paths {
     /** List delivery types @description Who: any member of the tenant, or permission view:tenant. */ get: operations["get_delivery_delivery_types"];
     /** Add a delivery type @description Who: permission manage:operations:tenant. */ post: operations["post_delivery_delivery_types"];
   };
+  "/delivery/driver-pay": {
+    parameters: { };
+    /** List what drivers earned with deliveries; drivers find their own @description Who: role tenant_admin or operations_manager or dispatcher, or role driver, or permission manage:tenant. */ get: operations["get_delivery_driver_pay"];
+  };
+  "/delivery/driver-pay/payouts": {
+    parameters: { };
+    /** List payouts of drivers' pay; drivers find their own @description Who: role tenant_admin or operations_manager or dispatcher, or role driver, or permission manage:tenant. */ get: operations["get_delivery_driver_pay_payouts"];
+    /** Pay a driver everything that accrued, into the wallet or in cash @description Who: role tenant_admin or operations_manager or dispatcher. */ post: operations["post_delivery_driver_pay_payouts"];
+  };
+  "/delivery/driver-pay/payouts/{id}": {
+    parameters: { };
+    /** Read a payout @description Who: role tenant_admin or operations_manager or dispatcher, or role driver, or permission manage:tenant. */ get: operations["get_delivery_driver_pay_payouts_id"];
+  };
+  "/delivery/driver-pay/payouts/{id}/reverse": {
+    parameters: { };
+    /** Reverse a payout with a reversing entry; its pay is accrued again @description Who: role tenant_admin or operations_manager or dispatcher. */ post: operations["post_delivery_driver_pay_payouts_id_reverse"];
+  };
   "/delivery/driver-performance": {
     parameters: { };
     /** Report on drivers, of one month or of all time @description Who: permission manage:operations:tenant. */ get: operations["get_delivery_driver_performance"];
@@ -1929,6 +1946,30 @@ export interface components {
     /** The driver does not work in the zone where the delivery is picked up. */ DriverNotAllowedInPickupZoneError: { code?: "driver_not_allowed_in_pickup_zone"; delivery_ids?: string[]; field?: string; missing_zones?: string[]; } & components["schemas"]["Error"];
     /** The driver does not work in all the zones needed. */ DriverNotAllowedInZonesError: { code?: "driver_not_allowed_in_zones"; delivery_ids?: string[]; field?: string; missing_zones?: string[]; } & components["schemas"]["Error"];
     /** This driver does not exist. */ DriverNotFoundError: { code?: "driver_not_found"; field?: string; } & components["schemas"]["Error"];
+    DriverPay: {
+      accrued_at: string; /** In `currency`, rounded to its decimals. Each of two legs has half of what the parcel earns */ amount: number;
+      /** ISO 4217, three capital letters */ currency: string;
+      /** The delivery, or the leg of a staged one */ delivery: {
+        /** Number of the delivery, unique in the tenant */ delivery_code: number; id: string;
+      };
+      driver: components["schemas"]["Person"]; id: string; paid_at: string | null;
+      /** The payout that paid it; null until then */ payout_id: string | null;
+      /** The setting `general.driver` and the parcel's fee when it was delivered */ rule: {
+        /** What a driver earns with a delivery, in major units */ base_amount: number | null;
+        /** What the delivery costs, in major units */ delivery_fee: number; mode: "percentage" | "per_delivery";
+        /** Percent of the delivery fee; null per delivery */ percentage: number | null;
+      };
+      status: "accrued" | "paid" | "reversed";
+    };
+    DriverPayout: {
+      /** Money in major units of `currency` */ amount: number; /** How many deliveries and legs it paid for */ count: number;
+      /** ISO 4217, three capital letters */ currency: string; driver: components["schemas"]["Person"]; id: string; method: "wallet" | "cash";
+      notes: string | null; paid_at: string; /** Who entered it; cash left this person's desk */ paid_by: components["schemas"]["Person"];
+      /** Number on the paper or in the other system */ reference: string | null; reversal_reason: string | null;
+      /** Null unless it was reversed */ reversed_at: string | null; reversed_by: components["schemas"]["Person"] | null;
+    };
+    /** This payout has already been reversed. */ DriverPayoutAlreadyReversedError: { code?: "driver_payout_already_reversed"; } & components["schemas"]["Error"];
+    /** This payout does not exist. */ DriverPayoutNotFoundError: { code?: "driver_payout_not_found"; } & components["schemas"]["Error"];
     DriverPerformance: {
       /** Minutes from pickup to delivery; null without one */ average_delivery_time_minutes: number | null; driver_id: string; driver_name: string;
       failed_deliveries: number;
@@ -2356,6 +2397,7 @@ export interface components {
     /** No cage of the session is for this package's destination. */ NoMatchingDestinationError: { code?: "no_matching_destination"; } & components["schemas"]["Error"];
     /** There is no collected cash that waits to be settled. */ NoPendingCollectionsError: { code?: "no_pending_collections"; } & components["schemas"]["Error"];
     /** The driver has nothing that could still be handed over. */ NothingToHandOverError: { code?: "nothing_to_hand_over"; } & components["schemas"]["Error"];
+    /** Nothing is due to this driver. */ NothingToPayError: { code?: "nothing_to_pay"; } & components["schemas"]["Error"];
     /** There is nothing left to refund. */ NothingToRefundError: { code?: "nothing_to_refund"; } & components["schemas"]["Error"];
     Notification: {
       created_at: string; id: string; /** The text, in the reader's language */ message: string;
@@ -2445,6 +2487,12 @@ export interface components {
     /** There is no such gateway event. */ PaymentEventNotFoundError: { code?: "payment_event_not_found"; } & components["schemas"]["Error"];
     /** This event needs no settling, or has been settled. */ PaymentEventNotOpenError: { code?: "payment_event_not_open"; } & components["schemas"]["Error"];
     /** There is no such payment method. */ PaymentMethodNotFoundError: { code?: "payment_method_not_found"; field?: string; } & components["schemas"]["Error"];
+    PayOutDriver: {
+      /** The tenant's unless said */ currency?: string | null;
+      /** Pays what accrued until then: a day (to its end, in the tenant's time zone) or an instant; all unless said */ date_to?: (string) | null;
+      driver_id: string; method: "wallet" | "cash"; notes?: string | null;
+      /** Number on the paper or in the other system */ reference?: string | null;
+    };
     Person: { full_name: string | null; id: string; }; PersonRef: { full_name: string; id: string; };
     /** More was picked than was asked for. */ PickedTooMuchError: { code?: "picked_too_much"; field?: string; } & components["schemas"]["Error"];
     Picker: { email: string | null; first_name: string | null; full_name: string; id: string; last_name: string | null; };
@@ -2651,6 +2699,7 @@ export interface components {
     ReverseAdjustment: { /** Why, in words or from the list */ reason: string; };
     ReverseCarrierRemittance: { /** Why, in words or from the list */ reason: string; };
     ReverseCashDeskTransfer: { /** Why, in words or from the list */ reason: string; };
+    ReverseDriverPayout: { /** Why, in words or from the list */ reason: string; };
     ReviewMarket: { admin_notes?: string | null; decision: "approved" | "rejected"; };
     /** This review does not exist. */ ReviewNotFoundError: { code?: "review_not_found"; } & components["schemas"]["Error"];
     /** Only somebody who received this product can review it. */ ReviewRequiresPurchaseError: { code?: "review_requires_purchase"; } & components["schemas"]["Error"];
@@ -4653,7 +4702,8 @@ export interface operations {
             /** Remitted cash by destination: of cashiers, of drivers who remitted to themselves, of the tenant's own till */ desks: {
               /** ISO 4217, three capital letters */ currency: string; /** Cash that drivers still hold, in major units */ in_hand: number;
               /** The desk's balance by the ledger */ ledger: number;
-              /** Whose account it is @enum {string} */ owner_type: "staff" | "driver" | "tenant"; remitted: number;
+              /** Whose account it is @enum {string} */ owner_type: "staff" | "driver" | "tenant";
+              /** Paid to drivers in cash; what was reversed does not count */ paid_out: number; remitted: number;
               /** Declared and remitted, and never there */ shortages: number; transferred_in: number;
               /** Brought to the bank or handed to others; what was reversed does not count */ transferred_out: number; user_id: string | null;
               user_name: string | null;
@@ -4663,6 +4713,11 @@ export interface operations {
               /** ISO 4217, three capital letters */ currency: string; driver_id: string | null; expected: number | null; found: number | null;
               kind: string; /** Ids of the rows concerned, at most 100 */ rows: string[] | null;
               /** Whose desk it is, in differences of desks; null for the tenant's own till */ user_id: string | null;
+            }[];
+            /** Pay of drivers: what is earned less what is paid out */ driver_pay: {
+              /** Earned with deliveries, paid out or not */ accrued: number; /** ISO 4217, three capital letters */ currency: string;
+              driver_id: string; driver_name: string | null; /** What the driver is owed by the ledger */ ledger: number;
+              /** What is still to be paid, in major units */ owed: number; /** Paid out; what was reversed does not count */ paid: number;
             }[];
             drivers: {
               collected: number; /** ISO 4217, three capital letters */ currency: string; driver_id: string; driver_name: string | null;
@@ -5605,6 +5660,114 @@ export interface operations {
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
       409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryTypeCodeExistsError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  get_delivery_driver_pay: {
+    parameters: {
+      query?: {
+        currency?: components["parameters"]["currency"]; date_from?: components["parameters"]["date_from"];
+        date_to?: components["parameters"]["date_to"]; driver_id?: string; format?: components["parameters"]["format"];
+        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
+        payout_id?: string; /** Column that orders the rows */ sort_by?: "accrued_at" | "amount" | "paid_at";
+        sort_order?: components["parameters"]["sort_order"]; status?: "accrued" | "paid" | "reversed";
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+    };
+    responses: {
+      200: {
+        headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
+        content: {
+          "application/json": {
+            data: components["schemas"]["DriverPay"][]; pagination: components["schemas"]["Pagination"];
+            /** Over the same filters but `status`, in the currency asked for; the tenant's own unless said */ summary: {
+              /** Earned and not paid out yet */ accrued: number; /** Earned and paid out */ paid: number;
+            };
+          } & components["schemas"]["Success"];
+        };
+      };
+      304: components["responses"]["NotModified"];
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  get_delivery_driver_pay_payouts: {
+    parameters: {
+      query?: {
+        currency?: components["parameters"]["currency"]; date_from?: components["parameters"]["date_from"];
+        date_to?: components["parameters"]["date_to"]; driver_id?: string; format?: components["parameters"]["format"];
+        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; /** How it was paid */ method?: "wallet" | "cash";
+        page?: components["parameters"]["page"]; reversed?: components["parameters"]["reversed"]; search?: components["parameters"]["search"];
+        /** Column that orders the rows */ sort_by?: "paid_at" | "amount"; sort_order?: components["parameters"]["sort_order"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+    };
+    responses: {
+      200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["DriverPayout"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
+      304: components["responses"]["NotModified"];
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  post_delivery_driver_pay_payouts: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+    };
+    requestBody: { content: { "application/json": components["schemas"]["PayOutDriver"]; }; };
+    responses: {
+      201: { headers: { [name: string]: unknown; }; content: { "application/json": { data: { payout: components["schemas"]["DriverPayout"]; }; } & components["schemas"]["Success"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ApiKeyNotAPersonError"] | components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DriverNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["NothingToPayError"] | components["schemas"]["InsufficientDeskCashError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  get_delivery_driver_pay_payouts_id: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { id: components["parameters"]["path_id"]; };
+    };
+    responses: {
+      200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: { payout: components["schemas"]["DriverPayout"]; }; } & components["schemas"]["Success"]; }; };
+      304: components["responses"]["NotModified"];
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DriverPayoutNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  post_delivery_driver_pay_payouts_id_reverse: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; }; path: { id: components["parameters"]["path_id"]; };
+    };
+    requestBody: { content: { "application/json": components["schemas"]["ReverseDriverPayout"]; }; };
+    responses: {
+      200: { headers: { [name: string]: unknown; }; content: { "application/json": { data: { payout: components["schemas"]["DriverPayout"]; }; } & components["schemas"]["Success"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InsufficientWalletBalanceError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ApiKeyNotAPersonError"] | components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DriverPayoutNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DriverPayoutAlreadyReversedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];

@@ -38,6 +38,9 @@ export const deliveryErrors = {
   cash_refund_not_found: 404,
   cash_transfer_not_found: 404,
   cash_transfer_already_reversed: 409,
+  nothing_to_pay: 409,
+  driver_payout_not_found: 404,
+  driver_payout_already_reversed: 409,
 
   // Network: places that manifests and deliveries use
   address_not_found: { status: 404, fields: ["field"] },

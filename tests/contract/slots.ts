@@ -104,6 +104,7 @@ const kinds: [RegExp, keyof Things][] = [
   [/^staff_id$/, "staff"],
   [/^picking_order_id$/, "picking_order"],
   [/^transfer_id$/, "inventory_transfer"],
+  [/^payout_id$/, "driver_payout"],
   [/^count_id$/, "inventory_count"],
   [/^write_off_id$/, "write_off"],
   [/^written_off_by$/, "user"],
@@ -136,6 +137,7 @@ export function kindOf(slot: Slot, operation?: Operation): keyof Things | undefi
     return "sorting_assignment";
   }
   if (name === "id" && operation?.path.includes("/cash-desks/")) return "cash_transfer";
+  if (name === "id" && operation?.path.includes("/driver-pay/")) return "driver_payout";
   if (name === "id" && operation?.path.includes("/handovers/")) return "handover";
   if (name === "id" && operation?.path.includes("/cod-collections/")) return "collection";
   if (name === "item_id" && operation?.path.startsWith("/warehousing/")) return "inventory_item";

@@ -1,6 +1,6 @@
 /**
  * Compares the responses to clients with the database. A fact is the content of an acknowledged response; it must be there
- * exactly once, as it was said, and nothing may be there that nobody was told of.
+ * exactly once, as it was said, and nothing may be there without a response.
  */
 import { sql } from "../support/db.ts";
 
@@ -60,6 +60,9 @@ const kinds = {
   moved:
     `select reference as marker, id || ' ' || kind || ' ' || amount::float8 || case when reversed_at is null then '' else ' reversed' end
     as value from money.cash_transfers where tenant_id = $1`,
+  paidOut:
+    `select reference as marker, id || ' ' || method || ' ' || amount::float8 || ' ' || accruals
+      || case when reversed_at is null then '' else ' reversed' end as value from money.driver_payouts where tenant_id = $1`,
   assigned: `select delivery_id::text as marker, driver_id::text as value from delivery.assignments
     where tenant_id = $1 and status not in ('returned', 'rejected')`,
   destined:
@@ -121,7 +124,7 @@ export class Facts {
     this.#told.get(kind)?.delete(marker);
   }
 
-  /** Kinds that nobody was told of: they prove nothing. */
+  /** Kinds without a response: they prove nothing. */
   never(): Kind[] {
     return (Object.keys(kinds) as Kind[]).filter((kind) => !this.said[kind]);
   }

@@ -197,6 +197,8 @@ async function begin(): Promise<{ model: Known; real: Real }> {
     ...start,
     desk: null,
     ownDesks: place.drivers.map(() => null),
+    earned: place.drivers.map(() => 0),
+    payouts: {},
     ...{ rows: {}, counts: {}, parcels: {}, hands: {}, picks: {}, orders: {} },
     ...{ settlements: {}, paid: {}, done: {} },
   } satisfies State;

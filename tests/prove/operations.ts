@@ -16,6 +16,7 @@ export const kinds = [
   "remit",
   "settle",
   "deposit",
+  "payOut",
   "adjust",
   "receive",
   "correct",

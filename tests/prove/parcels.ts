@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { Body } from "../support/api.ts";
 import type { Step } from "./asking.ts";
-import { Shortages } from "./shortages.ts";
+import { DriverPay } from "./driver-pay.ts";
 import type { DriverOf } from "./world.ts";
 
 /** A parcel of two legs that lies in a warehouse; `leg` takes it to its receiver. */
@@ -15,7 +15,7 @@ interface Staged {
 
 const waybills = "/warehousing/waybills";
 
-export class Parcels extends Shortages {
+export class Parcels extends DriverPay {
   /** Paid from its sender's wallet, carried, and brought back, which gives him the fee back. */
   async comeBack({ a, b, c }: Step): Promise<void> {
     const driver = this.driver(b);

@@ -10,6 +10,7 @@ import { enable } from "../support/carriers.ts";
 import { moveTo, sql } from "../support/db.ts";
 import { type Ground, newGround } from "../support/deliveries.ts";
 import { type FaultyWire, startFaultyWire } from "../support/faulty-wire.ts";
+import { perDelivery, setRule } from "../support/driver-pay.ts";
 import { newBranch } from "../support/make.ts";
 import { fundWallet } from "../support/money.ts";
 import { newShop, type Shop } from "../support/orders.ts";
@@ -18,6 +19,9 @@ import { startOwnStack } from "../support/own-stack.ts";
 import { newPerson, type Tenant } from "../support/people.ts";
 import { newBin, newItem, newWarehouse, stockIn } from "../support/warehouses.ts";
 import type { Ports } from "./caller.ts";
+
+/** Pay of a driver for each delivery. */
+export const deliveryPay = 250;
 
 /** Somebody with a token that is known. */
 export interface Member {
@@ -142,6 +146,7 @@ export async function newPlace(
   const shop: Shop = { ...made, tenant };
   await takeCards(shop);
   const ground = await newGround(tenant);
+  await setRule(tenant, perDelivery(deliveryPay));
   // Whatever comes back to its sender gives him his fee back.
   await sql`update delivery.delivery_services set policy_mode = 'custom',
     policy_overrides = '{"payment_policies": {"refund_delivery_fee_on_return": true}}' where id = ${ground.service}`;

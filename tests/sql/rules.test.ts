@@ -16,6 +16,8 @@ const wholeBooks = [
   "money.cod_positions",
   "money.desk_differences",
   "money.desk_positions",
+  "money.driver_pay_differences",
+  "money.driver_pay_positions",
   "money.verify_books",
   "warehousing.stock_differences",
   "warehousing.verify_stock",

@@ -86,7 +86,9 @@ describe.each(releases())("from $version", (release) => {
     );
     expect(fewer).toEqual([]);
     const named = (table: string) =>
-      new RegExp(`\\b(insert into|update|delete from) ${table}\\b`).test(written);
+      new RegExp(`\\b(insert into|update|delete from) ${table}\\b`).test(written) ||
+      // A list that is counted from now on.
+      (table === "app.tally_kinds" && /^select app\.counted\(/m.test(written));
     for (const [table, rows] of before) {
       if (!named(table)) expect([table, after.get(table)]).toEqual([table, rows]);
     }

@@ -6,14 +6,13 @@ import { collections, shown } from "./list.ts";
 import { cashPeople, cashReaders, officeReaders } from "./access.ts";
 import {
   CollectionsResponse,
-  ReconciliationQuery,
-  ReconciliationResponse,
   RemitResponse,
   Settle,
   SettleResponse,
   SummaryQuery,
   SummaryResponse,
 } from "./schemas.ts";
+import { ReconciliationQuery, ReconciliationResponse } from "./reconciliation-schemas.ts";
 
 const settling = [
   "conflicting_selection",

@@ -1,13 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../../shared/errors/errors.ts";
-import {
-  DayOrInstant,
-  Id,
-  LongText,
-  Money,
-  PersonRef,
-  Timestamp,
-} from "../../../shared/schemas/schemas.ts";
+import { Id, LongText, Money, PersonRef, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { DriverIdFilter } from "../driver-id-filter.ts";
 
 const Allocations = z.object({ cod: z.number(), delivery_fee: z.number() }).meta({
@@ -240,61 +233,3 @@ export const CancelHandover = z.object({ notes: LongText.nullish() }).meta({
   id: "CancelCashHandover",
 });
 export const HandoverResponse = z.object({ data: Handover });
-
-const Position = z.object({
-  currency: z.string(),
-  collected: z.number(),
-  in_hand: z.number(),
-  remitted: z.number(),
-  settled_by_wallet: z.number(),
-  ledger: z.number().describe("The driver's balance by the ledger"),
-}).meta({ id: "CashPosition" });
-
-export const ReconciliationQuery = z.object({
-  as_of: DayOrInstant.optional().describe(
-    "A day (to its end, in the tenant's time zone) or an instant; now unless said",
-  ),
-});
-export const ReconciliationResponse = z.object({
-  as_of: Timestamp,
-  reconciled: z.boolean(),
-  totals: z.array(Position),
-  drivers: z.array(Position.extend({ driver_id: Id, driver_name: z.string().nullable() })),
-  carriers: z.array(z.object({
-    carrier_code: z.string(),
-    carrier_name: z.string(),
-    currency: z.string(),
-    collected: z.number(),
-    remitted: z.number(),
-    owed: z.number(),
-    ledger: z.number().describe("The carrier's balance by the ledger"),
-  })).describe("External carriers, beside the drivers whom `totals` adds up"),
-  desks: z.array(z.object({
-    owner_type: z.enum(["staff", "driver", "tenant"]),
-    user_id: Id.nullable(),
-    user_name: z.string().nullable(),
-    currency: z.string(),
-    remitted: z.number(),
-    shortages: z.number().describe("Declared and remitted, and never there"),
-    transferred_out: z.number().describe(
-      "Brought to the bank or handed to others; what was reversed does not count",
-    ),
-    transferred_in: z.number(),
-    in_hand: z.number(),
-    ledger: z.number().describe("The desk's balance by the ledger"),
-  })).describe(
-    "Remitted cash by destination: of cashiers, of drivers who remitted to themselves, of the tenant's own till",
-  ),
-  differences: z.array(z.object({
-    kind: z.string(),
-    driver_id: Id.nullable(),
-    carrier_code: z.string().nullable(),
-    user_id: Id.nullable().describe(
-      "Whose desk it is, in differences of desks; null for the tenant's own till",
-    ),
-    currency: z.string(),
-    expected: z.number().nullable(),
-    found: z.number().nullable(),
-    rows: z.array(Id).nullable().describe("Ids of the rows concerned, at most 100"),
-  })),
-});

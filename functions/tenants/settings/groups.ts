@@ -118,9 +118,12 @@ const generalGroups = {
     dial_code: Phone.min(1),
   }),
   driver: settings({
-    mode: Word,
-    percentage: settings({ percentage_of_delivery_fee: kept(z.number().min(0).max(100)) }),
-    per_delivery: settings({ base_amount: kept(Money) }),
+    mode: Word.meta({
+      description:
+        "How drivers are paid: `percentage` or `per_delivery`; any other word pays nothing",
+    }),
+    percentage: settings({ percentage_of_delivery_fee: z.number().min(0).max(100) }),
+    per_delivery: settings({ base_amount: Money }),
     driver_can_self_assign: kept(yesNo),
     require_accept_or_reject_for_assignments: yesNo,
   }),

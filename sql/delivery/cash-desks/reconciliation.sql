@@ -5,56 +5,60 @@
 --   shortages        what was declared, remitted and never there
 --   transferred_out  what was brought to the bank or handed to others, without what was reversed
 --   transferred_in   what others handed over
+--   paid_out         what drivers were paid from it in cash, without what was reversed
 --   in_hand          what these leave; ledger: what the accounts say
 create or replace function money.desk_positions(tenant uuid, as_of timestamptz)
 returns table (owner_type text, user_id uuid, currency text, remitted numeric, shortages numeric, transferred_out numeric,
-  transferred_in numeric, in_hand numeric, ledger numeric)
+  transferred_in numeric, paid_out numeric, in_hand numeric, ledger numeric)
 language sql stable security definer set search_path = '' as $$
   with transfer as (
     select t.* from money.cash_transfers t
     where t.tenant_id = tenant and t.created_at <= as_of and (t.reversed_at is null or t.reversed_at > as_of)
-  ), moved (owner_type, user_id, currency, remitted, shortages, given, got, ledger) as (
-    select case when s.receiver_id = s.driver_id then 'driver' else 'staff' end, s.receiver_id, s.currency::text, s.total, 0, 0, 0, 0
+  ), moved (owner_type, user_id, currency, remitted, shortages, given, got, paid, ledger) as (
+    select case when s.receiver_id = s.driver_id then 'driver' else 'staff' end, s.receiver_id, s.currency::text, s.total, 0, 0, 0, 0, 0
     from money.cod_settlements s
     where s.tenant_id = tenant and s.method = 'remit' and not s.historical and s.settled_at <= as_of
       and (s.reversed_at is null or s.reversed_at > as_of)
     union all
     -- The shortage at the remittance, less the amount found in a second count.
     select case when s.receiver_id = s.driver_id then 'driver' else 'staff' end, s.receiver_id, s.currency::text, 0,
-      case when h.resolution = 'recounted' and h.resolved_at <= as_of then 0 else s.shortage end, 0, 0, 0
+      case when h.resolution = 'recounted' and h.resolved_at <= as_of then 0 else s.shortage end, 0, 0, 0, 0
     from money.cod_settlements s
     join money.cash_handovers h on h.tenant_id = s.tenant_id and h.id = s.shortage_handover_id
     where s.tenant_id = tenant and s.settled_at <= as_of and (s.reversed_at is null or s.reversed_at > as_of)
     union all
-    select 'tenant', null, r.currency::text, r.amount, 0, 0, 0, 0
+    select 'tenant', null, r.currency::text, r.amount, 0, 0, 0, 0, 0
     from money.carrier_remittances r
     where r.tenant_id = tenant and r.remitted_at <= as_of and (r.reversed_at is null or r.reversed_at > as_of)
     union all
     -- Whose desk it was is what the journal says: the counter's, or the till when the counter is no member of the tenant.
-    select a.owner_type, a.owner_user_id, h.currency::text, 0, h.declared_amount - h.counted_amount, 0, 0, 0
+    select a.owner_type, a.owner_user_id, h.currency::text, 0, h.declared_amount - h.counted_amount, 0, 0, 0, 0
     from money.cash_handovers h
     join money.ledger_transactions t on t.tenant_id = h.tenant_id and t.kind = 'cash_shortage' and t.reference_id = h.id
     join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id
     join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a.kind = 'cash_on_hand'
     where h.tenant_id = tenant and h.resolution in ('driver_owes', 'written_off') and h.resolved_at <= as_of
     union all
-    select t.from_owner_type, t.from_user_id, t.currency::text, 0, 0, t.amount, 0, 0 from transfer t
+    select t.from_owner_type, t.from_user_id, t.currency::text, 0, 0, t.amount, 0, 0, 0 from transfer t
     union all
-    select 'staff', t.to_user_id, t.currency::text, 0, 0, 0, t.amount, 0 from transfer t where t.kind = 'handover'
+    select 'staff', t.to_user_id, t.currency::text, 0, 0, 0, t.amount, 0, 0 from transfer t where t.kind = 'handover'
     union all
-    select a.owner_type, a.owner_user_id, a.currency::text, 0, 0, 0, 0, e.amount
+    select 'staff', t.actor_id, t.currency::text, 0, 0, 0, 0, t.amount, 0 from money.driver_payouts t
+    where t.tenant_id = tenant and t.method = 'cash' and t.paid_at <= as_of and (t.reversed_at is null or t.reversed_at > as_of)
+    union all
+    select a.owner_type, a.owner_user_id, a.currency::text, 0, 0, 0, 0, 0, e.amount
     from money.accounts a
     join money.ledger_entries e on e.tenant_id = a.tenant_id and e.account_id = a.id and e.created_at <= as_of
     where a.tenant_id = tenant and a.kind = 'cash_on_hand'
   )
   select m.owner_type, m.user_id, m.currency, sum(m.remitted), sum(m.shortages), sum(m.given), sum(m.got),
-    sum(m.remitted - m.shortages - m.given + m.got), sum(m.ledger)
+    sum(m.paid), sum(m.remitted - m.shortages - m.given + m.got - m.paid), sum(m.ledger)
   from moved m group by m.owner_type, m.user_id, m.currency
 $$;
 
 -- Every difference in the cash of a tenant's desks as of a moment.
 --   desk_cash              what came to a desk less what left it is not what the ledger says it holds; rows are its
---                          settlements, remittances, shortages and transfers, the newest first
+--                          settlements, remittances, shortages, transfers and payouts, the newest first
 --   cash_transfer_journal  a transfer took another amount from its desk in the ledger, or brought it elsewhere; a
 --                          reversed one has to leave nothing
 create or replace function money.desk_differences(tenant uuid, as_of timestamptz)
@@ -77,6 +81,9 @@ language sql stable security definer set search_path = '' as $$
         where t.tenant_id = tenant and t.currency = p.currency and (
           t.from_owner_type = p.owner_type and t.from_user_id is not distinct from p.user_id
           or p.owner_type = 'staff' and t.to_user_id = p.user_id)
+        union all
+        select t.id, t.paid_at from money.driver_payouts t
+        where t.tenant_id = tenant and t.method = 'cash' and t.currency = p.currency and p.owner_type = 'staff' and t.actor_id = p.user_id
       ) x where x.at <= as_of order by x.at desc, x.id limit 100)
   from money.desk_positions(tenant, as_of) p where p.in_hand <> p.ledger
   union all
@@ -102,7 +109,7 @@ language sql stable security definer set search_path = '' as $$
 $$;
 
 -- The balances of the desks of the caller's tenant as of a moment, [{owner_type, user_id, user_name, currency, remitted,
--- shortages, transferred_out, transferred_in, in_hand, ledger}].
+-- shortages, transferred_out, transferred_in, paid_out, in_hand, ledger}].
 create or replace function money.desks_reconciled(as_of timestamptz) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 begin

@@ -92,8 +92,8 @@ begin
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id));
 end $$;
 
--- picked_up|in_transit -> delivered: proof, cash, the assignment's end, the COD to its owner; and in a warehouse
--- the parcel's receipt. What was only brought to another warehouse waits there: -> pending.
+-- picked_up|in_transit -> delivered: proof, cash, the assignment's end, the COD to its owner, the driver's pay; and in a
+-- warehouse the parcel's receipt. What was only brought to another warehouse waits there: -> pending.
 -- {id, proof?, cash_collected?, recipient_name?, latitude?, longitude?, occurred_at?} -> {delivery, cash}
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_occurred_at, invalid_proof_url, delivery_proof_required,
 -- cash_amount_mismatch, delivery_has_no_driver (cash is due and nobody took it: neither a driver nor a carrier that
@@ -148,5 +148,6 @@ begin
   end if;
   perform delivery.returned_fees_refund(array[d.id]);
   perform storefront.orders_settle();
+  perform money.driver_pay_accrue(d.id, a.driver_id);
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'cash', v_cash);
 end $$;

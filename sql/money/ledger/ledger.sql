@@ -24,7 +24,8 @@ begin
     exit when v_id is not null;
     insert into money.accounts (tenant_id, kind, owner_type, owner_user_id, carrier_code, currency, floor)
     -- Nobody can hand over cash that he does not hold, or pay more than he owes.
-    values (v_tenant, kind, owner_type, owner, carrier, currency, case when kind in ('wallet', 'driver_cash', 'driver_shortage', 'carrier_cash') then 0 end)
+    values (v_tenant, kind, owner_type, owner, carrier, currency,
+      case when kind in ('wallet', 'driver_cash', 'driver_shortage', 'carrier_cash', 'driver_payable') then 0 end)
     on conflict do nothing
     returning id into v_id;
     exit when v_id is not null;

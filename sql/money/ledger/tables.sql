@@ -8,8 +8,9 @@ create table if not exists money.accounts (
   -- wallet: money a person or the tenant can spend. The others are books without a spender:
   -- external (cash desk, bank), cod_clearing, cash_on_hand (a cashier; the tenant's own till and bank), driver_cash
   -- (held by a driver), driver_shortage (said to be handed in and not there, until somebody resolves it), carrier_cash (taken by
-  -- an external carrier, which owes it).
-  kind text not null check (kind in ('wallet', 'external', 'cod_clearing', 'cash_on_hand', 'driver_cash', 'driver_shortage', 'carrier_cash')),
+  -- an external carrier, which owes it), driver_payable (pay that a driver earned and did not get yet), driver_cost (what it costs the tenant).
+  kind text not null check (kind in ('wallet', 'external', 'cod_clearing', 'cash_on_hand', 'driver_cash', 'driver_shortage', 'carrier_cash',
+    'driver_payable', 'driver_cost')),
   owner_type text not null check (owner_type in ('driver', 'customer', 'institution', 'staff', 'tenant', 'carrier')),
   owner_user_id uuid,
   carrier_code text,

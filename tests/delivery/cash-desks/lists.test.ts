@@ -186,6 +186,7 @@ describe("the reconciliation", () => {
       shortages: 0,
       transferred_out: 1600,
       transferred_in: 0,
+      paid_out: 0,
       in_hand: 3400,
       ledger: 3400,
     });

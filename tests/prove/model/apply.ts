@@ -2,6 +2,7 @@
 import * as cash from "./cash.ts";
 import * as orders from "./orders.ts";
 import * as parcels from "./parcels.ts";
+import * as pay from "./pay.ts";
 import type { Of, Op, State } from "./state.ts";
 import * as stock from "./stock.ts";
 
@@ -13,6 +14,8 @@ const rules: { [T in Op["type"]]: (state: State, op: Of<T>) => string } = {
   deposit: cash.deposit,
   payDue: cash.payDue,
   unpay: cash.unpay,
+  payOut: pay.payOut,
+  unpayOut: pay.unpayOut,
   adjust: cash.adjust,
   step: parcels.step,
   handOver: parcels.handOver,

@@ -116,6 +116,16 @@ const draws: { [T in Op["type"]]: (known: Known, dice: Dice) => Drawn<T> } = {
     const paid = Object.keys(state.paid);
     return paid.length ? { type: "unpay", payment: paid[a % paid.length] } : undefined;
   },
+  payOut({ state }, [a, b, c]) {
+    const earned = state.earned.flatMap((amount, driver) => amount > 0 ? [driver] : []);
+    const driver = c % 5 && earned.length ? earned[a % earned.length] : a % drivers;
+    return { type: "payOut", driver, wallet: b % 2 > 0 };
+  },
+  unpayOut({ state }, [a]) {
+    const payouts = Object.entries(state.payouts);
+    if (!payouts.length) return;
+    return { type: "unpayOut", payout: one(payouts, a, ({ reversed }) => !reversed)[0] };
+  },
   adjust: (_, [a, b, c]) => ({
     type: "adjust",
     driver: a % drivers,

@@ -1,4 +1,5 @@
 /** Parcels on the road: what drivers do with them, and how they come from one driver to another. */
+import { deliveryPay } from "../world.ts";
 import { ended, leaves } from "./orders.ts";
 import { type Of, parcelFee, type State, type Step } from "./state.ts";
 
@@ -41,6 +42,7 @@ function complete(state: State, name: string): string {
     if (parcel.of) state.house += parcel.cod;
     else state.customers[parcel.customer!] += parcel.cod;
   }
+  state.earned[parcel.driver!] += deliveryPay;
   leaveList(state, name, "completed");
   if (parcel.of) ended(state, parcel.of.order);
   return ` took ${parcel.cod}`;

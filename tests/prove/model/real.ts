@@ -167,6 +167,15 @@ export class Real {
         return desk(`/delivery/cash-desks/transfers/${ids[op.payment]}/reverse`, {
           reason: "model",
         });
+      case "payOut": {
+        const pay = {
+          driver_id: place.drivers[op.driver].id,
+          method: op.wallet ? "wallet" : "cash",
+        };
+        return (op.wallet ? admin : desk)("/delivery/driver-pay/payouts", pay);
+      }
+      case "unpayOut":
+        return admin(`/delivery/driver-pay/payouts/${ids[op.payout]}/reverse`, { reason: "model" });
       case "adjust":
         return admin(`/delivery/wallets/${place.drivers[op.driver].wallet}/adjust`, {
           amount: op.amount,
@@ -317,6 +326,11 @@ export class Real {
       case "payDue":
         this.ids[op.id] = data.id;
         return ` ${data.amount}`;
+      case "payOut":
+        this.ids[op.id] = data.payout.id;
+        return ` ${data.payout.amount} for ${data.payout.count}`;
+      case "unpayOut":
+        return ` ${data.payout.amount}`;
       case "adjust":
         return ` ${body.wallet.balance}`;
       case "step": {

@@ -7,7 +7,7 @@ import type { State } from "./state.ts";
 export function shown(state: State) {
   const each = <T>(list: Record<string, T>, say: (one: T) => string) =>
     Object.fromEntries(Object.entries(list).map(([name, one]) => [name, say(one)]));
-  const { drivers, customers, house, desk, ownDesks, shortages, units, goods } = state;
+  const { drivers, customers, house, desk, ownDesks, shortages, earned, units, goods } = state;
   return {
     rows: each(state.rows, ({ status, driver, cod, fee }) => `${status} ${driver} ${cod} ${fee}`),
     counts: each(
@@ -28,6 +28,7 @@ export function shown(state: State) {
     desk: desk ?? 0,
     ownDesks: ownDesks.map((own) => own ?? 0),
     shortages,
+    earned,
     units,
     goods,
   };
@@ -51,7 +52,7 @@ export async function seen(sql: postgres.Sql, real: Real): Promise<ReturnType<ty
       where o.tenant_id = ${place.id} and o.order_id is null) as picks,
     (select jsonb_agg(jsonb_build_array(id, status, total_price)) from storefront.storefront_orders where tenant_id = ${place.id}) as orders,
     (select jsonb_object_agg(kind || ' ' || coalesce(owner_user_id::text, 'house'), balance) from money.accounts
-      where tenant_id = ${place.id} and kind in ('wallet', 'cash_on_hand', 'driver_shortage')) as accounts,
+      where tenant_id = ${place.id} and kind in ('wallet', 'cash_on_hand', 'driver_shortage', 'driver_payable')) as accounts,
     (select jsonb_object_agg(k, q) from (select warehouse_id || ' ' || item_id as k, sum(quantity) as q from warehousing.stock
       where tenant_id = ${place.id} and status = 'available' group by 1) s) as units`;
   const names = new Map(Object.entries(real.ids).map(([name, id]) => [id, name]));
@@ -98,6 +99,7 @@ export async function seen(sql: postgres.Sql, real: Real): Promise<ReturnType<ty
     house: balance("wallet", "house"),
     desk: balance("cash_on_hand", place.dispatcher.id),
     ownDesks: place.drivers.map(({ id }) => balance("cash_on_hand", id)),
+    earned: place.drivers.map(({ id }) => balance("driver_payable", id)),
     shortages: place.drivers.map(({ id }) => balance("driver_shortage", id)),
     units: place.shelves.map(({ warehouse }) => place.items.map((item) => units(warehouse, item))),
     goods: [place.shop.shelf, { ...place.shop.shelf, ...real.second }].map(({ warehouse, item }) =>

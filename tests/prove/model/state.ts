@@ -18,6 +18,9 @@ export type Op =
     | { type: "deposit"; amount: number }
     | { type: "payDue"; name: string }
     | { type: "unpay"; payment: string }
+    // Drivers are paid what they earned, from the desk or into the wallet, and some of it was a mistake.
+    | { type: "payOut"; driver: number; wallet: boolean }
+    | { type: "unpayOut"; payout: string }
     | { type: "adjust"; driver: number; amount: number; credit: boolean }
     // Parcels: a driver moves one, the office hands it to another driver, who confirms it or does not.
     | { type: "step"; name: string; driver: number; what: Step }
@@ -54,6 +57,8 @@ export const types = [
   "deposit",
   "payDue",
   "unpay",
+  "payOut",
+  "unpayOut",
   "adjust",
   "step",
   "handOver",
@@ -121,7 +126,7 @@ export interface Parcel {
   driver: number | null;
   /** The driver who keeps the parcel until `driver` has accepted it. */
   inHand: number | null;
-  /** The hand-over that brought it to `driver`. */
+  /** The handover that brought it to `driver`. */
   hand: string | null;
   customer: number | null;
   cod: number;
@@ -182,6 +187,9 @@ export interface State {
   ownDesks: (number | null)[];
   /** The shortages of drivers. */
   shortages: number[];
+  /** Pay that drivers earned and did not get yet, and its payouts by the id of the operation. */
+  earned: number[];
+  payouts: Record<string, { driver: number; wallet: boolean; amount: number; reversed: boolean }>;
   /** Payments of fees that were due back, by the id of the operation. */
   paid: Record<string, { parcel: string; reversed: boolean }>;
   /** Available units: shelf, item. */

@@ -96,6 +96,39 @@ export async function addMoney({ tenant, tx, one, json, next, made }: Adding): A
       ('cash_collected', 'cod_collection', ${collection}::uuid, a.outside, a.driver, 100::numeric),
       ('cod_settlement', 'payment', ${settlement}::uuid, a.driver, a.desk, 100),
       ('cash_transfer', 'cash_transfer', ${cash_transfer}::uuid, a.desk, a.outside, 40)) j (kind, type, id, giver, taker, amount)`;
+  // Earned and paid into the wallet.
+  const driver_payout = await one("money.driver_payouts", {
+    driver_id: made.driver,
+    method: "wallet",
+    amount: 5,
+    currency: "IQD",
+    accruals: 1,
+    reference: "Week 1",
+    actor_id: tenant.admin.id,
+  });
+  const driver_pay = await one("money.driver_pay", {
+    delivery_id: made.delivery,
+    driver_id: made.driver,
+    mode: "per_delivery",
+    base_amount: 5,
+    delivery_fee: 10,
+    amount: 5,
+    currency: "IQD",
+    status: "paid",
+    paid_at: new Date(),
+    payout_id: driver_payout,
+    delivery_code: next(),
+  });
+  await one("money.driver_payout_items", {
+    payout_id: driver_payout,
+    driver_pay_id: driver_pay,
+    amount: 5,
+  }, "driver_pay_id");
+  await tx`select money.post_journal(j.kind, j.kind, j.id, null, array[a.owed, j.other], array[j.amount, -j.amount])
+    from (select money.account_of('driver_payable', 'driver', ${made.driver}, 'IQD') as owed) a
+    cross join lateral (values
+      ('driver_pay', ${driver_pay}::uuid, money.account_of('driver_cost', 'tenant', null, 'IQD'), 5::numeric),
+      ('driver_payout', ${driver_payout}::uuid, money.account_of('wallet', 'driver', ${made.driver}, 'IQD'), -5)) j (kind, id, other, amount)`;
   // Waiting for its gateway; and an event that fits no payment.
   // Their numbers are nobody else's in the whole database, and tests of other processes make theirs at the same time.
   const [{ number }] = await tx`select nextval('money.gateway_order_ids')::text as number`;
@@ -130,6 +163,7 @@ export async function addMoney({ tenant, tx, one, json, next, made }: Adding): A
     webhook_event,
     cash_refund,
     cash_transfer,
+    driver_payout,
     cashier: tenant.dispatcher.id,
     colleague: tenant.ops.id,
   };

@@ -105,6 +105,20 @@ export const cash: Calls = {
     alone: "received",
     body: ({ cashier }) => ({ from_user_id: cashier, reference: "Receipt 81" }),
   },
+  "POST /delivery/driver-pay/payouts": {
+    alone: "received",
+    // The pay of a payout that was reversed is due again.
+    before: async ({ tenant, things }) => {
+      await tenant.admin.post(`/delivery/driver-pay/payouts/${things.driver_payout}/reverse`, {
+        reason: "Entered for the wrong week",
+      });
+      return {};
+    },
+    body: ({ driver }) => ({ driver_id: driver, method: "wallet", reference: "Week 47" }),
+  },
+  "POST /delivery/driver-pay/payouts/:id/reverse": {
+    body: () => ({ reason: "Entered for the wrong week" }),
+  },
   "POST /delivery/wallets/:id/adjust": {
     body: () => ({ amount: 5_000, direction: "credit", reason: "Goodwill for a late parcel" }),
   },

@@ -72,6 +72,7 @@ export const deliveryErrors = {
   // Deliveries under way, handoffs, their exceptions and receipts
   customer_not_found: { status: 404, fields: ["field"] },
   delivery_place_required: { status: 400, fields: ["field"] },
+  invalid_delivery_window: { status: 400, fields: ["field"] },
   customer_required_for_cod: { status: 400, fields: ["field"] },
   customer_required_for_wallet: { status: 400, fields: ["field"] },
   wallet_is_the_senders: { status: 400, fields: ["field"] },

@@ -105,6 +105,7 @@ export const words: Readonly<Record<string, string>> = {
   avg_delivery_time_minutes: "Minutes from pickup to delivery; null without one",
   accuracy_m: "Metres within which the device says that it is",
   battery_percent: "Charge of the device, 0 to 100",
+  deliver_after: "The receiver cannot be met before",
   deliver_before: "The receiver cannot be met after",
   keep_parcels: "True: off duty although parcels are in the driver's hands",
   on_duty: "Whether the driver works now: gets offers, and is tracked",

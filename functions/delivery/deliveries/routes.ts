@@ -38,6 +38,7 @@ const terms: readonly ErrorCode[] = [
   "unit_size_or_dimensions_required",
   "can_not_use_this_delivery_for_this_unit_size",
   "too_many_decimals",
+  "invalid_delivery_window",
   "customer_required_for_cod",
   "customer_required_for_wallet",
   "wallet_is_the_senders",
@@ -56,7 +57,8 @@ const ordering: readonly ErrorCode[] = [
 ];
 
 const change = {
-  summary: "Change a draft; or correct recipient, notes, reference and promised time of an order",
+  summary:
+    "Change a draft; or correct recipient, notes, reference, promised time and window of an order",
   access: operationsOrOrderer,
   params,
   body: UpdateDelivery,

@@ -82,6 +82,8 @@ const fields = {
   external_reference_id: z.string().trim().min(1).max(200).nullish(),
   notes: LongText.nullish(),
   promised_at: Instant.nullish(),
+  deliver_after: Instant.nullish(),
+  deliver_before: Instant.nullish(),
   barcode: z.string().trim().regex(/^(?!\d+$|PD\d{10}$|[A-Z]{2}\d{10}[A-Z]{2}$)[\w-]{4,64}$/)
     .nullish().describe(
       "Not of the shapes that delivery codes, deliveries without one and items of manifests have",
@@ -254,6 +256,8 @@ export const DeliveryRow = z.object({
     assignment_time: Timestamp,
   }).nullable().describe("The live one, or the last that was not rejected"),
   promised_at: Timestamp.nullable(),
+  deliver_after: Timestamp.nullable(),
+  deliver_before: Timestamp.nullable(),
   picked_up_at: Timestamp.nullable(),
   delivered_at: Timestamp.nullable(),
   created_by: Id.nullable(),

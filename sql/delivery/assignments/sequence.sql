@@ -72,8 +72,9 @@ begin
 end $$;
 
 -- The input of a proposed sequence. {driver_id} -> {start: {latitude, longitude} | null, assignments: [{assignment_id,
--- delivery_id, delivery_code, picked_up, pickup, dropoff: {latitude, longitude} | null, pickup_by, dropoff_by}]}
--- start: the driver's last known position, at the latest pickup or delivery.
+-- delivery_id, delivery_code, picked_up, pickup, dropoff: {latitude, longitude} | null, pickup_by, dropoff_after, dropoff_by}]}
+-- start: the driver's last known position, at the latest pickup or delivery. dropoff_by: the earliest of the assignment's estimate,
+-- the promised time and the end of the receiver's window; the last two bind nobody who brings a parcel into a warehouse.
 create or replace function delivery.sequence_stops(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
@@ -98,7 +99,9 @@ begin
       'picked_up', d.status in ('picked_up', 'in_transit', 'failed'),
       'pickup', case when f.latitude is not null then jsonb_build_object('latitude', f.latitude, 'longitude', f.longitude) end,
       'dropoff', case when t.latitude is not null then jsonb_build_object('latitude', t.latitude, 'longitude', t.longitude) end,
-      'pickup_by', a.estimated_pickup_time, 'dropoff_by', a.estimated_delivery_time)
+      'pickup_by', a.estimated_pickup_time, 'dropoff_after', case when d.delivery_flow <> 'pnd_inbound' then d.deliver_after end,
+      'dropoff_by', case when d.delivery_flow = 'pnd_inbound' then a.estimated_delivery_time
+        else least(a.estimated_delivery_time, d.promised_at, d.deliver_before) end)
     order by a.sequence_number, a.assignment_time, a.id), '[]') into v_list
   from delivery.assignments a
   join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id

@@ -40,7 +40,8 @@ select a.id, a.tenant_id, a.delivery_id, a.driver_id, a.vehicle_id, a.bulk_assig
       'pickup', case when a.from_warehouse_id is null then d.pickup_snapshot
         else delivery.warehouse_place(a.tenant_id, a.from_warehouse_id, d.pickup_snapshot) end,
       'dropoff', case when a.to_warehouse_id is null then d.dropoff_snapshot
-        else delivery.warehouse_place(a.tenant_id, a.to_warehouse_id, d.dropoff_snapshot) end, 'promised_at', d.promised_at, 'picked_up_at', d.picked_up_at)
+        else delivery.warehouse_place(a.tenant_id, a.to_warehouse_id, d.dropoff_snapshot) end,
+      'promised_at', d.promised_at, 'deliver_after', d.deliver_after, 'deliver_before', d.deliver_before, 'picked_up_at', d.picked_up_at)
       || delivery.carried(d) || case when a.to_warehouse_id is null then '{}' else '{"recipient": {}}'::jsonb end
     from delivery.deliveries d where d.tenant_id = a.tenant_id and d.id = a.delivery_id) as delivery_details,
   a.route_details as route

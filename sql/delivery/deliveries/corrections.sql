@@ -3,9 +3,10 @@
 -- else stays as it was ordered.
 
 -- Corrects an ordered delivery, whichever of its legs is named; null takes a value away. {recipient?, notes?,
--- external_reference_id?, promised_at?} -> the delivery. Operations until it ends, its customer or institution until
--- it is picked up; a driver who has it is notified.
--- Fails: forbidden, delivery_ended, delivery_already_picked_up, delivery_already_ordered (what costs or leads elsewhere).
+-- external_reference_id?, promised_at?, deliver_after?, deliver_before?} -> the delivery. Operations until it ends, its
+-- customer or institution until it is picked up; a driver who has it is notified.
+-- Fails: forbidden, delivery_ended, delivery_already_picked_up, delivery_already_ordered (what costs or leads elsewhere),
+-- invalid_delivery_window.
 create or replace function delivery.delivery_correct(d delivery.deliveries, input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -24,10 +25,14 @@ begin
     perform app.fail('delivery_already_picked_up');
   end if;
   select k.word into v_field from jsonb_object_keys(input - '{id,package_field}'::text[]) k (word)
-  where k.word not in ('recipient', 'notes', 'external_reference_id', 'promised_at') order by k.word limit 1;
+  where k.word not in ('recipient', 'notes', 'external_reference_id', 'promised_at', 'deliver_after', 'deliver_before')
+  order by k.word limit 1;
   if found then
     perform app.fail('delivery_already_ordered', jsonb_build_object('field', v_field));
   end if;
+  perform delivery.require_delivery_window(
+    case when input ? 'deliver_after' then app.instant(input ->> 'deliver_after') else p.deliver_after end,
+    case when input ? 'deliver_before' then app.instant(input ->> 'deliver_before') else p.deliver_before end);
   perform delivery.delivery_corrected(p.id, input);
   return delivery.delivery_created_to_json(p.id);
 end $$;
@@ -43,7 +48,9 @@ begin
     recipient = case when input ? 'recipient' then coalesce(nullif(input -> 'recipient', 'null'), '{}') else x.recipient end,
     notes = case when input ? 'notes' then input ->> 'notes' else x.notes end,
     external_reference_id = case when input ? 'external_reference_id' then input ->> 'external_reference_id' else x.external_reference_id end,
-    promised_at = case when input ? 'promised_at' then app.instant(input ->> 'promised_at') else x.promised_at end
+    promised_at = case when input ? 'promised_at' then app.instant(input ->> 'promised_at') else x.promised_at end,
+    deliver_after = case when input ? 'deliver_after' then app.instant(input ->> 'deliver_after') else x.deliver_after end,
+    deliver_before = case when input ? 'deliver_before' then app.instant(input ->> 'deliver_before') else x.deliver_before end
   where x.tenant_id = v_tenant and (x.id = parcel or (x.parent_id = parcel and x.status not in ('delivered', 'cancelled')));
   perform delivery.drivers_notify(array[parcel]);
 end $$;

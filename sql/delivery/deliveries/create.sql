@@ -79,7 +79,7 @@ end $$;
 -- Makes a delivery. {delivery_service_id, payer_type, payment_method, pickup and dropoff (see delivery_place), customer_id?,
 -- institution_user_id?, cod_amount?, unit_size?, package?, recipient?, staged?, warehouse_id?, status? draft|pending,
 -- delivery_flow? standard|customer_return, original_delivery_id?, barcode?, external_reference_id?, notes?, promised_at?,
--- carrier_type?, carrier_code?} -> the delivery
+-- deliver_after?, deliver_before?, carrier_type?, carrier_code?} -> the delivery
 -- Fails: what delivery_terms, staging_of and customer_return_input fail with, insufficient_wallet_balance,
 -- delivery_barcode_taken, return_already_exists.
 create or replace function delivery.delivery_create(input jsonb) returns jsonb
@@ -150,13 +150,14 @@ begin
     customer_id, institution_user_id, delivery_service_id, carrier_type, carrier_code, payer_type, payment_method, cod_amount, delivery_fee,
     currency, unit_size, unit_size_source, package_details, distance_km, pickup_address_id, dropoff_address_id, pickup_snapshot,
     dropoff_snapshot, pickup_zone_id, dropoff_zone_id, pickup_warehouse_id, dropoff_warehouse_id, current_warehouse_id, staging_warehouse_id,
-    recipient, notes, service_snapshot, status_reason, promised_at, created_by, order_id)
+    recipient, notes, service_snapshot, status_reason, promised_at, created_by, order_id, deliver_after,
+    deliver_before)
   values (d.id, d.tenant_id, d.delivery_code, d.barcode, d.external_reference_id, d.original_delivery_id, d.delivery_flow, d.status,
     d.customer_id, d.institution_user_id, d.delivery_service_id, d.carrier_type, d.carrier_code, d.payer_type, d.payment_method, d.cod_amount,
     d.delivery_fee, d.currency, d.unit_size, d.unit_size_source, d.package_details, d.distance_km, d.pickup_address_id, d.dropoff_address_id,
     d.pickup_snapshot, d.dropoff_snapshot, d.pickup_zone_id, d.dropoff_zone_id, d.pickup_warehouse_id, d.dropoff_warehouse_id,
     d.current_warehouse_id, d.staging_warehouse_id, d.recipient, d.notes, d.service_snapshot, d.status_reason, d.promised_at, d.created_by,
-    d.order_id);
+    d.order_id, d.deliver_after, d.deliver_before);
 end $$;
 
 -- The answer of creating and changing a delivery.

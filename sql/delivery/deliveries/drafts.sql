@@ -56,8 +56,9 @@ begin
   v_old := jsonb_strip_nulls(jsonb_build_object('customer_id', d.customer_id, 'institution_user_id', d.institution_user_id,
     'delivery_service_id', d.delivery_service_id, 'payer_type', d.payer_type, 'payment_method', d.payment_method, 'cod_amount', d.cod_amount,
     'unit_size', case d.unit_size_source when 'unit_size' then d.unit_size end, 'package', d.package_details, 'recipient', d.recipient,
-    'external_reference_id', d.external_reference_id, 'notes', d.notes, 'promised_at', d.promised_at, 'carrier_type', d.carrier_type,
-    'carrier_code', d.carrier_code, 'pickup_address_id', d.pickup_address_id, 'dropoff_address_id', d.dropoff_address_id,
+    'external_reference_id', d.external_reference_id, 'notes', d.notes, 'promised_at', d.promised_at,
+    'deliver_after', d.deliver_after, 'deliver_before', d.deliver_before, 'carrier_type', d.carrier_type, 'carrier_code', d.carrier_code,
+    'pickup_address_id', d.pickup_address_id, 'dropoff_address_id', d.dropoff_address_id,
     'pickup_warehouse_id', d.pickup_warehouse_id, 'dropoff_warehouse_id', delivery.ends_in(d)));
   v_old := v_old - array(select k.word from jsonb_object_keys(input) k (word) where not v_sent ? k.word);
   -- A place is said in one way: a new one takes the others away.
@@ -88,7 +89,8 @@ begin
     pickup_warehouse_id = t.pickup_warehouse_id, recipient = t.recipient, notes = t.notes,
     dropoff_warehouse_id = case when x.transfer_kind is null then t.dropoff_warehouse_id else x.dropoff_warehouse_id end,
     ordered_to_warehouse_id = case when x.transfer_kind is not null then t.dropoff_warehouse_id end,
-    external_reference_id = t.external_reference_id, promised_at = t.promised_at
+    external_reference_id = t.external_reference_id, promised_at = t.promised_at, deliver_after = t.deliver_after,
+    deliver_before = t.deliver_before
   where x.tenant_id = d.tenant_id and x.id = d.id;
   if t.package_details is distinct from d.package_details then
     perform delivery.delivery_items_clear(d.id);

@@ -139,6 +139,8 @@ begin
   -- It brings nothing of the store's order to anybody.
   n.order_id := null;
   n.promised_at := null;
+  n.deliver_after := null;
+  n.deliver_before := null;
   n.status_reason := input ->> 'reason';
   n.notes := input ->> 'notes';
   n.created_by := app.user_id();

@@ -76,10 +76,20 @@ begin
   return v_address;
 end $$;
 
+-- Refuses a window in which the receiver can be met that ends before it begins; an end that is open fits any other.
+-- Fails: invalid_delivery_window.
+create or replace function delivery.require_delivery_window(deliver_after timestamptz, deliver_before timestamptz) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if deliver_after >= deliver_before then
+    perform app.fail('invalid_delivery_window', '{"field": "deliver_before"}');
+  end if;
+end $$;
+
 -- A delivery of these terms, checked and priced but not written. input: the body of POST /delivery/deliveries with
 -- `package` and `package_field`, as POST /delivery/price reads them.
 -- Fails: what delivery_people, delivery_place and delivery_priced fail with, delivery_service_id_required,
--- too_many_decimals, customer_required_for_cod, customer_required_for_wallet, wallet_is_the_senders.
+-- too_many_decimals, customer_required_for_cod, customer_required_for_wallet, wallet_is_the_senders, invalid_delivery_window.
 create or replace function delivery.delivery_terms(input jsonb) returns delivery.deliveries
 language plpgsql set search_path = '' as $$
 declare
@@ -128,6 +138,9 @@ begin
   d.external_reference_id := input ->> 'external_reference_id';
   d.notes := input ->> 'notes';
   d.promised_at := app.instant(input ->> 'promised_at');
+  d.deliver_after := app.instant(input ->> 'deliver_after');
+  d.deliver_before := app.instant(input ->> 'deliver_before');
+  perform delivery.require_delivery_window(d.deliver_after, d.deliver_before);
   d.carrier_type := coalesce(input ->> 'carrier_type', 'internal');
   d.carrier_code := case d.carrier_type when 'external' then coalesce(input ->> 'carrier_code',
     app.refuse('carrier_code_required', '{"field": "carrier_code"}')::text) end;

@@ -87,7 +87,8 @@ begin
     customer_id, institution_user_id, delivery_service_id, payer_type, payment_method, delivery_fee, currency, unit_size,
     unit_size_source, package_details, pickup_address_id, dropoff_address_id, pickup_snapshot, dropoff_snapshot,
     pickup_zone_id, dropoff_zone_id, pickup_warehouse_id, dropoff_warehouse_id, recipient, service_snapshot, manifest_id,
-    source_snapshot, snapshot_version, label_assignment, label_outdated, external_reference_id, notes, promised_at, created_by)
+    source_snapshot, snapshot_version, label_assignment, label_outdated, external_reference_id, notes, promised_at, created_by,
+    deliver_after, deliver_before)
   select p.tenant_id, v_first + 2 * (asked.position - 1) + g.sequence_plan - 1, p.barcode, p.id, g.leg, g.sequence_plan, g.flow, g.status,
     p.customer_id, p.institution_user_id, p.delivery_service_id, p.payer_type, p.payment_method, 0, p.currency, p.unit_size,
     p.unit_size_source, p.package_details,
@@ -96,7 +97,7 @@ begin
     case g.leg when 'A' then p.pickup_zone_id else a.zone_id end, case g.leg when 'A' then a.zone_id else p.dropoff_zone_id end,
     case g.leg when 'B' then w.id end, case g.leg when 'A' then w.id end,
     p.recipient, p.service_snapshot, p.manifest_id, p.source_snapshot, p.snapshot_version, p.label_assignment, p.label_outdated, p.external_reference_id,
-    p.notes, p.promised_at, p.created_by
+    p.notes, p.promised_at, p.created_by, p.deliver_after, p.deliver_before
   from unnest(parent_ids) with ordinality asked (id, position)
   join delivery.deliveries p on p.tenant_id = app.tenant_id() and p.id = asked.id
   join warehousing.warehouses w on w.tenant_id = p.tenant_id and w.id = warehouse

@@ -24,6 +24,7 @@ const parts: Record<string, (report: Report) => Promise<void>> = {
   cod: async (report) => (await import(`${bench}/cod/index.ts`)).benchCod(report),
   scale: async (report) =>
     (await import(`${bench}/scale/index.ts`)).benchScale(report, Number(options.rows)),
+  live: async (report) => (await import(`${bench}/live.ts`)).benchLive(report),
   "cold-start": async (report) => (await import(`${bench}/cold-start.ts`)).benchColdStart(report),
 };
 

@@ -33,6 +33,17 @@ export function encode({ joinRef, ref, topic, event, payload }: Message, version
   );
 }
 
+/** A broadcast whose payload is JSON already. */
+export function encodePacked(
+  { topic, joinRef, payload }: { topic: string; joinRef: string | null; payload: string },
+  version: 1 | 2,
+): string {
+  const [name, ref] = [JSON.stringify(topic), JSON.stringify(joinRef)];
+  return version === 2
+    ? `[${ref},null,${name},"broadcast",${payload}]`
+    : `{"topic":${name},"event":"broadcast","payload":${payload},"ref":null,"join_ref":${ref}}`;
+}
+
 /** A kind (3), five lengths, how the payload is packed (1 = JSON), the five texts, the payload. */
 function decodeBroadcast(data: Buffer): Message | undefined {
   if (data.readUInt8(0) !== 3 || data.readUInt8(6) !== 1) return undefined;

@@ -8,7 +8,7 @@ import { errorCode, messageOf } from "../failure.ts";
 import type { TokenKeys } from "../keys.ts";
 import { type ChangeFeed, followChanges } from "./changes.ts";
 import { type Binding, matches } from "./filter.ts";
-import { decode, encode, type Message } from "./messages.ts";
+import { decode, encode, encodePacked, type Message } from "./messages.ts";
 import type { Change } from "./pgoutput.ts";
 
 /** The dependencies of Realtime. */
@@ -134,22 +134,20 @@ export function startRealtime({ sql, dbUrl, keys, log }: RealtimeParts) {
     client.topics.delete(topic);
   };
 
-  /** A message that the database sent goes to the listeners of its channel. */
+  /** A message that the database sent goes to the listeners of its channel; it is packed once for all of them. */
   const deliver = ({ row }: Change) => {
     const topic = `realtime:${row.topic}`;
     const isPrivate = row.private === "t";
-    for (const client of clients) {
-      const subscription = client.topics.get(topic);
+    const payload = `{"type":"broadcast","event":${JSON.stringify(row.event)},"payload":${
+      row.payload ?? "null"
+    },"meta":${JSON.stringify({ id: row.id })}}`;
+    for (const { socket, version, topics } of clients) {
+      const subscription = topics.get(topic);
       if (!subscription || !subscription.private === isPrivate) continue;
       // A listener that does not read is cut off: it connects again, and nobody waits for it.
-      if (client.socket.bufferedAmount > maxUnreadBytes) client.socket.terminate();
-      else {
-        push(client, topic, "broadcast", {
-          type: "broadcast",
-          event: row.event,
-          payload: JSON.parse(row.payload ?? "null"),
-          meta: { id: row.id },
-        });
+      if (socket.bufferedAmount > maxUnreadBytes) socket.terminate();
+      else if (socket.readyState === socket.OPEN) {
+        socket.send(encodePacked({ topic, joinRef: subscription.joinRef, payload }, version));
       }
     }
   };

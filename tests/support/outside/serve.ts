@@ -19,6 +19,8 @@ export async function serveHandlers(handlers: RequestHandler[]): Promise<ServedH
           new Response(`no handler takes ${request.method} ${request.url}`, { status: 501 }),
       hostname: "127.0.0.1",
       port: 0,
+      // The Response of everybody else in this process stays the one that msw knows.
+      overrideGlobalObjects: false,
     }, (info: AddressInfo) => resolve(info.port));
   });
   return {

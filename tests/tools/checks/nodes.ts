@@ -9,12 +9,12 @@ import { vitestStep } from "./vitest.ts";
 /** The last of each line that has long-term support. */
 export const newerNodes = ["22.23.3", "24.21.0"];
 
-/** The parts that depend on Node: the local stack, the code that both runtimes share, and the bundler. */
-const parts = ["tests/local/", "tests/shared/", "tests/deploy/bundles.test.ts"];
+/** The parts that depend on Node: the local stack, and the code that both runtimes share. */
+const parts = ["tests/local/", "tests/shared/"];
 
 /** Runs those tests on a version of Node, which is installed beside our data the first time. */
 export function nodeStep(version: string): Step {
-  const name = `Local stack and bundles on Node ${version}`;
+  const name = `Local stack on Node ${version}`;
   return {
     name,
     async run(say) {

@@ -169,6 +169,7 @@ create index if not exists deliveries_search on delivery.deliveries using gin ((
 create index if not exists deliveries_unassigned on delivery.deliveries (tenant_id, pickup_zone_id, created_at)
   where status = 'pending' and carrier_type = 'internal' and delivery_flow <> 'pnd_parent';
 create index if not exists deliveries_due on delivery.deliveries (tenant_id, least(promised_at, deliver_before), id)
+  include (promised_at, deliver_before, pickup_zone_id, dropoff_zone_id)
   where parent_id is null and status in ('pending', 'assigned', 'accepted', 'picked_up', 'in_transit', 'failed')
     and (promised_at is not null or deliver_before is not null);
 create index if not exists deliveries_promised on delivery.deliveries (tenant_id, promised_at) where promised_at is not null;

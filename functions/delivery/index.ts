@@ -46,6 +46,7 @@ export default serve("delivery", [
     ...(await import("./deliveries/routes.ts")).deliveries,
     ...(await import("./deliveries/moves.ts")).deliveryMoves,
     ...(await import("./deliveries/warehouse.ts")).deliveryInWarehouse,
+    ...(await import("./auto-assignment/routes.ts")).autoAssignment,
     ...(await import("./delivery-exceptions/routes.ts")).deliveryExceptions,
   ]),
   feature(

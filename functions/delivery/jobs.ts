@@ -1,9 +1,11 @@
 /** The background jobs of the delivery function, by kind. */
 import type { JobHandlers } from "../../shared/db/jobs.ts";
+import { dispatchJobs } from "../../shared/dispatch/jobs.ts";
 
 export const jobs: JobHandlers = {
   "delivery.settlement_receipt": async (job) =>
     await (await import("./cod/receipt-job.ts")).printReceipt(job),
+  ...dispatchJobs,
   "delivery.measure_routes": async (job) =>
     await (await import("./assignments/routing.ts")).measureRoutes(job),
 };

@@ -41,6 +41,7 @@ export default serve(
     ),
   ],
   async () => ({
+    ...(await import("../../shared/dispatch/jobs.ts")).dispatchJobs,
     "storefront.verify_domain": (await import("./custom-domain/verify.ts")).verifyDomainLater,
   }),
 );

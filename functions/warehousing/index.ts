@@ -48,4 +48,4 @@ export default serve("warehousing", [
     { "package-scan": "Everything about a scanned parcel, and what to do with it next." },
     async () => (await import("./package-scan/routes.ts")).packageScan,
   ),
-]);
+], async () => (await import("../../shared/dispatch/jobs.ts")).dispatchJobs);

@@ -94,7 +94,7 @@ export interface paths {
   };
   "/delivery/board": {
     parameters: { };
-    /** Drivers with their place, load and next stop; what is unassigned and what is late @description Who: permission manage:operations:tenant. */ get: operations["get_delivery_board"];
+    /** Drivers with their place, load and next stop; what is unassigned, searched for and late @description Who: permission manage:operations:tenant. */ get: operations["get_delivery_board"];
   };
   "/delivery/cash-desks": {
     parameters: { };
@@ -200,6 +200,10 @@ export interface paths {
     /** Read a delivery with its legs, driver, exceptions, cash, items, history and proofs @description Who: permission view:tenant, or role driver or institution or customer. */ get: operations["get_delivery_deliveries_delivery_id"];
     /** Change a draft; or correct recipient, notes, reference, promised time and window of an order @description Who: permission manage:operations:tenant, or role institution or customer. */ put: operations["put_delivery_deliveries_delivery_id"];
     /** Change a draft; or correct recipient, notes, reference, promised time and window of an order @description Who: permission manage:operations:tenant, or role institution or customer. */ patch: operations["patch_delivery_deliveries_delivery_id"];
+  };
+  "/delivery/deliveries/{delivery_id}/auto-assign": {
+    parameters: { };
+    /** Search for a driver again, with all attempts; or say who would be asked @description Who: permission manage:operations:tenant. */ post: operations["post_delivery_deliveries_delivery_id_auto_assign"];
   };
   "/delivery/deliveries/{delivery_id}/cancel": {
     parameters: { };
@@ -1229,6 +1233,17 @@ export interface components {
       /** The table, `delivery.deliveries` for instance */ entity_type: string; id: number;
       /** The call that did it; null: no call */ operation: string | null; request_id: string | null;
     };
+    AutoAssignDelivery: { /** Changes nothing and answers the ranking of drivers */ dry_run?: boolean | null; };
+    AutoAssignment: {
+      /** Offers, and tries that found nobody */ attempts: number;
+      /** When it is tried again; while offered, until when the driver may answer */ next_attempt_at: string | null;
+      /** How many drivers the last try passed over, each for the first reason */ passed_over: {
+        /** Last seen outside the pickup's zone, or too long ago */ away: number; /** Without room for it, or without enough left */ capacity: number;
+        /** Rejected it in this search, or did not answer in time */ declined: number; /** Off duty, or not heard of */ offline: number;
+        /** Not allowed in its zones, or others were given the pickup's by name */ zone: number;
+      };
+      /** off: the office's or a driver's own affair; offered: a driver has been asked; failed: nobody was found @enum {string} */ status: "off" | "searching" | "offered" | "failed" | "assigned";
+    };
     /** The address to return to is not one of the store's. */ BackRefNotAllowedError: { code?: "back_ref_not_allowed"; field?: string; } & components["schemas"]["Error"];
     /** Paying online needs an address to return to afterwards (backRef). */ BackRefRequiredError: { code?: "back_ref_required"; field?: string; } & components["schemas"]["Error"];
     /** The barcode {barcode_value} is already used by another item. */ BarcodeAlreadyUsedError: { barcode_value?: string; code?: "barcode_already_used"; } & components["schemas"]["Error"];
@@ -1498,10 +1513,12 @@ export interface components {
       delivery_id: string;
       /** May be left out where the tenant's default driver carries manifest parcels into the warehouse */ driver_id?: string | null;
       estimated_delivery_time?: string | null; estimated_pickup_time?: string | null; notes?: string | null;
+      /** Takes what an automatic assignment has only offered from the driver who was asked */ replace_offer?: boolean | null;
       /** Place among the driver's stops, from 1 */ sequence_number?: number | null; vehicle_id?: string | null;
     };
     CreateAssignments: {
       delivery_ids: string[]; driver_id: string; /** Says of every delivery whether it would pass, and writes nothing */ dry_run?: boolean | null;
+      /** Takes what an automatic assignment has only offered from the driver who was asked */ replace_offer?: boolean | null;
     };
     CreateBarcodeBatch: {
       branch_id?: string | null; institution_user_id?: string | null; /** Pieces */ quantity: number;
@@ -1842,7 +1859,9 @@ export interface components {
         assignment_time: string; driver: components["schemas"]["DeliveryPerson"]; driver_id: string; id: string; status: string;
         vehicle_id: string | null;
       } | null;
-      /** Failed attempts that count */ attempts_used: number; /** Printed on the label; scanners find the parcel by it */ barcode: string;
+      /** Failed attempts that count */ attempts_used: number;
+      /** The search for a driver; null for who is not of the office */ auto_assignment: components["schemas"]["AutoAssignment"] | null;
+      /** Printed on the label; scanners find the parcel by it */ barcode: string;
       /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code: string | null; carrier_type: "internal" | "external";
       /** The cash still to be taken where this delivery begins and where it ends */ cash_due: {
         delivery: components["schemas"]["CashSplit"]; pickup: components["schemas"]["CashSplit"];
@@ -1909,6 +1928,7 @@ export interface components {
     DeliveryInstructions: { expires_at: string; gateway_order_id: string; redirect_url: string; };
     /** This item is not in the parcel. */ DeliveryItemNotFoundError: { code?: "delivery_item_not_found"; field?: string; } & components["schemas"]["Error"];
     DeliveryNeeds: { /** Whether a photo is needed */ photo_required: boolean; /** Whether a signature is needed */ signature_required: boolean; };
+    /** This delivery is not assigned automatically: it is staged, from a manifest, a return to its sender, or carried by another company. */ DeliveryNotAutoAssignableError: { code?: "delivery_not_auto_assignable"; } & components["schemas"]["Error"];
     /** The delivery cannot be booked or cancelled now (status {status}). */ DeliveryNotBookableError: { code?: "delivery_not_bookable"; status?: string; } & components["schemas"]["Error"];
     /** This delivery does not leave a warehouse, so there is nothing to prepare. */ DeliveryNotExecutableError: { code?: "delivery_not_executable"; } & components["schemas"]["Error"];
     /** Only an external delivery can be booked with a carrier. */ DeliveryNotExternalError: { code?: "delivery_not_external"; } & components["schemas"]["Error"];
@@ -2409,7 +2429,7 @@ export interface components {
       created_at: string; id: string; /** The text, in the reader's language */ message: string;
       /** The subject: ids and numbers */ payload: { [key: string]: unknown; };
       read_at: string | null; tenant_id: string | null;
-      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "tenant_invitation";
+      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "tenant_invitation";
     };
     /** None of the packages can be moved. */ NoTransferablePackagesError: { code?: "no_transferable_packages"; rejected?: Record<string, never>[]; } & components["schemas"]["Error"];
     /** Choose one destination: a branch or an address, not both. */ OneDestinationRequiredError: { code?: "one_destination_required"; field?: string; } & components["schemas"]["Error"];
@@ -4262,7 +4282,9 @@ export interface operations {
             data: {
               /** Format: date-time @description The moment the books are read at; now unless said */ as_of: string;
               drivers: components["schemas"]["BoardDriver"][];
+              /** Automatic assignments that found none; the office assigns */ failed_to_assign: number;
               late: { /** The first 50, the longest late first */ deliveries: components["schemas"]["LateDelivery"][]; total: number; };
+              /** Automatic assignments that look for a driver */ searching: number;
               unassigned: { by_zone: { count: number; name: string | null; oldest_at: string; zone_id: string | null; }[]; total: number; };
             };
           } & components["schemas"]["Success"];
@@ -5028,6 +5050,7 @@ export interface operations {
   get_delivery_deliveries: {
     parameters: {
       query?: {
+        /** How the automatic search for a driver stands; for the office */ auto_assignment?: "searching" | "offered" | "failed";
         carrier_code?: components["parameters"]["carrier_code"]; carrier_type?: "internal" | "external";
         /** JSON object with any of: status, driver_id, customer_id, institution_user_id, delivery_service_id, pickup_zone_id, dropoff_zone_id, delivery_flow, carrier_type, carrier_code, external_reference_id, is_leg, payer_type, payment_method, delivery_code, cod_amount, delivery_fee, created_at, promised_at, delivered_at */ column_filters?: string;
         current_warehouse_id?: string; cursor?: components["parameters"]["cursor"]; customer_id?: components["parameters"]["customer_id"];
@@ -5205,6 +5228,58 @@ export interface operations {
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["CustomerNotFoundError"] | components["schemas"]["AddressNotFoundError"] | components["schemas"]["WarehouseNotFoundError"] | components["schemas"]["ServiceNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
       409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryAlreadyOrderedError"] | components["schemas"]["DeliveryAlreadyPickedUpError"] | components["schemas"]["DeliveryEndedError"] | components["schemas"]["DeliveryBarcodeTakenError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       412: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["VersionConflictError"]; }; };
+      413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  post_delivery_deliveries_delivery_id_auto_assign: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      path: { delivery_id: components["parameters"]["path_delivery_id"]; };
+    };
+    requestBody: { content: { "application/json": components["schemas"]["AutoAssignDelivery"]; }; };
+    responses: {
+      200: {
+        headers: { [name: string]: unknown; };
+        content: {
+          "application/json": ({
+            data: { auto_assignment: components["schemas"]["AutoAssignment"]; };
+          } & components["schemas"]["Success"]) | ({
+            data: {
+              /** The next one to ask first */ candidates: {
+                /** From the last position to the pickup, as the crow flies */ distance_km: number | null; driver_id: string;
+                /** Whether the driver may be asked */ eligible: boolean; full_name: string;
+                /** Deliveries that the driver has not finished */ live_stops: number;
+                /** Why the driver is not asked: zone, capacity, declined, offline, away, or the code that assigning by hand fails with */ reasons: string[];
+              }[];
+            };
+          } & components["schemas"]["Success"]);
+        };
+      };
+      202: {
+        headers: { [name: string]: unknown; };
+        content: {
+          "application/json": ({
+            data: { auto_assignment: components["schemas"]["AutoAssignment"]; };
+          } & components["schemas"]["Success"]) | ({
+            data: {
+              /** The next one to ask first */ candidates: {
+                /** From the last position to the pickup, as the crow flies */ distance_km: number | null; driver_id: string;
+                /** Whether the driver may be asked */ eligible: boolean; full_name: string;
+                /** Deliveries that the driver has not finished */ live_stops: number;
+                /** Why the driver is not asked: zone, capacity, declined, offline, away, or the code that assigning by hand fails with */ reasons: string[];
+              }[];
+            };
+          } & components["schemas"]["Success"]);
+        };
+      };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotAutoAssignableError"] | components["schemas"]["DeliveryStatusChangedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -9937,7 +10012,7 @@ export interface operations {
         format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
         page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"]; sort_order?: components["parameters"]["sort_order"];
         tenant_id?: components["parameters"]["tenant_id"];
-        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "tenant_invitation";
+        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "tenant_invitation";
         unread?: boolean | ("true" | "false");
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };

@@ -165,6 +165,7 @@ export const deliveryErrors = {
     fields: ["field", "delivery_ids", "missing_zones"],
   },
   driver_not_allowed_in_zones: { status: 400, fields: ["field", "delivery_ids", "missing_zones"] },
+  delivery_not_auto_assignable: 409,
   delivery_status_changed: { status: 409, fields: ["field", "delivery_ids"] },
   delivery_already_assigned: { status: 409, fields: ["field", "delivery_ids"] },
   driver_not_active: { status: 409, fields: ["field"] },

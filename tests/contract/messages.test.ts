@@ -35,6 +35,7 @@ const internalConstraints = new Set([
   "invitation_pending_once",
   // A place by both its numbers, and a window with an end after its beginning: cores ask first.
   "deliver_window_in_order",
+  "next_attempt_while_open",
   "position_whole",
   "reported_place_whole",
   // Sorting, package transfers and waybills: written by cores that ask first.

@@ -7,6 +7,7 @@ const derived = [
   "delivery.assignments.route_details",
   "delivery.deliveries.service_snapshot",
   "delivery.deliveries.source_snapshot",
+  "delivery.driver_searches.passed_over",
   "delivery.transfer_manifest_events.payload",
   "delivery.transfer_manifests.source_snapshot",
   "integration.event_types.event_data",

@@ -210,6 +210,7 @@ async function addTheRest(tenant: Tenant, made: Made) {
       account_id: wallet,
       delivery_id: delivery,
     });
+    await one("delivery.driver_searches", { delivery_id: delivery, status: "off" }, "delivery_id");
     const notification = await one("tenancy.notifications", {
       user_id: people.customer.id,
       type: "assignment_created",

@@ -31,6 +31,9 @@ export const assignmentStatuses = [
 
 /** Apps count from 0 or from 1. */
 const Position = z.int().min(0).max(1_000_000);
+const ReplaceOffer = z.boolean().nullish().describe(
+  "Takes what an automatic assignment has only offered from the driver who was asked",
+);
 const DeliveryIds = z.array(Id).min(1).max(1_000);
 
 export const CreateAssignment = z.object({
@@ -43,6 +46,7 @@ export const CreateAssignment = z.object({
   estimated_delivery_time: Instant.nullish(),
   sequence_number: Position.nullish(),
   notes: LongText.nullish(),
+  replace_offer: ReplaceOffer,
 }).meta({ id: "CreateAssignment" });
 export const AssignmentCreated = z.object({ id: Id, resolved_delivery_id: Id.optional() });
 
@@ -52,6 +56,7 @@ export const CreateBulk = z.object({
   dry_run: z.boolean().nullish().describe(
     "Says of every delivery whether it would pass, and writes nothing",
   ),
+  replace_offer: ReplaceOffer,
 }).meta({ id: "CreateAssignments" });
 const BulkMade = z.object({
   assignment_ids: z.array(Id),

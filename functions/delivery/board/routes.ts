@@ -7,7 +7,8 @@ export const board: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/board",
-    summary: "Drivers with their place, load and next stop; what is unassigned and what is late",
+    summary:
+      "Drivers with their place, load and next stop; what is unassigned, searched for and late",
     access: permission("manage:operations:tenant"),
     query: BoardQuery,
     response: BoardResponse,

@@ -62,5 +62,7 @@ export const BoardResponse = z.object({
       total: z.int(),
       deliveries: z.array(LateDelivery).describe("The first 50, the longest late first"),
     }),
+    searching: z.int().describe("Automatic assignments that look for a driver"),
+    failed_to_assign: z.int().describe("Automatic assignments that found none; the office assigns"),
   }),
 });

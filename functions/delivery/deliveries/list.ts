@@ -12,7 +12,9 @@ import {
   since,
   until,
 } from "../../../shared/api/list.ts";
+import { z } from "zod";
 import { Id } from "../../../shared/schemas/schemas.ts";
+import { searchStatuses } from "../auto-assignment/schemas.ts";
 import { deliveryFlows, deliveryStatuses } from "../statuses.ts";
 
 /** A part of number, barcode, reference, recipient's name or phone. */
@@ -24,6 +26,16 @@ const driver: Filter = {
   condition: (value) =>
     `r.id in (select a.delivery_id from delivery.assignments a where a.tenant_id = (select app.tenant_id())
       and a.driver_id = (${value} #>> '{}')::uuid and a.status <> 'rejected')`,
+};
+
+/** Deliveries whose search for a driver stands like this; the office sees searches. */
+const search_status: Filter = {
+  schema: z.enum(searchStatuses).describe(
+    "How the automatic search for a driver stands; for the office",
+  ),
+  condition: (value) =>
+    `r.id in (select s.delivery_id from delivery.driver_searches s where s.tenant_id = (select app.tenant_id())
+      and s.status = (${value} #>> '{}'))`,
 };
 
 const filters = {
@@ -51,6 +63,7 @@ export const deliveriesList = defineList({
     parent_id: id("parent_id"),
     manifest_id: id("manifest_id"),
     current_warehouse_id: id("current_warehouse_id"),
+    auto_assignment: search_status,
     date_from: since("created_at"),
     date_to: until("created_at"),
   },

@@ -18,6 +18,7 @@ import {
 } from "../../../shared/schemas/schemas.ts";
 import { maxBytes, maxContactBytes } from "../../../shared/schemas/sizes.ts";
 import { PhotoUrls, ProofUrl } from "../manifests/schemas.ts";
+import { AutoAssignment } from "../auto-assignment/schemas.ts";
 import { Package, unitsOf } from "../price/schemas.ts";
 import { deliveryFlows, deliveryStatuses } from "../statuses.ts";
 
@@ -272,6 +273,9 @@ const Needs = z.object({ photo_required: z.boolean(), signature_required: z.bool
 export const DeliveryDetail = DeliveryRow.extend({
   package_details: JsonObject.nullable(),
   staging_warehouse_id: Id.nullable(),
+  auto_assignment: AutoAssignment.nullable().describe(
+    "The search for a driver; null for who is not of the office",
+  ),
   label_edition: z.int().describe(
     "How often its label was printed, and whether it goes elsewhere since",
   ),

@@ -11,6 +11,7 @@ const texts = {
   bulk_assignment_created: "notification_bulk_assignment_created",
   assignment_returned: "notification_assignment_returned",
   assignments_handed_over: "notification_assignments_handed_over",
+  auto_assignment_failed: "notification_auto_assignment_failed",
   picking_assigned: "notification_picking_assigned",
   delivery_cancelled: "notification_delivery_cancelled",
   delivery_changed: "notification_delivery_changed",

@@ -151,18 +151,30 @@ const generalGroups = {
       default_delivery_service_id: Id,
       auto_approval: yesNo,
     }),
-    on_demand_auto_assignment: kept(settings({
+    // Orders look for their drivers themselves: sql/delivery/auto-assignment.
+    on_demand_auto_assignment: settings({
       enabled: yesNo,
       priority_checks: settings({
-        driver_online: yesNo,
-        preferred_zone: yesNo,
-        vehicle_capacity: yesNo,
-        available_in_zone: yesNo,
+        driver_online: yesNo.meta({ description: "Only drivers who are online" }),
+        preferred_zone: yesNo.meta({
+          description: "Drivers who were given the pickup's zone by name, while one of them may",
+        }),
+        vehicle_capacity: yesNo.meta({
+          description: "Only drivers who keep a fifth of their vehicle's capacity free",
+        }),
+        available_in_zone: yesNo.meta({
+          description: "Only drivers seen in the pickup's zone within 15 minutes",
+        }),
       }),
-      max_retry_attempts: Count,
-      retry_after_minutes: Count,
+      max_retry_attempts: Count.meta({
+        description: "Offers, and tries that find nobody, before it has failed: 3, at least 1",
+      }),
+      retry_after_minutes: Count.meta({
+        description:
+          "How long a driver has to answer, and how long after nobody was found it is tried again: 5, at least 1",
+      }),
       notify_admin_on_failure: yesNo,
-    })),
+    }),
   }),
   brand_settings: settings({
     brand_name: LocalizedText,

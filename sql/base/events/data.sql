@@ -14,6 +14,8 @@ from (values
     '{"delivery_id": "uuid", "delivery_code": "integer", "barcode": "string", "status": "string", "from_status": "string",
       "delivery_flow": "string", "customer_id": "uuid?", "institution_user_id": "uuid?", "external_reference_id": "string?",
       "reason": "string?", "actor_id": "uuid?"}'),
+  ('{delivery.auto_assignment_failed}', 'delivery', 'delivery',
+    '{"delivery_id": "uuid", "delivery_code": "integer", "attempts": "integer", "passed_over": "object", "actor_id": "uuid?"}'),
   ('{delivery_exception.opened}', 'delivery', 'delivery_exception',
     '{"exception_id": "uuid", "delivery_id": "uuid", "delivery_code": "integer", "type": "string", "receiving_order_id": "uuid?",
       "actor_id": "uuid?"}'),

@@ -81,7 +81,8 @@ begin
 end $$;
 
 -- Assigns one delivery. {delivery_id, driver_id?, vehicle_id?, estimated_pickup_time?, estimated_delivery_time?,
--- sequence_number?, notes?} -> {id, resolved_delivery_id?}
+-- sequence_number?, notes?, replace_offer?} -> {id, resolved_delivery_id?}
+-- With replace_offer it is taken from a driver whom an automatic assignment has only asked yet.
 -- Without a driver it goes to the default one, which only a manifest's leg into the warehouse may, where
 -- the setting allow_warehouse_staging_without_assigned_driver says so.
 -- Fails: assignment_driver_required, and what a plan fails with.
@@ -92,6 +93,9 @@ declare
   v_plan jsonb;
   v_made jsonb;
 begin
+  if (input ->> 'replace_offer')::boolean then
+    perform delivery.offers_withdraw(array[(input ->> 'delivery_id')::uuid], v_driver);
+  end if;
   v_plan := delivery.assignments_plan(array[(input ->> 'delivery_id')::uuid],
     coalesce(v_driver, delivery.staging_driver(), app.refuse('assignment_driver_required', '{"field": "driver_id"}')),
     (input ->> 'vehicle_id')::uuid, true);
@@ -106,7 +110,7 @@ begin
     'resolved_delivery_id', delivery.resolved_deliveries(v_plan) #> '{0,assigned_delivery_id}'));
 end $$;
 
--- Assigns many deliveries to one driver, all or none. {driver_id, delivery_ids} ->
+-- Assigns many deliveries to one driver, all or none. {driver_id, delivery_ids, replace_offer?} ->
 -- {assignment_ids, bulk_assignment_id, count, total_units, driver_capacity_used, resolved_deliveries?}
 -- dry_run: true writes and locks nothing and says of each what would become of it:
 -- {dry_run, ok, results: [{delivery_id, assigned_delivery_id?, ok, code?, params?}], capacity: {vehicle, used, after}}
@@ -115,9 +119,15 @@ create or replace function delivery.assignment_bulk_create(input jsonb) returns 
 language plpgsql set search_path = '' as $$
 declare
   v_dry boolean := coalesce((input ->> 'dry_run')::boolean, false);
-  v_plan jsonb := delivery.assignments_plan(app.uuids(input -> 'delivery_ids'), (input ->> 'driver_id')::uuid, null, not v_dry);
+  v_ids uuid[] := app.uuids(input -> 'delivery_ids');
+  v_driver uuid := (input ->> 'driver_id')::uuid;
+  v_plan jsonb;
   v_made jsonb;
 begin
+  if not v_dry and (input ->> 'replace_offer')::boolean then
+    perform delivery.offers_withdraw(v_ids, v_driver);
+  end if;
+  v_plan := delivery.assignments_plan(v_ids, v_driver, null, not v_dry);
   if v_dry then
     return delivery.assignments_preview(v_plan);
   end if;

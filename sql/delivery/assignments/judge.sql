@@ -110,6 +110,18 @@ begin
   order by r.place;
 end $$;
 
+-- Why a driver may get nothing with this vehicle, whatever the delivery: a code, or null.
+create or replace function delivery.driver_problem(driver delivery.drivers, vehicle delivery.vehicles) returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  return case
+    when driver.status <> 'active' or not exists (select from tenancy.tenant_users u
+      where u.tenant_id = driver.tenant_id and u.user_id = driver.user_id and u.is_active) then 'driver_not_active'
+    when vehicle.id is null then 'driver_has_no_vehicle'
+    when not vehicle.is_active then 'vehicle_inactive'
+  end;
+end $$;
+
 -- Everything a request to assign comes to, before anything is written:
 --   {driver_id, vehicle_id, capacity, used, total, after, code, lines}
 -- code: why the driver may get nothing at all. lines: delivery.assignments_evaluate, in order.
@@ -159,16 +171,12 @@ begin
   elsif locked then
     select * into v_vehicle from delivery.vehicles v where v.tenant_id = v_tenant and v.id = v_vehicle.id for share;
   end if;
-  v_code := case
-    when v_driver.status <> 'active' or not exists (select from tenancy.tenant_users u
-      where u.tenant_id = v_tenant and u.user_id = v_driver.user_id and u.is_active) then 'driver_not_active'
-    when v_vehicle.id is null then 'driver_has_no_vehicle'
-    when not v_vehicle.is_active then 'vehicle_inactive'
+  v_code := coalesce(delivery.driver_problem(v_driver, v_vehicle), case
     when v_vehicle.id is distinct from v_driver.vehicle_id and (
         exists (select from delivery.drivers o where o.tenant_id = v_tenant and o.vehicle_id = v_vehicle.id)
         or exists (select from delivery.assignments a where a.tenant_id = v_tenant and a.vehicle_id = v_vehicle.id
           and a.driver_id <> v_driver.user_id and a.status in ('pending', 'assigned', 'accepted'))) then 'driver_vehicle_taken'
-  end;
+  end);
   select jsonb_agg(to_jsonb(j) order by j.place), coalesce(sum(j.units) filter (where j.code is null), 0) into v_lines, v_total
   from delivery.assignments_evaluate(delivery_ids, v_driver.user_id, coalesce(v_vehicle.unit_capacity, 0) - v_driver.capacity_used, carried) j;
   return jsonb_build_object('driver_id', v_driver.user_id, 'vehicle_id', v_vehicle.id,

@@ -12,9 +12,10 @@ begin
     'city', v_place -> 'city', 'latitude', v_place -> 'latitude', 'longitude', v_place -> 'longitude');
 end $$;
 
--- {zone_id?} -> {as_of, drivers, unassigned: {total, by_zone}, late: {total, deliveries: the first 50}}
+-- {zone_id?} -> {as_of, drivers, unassigned: {total, by_zone}, late: {total, deliveries: the first 50}, searching, failed_to_assign}
 -- Drivers who are on duty or have stops left, by name; with zone_id those who go there. What is unassigned or late is in a
--- zone when it is fetched there or, being late, goes there. late: past promised_at or deliver_before, and not yet ended.
+-- zone when it is fetched there or, being late, goes there; searching and failed_to_assign count automatic assignments
+-- likewise. late: past promised_at or deliver_before, and not yet ended.
 -- SECURITY DEFINER, since the office sees all of its tenant anyway and the policies of so many rows cost more than the rows: every
 -- statement names the caller's tenant.
 -- Fails: forbidden, zone_not_found.
@@ -27,6 +28,7 @@ declare
   v_drivers jsonb;
   v_unassigned jsonb;
   v_late jsonb;
+  v_searches jsonb;
 begin
   if not app.has_permission('manage:operations:tenant') then
     perform app.fail('forbidden');
@@ -78,5 +80,11 @@ begin
   from (select * from late order by due_at, id limit 50) f
   join delivery.deliveries d on d.tenant_id = v_tenant and d.id = f.id;
 
-  return jsonb_build_object('as_of', now(), 'drivers', v_drivers, 'unassigned', v_unassigned, 'late', v_late);
+  select jsonb_build_object('searching', count(*) filter (where s.status = 'searching'), 'failed_to_assign', count(*) filter (where s.status = 'failed'))
+  into v_searches
+  from delivery.driver_searches s
+  where s.tenant_id = v_tenant and s.status in ('searching', 'failed') and (v_zone is null or exists (
+    select from delivery.deliveries d where d.tenant_id = s.tenant_id and d.id = s.delivery_id and d.pickup_zone_id = v_zone));
+
+  return jsonb_build_object('as_of', now(), 'drivers', v_drivers, 'unassigned', v_unassigned, 'late', v_late) || v_searches;
 end $$;

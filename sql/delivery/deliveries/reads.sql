@@ -25,6 +25,7 @@ begin
   v_family := array(select x.id from delivery.deliveries x where x.tenant_id = d.tenant_id and x.parent_id = d.id) || d.id || v_parcel;
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id) || jsonb_build_object(
     'package_details', d.package_details, 'staging_warehouse_id', d.staging_warehouse_id,
+    'auto_assignment', case when app.sees_tenant() then delivery.auto_assignment_to_json(d.id) end,
     'label_edition', d.label_edition, 'label_outdated', d.label_outdated,
     'legs', (select coalesce(jsonb_agg(to_jsonb(l) order by l.sequence_plan), '[]') from delivery.deliveries_list l where l.parent_id = d.id),
     'exceptions', (select coalesce(jsonb_agg(to_jsonb(e) - 'delivery' order by e.created_at desc, e.id), '[]')

@@ -113,6 +113,13 @@ export const deliveries: Calls = {
   },
   "GET /delivery/drivers/:driver_id/positions": onDuty,
   "GET /delivery/board": onDuty,
+  "POST /delivery/deliveries/:delivery_id/auto-assign": {
+    before: async (world) => ({
+      ...await onDuty.before!(world),
+      ...await waits.before!(world),
+    }),
+    body: () => ({ dry_run: true }),
+  },
   "POST /delivery/deliveries": {
     body: ({ user, service, address }) => ({
       customer_id: user,

@@ -45,6 +45,7 @@ export default serve("delivery", [
   }, async () => [
     ...(await import("./deliveries/routes.ts")).deliveries,
     ...(await import("./deliveries/moves.ts")).deliveryMoves,
+    ...(await import("./return-requests/routes.ts")).returnRequests,
     ...(await import("./deliveries/warehouse.ts")).deliveryInWarehouse,
     ...(await import("./auto-assignment/routes.ts")).autoAssignment,
     ...(await import("./delivery-exceptions/routes.ts")).deliveryExceptions,

@@ -235,7 +235,7 @@ export interface paths {
   };
   "/delivery/deliveries/{delivery_id}/operational-return": {
     parameters: { };
-    /** Return a stored parcel to its sender by a delivery of its own @description Who: permission manage:operations:tenant or manage:module:warehouse. */ post: operations["post_delivery_deliveries_delivery_id_operational_return"];
+    /** Return a stored parcel to its sender, or elsewhere, by a delivery of its own @description Who: permission manage:operations:tenant or manage:module:warehouse. */ post: operations["post_delivery_deliveries_delivery_id_operational_return"];
   };
   "/delivery/deliveries/{delivery_id}/pickup": {
     parameters: { };
@@ -253,9 +253,17 @@ export interface paths {
     parameters: { };
     /** It comes back: to its warehouse, which then receives it, or to its sender @description Who: permission manage:operations:tenant, or role driver. */ post: operations["post_delivery_deliveries_delivery_id_return"];
   };
+  "/delivery/deliveries/{delivery_id}/return-request/approve": {
+    parameters: { };
+    /** Approve a return that its owner asked for: it is charged and waits for a driver @description Who: permission manage:operations:tenant. */ post: operations["post_delivery_deliveries_delivery_id_return_request_approve"];
+  };
+  "/delivery/deliveries/{delivery_id}/return-request/decline": {
+    parameters: { };
+    /** Decline a return that its owner asked for: its draft is cancelled @description Who: permission manage:operations:tenant. */ post: operations["post_delivery_deliveries_delivery_id_return_request_decline"];
+  };
   "/delivery/deliveries/{delivery_id}/submit": {
     parameters: { };
-    /** Order what was a draft: it is charged and waits for a driver @description Who: permission manage:operations:tenant, or role institution or customer. */ post: operations["post_delivery_deliveries_delivery_id_submit"];
+    /** Order what was a draft: it is charged and waits for a driver; a return may wait for the office @description Who: permission manage:operations:tenant, or role institution or customer. */ post: operations["post_delivery_deliveries_delivery_id_submit"];
   };
   "/delivery/deliveries/import": {
     parameters: { };
@@ -1306,7 +1314,12 @@ export interface components {
     };
     /** The cage is full. */ CageFullError: { assignment_id?: string; code?: "cage_full"; } & components["schemas"]["Error"];
     /** There are packages in the cage. */ CageNotEmptyError: { code?: "cage_not_empty"; } & components["schemas"]["Error"];
-    CancelCashHandover: { notes?: string | null; }; CancelDelivery: { notes?: string | null; /** Why, in words or from the list */ reason: string; };
+    CancelCashHandover: { notes?: string | null; };
+    CancelDelivery: {
+      /** Where the parcel goes back to, if it goes back; where `general.delivery.return_requests.destination_mode` says when left out */ dropoff_address_id?: string | null;
+      /** The same, as a warehouse */ dropoff_warehouse_id?: string | null; notes?: string | null;
+      /** Why, in words or from the list */ reason: string;
+    };
     CancelManifest: { /** Why, in words or from the list */ reason: string; };
     CancelOrder: {
       admin_notes?: string | null;
@@ -1808,6 +1821,7 @@ export interface components {
       /** Money in major units of `currency` */ amount: number; /** Cash that the receiver counted, in major units */ counted_amount?: number | null;
       driver_id?: string | null; notes?: string | null;
     };
+    DeclineReturnRequest: { /** Why, in words or from the list */ reason: string; };
     /** The warehouse already has an active default receiving location. */ DefaultReceivingExistsError: { code?: "default_receiving_exists"; field?: string; } & components["schemas"]["Error"];
     /** It is not known where these deliveries start or end: {delivery_ids}. */ DeliveriesZoneContextIncompleteError: { code?: "deliveries_zone_context_incomplete"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
     Delivery: {
@@ -1901,7 +1915,7 @@ export interface components {
       /** With `include=proof_links` each has a `link`, where the picture can be fetched for five minutes; null when it is gone */ proofs: {
         [key: string]: unknown;
       }[];
-      recipient: { [key: string]: unknown; };
+      recipient: { [key: string]: unknown; }; return_request: components["schemas"]["ReturnRequest"] | null;
       returns: { [key: string]: unknown; }[];
       /** The person who gives it to the driver; null where that is a warehouse */ sender: { name: string | null; phone: string | null; } | null;
       /** Place of the leg in its delivery, from 1 */ sequence_plan: number | null; staging_warehouse_id: string | null;
@@ -2434,7 +2448,12 @@ export interface components {
     /** None of the packages can be moved. */ NoTransferablePackagesError: { code?: "no_transferable_packages"; rejected?: Record<string, never>[]; } & components["schemas"]["Error"];
     /** Choose one destination: a branch or an address, not both. */ OneDestinationRequiredError: { code?: "one_destination_required"; field?: string; } & components["schemas"]["Error"];
     OpenCart: { marketId: string; };
-    OperationalReturn: { delivery_service_id?: string | null; notes?: string | null; /** Why, in words or from the list */ reason?: string | null; };
+    OperationalReturn: {
+      delivery_service_id?: string | null;
+      /** Where the parcel goes back to, if it goes back; where `general.delivery.return_requests.destination_mode` says when left out */ dropoff_address_id?: string | null;
+      /** The same, as a warehouse */ dropoff_warehouse_id?: string | null; notes?: string | null;
+      /** Why, in words or from the list */ reason?: string | null;
+    };
     /** A system-only transfer has no operation type. */ OperationTypeNotAllowedError: { code?: "operation_type_not_allowed"; field?: string; } & components["schemas"]["Error"];
     /** Say what this transfer is: a single delivery or a waybill. */ OperationTypeRequiredError: { code?: "operation_type_required"; field?: string; } & components["schemas"]["Error"];
     OrderAddress: {
@@ -2720,6 +2739,14 @@ export interface components {
       /** The device's time of it: at most 72 hours ago, at most 2 minutes ahead */ occurred_at?: string | null;
       /** Why, in words or from the list */ reason?: string | null; warehouse_id?: string | null;
     };
+    /** The goods of a store's order go back to where they are sold from. */ ReturnDestinationFixedError: { code?: "return_destination_fixed"; field?: string; } & components["schemas"]["Error"];
+    /** The return must say where the parcel goes. */ ReturnDestinationRequiredError: { code?: "return_destination_required"; field?: string; } & components["schemas"]["Error"];
+    /** Of a customer return that the office has to approve, or had to; else null */ ReturnRequest: {
+      /** Null while it waits for the office */ decided_at: string | null; decided_by: components["schemas"]["Person"] | null;
+      /** Why it was declined */ reason: string | null; requested_at: string; status: "requested" | "approved" | "declined";
+    };
+    /** There is no request for this return that waits for a decision. */ ReturnRequestNotPendingError: { code?: "return_request_not_pending"; status?: string; } & components["schemas"]["Error"];
+    /** This return waits for the approval of the company. */ ReturnRequestPendingError: { code?: "return_request_pending"; } & components["schemas"]["Error"];
     /** This parcel left a warehouse: return it there before another driver takes it. */ ReturnThroughWarehouseError: { code?: "return_through_warehouse"; } & components["schemas"]["Error"];
     /** This parcel goes back to its sender. Cancel its return first to send it anywhere else. */ ReturnUnderWayError: { code?: "return_under_way"; delivery_ids?: string[]; field?: string; return_delivery_id?: string; } & components["schemas"]["Error"];
     ReverseAdjustment: { /** Why, in words or from the list */ reason: string; };
@@ -5060,8 +5087,10 @@ export interface operations {
         /** Number in the sender's own system */ external_reference_id?: string; format?: components["parameters"]["format"];
         institution_user_id?: components["parameters"]["institution_user_id"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; manifest_id?: components["parameters"]["manifest_id"]; page?: components["parameters"]["page"];
-        parent_id?: string; pickup_zone_id?: string; search?: components["parameters"]["search"];
-        /** Column that orders the rows */ sort_by?: "created_at" | "delivery_code" | "status"; sort_order?: components["parameters"]["sort_order"];
+        parent_id?: string; pickup_zone_id?: string;
+        /** Customer returns by their request; `requested`: those that wait for the office */ return_request?: "requested" | "approved" | "declined";
+        search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "created_at" | "delivery_code" | "status";
+        sort_order?: components["parameters"]["sort_order"];
         status?: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
         tenant_id?: components["parameters"]["tenant_id"]; updated_since?: components["parameters"]["updated_since"];
       };
@@ -5110,6 +5139,7 @@ export interface operations {
                 status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
               }[];
               original_delivery_id: string | null; /** In major units of the currency */ price: number;
+              return_request?: components["schemas"]["ReturnRequest"] | null;
               status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
               /** Units that are charged; settings turn weight and measures into units */ unit_size: number;
               /** Where `unit_size` came from: measures, what was sent, or the service's range */ unit_size_source: string;
@@ -5118,7 +5148,7 @@ export interface operations {
           } & components["schemas"]["Success"];
         };
       };
-      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryPlaceRequiredError"] | components["schemas"]["DeliveryServiceIdRequiredError"] | components["schemas"]["DeliveryServiceNotAvailableError"] | components["schemas"]["ServiceNotForReturnsError"] | components["schemas"]["InvalidPackageError"] | components["schemas"]["InvalidCoordinatesError"] | components["schemas"]["UnitSizeOrDimensionsRequiredError"] | components["schemas"]["CanNotUseThisDeliveryForThisUnitSizeError"] | components["schemas"]["TooManyDecimalsError"] | components["schemas"]["InvalidDeliveryWindowError"] | components["schemas"]["CustomerRequiredForCodError"] | components["schemas"]["CustomerRequiredForWalletError"] | components["schemas"]["WalletIsTheSendersError"] | components["schemas"]["CarrierCodeRequiredError"] | components["schemas"]["StagingWarehouseRequiredError"] | components["schemas"]["InsufficientWalletBalanceError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryPlaceRequiredError"] | components["schemas"]["DeliveryServiceIdRequiredError"] | components["schemas"]["DeliveryServiceNotAvailableError"] | components["schemas"]["ServiceNotForReturnsError"] | components["schemas"]["InvalidPackageError"] | components["schemas"]["InvalidCoordinatesError"] | components["schemas"]["UnitSizeOrDimensionsRequiredError"] | components["schemas"]["CanNotUseThisDeliveryForThisUnitSizeError"] | components["schemas"]["TooManyDecimalsError"] | components["schemas"]["InvalidDeliveryWindowError"] | components["schemas"]["CustomerRequiredForCodError"] | components["schemas"]["CustomerRequiredForWalletError"] | components["schemas"]["WalletIsTheSendersError"] | components["schemas"]["CarrierCodeRequiredError"] | components["schemas"]["StagingWarehouseRequiredError"] | components["schemas"]["ReturnDestinationRequiredError"] | components["schemas"]["InsufficientWalletBalanceError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["CustomerNotFoundError"] | components["schemas"]["AddressNotFoundError"] | components["schemas"]["WarehouseNotFoundError"] | components["schemas"]["ServiceNotFoundError"] | components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
@@ -5171,6 +5201,7 @@ export interface operations {
                 status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
               }[];
               original_delivery_id: string | null; /** In major units of the currency */ price: number;
+              return_request?: components["schemas"]["ReturnRequest"] | null;
               status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
               /** Units that are charged; settings turn weight and measures into units */ unit_size: number;
               /** Where `unit_size` came from: measures, what was sent, or the service's range */ unit_size_source: string;
@@ -5214,6 +5245,7 @@ export interface operations {
                 status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
               }[];
               original_delivery_id: string | null; /** In major units of the currency */ price: number;
+              return_request?: components["schemas"]["ReturnRequest"] | null;
               status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
               /** Units that are charged; settings turn weight and measures into units */ unit_size: number;
               /** Where `unit_size` came from: measures, what was sent, or the service's range */ unit_size_source: string;
@@ -5307,11 +5339,11 @@ export interface operations {
           } & components["schemas"]["Success"];
         };
       };
-      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InsufficientWalletBalanceError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ReturnDestinationRequiredError"] | components["schemas"]["InsufficientWalletBalanceError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
-      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["DeliveryNotInWarehouseError"] | components["schemas"]["ReturnAlreadyExistsError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["AddressNotFoundError"] | components["schemas"]["WarehouseNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["DeliveryNotInWarehouseError"] | components["schemas"]["ReturnDestinationFixedError"] | components["schemas"]["ReturnAlreadyExistsError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -5468,6 +5500,7 @@ export interface operations {
                 status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
               }[];
               original_delivery_id: string | null; /** In major units of the currency */ price: number;
+              return_request?: components["schemas"]["ReturnRequest"] | null;
               status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
               /** Units that are charged; settings turn weight and measures into units */ unit_size: number;
               /** Where `unit_size` came from: measures, what was sent, or the service's range */ unit_size_source: string;
@@ -5476,11 +5509,11 @@ export interface operations {
           } & components["schemas"]["Success"];
         };
       };
-      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ReturnDestinationRequiredError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
-      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["ServiceNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotInWarehouseError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["ReturnAlreadyExistsError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["ServiceNotFoundError"] | components["schemas"]["AddressNotFoundError"] | components["schemas"]["WarehouseNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotInWarehouseError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["ReturnDestinationFixedError"] | components["schemas"]["ReturnAlreadyExistsError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -5574,6 +5607,90 @@ export interface operations {
       503: components["responses"]["ServiceUnavailable"];
     };
   };
+  post_delivery_deliveries_delivery_id_return_request_approve: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      path: { delivery_id: components["parameters"]["path_delivery_id"]; };
+    };
+    responses: {
+      200: {
+        headers: { [name: string]: unknown; };
+        content: {
+          "application/json": {
+            delivery: {
+              /** Printed on the label; scanners find the parcel by it */ barcode: string;
+              /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount: number;
+              /** ISO 4217, three capital letters */ currency: string; /** Number of the delivery, unique in the tenant */ delivery_code: number;
+              /** What kind of journey it is: one way, staged through a warehouse, a leg, a return @enum {string} */ delivery_flow: "standard" | "pnd_parent" | "pnd_inbound" | "pnd_outbound" | "operational_return" | "customer_return";
+              id: string;
+              legs: {
+                /** Number of the delivery, unique in the tenant */ delivery_code: number; id: string; leg: "A" | "B";
+                /** Place of the leg in its delivery, from 1 */ sequence_plan: number;
+                status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
+              }[];
+              original_delivery_id: string | null; /** In major units of the currency */ price: number;
+              return_request?: components["schemas"]["ReturnRequest"] | null;
+              status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
+              /** Units that are charged; settings turn weight and measures into units */ unit_size: number;
+              /** Where `unit_size` came from: measures, what was sent, or the service's range */ unit_size_source: string;
+            };
+            id: string;
+          } & components["schemas"]["Success"];
+        };
+      };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InsufficientWalletBalanceError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ReturnRequestNotPendingError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  post_delivery_deliveries_delivery_id_return_request_decline: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      path: { delivery_id: components["parameters"]["path_delivery_id"]; };
+    };
+    requestBody: { content: { "application/json": components["schemas"]["DeclineReturnRequest"]; }; };
+    responses: {
+      200: {
+        headers: { [name: string]: unknown; };
+        content: {
+          "application/json": {
+            delivery: {
+              /** Printed on the label; scanners find the parcel by it */ barcode: string;
+              /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount: number;
+              /** ISO 4217, three capital letters */ currency: string; /** Number of the delivery, unique in the tenant */ delivery_code: number;
+              /** What kind of journey it is: one way, staged through a warehouse, a leg, a return @enum {string} */ delivery_flow: "standard" | "pnd_parent" | "pnd_inbound" | "pnd_outbound" | "operational_return" | "customer_return";
+              id: string;
+              legs: {
+                /** Number of the delivery, unique in the tenant */ delivery_code: number; id: string; leg: "A" | "B";
+                /** Place of the leg in its delivery, from 1 */ sequence_plan: number;
+                status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
+              }[];
+              original_delivery_id: string | null; /** In major units of the currency */ price: number;
+              return_request?: components["schemas"]["ReturnRequest"] | null;
+              status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
+              /** Units that are charged; settings turn weight and measures into units */ unit_size: number;
+              /** Where `unit_size` came from: measures, what was sent, or the service's range */ unit_size_source: string;
+            };
+            id: string;
+          } & components["schemas"]["Success"];
+        };
+      };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ReturnRequestNotPendingError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
   post_delivery_deliveries_delivery_id_submit: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
@@ -5597,6 +5714,7 @@ export interface operations {
                 status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
               }[];
               original_delivery_id: string | null; /** In major units of the currency */ price: number;
+              return_request?: components["schemas"]["ReturnRequest"] | null;
               status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
               /** Units that are charged; settings turn weight and measures into units */ unit_size: number;
               /** Where `unit_size` came from: measures, what was sent, or the service's range */ unit_size_source: string;
@@ -5609,7 +5727,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["ReturnRequestPendingError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
     };
@@ -5632,7 +5750,7 @@ export interface operations {
           "application/json": {
             /** True: say what would happen, and change nothing */ dry_run: boolean; error_count: number;
             /** The first hundred, by line */ errors: {
-              code: "validation_failed" | "field_too_large" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "forbidden" | "customer_not_found" | "address_not_found" | "warehouse_not_found" | "delivery_place_required" | "delivery_service_id_required" | "service_not_found" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "invalid_delivery_window" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "delivery_barcode_taken" | "staging_warehouse_required" | "delivery_not_found" | "original_not_delivered" | "return_already_exists" | "insufficient_wallet_balance";
+              code: "validation_failed" | "field_too_large" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "forbidden" | "customer_not_found" | "address_not_found" | "warehouse_not_found" | "delivery_place_required" | "delivery_service_id_required" | "service_not_found" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "invalid_delivery_window" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "delivery_barcode_taken" | "staging_warehouse_required" | "delivery_not_found" | "original_not_delivered" | "return_already_exists" | "return_destination_required" | "insufficient_wallet_balance";
               /** Path of the field at fault; null: none */ field: string | null; /** Line of the file, the heading being 1 */ line: number;
               message: string;
             }[];
@@ -5647,7 +5765,7 @@ export interface operations {
           "application/json": {
             /** True: say what would happen, and change nothing */ dry_run: boolean; error_count: number;
             /** The first hundred, by line */ errors: {
-              code: "validation_failed" | "field_too_large" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "forbidden" | "customer_not_found" | "address_not_found" | "warehouse_not_found" | "delivery_place_required" | "delivery_service_id_required" | "service_not_found" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "invalid_delivery_window" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "delivery_barcode_taken" | "staging_warehouse_required" | "delivery_not_found" | "original_not_delivered" | "return_already_exists" | "insufficient_wallet_balance";
+              code: "validation_failed" | "field_too_large" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "forbidden" | "customer_not_found" | "address_not_found" | "warehouse_not_found" | "delivery_place_required" | "delivery_service_id_required" | "service_not_found" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "invalid_delivery_window" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "delivery_barcode_taken" | "staging_warehouse_required" | "delivery_not_found" | "original_not_delivered" | "return_already_exists" | "return_destination_required" | "insufficient_wallet_balance";
               /** Path of the field at fault; null: none */ field: string | null; /** Line of the file, the heading being 1 */ line: number;
               message: string;
             }[];

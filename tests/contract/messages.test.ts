@@ -85,6 +85,8 @@ const internalConstraints = new Set([
   "cash_leaves_its_desk",
   "cash_transfer_booked",
   "cash_transfer_key_used",
+  "return_request_state",
+  "return_requested_once",
   "driver_pay_already_accrued",
   "driver_pay_already_paid",
   "driver_pay_has_a_rule",

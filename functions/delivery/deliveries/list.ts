@@ -15,6 +15,7 @@ import {
 import { z } from "zod";
 import { Id } from "../../../shared/schemas/schemas.ts";
 import { searchStatuses } from "../auto-assignment/schemas.ts";
+import { requestStatuses } from "../return-requests/schemas.ts";
 import { deliveryFlows, deliveryStatuses } from "../statuses.ts";
 
 /** A part of number, barcode, reference, recipient's name or phone. */
@@ -36,6 +37,16 @@ const search_status: Filter = {
   condition: (value) =>
     `r.id in (select s.delivery_id from delivery.driver_searches s where s.tenant_id = (select app.tenant_id())
       and s.status = (${value} #>> '{}'))`,
+};
+
+/** Returns by the state of their request; those that wait for the office are drafts. */
+const returnRequest: Filter = {
+  schema: z.enum(requestStatuses).meta({
+    description: "Customer returns by their request; `requested`: those that wait for the office",
+  }),
+  condition: (value) =>
+    `r.id in (select q.delivery_id from delivery.return_requests q where q.tenant_id = (select app.tenant_id())
+      and q.status = (${value} #>> '{}')) and ((${value} #>> '{}') <> 'requested' or r.status = 'draft')`,
 };
 
 const filters = {
@@ -64,6 +75,7 @@ export const deliveriesList = defineList({
     manifest_id: id("manifest_id"),
     current_warehouse_id: id("current_warehouse_id"),
     auto_assignment: search_status,
+    return_request: returnRequest,
     date_from: since("created_at"),
     date_to: until("created_at"),
   },

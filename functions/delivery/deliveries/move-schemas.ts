@@ -1,6 +1,7 @@
 /** Answers of calls that make, return, cancel or prepare a delivery. */
 import { z } from "zod";
 import { Id, JsonObject, Timestamp } from "../../../shared/schemas/schemas.ts";
+import { ReturnRequest } from "../return-requests/schemas.ts";
 import { deliveryFlows, deliveryStatuses } from "../statuses.ts";
 import { DeliveryResponse, DeliveryRow } from "./schemas.ts";
 
@@ -18,6 +19,7 @@ export const DeliveryMade = z.object({
     currency: z.string(),
     cod_amount: z.number(),
     original_delivery_id: Id.nullable(),
+    return_request: ReturnRequest.nullish(),
     legs: z.array(z.object({
       id: Id,
       leg: z.enum(["A", "B"]),

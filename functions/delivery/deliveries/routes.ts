@@ -53,8 +53,18 @@ const ordering: readonly ErrorCode[] = [
   "delivery_not_found",
   "original_not_delivered",
   "return_already_exists",
+  "return_destination_required",
   "insufficient_wallet_balance",
 ];
+
+/** The refusals of an operational return. */
+export const returning = [
+  "return_destination_required",
+  "return_destination_fixed",
+  "address_not_found",
+  "warehouse_not_found",
+  "return_already_exists",
+] as const;
 
 const change = {
   summary:
@@ -150,11 +160,17 @@ export const deliveries: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/deliveries/:delivery_id/submit",
-    summary: "Order what was a draft: it is charged and waits for a driver",
+    summary:
+      "Order what was a draft: it is charged and waits for a driver; a return may wait for the office",
     access: operationsOrOrderer,
     params,
     response: DeliveryMade,
-    errors: ["delivery_not_found", "invalid_status_transition", "insufficient_wallet_balance"],
+    errors: [
+      "delivery_not_found",
+      "invalid_status_transition",
+      "return_request_pending",
+      "insufficient_wallet_balance",
+    ],
     run: ({ db, params }) => db.call("delivery.delivery_submit", { id: params.delivery_id }),
   }),
   endpoint({
@@ -189,7 +205,7 @@ export const deliveries: AnyEndpoint[] = [
       "delivery_not_found",
       "invalid_status_transition",
       "delivery_not_in_warehouse",
-      "return_already_exists",
+      ...returning,
       "insufficient_wallet_balance",
     ],
     async run({ db, params, body, language }) {

@@ -20,6 +20,7 @@ import { maxBytes, maxContactBytes } from "../../../shared/schemas/sizes.ts";
 import { PhotoUrls, ProofUrl } from "../manifests/schemas.ts";
 import { AutoAssignment } from "../auto-assignment/schemas.ts";
 import { Package, unitsOf } from "../price/schemas.ts";
+import { oneDestination, ReturnRequest, returnsTo } from "../return-requests/schemas.ts";
 import { deliveryFlows, deliveryStatuses } from "../statuses.ts";
 
 /** A place that is written down as an address. */
@@ -193,13 +194,15 @@ export const Return = z.object({
   warehouse_id: Id.nullish(),
   ...reported,
 }).superRefine(bothOrNone).meta({ id: "ReturnDelivery" });
-export const Cancel = z.object(failure).meta({ id: "CancelDelivery" });
+export const Cancel = z.object({ ...failure, ...returnsTo }).superRefine(oneDestination)
+  .meta({ id: "CancelDelivery" });
 export const Execute = z.object({ warehouse_id: Id.nullish() }).meta({ id: "ExecuteDelivery" });
 export const OperationalReturn = z.object({
   delivery_service_id: Id.nullish(),
+  ...returnsTo,
   reason: Text.nullish(),
   notes: LongText.nullish(),
-}).meta({ id: "OperationalReturn" });
+}).superRefine(oneDestination).meta({ id: "OperationalReturn" });
 
 const Named = z.object({ id: Id, code: z.string().nullable(), name: z.string().nullable() }).meta({
   id: "NamedRecord",
@@ -280,6 +283,7 @@ export const DeliveryDetail = DeliveryRow.extend({
     "How often its label was printed, and whether it goes elsewhere since",
   ),
   label_outdated: z.boolean(),
+  return_request: ReturnRequest.nullable(),
   legs: z.array(DeliveryRow),
   exceptions: z.array(JsonObject),
   collections: z.array(JsonObject),

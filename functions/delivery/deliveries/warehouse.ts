@@ -3,6 +3,7 @@ import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { warehouseOrOperations } from "../access.ts";
 import { DeliveryMade, Executed } from "./move-schemas.ts";
+import { returning } from "./routes.ts";
 import { Execute, OperationalReturn } from "./schemas.ts";
 
 const params = ids("delivery_id");
@@ -30,7 +31,7 @@ export const deliveryInWarehouse: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/deliveries/:delivery_id/operational-return",
-    summary: "Return a stored parcel to its sender by a delivery of its own",
+    summary: "Return a stored parcel to its sender, or elsewhere, by a delivery of its own",
     access: permission("manage:operations:tenant", "manage:module:warehouse"),
     params,
     body: OperationalReturn,
@@ -41,7 +42,7 @@ export const deliveryInWarehouse: AnyEndpoint[] = [
       "delivery_not_in_warehouse",
       "invalid_status_transition",
       "service_not_found",
-      "return_already_exists",
+      ...returning,
     ],
     run: ({ db, params, body }) =>
       db.call("delivery.delivery_operational_return", { ...body, id: params.delivery_id }),

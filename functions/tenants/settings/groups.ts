@@ -147,9 +147,15 @@ const generalGroups = {
   }),
   delivery: settings({
     return_requests: settings({
-      destination_mode: Word,
+      destination_mode: Word.meta({
+        description:
+          "Where returns go that name no place: `warehouse` the tenant's default one, `choose` they have to name one, any other word `sender`",
+      }),
       default_delivery_service_id: Id,
-      auto_approval: yesNo,
+      auto_approval: yesNo.meta({
+        description:
+          "Off: an owner's return is a draft until the office approves it; on unless said",
+      }),
     }),
     // Orders look for their drivers themselves: sql/delivery/auto-assignment.
     on_demand_auto_assignment: settings({

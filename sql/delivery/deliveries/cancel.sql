@@ -4,10 +4,12 @@
 -- force, drivers freed, what was picked put back, and the manifest item it was made from can be ordered again.
 -- A parcel that was picked up and waits in a warehouse goes back to its sender when operations cancel it: its operational
 -- return is made in the same call, and the item of a manifest is not ordered again.
--- {id, reason, notes?} -> {delivery, refunded, refund_due, operational_return: delivery or null}; see money.delivery_fee_refund
+-- {id, reason, notes?, dropoff_address_id? | dropoff_warehouse_id? (of that return)}
+-- -> {delivery, refunded, refund_due, operational_return: delivery or null}; see money.delivery_fee_refund
 -- Locks the item's manifest and the item before the delivery.
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, delivery_not_in_warehouse (it is not received yet),
--- insufficient_wallet_balance, return_already_exists. On the road to another warehouse, the refusal names the transfer.
+-- insufficient_wallet_balance, return_already_exists, what
+-- delivery.return_destination fails with. On the road to another warehouse, the refusal names the transfer.
 create or replace function delivery.delivery_cancel(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare

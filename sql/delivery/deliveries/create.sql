@@ -20,12 +20,14 @@ begin
   return v_id;
 end $$;
 
--- Fills what a customer's return takes over from what it returns: people and places, the other way round.
--- Fails: delivery_not_found, original_not_delivered.
+-- Fills what a customer's return takes over from what it returns: people and places, the other way round. Where it goes, unless it says
+-- so, the setting general.delivery.return_requests.destination_mode says; what a store's order brought goes back to its sender.
+-- Fails: delivery_not_found, original_not_delivered, return_destination_required.
 create or replace function delivery.customer_return_input(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
   v_original delivery.deliveries;
+  v_mode text := delivery.return_destination_mode();
   v_filled jsonb;
 begin
   select p.* into v_original from delivery.deliveries o
@@ -46,7 +48,13 @@ begin
     v_filled := v_filled || jsonb_build_object('pickup_address_id', v_original.dropoff_address_id);
   end if;
   if num_nonnulls(input -> 'dropoff', input ->> 'dropoff_address_id', input ->> 'dropoff_warehouse_id') = 0 then
-    v_filled := v_filled || jsonb_build_object('dropoff_address_id', (delivery.ordered_from(v_original)).address_id);
+    if v_original.order_id is not null or v_mode = 'sender' then
+      v_filled := v_filled || jsonb_build_object('dropoff_address_id', (delivery.ordered_from(v_original)).address_id);
+    elsif v_mode = 'warehouse' then
+      v_filled := v_filled || jsonb_build_object('dropoff_warehouse_id', delivery.returns_warehouse());
+    else
+      perform app.fail('return_destination_required', '{"field": "dropoff_address_id"}');
+    end if;
   end if;
   return jsonb_strip_nulls(v_filled) || input || jsonb_build_object('original_delivery_id', v_original.id);
 end $$;
@@ -87,6 +95,8 @@ language plpgsql set search_path = '' as $$
 declare
   d delivery.deliveries;
   v_staged boolean := coalesce((input ->> 'staged')::boolean, false);
+  -- An owner's return that waits for the office is a draft until then.
+  v_asked boolean := input ->> 'delivery_flow' = 'customer_return' and input ->> 'status' is distinct from 'draft' and delivery.return_needs_approval();
 begin
   if input ->> 'delivery_flow' = 'customer_return' then
     input := delivery.customer_return_input(input);
@@ -98,7 +108,7 @@ begin
   end if;
   d := delivery.delivery_terms(input);
   d.original_delivery_id := (input ->> 'original_delivery_id')::uuid;
-  d.status := input ->> 'status';
+  d.status := case when v_asked then 'draft' else input ->> 'status' end;
   d.barcode := input ->> 'barcode';
   if v_staged then
     d.delivery_flow := 'pnd_parent';
@@ -106,6 +116,9 @@ begin
   end if;
   -- By itself: what reads in the statement that writes would not see it.
   d.id := delivery.delivery_write(d);
+  if v_asked then
+    perform delivery.return_request_ask(d.id);
+  end if;
   return delivery.delivery_created_to_json(d.id);
 end $$;
 
@@ -170,6 +183,7 @@ begin
     'original_delivery_id', d.original_delivery_id, 'legs', (
       select coalesce(jsonb_agg(jsonb_build_object('id', l.id, 'leg', l.leg, 'sequence_plan', l.sequence_plan,
         'delivery_code', l.delivery_code, 'status', l.status) order by l.sequence_plan), '[]')
-      from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id)))
+      from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id))
+    || case d.delivery_flow when 'customer_return' then jsonb_build_object('return_request', delivery.return_request_to_json(d.id)) else '{}' end)
   from delivery.deliveries d where d.id = delivery_created_to_json.delivery_id);
 end $$;

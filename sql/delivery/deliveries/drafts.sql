@@ -111,7 +111,8 @@ end $$;
 grant execute on function delivery.delivery_items_clear(uuid) to barid_caller;
 
 -- draft -> pending: the order is given and paid for. {id} -> the delivery
--- Fails: delivery_not_found, forbidden, invalid_status_transition, insufficient_wallet_balance.
+-- An owner's return stays a draft where the office approves returns: it is requested. Ordered by the office, it is approved.
+-- Fails: delivery_not_found, forbidden, invalid_status_transition, return_request_pending, insufficient_wallet_balance.
 create or replace function delivery.delivery_submit(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -122,6 +123,16 @@ begin
     perform app.fail('invalid_status_transition', jsonb_build_object('from', d.status, 'to', 'pending'));
   end if;
   perform delivery.require_move(d, '{draft}', 'pending');
+  if d.delivery_flow = 'customer_return' then
+    if not delivery.return_needs_approval() then
+      perform delivery.return_request_decide(d.id, 'approved', null);
+    elsif exists (select from delivery.return_requests q where q.tenant_id = d.tenant_id and q.delivery_id = d.id) then
+      perform app.fail('return_request_pending');
+    else
+      perform delivery.return_request_ask(d.id);
+      return delivery.delivery_created_to_json(d.id);
+    end if;
+  end if;
   update delivery.deliveries x set status = 'pending' where x.tenant_id = d.tenant_id and x.id = d.id;
   perform delivery.delivery_confirm(d);
   return delivery.delivery_created_to_json(d.id);

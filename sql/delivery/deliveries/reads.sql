@@ -27,6 +27,7 @@ begin
     'package_details', d.package_details, 'staging_warehouse_id', d.staging_warehouse_id,
     'auto_assignment', case when app.sees_tenant() then delivery.auto_assignment_to_json(d.id) end,
     'label_edition', d.label_edition, 'label_outdated', d.label_outdated,
+    'return_request', delivery.return_request_to_json(d.id),
     'legs', (select coalesce(jsonb_agg(to_jsonb(l) order by l.sequence_plan), '[]') from delivery.deliveries_list l where l.parent_id = d.id),
     'exceptions', (select coalesce(jsonb_agg(to_jsonb(e) - 'delivery' order by e.created_at desc, e.id), '[]')
       from delivery.delivery_exceptions_list e where e.delivery_id = any (v_family)),

@@ -59,11 +59,12 @@ begin
     order by t.created_at desc, t.id limit 1);
 end $$;
 
--- Sends a parcel that lies in a warehouse back to who sent it: a delivery of its own, with its own barcode, free of
--- charge. The original keeps its status, goes nowhere else meanwhile, and is returned when that delivery is delivered
--- (delivery.originals_come_back). {id, delivery_service_id?, reason?, notes?} -> the new delivery
+-- Sends a parcel that lies in a warehouse back to who sent it, or to where delivery.return_destination says: a delivery of its own, with
+-- its own barcode, free of charge. The original keeps its status, goes nowhere else meanwhile, and is returned when that delivery is
+-- delivered (delivery.originals_come_back).
+-- {id, delivery_service_id?, dropoff_address_id? | dropoff_warehouse_id?, reason?, notes?} -> the new delivery
 -- Fails: delivery_not_found, service_not_found, delivery_not_in_warehouse (with the transfer it is on, if it is on one),
--- invalid_status_transition, return_already_exists.
+-- invalid_status_transition, what delivery.return_destination fails with, return_already_exists.
 create or replace function delivery.delivery_operational_return(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -74,7 +75,7 @@ begin
     perform app.fail('delivery_not_in_warehouse', coalesce(delivery.transfer_under_way(d), '{}'));
   end if;
   perform delivery.require_move(d, case d.delivery_flow when 'pnd_inbound' then '{returned}'::text[] else '{pending,returned}' end, 'returned');
-  if d.delivery_flow = 'standard' and d.current_warehouse_id = (delivery.ordered_from(d)).warehouse_id then
+  if d.delivery_flow = 'standard' and d.current_warehouse_id = (delivery.return_destination(d, input)).warehouse_id then
     perform app.fail('invalid_status_transition',
       jsonb_build_object('from', d.status, 'to', 'returned', 'text_key', 'reason_lies_at_sender'));
   end if;
@@ -88,13 +89,14 @@ begin
 end $$;
 
 -- The operational return of d, a parcel or the leg of one that lies in a warehouse: what was bound to its way out is freed.
--- {delivery_service_id?, reason?, notes?} -> the new delivery, and the picks whose stock operational_return_shelve puts back, after the wallets.
--- Fails: delivery_not_in_warehouse, service_not_found, return_already_exists.
+-- {delivery_service_id?, dropoff_address_id? | dropoff_warehouse_id?, reason?, notes?}
+-- -> the new delivery, and the picks whose stock operational_return_shelve puts back, after the wallets.
+-- Fails: delivery_not_in_warehouse, service_not_found, what delivery.return_destination fails with, return_already_exists.
 create or replace function delivery.operational_return_make(d delivery.deliveries, input jsonb, out id uuid, out picks uuid[])
 language plpgsql set search_path = '' as $$
 declare
   n delivery.deliveries;
-  v_from record;
+  v_to record;
   v_service delivery.delivery_services;
 begin
   if exists (select from warehousing.receiving_orders r where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.status = 'pending') then
@@ -107,18 +109,18 @@ begin
     perform app.fail('service_not_found', '{"field": "delivery_service_id"}');
   end if;
   picks := delivery.delivery_release(n.id);
-  v_from := delivery.ordered_from(n);
+  v_to := delivery.return_destination(n, input);
   n.original_delivery_id := n.id;
   n.id := gen_random_uuid();
   -- A warehouse takes it back under its own name, as somebody's door under theirs.
-  n.recipient := jsonb_strip_nulls(jsonb_build_object('name', coalesce(delivery.warehouse_name(n.tenant_id, v_from.warehouse_id),
-    delivery.person_name(coalesce(n.institution_user_id, n.customer_id)), app.localized(v_from.snapshot -> 'title')),
-    'phone', v_from.snapshot #>> '{contact_info,phone}'));
-  n.dropoff_address_id := v_from.address_id;
-  n.dropoff_snapshot := v_from.snapshot;
-  n.dropoff_zone_id := v_from.zone_id;
+  n.recipient := jsonb_strip_nulls(jsonb_build_object('name', coalesce(delivery.warehouse_name(n.tenant_id, v_to.warehouse_id),
+    delivery.person_name(coalesce(n.institution_user_id, n.customer_id)), app.localized(v_to.snapshot -> 'title')),
+    'phone', v_to.snapshot #>> '{contact_info,phone}'));
+  n.dropoff_address_id := v_to.address_id;
+  n.dropoff_snapshot := v_to.snapshot;
+  n.dropoff_zone_id := v_to.zone_id;
   -- The goods of a store are received in their warehouse by themselves, when the parcel is back (storefront.order_goods_expect).
-  n.dropoff_warehouse_id := case when n.order_id is null then v_from.warehouse_id end;
+  n.dropoff_warehouse_id := case when n.order_id is null then v_to.warehouse_id end;
   select to_jsonb(a), a.zone_id, a.id into n.pickup_snapshot, n.pickup_zone_id, n.pickup_address_id
   from warehousing.warehouses w join delivery.addresses_list a on a.id = w.address_id
   where w.tenant_id = d.tenant_id and w.id = d.current_warehouse_id;

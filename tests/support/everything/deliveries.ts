@@ -18,6 +18,10 @@ export async function addDeliveries({ one, made, tenant }: Adding): Added {
     delivery_id: delivery,
     type: "damaged",
   });
+  await one("delivery.return_requests", {
+    delivery_id: delivery,
+    requested_by: tenant.customer.id,
+  });
   const bulk = await one("delivery.bulk_assignments", {
     driver_id: driver,
     assignment_count: 1,

@@ -1,5 +1,6 @@
 /** Deliveries, those who carry them, and where they go and for what price. */
 import { equip, newDeliveries } from "../../../support/assignments.ts";
+import { sql } from "../../../support/db.ts";
 import {
   deliveryIn,
   type Ground,
@@ -7,7 +8,7 @@ import {
   newGround,
   stagedInWarehouse,
 } from "../../../support/deliveries.ts";
-import { newPerson } from "../../../support/people.ts";
+import { newPerson, saveSettings } from "../../../support/people.ts";
 import { newService } from "../../../support/money.ts";
 import type { Call, Calls, World } from "../call.ts";
 
@@ -33,6 +34,29 @@ const staged: Pick<Call, "before"> = {
   before: async (world) => {
     const { b } = await stagedInWarehouse(await groundOf(world));
     return { things: { delivery: b } };
+  },
+};
+
+/** A return that a customer asked for and the office has to approve. */
+const returnAsked: Pick<Call, "alone" | "before"> = {
+  alone: "received",
+  before: async (world) => {
+    const { tenant } = world;
+    const ground = await groundOf(world);
+    await saveSettings(tenant.id, "general.delivery", {
+      return_requests: { auto_approval: false },
+    });
+    await sql`update delivery.delivery_services set allow_returns = true where id = ${ground.service}`;
+    const { id } = await deliveryIn(ground, "delivered");
+    const { body } = await tenant.customer.post("/delivery/deliveries", {
+      delivery_flow: "customer_return",
+      original_delivery_id: id,
+      delivery_service_id: ground.service,
+      payer_type: "sender",
+      payment_method: "cash",
+      unit_size: 2,
+    });
+    return { things: { delivery: body.id } };
   },
 };
 
@@ -147,6 +171,11 @@ export const deliveries: Calls = {
     body: () => ({ cod_amount: 30_000, notes: "Second floor" }),
   },
   "POST /delivery/deliveries/:delivery_id/submit": given("draft"),
+  "POST /delivery/deliveries/:delivery_id/return-request/approve": returnAsked,
+  "POST /delivery/deliveries/:delivery_id/return-request/decline": {
+    ...returnAsked,
+    body: () => ({ reason: "Worn, and older than 14 days" }),
+  },
   "PATCH /delivery/deliveries/:delivery_id/carrier": {
     ...given("pending"),
     body: () => ({ carrier_type: "internal" }),

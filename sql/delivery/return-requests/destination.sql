@@ -1,0 +1,69 @@
+-- Where a return goes: the setting general.delivery.return_requests.destination_mode, or the place that its request names.
+
+-- The mode: sender, warehouse or choose; an unknown word means sender.
+create or replace function delivery.return_destination_mode() returns text
+language plpgsql stable set search_path = '' as $$
+declare
+  v_mode text := app.settings('general', 'delivery') #>> '{return_requests,destination_mode}';
+begin
+  return case when v_mode in ('warehouse', 'choose') then v_mode else 'sender' end;
+end $$;
+
+-- The tenant's default warehouse, to which its returns go. Fails: return_destination_required (there is none in use).
+create or replace function delivery.returns_warehouse() returns uuid
+language plpgsql stable set search_path = '' as $$
+declare
+  v_id uuid;
+begin
+  select w.id into v_id from warehousing.warehouses w
+  where w.tenant_id = app.tenant_id() and w.id::text = lower(app.settings('general', 'warehouse') ->> 'default_warehouse_id')
+    and w.deleted_at is null and w.status in ('active', 'full');
+  return coalesce(v_id, app.refuse('return_destination_required', '{"field": "dropoff_warehouse_id"}'));
+end $$;
+
+-- The place to which a parcel d goes back as an operational return: the one that is named, else that of the setting. A parcel that lies
+-- in the default warehouse goes from there to its sender. The goods of a store's order always go back to where they are sold from.
+-- {dropoff_address_id? | dropoff_warehouse_id?} -> as delivery.ordered_from
+-- Fails: return_destination_required, return_destination_fixed, address_not_found, warehouse_not_found, invalid_status_transition (it
+-- lies there).
+create or replace function delivery.return_destination(
+  d delivery.deliveries, input jsonb, out address_id uuid, out snapshot jsonb, out warehouse_id uuid, out zone_id uuid
+)
+language plpgsql stable set search_path = '' as $$
+declare
+  v_named boolean := num_nonnulls(input ->> 'dropoff_address_id', input ->> 'dropoff_warehouse_id') > 0;
+  v_mode text := delivery.return_destination_mode();
+  v_sender record := delivery.ordered_from(d);
+begin
+  if v_named and d.order_id is not null then
+    perform app.fail('return_destination_fixed',
+      jsonb_build_object('field', case when input ->> 'dropoff_address_id' is null then 'dropoff_warehouse_id' else 'dropoff_address_id' end));
+  elsif v_named then
+    warehouse_id := (input ->> 'dropoff_warehouse_id')::uuid;
+    address_id := (input ->> 'dropoff_address_id')::uuid;
+  elsif v_mode = 'choose' and d.order_id is null then
+    perform app.fail('return_destination_required', '{"field": "dropoff_address_id"}');
+  elsif v_mode = 'warehouse' and d.order_id is null then
+    warehouse_id := nullif(delivery.returns_warehouse(), d.current_warehouse_id);
+  end if;
+  if warehouse_id is not null then
+    select w.address_id into address_id from warehousing.warehouses w
+    where w.tenant_id = d.tenant_id and w.id = return_destination.warehouse_id and w.deleted_at is null;
+    if not found then
+      perform app.fail('warehouse_not_found', '{"field": "dropoff_warehouse_id"}');
+    elsif warehouse_id = d.current_warehouse_id then
+      perform app.fail('invalid_status_transition', jsonb_build_object('from', d.status, 'to', 'returned', 'text_key', 'reason_lies_there'));
+    end if;
+  end if;
+  if address_id is null then
+    address_id := v_sender.address_id;
+    snapshot := v_sender.snapshot;
+    warehouse_id := v_sender.warehouse_id;
+    zone_id := v_sender.zone_id;
+    return;
+  end if;
+  select to_jsonb(a), a.zone_id into snapshot, zone_id from delivery.addresses_list a where a.id = return_destination.address_id;
+  if not found then
+    perform app.fail('address_not_found', '{"field": "dropoff_address_id"}');
+  end if;
+end $$;

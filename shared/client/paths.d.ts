@@ -90,7 +90,7 @@ export interface paths {
   };
   "/delivery/assignments/driver/{driverId}/sequence/suggest": {
     parameters: { };
-    /** Propose a shorter order of a driver's stops; nothing changes until it is set @description Who: permission manage:operations:tenant, or role driver. */ post: operations["post_delivery_assignments_driver_driverId_sequence_suggest"];
+    /** Propose an order of a driver's stops with the least lateness, then the shortest; nothing changes until it is set @description Who: permission manage:operations:tenant, or role driver. */ post: operations["post_delivery_assignments_driver_driverId_sequence_suggest"];
   };
   "/delivery/board": {
     parameters: { };
@@ -4273,7 +4273,10 @@ export interface operations {
         content: {
           "application/json": {
             assignments: { assignment_id: string; /** Place among the driver's stops, from 1 */ sequence_number: number; }[];
-            /** In kilometres */ distance_km: number; /** Kilometres shorter than the present order */ distance_saved_km: number;
+            /** In kilometres */ distance_km: number; /** Below 0 where a longer way is what being on time takes */ distance_saved_km: number;
+            /** Stops that are reached after the time at which they are due */ late_stops: number;
+            /** By the roads, or estimated from great circles and 30 km/h @enum {string} */ measured_by: "road" | "estimate";
+            /** Until the last stop is done: driving, waiting and 3 minutes a stop */ minutes: number;
             stops: {
               assignment_id: string; /** Number of the delivery, unique in the tenant */ delivery_code: number; delivery_id: string;
               /** In kilometres */ distance_km: number; /** Degrees, WGS 84 */ latitude: number; /** Degrees, WGS 84 */ longitude: number;

@@ -98,6 +98,9 @@ export const storefrontAddress = read("BARID_STOREFRONT_ADDRESS") ?? "192.0.2.1"
 /** Address of a routing service with OSRM's interface; unset: ways are measured as the crow flies. */
 export const routingUrl = read("BARID_ROUTING_URL")?.replace(/\/+$/, "");
 
+/** Address of an engine that takes and answers VROOM's JSON; unset: the order of stops is found here. */
+export const optimizerUrl = read("BARID_OPTIMIZER_URL");
+
 /** Where payment gateways are called, by their code, without a trailing slash. */
 export function gatewayUrl(code: string, fallback?: string): string | undefined {
   return (read(`BARID_${code.toUpperCase()}_URL`) ?? fallback)?.replace(/\/+$/, "");

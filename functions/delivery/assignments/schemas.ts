@@ -293,5 +293,10 @@ export const SequenceSuggested = z.object({
     "Assignments without coordinates: they keep their order, behind the others",
   ),
   distance_km: z.number(),
-  distance_saved_km: z.number(),
+  distance_saved_km: z.number().describe("Below 0 where a longer way is what being on time takes"),
+  measured_by: z.enum(["road", "estimate"]).describe(
+    "By the roads, or estimated from great circles and 30 km/h",
+  ),
+  late_stops: z.int().describe("Stops that are reached after the time at which they are due"),
+  minutes: z.int().describe("Until the last stop is done: driving, waiting and 3 minutes a stop"),
 });

@@ -42,7 +42,8 @@ export const sequence: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/assignments/driver/:driverId/sequence/suggest",
-    summary: "Propose a shorter order of a driver's stops; nothing changes until it is set",
+    summary:
+      "Propose an order of a driver's stops with the least lateness, then the shortest; nothing changes until it is set",
     access: planners,
     params: ids("driverId"),
     body: SuggestSequence,
@@ -55,7 +56,7 @@ export const sequence: AnyEndpoint[] = [
       const start = body.latitude === undefined || body.longitude === undefined
         ? list.start
         : { latitude: body.latitude, longitude: body.longitude };
-      return suggest({ ...list, start }, Date.now());
+      return await suggest({ ...list, start }, Date.now());
     },
   }),
 ];

@@ -1,6 +1,9 @@
 /** Proposes an order for the stops of a driver's assignments. */
-import { orderStops } from "./route-order.ts";
-import type { RoutingProblem } from "./route-problem.ts";
+import type { Point as Place } from "../../../shared/routing/routing-service.ts";
+import { type Ways, waysBetween } from "../../../shared/routing/table.ts";
+import { solveBest } from "../stop-order/optimizer.ts";
+import type { Problem, Shipment, Task } from "../stop-order/problem.ts";
+import { present } from "../stop-order/solver.ts";
 
 interface Point {
   latitude: number;
@@ -10,6 +13,8 @@ interface Point {
 export interface DriverList {
   /** The driver's starting point; null when it is unknown. */
   start: Point | null;
+  /** How much longer roads are than great circles there. */
+  detour: number;
   /** In their present order. */
   assignments: {
     assignment_id: string;
@@ -19,40 +24,55 @@ export interface DriverList {
     pickup: Point | null;
     dropoff: Point | null;
     pickup_by: string | null;
+    dropoff_after: string | null;
     dropoff_by: string | null;
   }[];
 }
 
-/** The assumed speed of a driver where only the distance is known, and the assumed time of a stop. */
-const kmPerHour = 30;
-const minutesAtStop = 3;
+/** The assumed time of a stop. */
+const secondsAtStop = 180;
 
 interface Stop extends Point {
   assignment: number;
   type: "pickup" | "dropoff";
+  after: string | null;
   by: string | null;
 }
 
 /**
- * Proposes an order of stops: each pickup before its drop-off, little lateness and a short route. A parcel that was
+ * Proposes an order of stops: each pickup before its drop-off, little lateness and then a short route. A parcel that was
  * picked up already has only its drop-off left. The search includes the current order, so the proposal is never worse.
  * The sequence number of an assignment is the rank of its first remaining stop.
  */
-export function suggest({ start, assignments }: DriverList, now: number) {
-  const stops: Stop[] = [];
+export async function suggest({ start, detour, assignments }: DriverList, now: number) {
   const placed = assignments.filter(({ picked_up, pickup, dropoff }) =>
     dropoff && (picked_up || pickup)
   );
-  placed.forEach((assignment, index) => {
-    const { picked_up, pickup, dropoff, pickup_by, dropoff_by } = assignment;
-    if (!picked_up) stops.push({ ...pickup!, assignment: index, type: "pickup", by: pickup_by });
-    stops.push({ ...dropoff!, assignment: index, type: "dropoff", by: dropoff_by });
+  const stops = placed.flatMap((one, assignment): Stop[] => {
+    const dropoff: Stop = {
+      ...one.dropoff!,
+      assignment,
+      type: "dropoff",
+      after: one.dropoff_after,
+      by: one.dropoff_by,
+    };
+    if (one.picked_up) return [dropoff];
+    return [
+      { ...one.pickup!, assignment, type: "pickup", after: null, by: one.pickup_by },
+      dropoff,
+    ];
   });
-  const problem = problemOf(stops, start, now);
-  const order = orderStops(problem);
-  const current = lengthOf(problem, stops.map((_, index) => index));
-  const proposed = lengthOf(problem, order);
-  const ranked = [...new Set(order.map((index) => stops[index].assignment))]
+  const { places, numbers } = placesOf(stops);
+  const ways = await waysBetween(
+    start ? [placeOf(start), ...places] : places,
+    start ? 1 : 0,
+    detour,
+  );
+  const problem = problemOf(stops, numbers, start ? ways : startingAnywhere(ways), now);
+  const { routes: [{ steps }], summary } = await solveBest(problem);
+  const current = present(problem).summary;
+  const made = steps.slice(1);
+  const ranked = [...new Set(made.map(({ id }) => stops[id!].assignment))]
     .map((index) => placed[index].assignment_id);
   const unplaced = assignments.filter((one) => !placed.includes(one))
     .map(({ assignment_id }) => assignment_id);
@@ -61,10 +81,9 @@ export function suggest({ start, assignments }: DriverList, now: number) {
       assignment_id,
       sequence_number: index + 1,
     })),
-    stops: order.map((index, position) => {
-      const { assignment, type, latitude, longitude } = stops[index];
+    stops: made.map(({ id, distance }, position) => {
+      const { assignment, type, latitude, longitude } = stops[id!];
       const { assignment_id, delivery_id, delivery_code } = placed[assignment];
-      const distance = distanceTo(problem, position ? order[position - 1] : -1, index);
       return {
         assignment_id,
         delivery_id,
@@ -72,50 +91,82 @@ export function suggest({ start, assignments }: DriverList, now: number) {
         type,
         latitude,
         longitude,
-        distance_km: rounded(distance),
+        distance_km: (distance - steps[position].distance) / 1000,
       };
     }),
     unplaced,
-    distance_km: rounded(proposed),
-    distance_saved_km: rounded(current - proposed),
+    distance_km: summary.distance / 1000,
+    distance_saved_km: (current.distance - summary.distance) / 1000,
+    measured_by: ways.measured_by,
+    late_stops: made.filter(({ id, arrival, waiting_time }) => {
+      const { by } = stops[id!];
+      return by && arrival + waiting_time > secondsUntil(by, now);
+    }).length,
+    minutes: Math.round((summary.duration + summary.waiting_time + summary.service) / 60),
   };
 }
 
-function problemOf(stops: Stop[], start: Point | null, now: number): RoutingProblem {
-  const pickups = new Map<number, number>();
-  stops.forEach(({ assignment, type }, index) => {
-    if (type === "pickup") pickups.set(assignment, index);
+const placeOf = ({ latitude, longitude }: Point): Place => [
+  Math.round(latitude * 1e5) / 1e5,
+  Math.round(longitude * 1e5) / 1e5,
+];
+
+const secondsUntil = (time: string, now: number) => Math.round((Date.parse(time) - now) / 1000);
+
+/** Each place once, to about a metre, and for each stop the number of its place. */
+function placesOf(stops: Stop[]): { places: Place[]; numbers: number[] } {
+  const places = new Map<string, Place>();
+  const keys = stops.map((stop) => {
+    const place = placeOf(stop);
+    places.set(String(place), place);
+    return String(place);
   });
+  const order = [...places.keys()];
+  return { places: [...places.values()], numbers: keys.map((key) => order.indexOf(key)) };
+}
+
+/** The same ways with a place in front from which each way is none. */
+function startingAnywhere({ distances, durations, measured_by }: Ways): Ways {
+  const grown = (rows: number[][]) => [
+    new Array(rows.length + 1).fill(0),
+    ...rows.map((row) => [0, ...row]),
+  ];
+  return { distances: grown(distances), durations: grown(durations), measured_by };
+}
+
+/** Place 0 is the start; a stop is a task with its own number. */
+function problemOf(stops: Stop[], numbers: number[], ways: Ways, now: number): Problem {
+  const tasks = stops.map((stop, id): Task => {
+    // A time that has passed is due at once, and nothing is due before the receiver can be met.
+    const from = stop.after ? Math.max(0, secondsUntil(stop.after, now)) : 0;
+    const until = stop.by ? Math.max(from, secondsUntil(stop.by, now)) : horizon;
+    return {
+      id,
+      location_index: numbers[id] + 1,
+      service: secondsAtStop,
+      ...((stop.after || stop.by) && { time_windows: [[from, until]] }),
+    };
+  });
+  const shipments: Shipment[] = [];
+  stops.forEach(({ type }, id) => {
+    if (type === "pickup") shipments.push({ pickup: tasks[id], delivery: tasks[id + 1] });
+  });
+  const paired = new Set(shipments.map(({ delivery }) => delivery.id));
+  const typeOf = ({ type }: Stop, id: number) =>
+    type === "pickup" ? "pickup" : paired.has(id) ? "delivery" : "job";
   return {
-    count: stops.length,
-    distance: (a, b) => kilometres(stops[a], stops[b]),
-    fromStart: start ? (a) => kilometres(start, stops[a]) : undefined,
-    predecessor: stops.map(({ assignment, type }) =>
-      type === "dropoff" ? pickups.get(assignment) ?? -1 : -1
-    ),
-    deadlines: stops.map(({ by }) => (by ? (Date.parse(by) - now) / 60_000 : Infinity)),
-    minutesPerKm: 60 / kmPerHour,
-    minutesAtStop,
+    jobs: tasks.filter((_, id) => typeOf(stops[id], id) === "job"),
+    shipments,
+    vehicles: [{
+      id: 1,
+      start_index: 0,
+      steps: stops.map((stop, id) => ({ type: typeOf(stop, id), id })),
+    }],
+    matrices: {
+      car: { durations: ways.durations, distances: ways.distances, costs: ways.distances },
+    },
   };
 }
 
-function distanceTo(problem: RoutingProblem, from: number, to: number): number {
-  return from < 0 ? problem.fromStart?.(to) ?? 0 : problem.distance(from, to);
-}
-
-function lengthOf(problem: RoutingProblem, order: number[]): number {
-  return order.reduce(
-    (sum, index, position) => sum + distanceTo(problem, position ? order[position - 1] : -1, index),
-    0,
-  );
-}
-
-function kilometres(a: Point, b: Point): number {
-  const radians = Math.PI / 180;
-  const half = (degrees: number) => Math.sin(degrees * radians / 2) ** 2;
-  const h = half(b.latitude - a.latitude) + Math.cos(a.latitude * radians) *
-      Math.cos(b.latitude * radians) * half(b.longitude - a.longitude);
-  return 2 * 6371.0088 * Math.asin(Math.min(1, Math.sqrt(h)));
-}
-
-const rounded = (km: number) => Math.round(km * 1000) / 1000;
+/** The end of a window that is open: a year, in seconds. */
+const horizon = 31_536_000;

@@ -45,20 +45,71 @@ begin
   return jsonb_build_object('from', v_ends[1:2], 'to', v_ends[3:4]);
 end $$;
 
--- Keeps what was measured. {from, to, distance_km}, as JSON text.
+-- Keeps what was measured: {from, to, distance_km, duration_minutes?} or a list of these, as JSON text. In the order of the key,
+-- so that two who keep the same ways wait for each other only.
 create or replace function delivery.road_distance_put(way text) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
-  insert into delivery.road_distances (from_latitude, from_longitude, to_latitude, to_longitude, distance_km)
-  select (w #>> '{from,0}')::numeric, (w #>> '{from,1}')::numeric, (w #>> '{to,0}')::numeric, (w #>> '{to,1}')::numeric,
-    (w ->> 'distance_km')::numeric
-  from (select way::jsonb as w) j
+  insert into delivery.road_distances (from_latitude, from_longitude, to_latitude, to_longitude, distance_km, duration_minutes)
+  select distinct on (k.from_latitude, k.from_longitude, k.to_latitude, k.to_longitude) k.from_latitude, k.from_longitude,
+    k.to_latitude, k.to_longitude, (m.w ->> 'distance_km')::numeric, (m.w ->> 'duration_minutes')::numeric
+  from (select way::jsonb as sent) j
+  cross join lateral jsonb_array_elements(case jsonb_typeof(j.sent) when 'array' then j.sent else jsonb_build_array(j.sent) end) m (w)
+  cross join lateral (
+    select round((m.w #>> '{from,0}')::numeric, 5) as from_latitude, round((m.w #>> '{from,1}')::numeric, 5) as from_longitude,
+      round((m.w #>> '{to,0}')::numeric, 5) as to_latitude, round((m.w #>> '{to,1}')::numeric, 5) as to_longitude) k
+  order by k.from_latitude, k.from_longitude, k.to_latitude, k.to_longitude
   on conflict (from_latitude, from_longitude, to_latitude, to_longitude)
-    do update set distance_km = excluded.distance_km, measured_at = now();
+    do update set distance_km = excluded.distance_km, duration_minutes = excluded.duration_minutes, measured_at = now();
+end $$;
+
+-- The ways between places that are kept with their time. places: [[latitude, longitude], ...] as JSON text ->
+-- [[from, to, kilometres, minutes], ...], from and to counted from 0. SECURITY DEFINER: the ways belong to no tenant.
+create or replace function delivery.road_ways_known(places text) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    with place as (
+      select p.position - 1 as number, round((p.at ->> 0)::numeric, 5) as latitude, round((p.at ->> 1)::numeric, 5) as longitude
+      from jsonb_array_elements(places::jsonb) with ordinality p (at, position)
+    )
+    select coalesce(jsonb_agg(jsonb_build_array(f.number, t.number, w.distance_km, w.duration_minutes)), '[]')
+    from place f
+    cross join place t
+    join delivery.road_distances w on w.from_latitude = f.latitude and w.from_longitude = f.longitude
+      and w.to_latitude = t.latitude and w.to_longitude = t.longitude
+    where f.number <> t.number and w.measured_at > now() - interval '30 days' and w.duration_minutes is not null);
+end $$;
+
+-- How much longer roads are than great circles: learned from the ways that are kept within half a degree of latitude, at most the
+-- first 1,000 of them, between 1 and 3; 1.3 where there are none. SECURITY DEFINER: the ways belong to no tenant.
+create or replace function delivery.detour_factor(latitude double precision) returns double precision
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select greatest(1, least(3, coalesce(sum(w.distance_km) / nullif(sum(app.distance_km(w.from_latitude, w.from_longitude,
+      w.to_latitude, w.to_longitude)), 0), 1.3)))
+    from (
+      select * from delivery.road_distances r
+      where r.from_latitude between (detour_factor.latitude - 0.5)::numeric and (detour_factor.latitude + 0.5)::numeric
+        and r.measured_at > now() - interval '30 days'
+      order by r.from_latitude, r.from_longitude, r.to_latitude, r.to_longitude limit 1000) w);
+end $$;
+
+-- Removes the ways that nobody uses any more, because they were measured more than 30 days ago. Run by cron.
+create or replace function delivery.road_distances_purge() returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_count bigint;
+begin
+  delete from delivery.road_distances where measured_at < now() - interval '30 days';
+  get diagnostics v_count = row_count;
+  return v_count;
 end $$;
 
 grant execute on function delivery.road_distance_known(double precision, double precision, double precision, double precision) to barid_caller;
-grant execute on function delivery.road_distance_put(text) to barid_api;
+grant execute on function delivery.detour_factor(double precision) to barid_caller;
+grant execute on function delivery.road_distance_put(text), delivery.road_ways_known(text) to barid_api;
 
 -- Nobody calls these but other functions and triggers.
-revoke execute on function delivery.road_distance_put(text) from barid_caller;
+revoke execute on function delivery.road_distance_put(text), delivery.road_ways_known(text), delivery.road_distances_purge() from barid_caller;

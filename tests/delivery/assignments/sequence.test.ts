@@ -159,15 +159,65 @@ describe("a proposal", () => {
     const drops = stops.filter((stop: { type: string }) => stop.type === "dropoff");
     expect(drops.map((stop: { longitude: number }) => stop.longitude))
       .toEqual([...longitudes].sort());
-    // From 44.0 to 44.5 on the 33rd parallel.
-    expect(distance_km).toBeCloseTo(46.6, 0);
-    expect(distance_saved_km).toBeGreaterThan(100);
+    // From 44.0 to 44.5 on the 33rd parallel, and as much longer as roads are: 46.6 km times 1.3.
+    expect(distance_km).toBeCloseTo(60.6, 0);
+    expect(distance_saved_km).toBeGreaterThan(130);
+    // At 30 km/h, and 3 minutes for each of the 9 stops.
+    expect(answer.body).toMatchObject({ measured_by: "estimate", late_stops: 0, minutes: 148 });
     expect(assignments).toHaveLength(5);
     expect((await ask()).body).toEqual(answer.body);
     expect(ordered(await read(driver))).toEqual(bulk.body.assignment_ids);
     expect(await set(driver, assignments, driver)).toSucceed(200);
     expect(ordered(await read(driver)))
       .toEqual(assignments.map((row: { assignment_id: string }) => row.assignment_id));
+  });
+
+  /** A driver with parcels in hand for places along a line, each with its window in minutes from now. */
+  async function carrying(windows: Record<string, number>[]) {
+    const driver = await newDriver(tenant);
+    const ids: string[] = [];
+    for (const [index, window] of windows.entries()) {
+      const id = await newDelivery(tenant, { dropoff_snapshot: at(44.1 + index / 10) });
+      for (const [column, minutes] of Object.entries(window)) {
+        await sql`update delivery.deliveries
+          set ${sql(column)} = now() + make_interval(mins => ${minutes}) where id = ${id}`;
+      }
+      ids.push(id);
+    }
+    expect(await tenant.ops.post(`${path}/bulk`, { driver_id: driver.id, delivery_ids: ids }))
+      .toSucceed(201);
+    for (const id of ids) await move(id, "picked_up");
+    const { body } = await driver.post(`${path}/driver/${driver.id}/sequence/suggest`, {
+      latitude: 33,
+      longitude: 44,
+    });
+    return {
+      body,
+      order: body.stops.map((stop: { delivery_id: string }) => ids.indexOf(stop.delivery_id)),
+    };
+  }
+
+  test.each(["promised_at", "deliver_before"])(
+    "is on time for %s first, and short after that",
+    async (column) => {
+      // The first is 24 minutes away and the third 73; an hour and a half is enough for it only if it is next.
+      const { order, body } = await carrying([{}, {}, { [column]: 75 }]);
+      expect(order[0]).toBe(2);
+      expect(body.late_stops).toBe(0);
+      expect((await carrying([{}, {}, { [column]: 600 }])).order).toEqual([0, 1, 2]);
+    },
+  );
+
+  test("counts stops that are late in any order, waits for receivers, and says how long it takes", async () => {
+    const late = await carrying([{ promised_at: -60 }, { deliver_before: 5 }, {}]);
+    expect(late.order).toEqual([0, 1, 2]);
+    expect(late.body.late_stops).toBe(2);
+    const opens = 300;
+    const waiting = await carrying([{}, { deliver_after: opens }, {}]);
+    expect(waiting.order).toEqual([0, 1, 2]);
+    // Until the window opens, 3 minutes there, the way to the third and 3 minutes more.
+    expect(waiting.body.minutes).toBeGreaterThanOrEqual(opens + 3 + 24 + 3 - 1);
+    expect(waiting.body.minutes).toBeLessThanOrEqual(opens + 3 + 25 + 3);
   });
 
   test("starts at the driver's last known position if the request has none", async () => {
@@ -187,14 +237,21 @@ describe("a proposal", () => {
     const answer = await tenant.ops.post(`${path}/driver/${driver.id}/sequence/suggest`);
     expect(answer).toSucceed(200);
     expect(answer.body.stops[0]).toMatchObject({ delivery_id: near, type: "pickup" });
-    expect(answer.body.stops[0].distance_km).toBeCloseTo(9.3, 0);
+    expect(answer.body.stops[0].distance_km).toBeCloseTo(12.1, 0);
   });
 
   test("has nothing to say of an empty list, and keeps what has no place at the end", async () => {
     const driver = await newDriver(tenant);
     const url = `${path}/driver/${driver.id}/sequence/suggest`;
     expect((await tenant.ops.post(url)).body)
-      .toMatchObject({ assignments: [], stops: [], distance_km: 0, distance_saved_km: 0 });
+      .toMatchObject({
+        assignments: [],
+        stops: [],
+        distance_km: 0,
+        distance_saved_km: 0,
+        late_stops: 0,
+        minutes: 0,
+      });
     const lost = await newDelivery(tenant, { dropoff_snapshot: sql.json({ full_address: "?" }) });
     const [other] = await newDeliveries(tenant, 1);
     await tenant.ops.post(`${path}/bulk`, { driver_id: driver.id, delivery_ids: [lost, other] });

@@ -68,7 +68,7 @@ export interface Solution {
   routes: [{ vehicle: number; steps: Step[] }];
 }
 
-/** What solves a problem. */
+/** Solves a problem. */
 export type Solver = (problem: Problem) => Solution | Promise<Solution>;
 
 /** A stop with its type, and the stop of its shipment that comes first. */

@@ -8,7 +8,7 @@ import { isBetter, type Stops, Tour, type Value } from "./tour.ts";
 
 /** The positions that a search may look at, about a quarter of a second of CPU; and fewer where there are few stops. */
 const [maxWork, workPerStop] = [12_000_000, 120_000];
-/** What a round of taking out and putting in costs besides, in positions. */
+/** The work of a round of taking out and putting in besides, in positions. */
 const roundWork = 200;
 /** How many stops are taken out on average, and how many of them at most in one string. */
 const [averageRemoved, longestString] = [10, 10];
@@ -25,7 +25,7 @@ export function searchOrder(stops: Stops, budget = maxWork): number[] {
 
 class Search {
   private readonly tour: Tour;
-  /** What is taken out and put in at once: a stop, or one with its successor. */
+  /** Stops that are taken out and put in at once: one, or one with its successor. */
   private readonly units: number[][];
   private readonly unitOf: Int32Array;
   /** For each stop all others, the nearest first. */

@@ -1,9 +1,9 @@
 /** A tour with its schedule: which stops it has in which order, when each is reached, and what an insertion would cost. */
 
-/** What a search orders. Stops are numbered 0 to `count` - 1; place `count` is the start, `count` + 1 the end. */
+/** The input of a search. Stops are numbered 0 to `count` - 1; place `count` is the start, `count` + 1 the end. */
 export interface Stops {
   count: number;
-  /** From place to place, `count` + 2 a row; 0 where a start or an end is open. Seconds, and what is made small. */
+  /** From place to place, `count` + 2 a row; 0 where a start or an end is open. Seconds, and the measure to be made small. */
   durations: Float64Array;
   costs: Float64Array;
   /** Seconds that a stop takes, the second before which it cannot begin, and the one after which it is late. */

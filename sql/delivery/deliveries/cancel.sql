@@ -23,6 +23,8 @@ declare
   v_return record;
   v_transfer jsonb;
 begin
+  -- Also where nothing goes back: a wrong place is an error of the caller.
+  perform delivery.require_return_place(input);
   perform delivery.lock_manifest_item((input ->> 'id')::uuid);
   d := delivery.lock_delivery((input ->> 'id')::uuid);
   select * into d from delivery.deliveries x where x.id = delivery.parcel_of(d);

@@ -21,6 +21,20 @@ begin
   return coalesce(v_id, app.refuse('return_destination_required', '{"field": "dropoff_warehouse_id"}'));
 end $$;
 
+-- Refuses a place for a return that the caller does not see. {dropoff_address_id? | dropoff_warehouse_id?}
+-- Fails: address_not_found, warehouse_not_found.
+create or replace function delivery.require_return_place(input jsonb) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if input ->> 'dropoff_address_id' is not null and not exists (
+      select from delivery.addresses a where a.id = (input ->> 'dropoff_address_id')::uuid) then
+    perform app.fail('address_not_found', '{"field": "dropoff_address_id"}');
+  elsif input ->> 'dropoff_warehouse_id' is not null and not exists (
+      select from warehousing.warehouses w where w.id = (input ->> 'dropoff_warehouse_id')::uuid and w.deleted_at is null) then
+    perform app.fail('warehouse_not_found', '{"field": "dropoff_warehouse_id"}');
+  end if;
+end $$;
+
 -- The place to which a parcel d goes back as an operational return: the one that is named, else that of the setting. A parcel that lies
 -- in the default warehouse goes from there to its sender. The goods of a store's order always go back to where they are sold from.
 -- {dropoff_address_id? | dropoff_warehouse_id?} -> as delivery.ordered_from

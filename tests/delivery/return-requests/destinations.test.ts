@@ -158,6 +158,12 @@ test("a place that is named counts in every mode, and has to be the company's ow
     expect(refused).toFailWith(404, "warehouse_not_found");
     expect(refused.body.field).toBe("dropoff_warehouse_id");
   }
+  const { id: pending } = await deliveryIn(ground, "pending");
+  for (const dropoff_address_id of [stranger.from, randomUUID()]) {
+    const cancel = { reason: "No", dropoff_address_id };
+    const refused = await move(ground.tenant.ops, pending, "cancel", cancel);
+    expect(refused).toFailWith(404, "address_not_found");
+  }
   const here = await sentBack(ground, { dropoff_warehouse_id: ground.warehouse });
   expect(here).toFailWith(409, "invalid_status_transition");
   expect(here.body.message).toContain("already lies in that warehouse");

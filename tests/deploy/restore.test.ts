@@ -35,10 +35,11 @@ import { commandsUnder, inlineUnder, statementsUnder, wordsOf } from "./operatio
 
 const keys = { old: newKey(), new: newKey() };
 const here = !missingPrograms().some((name) => name.startsWith("postgresql-15"));
-/** Schemas that are the platform's; of theirs, the users of Auth alone are in the dump. */
-const platform = "auth storage realtime vault extensions cron net supabase_migrations local".split(
-  " ",
-);
+/** Schemas that are the platform's; of theirs, the users of Auth alone are in the dump. Partitions are compared with their table. */
+const platform =
+  "auth storage realtime vault extensions cron net supabase_migrations local partitions".split(
+    " ",
+  );
 const [dump, load] = commandsUnder("From a dump").filter((command) =>
   /^(pg_dump|psql) /.test(command)
 );

@@ -1,13 +1,15 @@
-/** Prices by road: preview and order agree, and a routing service that fails changes nothing but the length. */
+/** Prices and orders of stops by road: preview and order agree, and a service that fails changes nothing but the length. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Stack } from "../../supabase/local/stack.ts";
 import type { Body } from "../support/api.ts";
 import { startOwnStack } from "../support/own-stack.ts";
+import { optimizer } from "../support/outside/optimizer.ts";
 import { routingService } from "../support/outside/routing.ts";
 import { type ServedHandlers, serveHandlers } from "../support/outside/serve.ts";
 
 const service = routingService();
 const { asked } = service;
+const engine = optimizer("*/optimize");
 let routing: ServedHandlers;
 let stack: Stack;
 let headers: Record<string, string>;
@@ -15,13 +17,14 @@ let road: string;
 let addresses: { id: string; latitude: number; longitude: number }[];
 
 beforeAll(async () => {
-  routing = await serveHandlers(service.handlers);
+  routing = await serveHandlers([...service.handlers, ...engine.handlers]);
   stack = await startOwnStack({
     seed: true,
     env: {
       BARID_STRICT: "1",
       BARID_LOG_LEVEL: "error",
       BARID_ROUTING_URL: routing.url,
+      BARID_OPTIMIZER_URL: `${routing.url}/optimize`,
     },
   });
   const { sql } = stack;
@@ -141,4 +144,35 @@ test("while the service fails, prices go as the crow flies, preview and order al
   expect(price).toBeGreaterThan(1200);
   expect(price).toBeLessThan(1400);
   expect((await order(0, 2)).delivery.price).toBe(price);
+});
+
+test("an order of stops is measured by the service's table, and left to the engine that is set", async () => {
+  const { sql } = stack;
+  const [driver] = await sql`select d.user_id as id from delivery.drivers d
+    join tenancy.tenant_users u on u.tenant_id = d.tenant_id
+    join tenancy.profiles p on p.id = u.user_id and p.email = 'dispatcher@demo.test'
+    where d.vehicle_id is not null order by d.user_id limit 1`;
+  await sql`update delivery.drivers set all_zones = true where user_id = ${driver.id}`;
+  const made = [await order(0, 1), await order(1, 2)];
+  const given = await post("delivery/assignments/bulk", {
+    driver_id: driver.id,
+    delivery_ids: made.map(({ delivery }) => delivery.id),
+  });
+  expect(given).toMatchObject({ success: true });
+  const suggest = () =>
+    post(`delivery/assignments/driver/${driver.id}/sequence/suggest`, {
+      latitude: 33.3,
+      longitude: 44.4,
+    });
+  service.way = () => ({ distance: 7_000, duration: 600 });
+  const { stops, ...proposed } = await suggest();
+  expect(stops.length).toBeGreaterThan(1);
+  expect(proposed).toMatchObject({ success: true, measured_by: "road" });
+  expect(proposed.distance_km % 7).toBe(0);
+  expect(service.tables).toHaveLength(1);
+  expect(engine.asked).toHaveLength(1);
+  // The ways between the stops are kept; the one from the driver's place is asked again.
+  expect((await suggest()).distance_km).toBe(proposed.distance_km);
+  expect(service.tables).toHaveLength(2);
+  expect(service.tables[1]).toContain("&sources=0&");
 });

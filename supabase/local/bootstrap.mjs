@@ -27,6 +27,7 @@ const commands = {
   "db:migration": "tests/tools/db-migration.ts",
   release: "tests/tools/release.ts",
   deploy: "supabase/deploy/index.ts",
+  tenant: "supabase/tenant/index.ts",
 };
 
 requireNode(20, 19);

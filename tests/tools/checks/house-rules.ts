@@ -9,7 +9,15 @@ const generated = [
   /^sql\/demo\//,
   /^supabase\/local\/platform\.sql$/,
 ];
-const folders = ["functions", "shared", "sql", "supabase/local", "supabase/deploy", "tests"];
+const folders = [
+  "functions",
+  "shared",
+  "sql",
+  "supabase/local",
+  "supabase/deploy",
+  "supabase/tenant",
+  "tests",
+];
 const vagueNames = /(^|\/)(utils?|helpers?|common|misc|types)(\.|\/)/;
 
 /** Every broken rule as `file:line what`. */

@@ -8,6 +8,7 @@ const folders = [
   "sql",
   "supabase/local",
   "supabase/deploy",
+  "supabase/tenant",
   "tests",
   "docs",
 ];

@@ -1,0 +1,117 @@
+/** `npm run tenant -- export`: one company's rows, people and files in a folder, as they were at one moment. */
+import type postgres from "postgres";
+import { version } from "../../shared/runtime/version.ts";
+import { Failure } from "../local/failure.ts";
+import { downloadFiles, namesOfFiles } from "./files.ts";
+import { type Figures, figuresOf } from "./figures.ts";
+import { type Manifest, newFolder, writeManifest, writeRows } from "./folder.ts";
+import type { ExportOptions } from "./options.ts";
+import { collectPeople } from "./people.ts";
+import { type Place, sessionSettings } from "./place.ts";
+import { keptNumbers, quoted, rowsOf, tenantTables } from "./tables.ts";
+
+/** Exports as the command line says. Fails with what stands in the way; the manifest is written last. */
+export async function exportTenant(
+  place: Place,
+  { slug, to, dryRun, whileActive }: Omit<ExportOptions, "command">,
+  print: (line: string) => void,
+): Promise<void> {
+  await place.sql.begin("isolation level repeatable read", async (tx) => {
+    await tx.unsafe(sessionSettings);
+    const [tenant] = await tx`select t.id, t.slug, t.status from tenancy.tenants t
+      where t.slug = ${slug}`;
+    if (!tenant) throw new Failure(`This project has no company "${slug}".`);
+    const tables = await tenantTables(tx, tenant.id);
+    await collectPeople(tx, tables);
+    const figures = await figuresOf(tx, tenant.id, tables);
+    const names = await namesOfFiles(tx, tenant.id);
+    const obstacles = [
+      ...(whileActive || ["suspended", "archived"].includes(tenant.status) ? [] : [
+        `${slug} is ${tenant.status}: suspend it first (POST /tenants/${tenant.id}/suspend), or --while-active.`,
+      ]),
+      ...await openJobs(tx, tenant.id),
+      ...figures.faults.map((fault) => `The books are wrong, which a move would hide: ${fault}`),
+    ];
+    for (const line of summary(figures, names.length)) print(line);
+    if (obstacles.length > 0) throw new Failure(obstacles.join("\n"));
+    if (dryRun || !to) return print("Nothing was written.");
+    newFolder(to);
+    const written: Manifest["tables"] = [];
+    for (const table of tables) {
+      const copy = await tx.unsafe(`copy (${rowsOf(table)}) to stdout`).readable();
+      written.push({
+        name: table.name,
+        columns: table.columns,
+        sha256: await writeRows(to, table.name, copy),
+      });
+    }
+    await writeManifest(to, {
+      format: 1,
+      version,
+      schema: await schemaOf(tx),
+      exported_at: new Date().toISOString(),
+      tenant: { id: tenant.id, slug, status: tenant.status },
+      sealed_with: await sealedWith(tx, tenant.id),
+      last_numbers: await lastNumbers(tx),
+      tables: written,
+      files: await downloadFiles(place, to, names),
+      figures,
+    });
+    print(`Written to ${to}. It holds people's data: keep it as you keep a backup.`);
+  });
+}
+
+/** The version of the database's schema. */
+export async function schemaOf(tx: postgres.TransactionSql): Promise<string> {
+  const [{ schema }] = await tx`select private.schema_version() as schema`;
+  return schema;
+}
+
+/** The parts of a company in lines for the operator. */
+export function summary(figures: Figures, files: number): string[] {
+  const filled = Object.values(figures.tables).filter(({ rows }) => rows > 0);
+  const rows = filled.reduce((sum, table) => sum + table.rows, 0);
+  const { cash, stock } = figures.differences;
+  return [
+    `Rows: ${rows} in ${filled.length} tables`,
+    `People: ${figures.tables["tenancy.profiles"]!.rows}`,
+    `Files: ${files}`,
+    ...Object.entries(figures.books).sort().map(([name, line]) => `Books, ${name}: ${line}`),
+    ...Object.entries(figures.stock).sort().map(([name, line]) => `Stock, ${name}: ${line}`),
+    `Differences that move as they are: ${cash.length} of cash, ${stock.length} of stock`,
+  ];
+}
+
+async function openJobs(tx: postgres.TransactionSql, tenant: string): Promise<string[]> {
+  const found = await tx`select j.kind, j.status, count(*)::int as count from app.jobs j
+    where j.tenant_id = ${tenant} and j.status <> 'done' group by 1, 2 order by 1, 2`;
+  return found.map(({ kind, status, count }) =>
+    status === "dead"
+      ? `${count} dead jobs ${kind} would stay behind: docs/operations.md (Dead jobs).`
+      : `${count} jobs ${kind} are ${status}: wait until they are done.`
+  );
+}
+
+/** The keys of BARID_SECRETS_KEY that the company's credentials need, by name. */
+async function sealedWith(tx: postgres.TransactionSql, tenant: string): Promise<string[]> {
+  const found = await tx`
+    select distinct split_part(s.sealed, '.', 2) as key from (
+      select unnest(array[w.secret, w.previous_secret]) from integration.webhook_subscriptions w where w.tenant_id = ${tenant}
+      union all
+      select unnest(array[c.credentials, c.webhook_secret]) from integration.tenant_carriers c where c.tenant_id = ${tenant}
+      union all
+      select v.value from money.payment_gateways g, jsonb_each_text(g.secrets) v where g.tenant_id = ${tenant}
+      union all
+      select g.previous_webhook_secret from money.payment_gateways g where g.tenant_id = ${tenant}
+    ) s (sealed) where s.sealed is not null order by 1`;
+  return found.map(({ key }) => key);
+}
+
+async function lastNumbers(tx: postgres.TransactionSql): Promise<Record<string, string>> {
+  const last: Record<string, string> = {};
+  for (const { sequence } of Object.values(keptNumbers)) {
+    const [row] = await tx.unsafe(`select last_value::text as last from ${quoted(sequence)}`);
+    last[sequence] = row!.last;
+  }
+  return last;
+}

@@ -1,0 +1,102 @@
+/** `npm run tenant -- import`: brings what an export wrote into another project, whole or not at all. */
+import type postgres from "postgres";
+import { Failure } from "../local/failure.ts";
+import { brokenReferences, clashesOf } from "./clashes.ts";
+import { schemaOf, summary } from "./export.ts";
+import { differing, figuresOf } from "./figures.ts";
+import { removeFiles, requireFiles, uploadFiles } from "./files.ts";
+import { type Manifest, readManifest, type StoredFile } from "./folder.ts";
+import type { ImportOptions } from "./options.ts";
+import { type Place, sessionSettings } from "./place.ts";
+import { addWhatFollows, putInPlace, requireOneTenant, stage } from "./staging.ts";
+import { type Table, tenantTables } from "./tables.ts";
+
+/** Ends the transaction of a dry run. */
+class Enough extends Error {}
+
+/**
+ * Imports as the command line says. One transaction for the rows; files are put before its end and removed when it
+ * fails. Fails with everything that stands in the way.
+ */
+export async function importTenant(
+  place: Place,
+  { from, dryRun }: Omit<ImportOptions, "command">,
+  print: (line: string) => void,
+): Promise<void> {
+  const manifest = await readManifest(from);
+  const put: StoredFile[] = [];
+  try {
+    await place.sql.begin(async (tx) => {
+      await tx.unsafe(`${sessionSettings} set local session_replication_role = replica`);
+      await tx`select pg_advisory_xact_lock(hashtextextended('import a tenant', 0))`;
+      await requireFree(tx, manifest);
+      const tables = await tenantTables(tx, manifest.tenant.id);
+      await stage(tx, from, manifest, tables);
+      await requireOneTenant(tx, manifest.tenant.id, tables);
+      refuse(await clashesOf(tx, tables));
+      if (dryRun) await requireFiles(from, manifest.files);
+      else await uploadFiles(place, from, manifest.files, put);
+      await putInPlace(tx, manifest, tables);
+      await addWhatFollows(tx, manifest.tenant.id);
+      await verify(tx, manifest, tables);
+      for (const line of summary(manifest.figures, manifest.files.length)) print(line);
+      if (dryRun) throw new Enough();
+    });
+  } catch (error) {
+    if (error instanceof Enough) return print("Nothing was written.");
+    // A connection that breaks at the commit does not say how that ended.
+    const [kept] = put.length === 0 ? [] : await place.sql`
+      select from tenancy.tenants t where t.id = ${manifest.tenant.id}`;
+    if (!kept) {
+      for (const name of await removeFiles(place, put)) print(`Storage still has ${name}`);
+    }
+    throw error;
+  }
+  for (const line of whatIsNext(manifest)) print(line);
+}
+
+async function requireFree(
+  tx: postgres.TransactionSql,
+  { tenant, schema }: Manifest,
+): Promise<void> {
+  const here = await schemaOf(tx);
+  if (here !== schema) {
+    throw new Failure(
+      `The export has schema ${schema}, this database ${here}: bring both to one release.`,
+    );
+  }
+  const found = await tx`select t.id, t.slug from tenancy.tenants t
+    where t.id = ${tenant.id} or t.slug = ${tenant.slug}`;
+  refuse(found.map(({ id, slug }) => `This project has the company ${slug} (${id}) already.`));
+}
+
+/** Both sides have to say the same. */
+async function verify(
+  tx: postgres.TransactionSql,
+  manifest: Manifest,
+  tables: Table[],
+): Promise<void> {
+  await tx`create temporary table moving_people on commit drop as
+    select s.id from pg_temp.moving_auth_users s`;
+  const found = await figuresOf(tx, manifest.tenant.id, tables);
+  refuse([
+    ...await brokenReferences(tx, tables),
+    ...differing(manifest.figures, found),
+  ]);
+}
+
+function refuse(lines: string[]): void {
+  if (lines.length > 0) throw new Failure(lines.join("\n"));
+}
+
+function whatIsNext({ tenant, sealed_with }: Manifest): string[] {
+  return [
+    `${tenant.slug} is here, ${tenant.status} as it was exported. What is next (docs/operations.md, Move a company):`,
+    ...(sealed_with.length > 0
+      ? [`- BARID_SECRETS_KEY has to contain the keys ${sealed_with.join(", ")}`]
+      : []),
+    "- API keys work here with the address of this project; everybody signs in again",
+    "- gateways, carriers and custom domains need the address of this project",
+    "- then activate it here, and archive it where it was",
+  ];
+}

@@ -1,0 +1,58 @@
+/** A project as its owner reaches it: the database as `postgres`, Storage by the secret key. */
+import { createClient, type SupabaseClient } from "@supabase/supabase-js";
+import postgres from "postgres";
+import { WebSocket } from "ws";
+import { Failure } from "../local/failure.ts";
+import { readState } from "../local/lock.ts";
+import { defaultDataDir } from "../local/paths.ts";
+
+export interface Where {
+  databaseUrl: string;
+  url: string;
+  secretKey: string;
+}
+
+export interface Place {
+  sql: postgres.Sql;
+  storage: SupabaseClient["storage"];
+  close(): Promise<void>;
+}
+
+/** The project that the environment names, else the running local stack. Fails when there is neither. */
+export function whereIs(env: NodeJS.ProcessEnv): Where {
+  const { DATABASE_URL, SUPABASE_URL, SUPABASE_SECRET_KEY } = env;
+  if (DATABASE_URL) {
+    if (SUPABASE_URL && SUPABASE_SECRET_KEY) {
+      return { databaseUrl: DATABASE_URL, url: SUPABASE_URL, secretKey: SUPABASE_SECRET_KEY };
+    }
+    throw new Failure("DATABASE_URL needs SUPABASE_URL and SUPABASE_SECRET_KEY beside it.");
+  }
+  const state = readState(defaultDataDir);
+  if (!state) {
+    throw new Failure(
+      "Which project? Set DATABASE_URL, SUPABASE_URL and SUPABASE_SECRET_KEY, or start the local stack.",
+    );
+  }
+  return { databaseUrl: state.db_url, url: state.url, secretKey: state.secret_key };
+}
+
+/** Connects with it; nothing is asked before the first statement. */
+export function openPlace({ databaseUrl, url, secretKey }: Where): Place {
+  const sql = postgres(databaseUrl, {
+    max: 1,
+    onnotice: () => {},
+    connection: { application_name: "barid tenant" },
+  });
+  const { storage } = createClient(url, secretKey, {
+    auth: { persistSession: false, autoRefreshToken: false, detectSessionInUrl: false },
+    // Node 20 has none of its own, and the client asks for one although nothing here listens.
+    realtime: { transport: WebSocket as never },
+  });
+  return { sql, storage, close: () => sql.end({ timeout: 1 }) };
+}
+
+/** Texts of rows that are the same on every server, and no limit of time but the operator's. */
+export const sessionSettings = `
+  set local timezone = 'UTC'; set local datestyle = 'ISO, YMD'; set local intervalstyle = 'iso_8601';
+  set local extra_float_digits = 1; set local bytea_output = 'hex'; set local search_path = '';
+  set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0;`;

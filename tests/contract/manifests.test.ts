@@ -107,7 +107,7 @@ describe("imports of the functions", () => {
       ["runtime", "errors", "i18n"],
       ["schemas", "outbound", "pdf"],
       ["db"],
-      ["api", "routing", "payment-gateways"],
+      ["api", "routing", "payment-gateways", "dispatch"],
       ["http"],
     ];
     const roomOf = (file: string) => file.split("/")[1]!;

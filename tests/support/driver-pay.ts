@@ -8,7 +8,7 @@ import { assign, type Ground, moves, newDelivery, newGround } from "./deliveries
 import { checkBooks } from "./money.ts";
 import { newTenant, saveSettings, type Tenant } from "./people.ts";
 
-export const path = "/delivery/driver-pay";
+export const payPath = "/delivery/driver-pay";
 
 /** How a company pays: this percentage of the fee. */
 export const percentageOf = (percentage: number) => ({
@@ -50,14 +50,14 @@ export const payFor = async (delivery: string) =>
     order by accrued_at`).map((row) => ({ ...row }));
 
 export const payOut = (person: Person, body: object, options: CallOptions = {}) =>
-  person.post(`${path}/payouts`, { method: "cash", ...body }, options);
+  person.post(`${payPath}/payouts`, { method: "cash", ...body }, options);
 
 export const reverse = (
   person: Person,
   id: string,
   reason: unknown = "Typed twice",
   options: CallOptions = {},
-) => person.post(`${path}/payouts/${id}/reverse`, { reason }, options);
+) => person.post(`${payPath}/payouts/${id}/reverse`, { reason }, options);
 
 /** The books, the cash and every invariant about pay of the tenant hold. */
 export async function sound(tenant: Tenant): Promise<void> {

@@ -14,8 +14,8 @@ import {
 import {
   brought,
   newPayer,
-  path,
   payFor,
+  payPath,
   percentageOf,
   perDelivery,
   setRule,
@@ -26,7 +26,7 @@ test("a percentage of the fee, by one journal, with the rule and an event", asyn
   const ground = await newPayer(percentageOf(12.5));
   const { tenant } = ground;
   const id = await brought(ground);
-  const { body } = await tenant.driver.get(path);
+  const { body } = await tenant.driver.get(payPath);
   expect(body.data).toEqual([{
     id: expect.any(String),
     driver: { id: tenant.driver.id, full_name: expect.any(String) },
@@ -73,7 +73,7 @@ test("an amount for each delivery; the rule is that of the moment of delivery", 
   await setRule(ground.tenant, perDelivery(900));
   await moves(ground.tenant.driver, id, "complete");
   await setRule(ground.tenant, percentageOf(50));
-  const { body } = await ground.tenant.driver.get(path);
+  const { body } = await ground.tenant.driver.get(payPath);
   expect(body.data[0]).toMatchObject({
     amount: 900,
     rule: { mode: "per_delivery", percentage: null, base_amount: 900, delivery_fee: 2000 },
@@ -211,7 +211,7 @@ test("twenty deliveries of two drivers completed at once earn each its own pay",
   }
   const done = await Promise.all(ids.map((id) => move(tenant.ops, id, "complete")));
   for (const answer of done) expect(answer).toSucceed(200);
-  const { body } = await tenant.admin.get(path);
+  const { body } = await tenant.admin.get(payPath);
   expect(body.summary).toEqual({ accrued: 4000, paid: 0 });
   await sound(tenant);
 });

@@ -3,7 +3,14 @@ import { beforeAll, expect, test } from "vitest";
 import type { Person } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
 import type { Ground } from "../../support/deliveries.ts";
-import { brought, newPayer, path, payOut, perDelivery, setRule } from "../../support/driver-pay.ts";
+import {
+  brought,
+  newPayer,
+  payOut,
+  payPath,
+  perDelivery,
+  setRule,
+} from "../../support/driver-pay.ts";
 import type { Tenant } from "../../support/people.ts";
 import { expectGuarded } from "../../support/promises.ts";
 
@@ -26,7 +33,7 @@ beforeAll(async () => {
 });
 
 async function read(person: Person, query: Record<string, string> = {}) {
-  const answer = await person.get(path, { query });
+  const answer = await person.get(payPath, { query });
   expect(answer).toSucceed(200);
   const { data, summary, pagination } = answer.body;
   expect(pagination.total).toBe(data.length);
@@ -44,7 +51,7 @@ test("shows the office everything, newest first, with sums of what is due and wh
 
 test("is read page by page, in the order asked for", async () => {
   const page = async (query: Record<string, string>) => {
-    const { body } = await tenant.ops.get(path, { query: { limit: "3", ...query } });
+    const { body } = await tenant.ops.get(payPath, { query: { limit: "3", ...query } });
     return body.data.map(({ amount }: { amount: number }) => amount);
   };
   expect(await page({ page: "2" })).toEqual([100]);
@@ -52,7 +59,7 @@ test("is read page by page, in the order asked for", async () => {
     expect(await page({ sort_by, sort_order: "asc" })).toEqual([100, 200, 300]);
   }
   expect((await page({ sort_by: "paid_at" }))[0]).toBe(100);
-  expect(await tenant.ops.get(path, { query: { sort_by: "tenant_id" } })).toFailWith(
+  expect(await tenant.ops.get(payPath, { query: { sort_by: "tenant_id" } })).toFailWith(
     400,
     "validation_failed",
   );
@@ -101,7 +108,9 @@ test("shows drivers their own pay alone, whatever they ask for", async () => {
 });
 
 test("is a file of the same rows", async () => {
-  const file = await tenant.dispatcher.get(path, { query: { format: "csv", status: "accrued" } });
+  const file = await tenant.dispatcher.get(payPath, {
+    query: { format: "csv", status: "accrued" },
+  });
   expect(file.status).toBe(200);
   const [head, ...lines] = new TextDecoder().decode(file.body).trim().split("\r\n");
   expect(head.replace("\ufeff", "")).toBe(
@@ -122,15 +131,15 @@ test("refuses wrong filters and wrong people", async () => {
       ["payout_id", "x", "invalid_uuid"],
     ]
   ) {
-    const answer = await tenant.ops.get(path, { query: { [field]: value } });
+    const answer = await tenant.ops.get(payPath, { query: { [field]: value } });
     expect(answer, field).toFailWith(400, code);
     expect(answer.body.field).toBe(field);
   }
-  await expectGuarded({ method: "GET", path }, {
+  await expectGuarded({ method: "GET", path: payPath }, {
     denied: [tenant.warehouse, tenant.staff, tenant.institution, tenant.customer],
   });
   const { tenant: stranger } = await newPayer();
-  expect(await stranger.admin.get(path, { query: { tenant_id: tenant.id } })).toFailWith(
+  expect(await stranger.admin.get(payPath, { query: { tenant_id: tenant.id } })).toFailWith(
     403,
     "forbidden",
   );

@@ -5,7 +5,7 @@ import { heldBy, key, withCash } from "../../support/cash-desks.ts";
 import { accountOf } from "../../support/cod.ts";
 import { sql } from "../../support/db.ts";
 import type { Ground } from "../../support/deliveries.ts";
-import { brought, newPayer, path, payFor, payOut, sound } from "../../support/driver-pay.ts";
+import { brought, newPayer, payFor, payOut, payPath, sound } from "../../support/driver-pay.ts";
 import { newPerson, newSystemAdmin } from "../../support/people.ts";
 import {
   expectGuarded,
@@ -192,7 +192,7 @@ describe("sent again, and at once", () => {
     const { tenant } = ground;
     await brought(ground);
     const body = { driver_id: tenant.driver.id, method: "wallet" };
-    await expectReplayed(tenant.admin, `${path}/payouts`, body, { ...body, notes: "Other" });
+    await expectReplayed(tenant.admin, `${payPath}/payouts`, body, { ...body, notes: "Other" });
     await brought(ground);
     const once = key();
     const answers = await Promise.all(
@@ -268,7 +268,7 @@ describe("sent again, and at once", () => {
 test("is for the office of the driver's own company, and names what is wrong", async () => {
   const { tenant } = other;
   const body = { driver_id: tenant.driver.id, method: "cash" };
-  await expectGuarded({ method: "POST", path: `${path}/payouts`, body }, {
+  await expectGuarded({ method: "POST", path: `${payPath}/payouts`, body }, {
     denied: [tenant.warehouse, tenant.staff, tenant.driver, tenant.institution, tenant.customer],
   });
   const { tenant: stranger } = await newPayer();
@@ -284,7 +284,7 @@ test("is for the office of the driver's own company, and names what is wrong", a
   for (const method of ["cash", "wallet"]) {
     expect(await payOut(tenant.admin, { ...body, method })).toFailWith(409, "nothing_to_pay");
   }
-  await expectRefused(tenant.admin, { method: "POST", path: `${path}/payouts` }, [
+  await expectRefused(tenant.admin, { method: "POST", path: `${payPath}/payouts` }, [
     [{ method: "cash" }, "driver_id"],
     [{ ...body, driver_id: "x" }, "driver_id", "invalid_uuid"],
     [{ driver_id: tenant.driver.id }, "method"],
@@ -303,9 +303,9 @@ test("the list finds payouts; drivers see their own alone", async () => {
     await brought(ground, who);
     expect(await payOut(tenant.admin, { driver_id: who.id, method: "wallet" })).toSucceed(201);
   }
-  await expectPaged(tenant.dispatcher, `${path}/payouts`, "paid_at");
+  await expectPaged(tenant.dispatcher, `${payPath}/payouts`, "paid_at");
   const found = async (person: typeof tenant.admin, query: Record<string, string> = {}) => {
-    const answer = await person.get(`${path}/payouts`, { query });
+    const answer = await person.get(`${payPath}/payouts`, { query });
     expect(answer).toSucceed(200);
     return answer.body.data.map(({ driver }: { driver: { id: string } }) => driver.id);
   };
@@ -318,22 +318,22 @@ test("the list finds payouts; drivers see their own alone", async () => {
   expect(await found(tenant.driver)).toEqual([one, one]);
   expect(await found(tenant.driver, { driver_id: two })).toEqual([one, one]);
   expect(await found(tenant.driver, { driver_id: "x" })).toEqual([one, one]);
-  expect(await tenant.ops.get(`${path}/payouts`, { query: { driver_id: "x" } })).toFailWith(
+  expect(await tenant.ops.get(`${payPath}/payouts`, { query: { driver_id: "x" } })).toFailWith(
     400,
     "invalid_uuid",
   );
-  const list = await tenant.admin.get(`${path}/payouts`);
+  const list = await tenant.admin.get(`${payPath}/payouts`);
   const [newest, , oldest] = list.body.data;
-  const shown = await tenant.driver2.get(`${path}/payouts/${newest.id}`);
+  const shown = await tenant.driver2.get(`${payPath}/payouts/${newest.id}`);
   expect(shown.body.data).toEqual({ payout: newest });
-  expect(await tenant.driver2.get(`${path}/payouts/${oldest.id}`)).toFailWith(
+  expect(await tenant.driver2.get(`${payPath}/payouts/${oldest.id}`)).toFailWith(
     404,
     "driver_payout_not_found",
   );
-  const read = { method: "GET", path: `${path}/payouts/{id}` } as const;
+  const read = { method: "GET", path: `${payPath}/payouts/{id}` } as const;
   await expectNoSuch(other.tenant.admin, read, "id", "driver_payout_not_found", newest.id);
   const denied = [tenant.warehouse, tenant.staff, tenant.institution, tenant.customer];
-  for (const place of [`${path}/payouts`, `${path}/payouts/${newest.id}`]) {
+  for (const place of [`${payPath}/payouts`, `${payPath}/payouts/${newest.id}`]) {
     await expectGuarded({ method: "GET", path: place }, { denied });
   }
   expect(await found(await newPerson(tenant.id, "driver", "driver"))).toEqual([]);

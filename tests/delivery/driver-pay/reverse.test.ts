@@ -8,9 +8,9 @@ import type { Ground } from "../../support/deliveries.ts";
 import {
   brought,
   newPayer,
-  path,
   payFor,
   payOut,
+  payPath,
   reverse,
   sound,
 } from "../../support/driver-pay.ts";
@@ -76,7 +76,7 @@ test.each(["cash", "wallet"] as const)(
     expect(await payOut(tenant.admin, { driver_id: tenant.driver.id, method: "wallet" }))
       .toSucceed(201);
     expect(await payFor(pay)).toMatchObject([{ status: "paid" }]);
-    const list = await tenant.admin.get(`${path}/payouts`, { query: { reversed: "true" } });
+    const list = await tenant.admin.get(`${payPath}/payouts`, { query: { reversed: "true" } });
     expect(list.body.data.map((one: { id: string }) => one.id)).toEqual([id]);
     await sound(tenant);
   },
@@ -109,13 +109,13 @@ test("wallets are for administrators, of their own company, with a reason", asyn
     expect(await reverse(person, id)).toFailWith(403, "forbidden");
   }
   for (const reason of [undefined, null, "", " ", 7]) {
-    const answer = await tenant.admin.post(`${path}/payouts/${id}/reverse`, { reason });
+    const answer = await tenant.admin.post(`${payPath}/payouts/${id}/reverse`, { reason });
     expect(answer).toFailWith(400, "validation_failed");
     expect(answer.body.field).toBe("reason");
   }
   const call = {
     method: "POST",
-    path: `${path}/payouts/{id}/reverse`,
+    path: `${payPath}/payouts/{id}/reverse`,
     body: { reason: "No" },
   } as const;
   await expectNoSuch(other.admin, call, "id", "driver_payout_not_found", id);
@@ -131,7 +131,7 @@ test("twenty at once reverse once; one key is answered with what it did", async 
     expect(answer).toFailWith(409, "driver_payout_already_reversed");
   }
   const second = await payOut(tenant.dispatcher, { driver_id: tenant.driver.id });
-  const place = `${path}/payouts/${second.body.data.payout.id}/reverse`;
+  const place = `${payPath}/payouts/${second.body.data.payout.id}/reverse`;
   await expectReplayed(tenant.dispatcher, place, { reason: "Wrong" }, { reason: "Other" });
   expect(await heldBy(tenant, tenant.dispatcher)).toBe(800);
   await sound(tenant);

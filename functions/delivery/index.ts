@@ -117,6 +117,7 @@ export default serve("delivery", [
   }, async () => [
     ...(await import("./assignments/routes.ts")).assignments,
     ...(await import("./assignments/sequence.ts")).sequence,
+    ...(await import("./self-assignment/routes.ts")).selfAssignment,
   ]),
   feature({
     "driver-performance": "Figures of drivers by month, refreshed every quarter of an hour.",

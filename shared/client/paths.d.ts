@@ -92,6 +92,14 @@ export interface paths {
     parameters: { };
     /** Propose an order of a driver's stops with the least lateness, then the shortest; nothing changes until it is set @description Who: permission manage:operations:tenant, or role driver. */ post: operations["post_delivery_assignments_driver_driverId_sequence_suggest"];
   };
+  "/delivery/assignments/open": {
+    parameters: { };
+    /** Pending deliveries that the driver could take now, the nearest pickup first @description Who: role driver. */ get: operations["get_delivery_assignments_open"];
+  };
+  "/delivery/assignments/self": {
+    parameters: { };
+    /** Take deliveries, all or none; for a driver on duty @description Who: role driver. */ post: operations["post_delivery_assignments_self"];
+  };
   "/delivery/board": {
     parameters: { };
     /** Drivers with their place, load and next stop; what is unassigned, searched for and late @description Who: permission manage:operations:tenant. */ get: operations["get_delivery_board"];
@@ -1985,6 +1993,7 @@ export interface components {
     /** The driver does not work in the zone where the delivery is picked up. */ DriverNotAllowedInPickupZoneError: { code?: "driver_not_allowed_in_pickup_zone"; delivery_ids?: string[]; field?: string; missing_zones?: string[]; } & components["schemas"]["Error"];
     /** The driver does not work in all the zones needed. */ DriverNotAllowedInZonesError: { code?: "driver_not_allowed_in_zones"; delivery_ids?: string[]; field?: string; missing_zones?: string[]; } & components["schemas"]["Error"];
     /** This driver does not exist. */ DriverNotFoundError: { code?: "driver_not_found"; field?: string; } & components["schemas"]["Error"];
+    /** You are off duty. Go on duty first. */ DriverOffDutyError: { code?: "driver_off_duty"; } & components["schemas"]["Error"];
     DriverPay: {
       accrued_at: string; /** In `currency`, rounded to its decimals. Each of two legs has half of what the parcel earns */ amount: number;
       /** ISO 4217, three capital letters */ currency: string;
@@ -2448,6 +2457,20 @@ export interface components {
     /** None of the packages can be moved. */ NoTransferablePackagesError: { code?: "no_transferable_packages"; rejected?: Record<string, never>[]; } & components["schemas"]["Error"];
     /** Choose one destination: a branch or an address, not both. */ OneDestinationRequiredError: { code?: "one_destination_required"; field?: string; } & components["schemas"]["Error"];
     OpenCart: { marketId: string; };
+    OpenDelivery: {
+      /** The cash still to be taken where this delivery begins and where it ends */ cash_due: {
+        delivery: components["schemas"]["CashSplit"]; pickup: components["schemas"]["CashSplit"];
+      };
+      created_at: string; /** ISO 4217, three capital letters */ currency: string;
+      /** The receiver cannot be met before */ deliver_after: string | null; /** The receiver cannot be met after */ deliver_before: string | null;
+      /** Number of the delivery, unique in the tenant */ delivery_code: number;
+      /** What kind of journey it is: one way, staged through a warehouse, a leg, a return @enum {string} */ delivery_flow: "standard" | "pnd_parent" | "pnd_inbound" | "pnd_outbound" | "operational_return" | "customer_return";
+      delivery_id: string;
+      /** From the driver's last position to the pickup: by road where that was measured, else estimated */ distance_km: number | null;
+      dropoff: components["schemas"]["PlaceOfOpenDelivery"]; leg: ("A" | "B") | null; pickup: components["schemas"]["PlaceOfOpenDelivery"];
+      /** When the receiver may expect it */ promised_at: string | null;
+      /** Units that are charged; settings turn weight and measures into units */ unit_size: number;
+    };
     OperationalReturn: {
       delivery_service_id?: string | null;
       /** Where the parcel goes back to, if it goes back; where `general.delivery.return_requests.destination_mode` says when left out */ dropoff_address_id?: string | null;
@@ -2582,6 +2605,10 @@ export interface components {
       proof?: {
         /** Addresses of uploaded pictures */ photo_urls?: string[] | null; signature_url?: string | null; signed_by?: string | null;
       } | null;
+    };
+    PlaceOfOpenDelivery: {
+      city: string | null; full_address: string | null; /** Degrees, WGS 84 */ latitude: number | null;
+      /** Degrees, WGS 84 */ longitude: number | null;
     };
     /** The driver hands this picking order off by picking it up. */ PndPickingHandedOffByDriverPickupError: { code?: "pnd_picking_handed_off_by_driver_pickup"; } & components["schemas"]["Error"];
     Polygon: {
@@ -2902,7 +2929,8 @@ export interface components {
       /** Why, in words or from the list */ reason: string;
     };
     /** This service is being updated. Please try again in a few minutes. */ SchemaOutdatedError: { code?: "schema_outdated"; } & components["schemas"]["Error"];
-    SealWaybill: { seal_number?: string | null; };
+    SealWaybill: { seal_number?: string | null; }; SelfAssignDeliveries: { delivery_ids: string[]; };
+    /** Drivers of this company do not choose deliveries themselves. */ SelfAssignmentDisabledError: { code?: "self_assignment_disabled"; } & components["schemas"]["Error"];
     /** The sender still has to pay {amount} {currency} in cash, which carriers do not collect. */ SenderCashNotCollectedError: { amount?: number; code?: "sender_cash_not_collected"; currency?: string; } & components["schemas"]["Error"];
     SendPositions: { positions: components["schemas"]["SentPosition"][]; };
     SentPosition: {
@@ -4291,6 +4319,54 @@ export interface operations {
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DriverNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
       409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
+      413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  get_delivery_assignments_open: {
+    parameters: {
+      query?: {
+        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+    };
+    responses: {
+      200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { /** Of the nearest 300 those that the driver could take */ data: components["schemas"]["OpenDelivery"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
+      304: components["responses"]["NotModified"];
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["SelfAssignmentDisabledError"] | components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DriverNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DriverOffDutyError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  post_delivery_assignments_self: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+    };
+    requestBody: { content: { "application/json": components["schemas"]["SelfAssignDeliveries"]; }; };
+    responses: {
+      201: {
+        headers: { [name: string]: unknown; };
+        content: {
+          "application/json": {
+            assignment_ids: string[]; bulk_assignment_id: string; count: number;
+            /** Units of the vehicle that are taken after this */ driver_capacity_used: number;
+            resolved_deliveries?: { assigned_delivery_id: string; requested_delivery_id: string; }[];
+            /** Sum of the units */ total_units: number;
+          } & components["schemas"]["Success"];
+        };
+      };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DuplicateDeliveriesError"] | components["schemas"]["NoActiveChildLegError"] | components["schemas"]["DeliveryCarrierNotInternalError"] | components["schemas"]["DriverNotAllowedInZonesError"] | components["schemas"]["DeliveriesZoneContextIncompleteError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["SelfAssignmentDisabledError"] | components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DriverNotFoundError"] | components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DriverOffDutyError"] | components["schemas"]["DriverNotActiveError"] | components["schemas"]["DriverHasNoVehicleError"] | components["schemas"]["VehicleInactiveError"] | components["schemas"]["DeliveryAlreadyAssignedError"] | components["schemas"]["DeliveryStatusChangedError"] | components["schemas"]["ReturnUnderWayError"] | components["schemas"]["DeliveryHasOpenExceptionError"] | components["schemas"]["ParentExceptionOpenError"] | components["schemas"]["WarehouseItemExceptionOpenError"] | components["schemas"]["WarehousePreparationInconsistentError"] | components["schemas"]["InsufficientVehicleCapacityError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["HandoffAlreadyPendingError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];

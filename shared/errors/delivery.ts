@@ -215,6 +215,8 @@ export const deliveryErrors = {
   branch_inactive: 409,
   driver_not_found: { status: 404, fields: ["field"] },
   driver_inactive: 409,
+  driver_off_duty: 409,
+  self_assignment_disabled: 403,
   driver_has_parcels: { status: 409, fields: ["delivery_codes"] },
   invalid_date_range: { status: 400, fields: ["field"] },
   invalid_occurred_at: { status: 400, fields: ["field"] },

@@ -120,8 +120,8 @@ async function multiply(tx: TransactionSql, tenantId: string): Promise<void> {
   }
 }
 
-/** Files have rows without number. */
-const exempt = new Set(["GET /delivery/cod-collections/export"]);
+/** Files have rows without number; an open delivery has two places of at most 4,000 bytes each, and nothing else that is long. */
+const exempt = new Set(["GET /delivery/cod-collections/export", "GET /delivery/assignments/open"]);
 const lists = operations.filter((operation) =>
   operation.endpoint.method === "get" && schemaOf(operation, "query")?.properties?.limit &&
   !exempt.has(operation.name)

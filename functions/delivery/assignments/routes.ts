@@ -23,7 +23,7 @@ import {
 const staff = permission("manage:operations:tenant");
 
 /** Reasons why deliveries cannot be assigned to a driver, in single and bulk calls. */
-const obstacles: readonly ErrorCode[] = [
+export const obstacles: readonly ErrorCode[] = [
   "driver_not_found",
   "driver_not_active",
   "driver_has_no_vehicle",

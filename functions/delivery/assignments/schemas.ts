@@ -58,7 +58,7 @@ export const CreateBulk = z.object({
   ),
   replace_offer: ReplaceOffer,
 }).meta({ id: "CreateAssignments" });
-const BulkMade = z.object({
+export const BulkMade = z.object({
   assignment_ids: z.array(Id),
   bulk_assignment_id: Id,
   count: z.int(),

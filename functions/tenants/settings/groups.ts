@@ -124,7 +124,9 @@ const generalGroups = {
     }),
     percentage: settings({ percentage_of_delivery_fee: z.number().min(0).max(100) }),
     per_delivery: settings({ base_amount: Money }),
-    driver_can_self_assign: kept(yesNo),
+    driver_can_self_assign: yesNo.meta({
+      description: "Drivers on duty take deliveries by themselves, which they could be assigned",
+    }),
     require_accept_or_reject_for_assignments: yesNo,
   }),
   integration: settings({ sms_channel: settings({ selected_channel: Word }) }),

@@ -1,7 +1,7 @@
 -- Assigning. One statement for each table that is written, however many deliveries there are.
 
--- Carries out a plan whose lines may all be assigned: {bulk?: true, notify?: type, confirm?: true} -> {ids, bulk_assignment_id}.
--- With confirm the driver has to answer whatever the tenant's setting says.
+-- Carries out a plan whose lines may all be assigned: {bulk?, notify?: type, confirm?, accepted?} -> {ids, bulk_assignment_id}.
+-- With confirm the driver has to answer whatever the tenant's setting says; with accepted the driver has done so already.
 -- A line may bring sequence_number, estimated_pickup_time, estimated_delivery_time and notes of its own;
 -- without a number it follows the driver's last. The way is measured after the commit.
 -- The deliveries, the picks and the driver are locked already.
@@ -14,7 +14,8 @@ declare
   v_vehicle uuid := (plan ->> 'vehicle_id')::uuid;
   v_count integer := jsonb_array_length(plan -> 'lines');
   v_bulk uuid := case when (options ->> 'bulk')::boolean then gen_random_uuid() end;
-  v_status text := case when (options ->> 'confirm')::boolean
+  v_accepted boolean := coalesce((options ->> 'accepted')::boolean, false);
+  v_status text := case when v_accepted then 'accepted' when (options ->> 'confirm')::boolean
     or app.boolean_or(app.settings('general', 'driver') -> 'require_accept_or_reject_for_assignments', true)
     then 'pending' else 'assigned' end;
   v_last integer := coalesce((select max(a.sequence_number) from delivery.assignments a
@@ -32,12 +33,13 @@ begin
     values (v_bulk, v_tenant, v_driver, v_count, (plan ->> 'total')::numeric, v_actor);
   end if;
   -- Before the assignments: the guard of deliveries does not ask who carries one.
-  update delivery.deliveries d set status = 'assigned', status_reason = null
+  update delivery.deliveries d set status = case when v_accepted then 'accepted' else 'assigned' end, status_reason = null
   from jsonb_to_recordset(v_lines) l (delivery_id uuid) where d.tenant_id = v_tenant and d.id = l.delivery_id and d.status = 'pending';
   insert into delivery.assignments (id, tenant_id, delivery_id, driver_id, vehicle_id, bulk_assignment_id, status, sequence_number,
-    units, estimated_pickup_time, estimated_delivery_time, notes, assigned_by, handed_over_from)
+    units, estimated_pickup_time, estimated_delivery_time, notes, assigned_by, handed_over_from, responded_at)
   select l.id, v_tenant, l.delivery_id, v_driver, v_vehicle, v_bulk, v_status, l.sequence_number, l.units,
-    app.instant(l.estimated_pickup_time), app.instant(l.estimated_delivery_time), l.notes, v_actor, l.handed_over_from
+    app.instant(l.estimated_pickup_time), app.instant(l.estimated_delivery_time), l.notes, v_actor, l.handed_over_from,
+    case when v_accepted then clock_timestamp() end
   from jsonb_to_recordset(v_lines) l (id uuid, delivery_id uuid, units numeric, sequence_number integer,
     estimated_pickup_time text, estimated_delivery_time text, notes text, handed_over_from uuid);
 
@@ -122,7 +124,6 @@ declare
   v_ids uuid[] := app.uuids(input -> 'delivery_ids');
   v_driver uuid := (input ->> 'driver_id')::uuid;
   v_plan jsonb;
-  v_made jsonb;
 begin
   if not v_dry and (input ->> 'replace_offer')::boolean then
     perform delivery.offers_withdraw(v_ids, v_driver);
@@ -132,10 +133,16 @@ begin
     return delivery.assignments_preview(v_plan);
   end if;
   perform delivery.assignments_demand(v_plan, 'delivery_ids');
-  v_made := delivery.assignments_write(v_plan, '{"bulk": true}');
-  return jsonb_strip_nulls(jsonb_build_object('assignment_ids', v_made -> 'ids', 'bulk_assignment_id', v_made -> 'bulk_assignment_id',
-    'count', jsonb_array_length(v_made -> 'ids'), 'total_units', v_plan -> 'total', 'driver_capacity_used', v_plan -> 'after',
-    'resolved_deliveries', delivery.resolved_deliveries(v_plan)));
+  return delivery.bulk_made(v_plan, delivery.assignments_write(v_plan, '{"bulk": true}'));
+end $$;
+
+-- The answer to a bulk that was written.
+create or replace function delivery.bulk_made(plan jsonb, made jsonb) returns jsonb
+language plpgsql immutable set search_path = '' as $$
+begin
+  return jsonb_strip_nulls(jsonb_build_object('assignment_ids', made -> 'ids', 'bulk_assignment_id', made -> 'bulk_assignment_id',
+    'count', jsonb_array_length(made -> 'ids'), 'total_units', plan -> 'total', 'driver_capacity_used', plan -> 'after',
+    'resolved_deliveries', delivery.resolved_deliveries(plan)));
 end $$;
 
 -- A plan that is returned, not carried out. Where the driver may get nothing, no delivery passes.

@@ -111,6 +111,20 @@ const waits: Pick<Call, "before"> = {
   },
 };
 
+/** A driver who may choose, and something to choose. */
+const choosing: Pick<Call, "alone" | "before"> = {
+  alone: "draft",
+  before: async ({ tenant }) => {
+    await saveSettings(tenant.id, "general.driver", { driver_can_self_assign: true });
+    const driver = await newPerson(tenant.id, "driver", "driver");
+    await equip(tenant, driver.id);
+    await driver.post("/delivery/drivers/me/duty", { on_duty: true });
+    await driver.post("/delivery/drivers/me/positions", { positions: [position()] });
+    const [delivery] = await newDeliveries(tenant, 1);
+    return { tenant: { ...tenant, driver }, things: { driver: driver.id, delivery } };
+  },
+};
+
 /** A driver on duty. */
 const onDuty: Pick<Call, "before"> = {
   before: async ({ tenant }) => {
@@ -313,6 +327,12 @@ export const deliveries: Calls = {
   "PATCH /delivery/vehicles/:vehicle_id": { body: () => ({ unit_capacity: 120 }) },
   "POST /delivery/shipment-labels": {
     body: ({ delivery_code }) => ({ delivery_codes: [delivery_code] }),
+  },
+  "GET /delivery/assignments/open": { ...choosing, by: "driver" },
+  "POST /delivery/assignments/self": {
+    ...choosing,
+    by: "driver",
+    body: ({ delivery }) => ({ delivery_ids: [delivery] }),
   },
   "POST /delivery/assignments": {
     ...waits,

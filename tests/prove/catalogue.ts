@@ -30,6 +30,12 @@ export const proofs: Readonly<Record<string, Proof>> = {
     files: ["tests/prove/model.test.ts"],
     minutes: 115,
   },
+  dispatch: {
+    shows:
+      "random histories of offers: no two drivers for a delivery, nobody above capacity, none forgotten",
+    files: ["tests/prove/dispatch.test.ts"],
+    minutes: 60,
+  },
   cash: {
     shows: "random histories of cash under cut connections, compared with every answer",
     files: ["tests/e2e/cash-history.test.ts"],

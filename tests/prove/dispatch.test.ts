@@ -1,6 +1,6 @@
 /**
  * Random histories of dispatch: orders that find their drivers, refusals, silence, assignments by hand, offers that are replaced or
- * withdrawn, drivers who go on and off duty, parcels that are carried to their end. Two things happen at once at each step.
+ * withdrawn, drivers whose duty begins and ends, parcels that are carried to their end. Two things happen at once at each step.
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";

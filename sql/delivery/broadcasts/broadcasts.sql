@@ -5,7 +5,7 @@
 -- address in words or a telephone.
 
 -- Sends a message to the listeners of a private topic. One that cannot be sent is a warning in the log: it never fails the
--- write that it tells of, since a listener who missed it reads what changed (`updated_since`). SECURITY DEFINER: nobody else may send.
+-- write that it is about, since a listener who missed it reads what changed (`updated_since`). SECURITY DEFINER: nobody else may send.
 create or replace function delivery.broadcast(topic text, event text, payload jsonb) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -44,73 +44,73 @@ end $$;
 
 -- The place of a message: {kind, latitude, longitude} of where the driver goes next.
 create or replace function delivery.broadcast_place(d delivery.deliveries) returns jsonb
-language plpgsql immutable set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return delivery.next_place(d) - '{full_address,city}'::text[];
 end $$;
 
--- Sends delivery.status {deliveries: [{id, delivery_code, parent_id, status, from_status, driver_id, place}]} for what changed: to the
--- board in messages of at most 100, to each driver about their own.
+-- Sends rows under `name`: to the board of their tenant in messages of at most 100, and to each driver about their own.
+-- changed: [{tenant, row}] in the order in which they are sent, row with its driver_id or without one; null: nothing is sent.
+create or replace function delivery.rows_broadcast(event text, name text, changed jsonb) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform delivery.broadcast(g.topic, rows_broadcast.event, jsonb_build_object(rows_broadcast.name, g.rows))
+  from (
+    select t.topic, jsonb_agg(c.line -> 'row' order by c.place) as rows
+    from jsonb_array_elements(changed) with ordinality c (line, place)
+    cross join lateral (values (format('tenant:%s:board', c.line ->> 'tenant')), ('driver:' || (c.line #>> '{row,driver_id}'))) t (topic)
+    where t.topic is not null
+    group by t.topic, (c.place - 1) / 100
+    order by t.topic, min(c.place)) g;
+end $$;
+
+-- A delivery in a message of delivery.status: {tenant, row: {id, delivery_code, parent_id, status, from_status, driver_id, place}}.
+create or replace function delivery.status_row(d delivery.deliveries, from_status text, driver uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('tenant', d.tenant_id, 'row', jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'parent_id', d.parent_id,
+    'status', d.status, 'from_status', from_status, 'driver_id', driver, 'place', delivery.broadcast_place(d)));
+end $$;
+
+-- An assignment in a message of assignment.changed: {tenant, row: {id, delivery_id, driver_id, status, sequence_number}}.
+create or replace function delivery.assignment_row(a delivery.assignments) returns jsonb
+language plpgsql immutable set search_path = '' as $$
+begin
+  return jsonb_build_object('tenant', a.tenant_id, 'row', jsonb_build_object('id', a.id, 'delivery_id', a.delivery_id, 'driver_id', a.driver_id,
+    'status', a.status, 'sequence_number', a.sequence_number));
+end $$;
+
+-- Sends delivery.status {deliveries} for those that are new or changed their status.
 create or replace function delivery.deliveries_broadcast() returns trigger
 language plpgsql security definer set search_path = '' as $$
-declare
-  v_changed jsonb;
 begin
   if tg_op = 'INSERT' then
-    select jsonb_agg(jsonb_build_object('tenant', n.tenant_id, 'row', jsonb_build_object('id', n.id, 'delivery_code', n.delivery_code,
-      'parent_id', n.parent_id, 'status', n.status, 'from_status', null, 'driver_id', null, 'place', delivery.broadcast_place(n)))
-      order by n.delivery_code, n.sequence_plan nulls first) into v_changed
-    from new_rows n;
-  else
-    select jsonb_agg(jsonb_build_object('tenant', n.tenant_id, 'row', jsonb_build_object('id', n.id, 'delivery_code', n.delivery_code,
-      'parent_id', n.parent_id, 'status', n.status, 'from_status', o.status, 'driver_id', a.driver_id, 'place', delivery.broadcast_place(n)))
-      order by n.delivery_code, n.sequence_plan nulls first) into v_changed
+    perform delivery.rows_broadcast('delivery.status', 'deliveries', (
+      select jsonb_agg(delivery.status_row(n, null, null) order by n.delivery_code, n.sequence_plan nulls first) from new_rows n));
+    return null;
+  end if;
+  perform delivery.rows_broadcast('delivery.status', 'deliveries', (
+    select jsonb_agg(delivery.status_row(n, o.status, a.driver_id) order by n.delivery_code, n.sequence_plan nulls first)
     from new_rows n
     join old_rows o on o.id = n.id
     left join delivery.assignments a on a.tenant_id = n.tenant_id and a.delivery_id = n.id and a.status in ('pending', 'assigned', 'accepted')
-    where n.status <> o.status;
-  end if;
-  perform delivery.broadcast(format('tenant:%s:board', g.tenant), 'delivery.status', jsonb_build_object('deliveries', g.rows))
-  from (
-    select c.line ->> 'tenant' as tenant, jsonb_agg(c.line -> 'row' order by c.place) as rows
-    from jsonb_array_elements(v_changed) with ordinality c (line, place)
-    group by c.line ->> 'tenant', (c.place - 1) / 100) g;
-  perform delivery.broadcast(format('driver:%s', g.driver), 'delivery.status', jsonb_build_object('deliveries', g.rows))
-  from (
-    select c.line #>> '{row,driver_id}' as driver, jsonb_agg(c.line -> 'row' order by c.place) as rows
-    from jsonb_array_elements(v_changed) with ordinality c (line, place)
-    where c.line #>> '{row,driver_id}' is not null
-    group by c.line #>> '{row,driver_id}', (c.place - 1) / 100) g;
+    where n.status <> o.status));
   return null;
 end $$;
 
--- Sends assignment.changed {assignments: [{id, delivery_id, driver_id, status, sequence_number}]} for what was made or changed its status
--- or place in the order: to the board in messages of at most 100, to each driver about their own.
+-- Sends assignment.changed {assignments} for those that are new, or changed their status or their place in the order.
 create or replace function delivery.assignments_broadcast() returns trigger
 language plpgsql security definer set search_path = '' as $$
-declare
-  v_changed jsonb;
 begin
   if tg_op = 'INSERT' then
-    select jsonb_agg(jsonb_build_object('tenant', n.tenant_id, 'row', jsonb_build_object('id', n.id, 'delivery_id', n.delivery_id,
-      'driver_id', n.driver_id, 'status', n.status, 'sequence_number', n.sequence_number)) order by n.sequence_number, n.id) into v_changed
-    from new_rows n;
-  else
-    select jsonb_agg(jsonb_build_object('tenant', n.tenant_id, 'row', jsonb_build_object('id', n.id, 'delivery_id', n.delivery_id,
-      'driver_id', n.driver_id, 'status', n.status, 'sequence_number', n.sequence_number)) order by n.sequence_number, n.id) into v_changed
-    from new_rows n join old_rows o on o.id = n.id
-    where n.status <> o.status or n.sequence_number <> o.sequence_number;
+    perform delivery.rows_broadcast('assignment.changed', 'assignments', (
+      select jsonb_agg(delivery.assignment_row(n) order by n.sequence_number, n.id) from new_rows n));
+    return null;
   end if;
-  perform delivery.broadcast(format('tenant:%s:board', g.tenant), 'assignment.changed', jsonb_build_object('assignments', g.rows))
-  from (
-    select c.line ->> 'tenant' as tenant, jsonb_agg(c.line -> 'row' order by c.place) as rows
-    from jsonb_array_elements(v_changed) with ordinality c (line, place)
-    group by c.line ->> 'tenant', (c.place - 1) / 100) g;
-  perform delivery.broadcast(format('driver:%s', g.driver), 'assignment.changed', jsonb_build_object('assignments', g.rows))
-  from (
-    select c.line #>> '{row,driver_id}' as driver, jsonb_agg(c.line -> 'row' order by c.place) as rows
-    from jsonb_array_elements(v_changed) with ordinality c (line, place)
-    group by c.line #>> '{row,driver_id}', (c.place - 1) / 100) g;
+  perform delivery.rows_broadcast('assignment.changed', 'assignments', (
+    select jsonb_agg(delivery.assignment_row(n) order by n.sequence_number, n.id)
+    from new_rows n join old_rows o on o.id = n.id
+    where n.status <> o.status or n.sequence_number <> o.sequence_number));
   return null;
 end $$;
 
@@ -170,6 +170,6 @@ create trigger assignments_broadcast_changed after update on delivery.assignment
   for each statement execute function delivery.assignments_broadcast();
 
 -- Nobody calls these but other functions and triggers, and the policy of Realtime.
-revoke execute on function delivery.broadcast(text, text, jsonb), delivery.may_listen(text), delivery.deliveries_broadcast(),
-  delivery.assignments_broadcast() from barid_caller;
+revoke execute on function delivery.broadcast(text, text, jsonb), delivery.rows_broadcast(text, text, jsonb), delivery.may_listen(text),
+  delivery.deliveries_broadcast(), delivery.assignments_broadcast() from barid_caller;
 grant execute on function delivery.may_listen(text) to authenticated;

@@ -3,12 +3,18 @@
  * value is ignored.
  */
 import { z } from "zod";
-import type { List, ListQuery } from "../../shared/api/list.ts";
+import type { Filter, List, ListQuery } from "../../shared/api/list.ts";
 import type { Database } from "../../shared/db/db.ts";
 import { Id } from "../../shared/schemas/schemas.ts";
 
 /** Any string: SQL validates the id, because only staff get invalid_uuid. */
 export const DriverIdFilter = z.string().max(200).meta({ format: "uuid" });
+
+/** The filter by a row's driver; `filter` is the SQL function that says whose rows the caller gets for what was asked. */
+export const driverFilter = (filter: string): Filter => ({
+  schema: DriverIdFilter,
+  condition: (value) => `r.driver_id = (select ${filter}(${value} #>> '{}'))`,
+});
 
 /**
  * A list with the `driver_id` filter. `check` is the SQL function that throws invalid_uuid for staff; the list's own

@@ -18,7 +18,7 @@ import {
   Timestamp,
 } from "../../../shared/schemas/schemas.ts";
 import { carriedFields } from "../../../shared/schemas/carried-delivery.ts";
-import { DriverIdFilter, withDriverIdFilter } from "../driver-id-filter.ts";
+import { driverFilter, withDriverIdFilter } from "../driver-id-filter.ts";
 
 export const assignmentStatuses = [
   "pending",
@@ -165,12 +165,6 @@ const ofDelivery = (
     })`,
 });
 
-/** Staff filter by any driver; for a driver the value is ignored and only their own rows match. */
-const driver: Filter = {
-  schema: DriverIdFilter,
-  condition: (value) => `r.driver_id = (select delivery.driver_filter(${value} #>> '{}'))`,
-};
-
 const declared = defineList({
   view: "delivery.assignments_list",
   readBy: "assignment_time",
@@ -178,7 +172,7 @@ const declared = defineList({
   sort: ["assignment_time"],
   params: {
     status: oneOf("status", assignmentStatuses),
-    driver_id: driver,
+    driver_id: driverFilter("delivery.driver_filter"),
     delivery_id: id("delivery_id"),
     bulk_assignment_id: id("bulk_assignment_id"),
     include: {

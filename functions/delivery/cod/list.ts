@@ -17,7 +17,7 @@ import {
   until,
   untilDay,
 } from "../../../shared/api/list.ts";
-import { DriverIdFilter, withDriverIdFilter } from "../driver-id-filter.ts";
+import { driverFilter, withDriverIdFilter } from "../driver-id-filter.ts";
 import { statuses } from "./schemas.ts";
 
 const range = (field: string): Record<string, Filter> => ({
@@ -29,12 +29,6 @@ const between = (field: string): Record<string, Filter> => ({
   [`${field}_from`]: forField(field, since(field)),
   [`${field}_to`]: forField(field, until(field)),
 });
-
-/** Staff filter by any driver; for a driver the value is ignored and only their own rows match. */
-const driver: Filter = {
-  schema: DriverIdFilter,
-  condition: (value) => `r.driver_id = (select money.cod_driver_filter(${value} #>> '{}'))`,
-};
 
 /** A parcel by its own number or that of one of its legs. */
 const ofCode: Filter = {
@@ -74,7 +68,7 @@ const declared = defineList({
   params: {
     search: foundBy("money.cod_found"),
     status: oneOf("status", statuses),
-    driver_id: driver,
+    driver_id: driverFilter("money.cod_driver_filter"),
     delivery_id: ofDelivery,
     delivery_code: ofCode,
     ...range("amount"),

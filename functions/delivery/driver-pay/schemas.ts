@@ -3,7 +3,6 @@ import { z } from "zod";
 import {
   defineList,
   equal,
-  type Filter,
   id,
   isSet,
   oneOf,
@@ -20,19 +19,12 @@ import {
   Text,
   Timestamp,
 } from "../../../shared/schemas/schemas.ts";
-import { DriverIdFilter, withDriverIdFilter } from "../driver-id-filter.ts";
+import { driverFilter, withDriverIdFilter } from "../driver-id-filter.ts";
 
 const Status = z.enum(["accrued", "paid", "reversed"]);
 const Mode = z.enum(["percentage", "per_delivery"]);
 const Method = z.enum(["wallet", "cash"]);
 const words = (of: { options: readonly string[] }) => of.options as [string, ...string[]];
-
-/** The office filters by any driver; for a driver the value is ignored and only their own rows match. */
-const driver: Filter = {
-  schema: DriverIdFilter,
-  condition: (value) => `r.driver_id = (select money.driver_pay_filter(${value} #>> '{}'))`,
-};
-const check = "money.require_driver_pay_filter";
 
 const DriverPay = z.strictObject({
   id: Id,
@@ -72,7 +64,7 @@ export const driverPay = withDriverIdFilter(
     view: "money.driver_pay_list",
     sort: ["accrued_at", "amount", "paid_at"],
     params: {
-      driver_id: driver,
+      driver_id: driverFilter("delivery.driver_filter"),
       status: oneOf("status", words(Status)),
       currency: { ...equal("currency"), schema: Currency },
       payout_id: id("payout_id"),
@@ -97,7 +89,7 @@ export const driverPay = withDriverIdFilter(
       },
     },
   }),
-  check,
+  "delivery.require_driver_id",
 );
 
 export const PayOut = z.object({
@@ -147,7 +139,7 @@ export const payouts = withDriverIdFilter(
     search: ["driver_name", "reference", "notes"],
     sort: ["paid_at", "amount"],
     params: {
-      driver_id: driver,
+      driver_id: driverFilter("delivery.driver_filter"),
       method: oneOf("method", words(Method)),
       currency: { ...equal("currency"), schema: Currency },
       reversed: isSet("reversed_at", "set"),
@@ -158,5 +150,5 @@ export const payouts = withDriverIdFilter(
     readBy: "paid_at",
     limit: { default: 20, max: 100 },
   }),
-  check,
+  "delivery.require_driver_id",
 );

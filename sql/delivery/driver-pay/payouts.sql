@@ -2,21 +2,6 @@
 -- every statement names the caller's tenant. The desk or the wallet is locked before the driver's pay, as a completion books cash
 -- before it books pay.
 
--- Whose pay a list shows: a driver's own whatever was asked for; of the office that of a driver, or null. Fails: invalid_uuid.
-create or replace function money.driver_pay_filter(asked text) returns uuid
-language plpgsql stable set search_path = '' as $$
-begin
-  return case when app.sees_tenant() then app.parse_uuid(asked, 'driver_id') else app.user_id() end;
-end $$;
-
--- Checks a driver_id filter; a list that matches no rows does not run money.driver_pay_filter. {driver_id} -> {}. Fails: invalid_uuid.
-create or replace function money.require_driver_pay_filter(input jsonb) returns jsonb
-language plpgsql stable set search_path = '' as $$
-begin
-  perform money.driver_pay_filter(input ->> 'driver_id');
-  return '{}';
-end $$;
-
 -- The sums of the list from the kept totals, {accrued, paid}; wanted: {driver_id?, currency?}, the tenant's currency unless it says another.
 create or replace function money.driver_pay_sums(wanted jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$

@@ -25,4 +25,12 @@ begin
     else delivery.warehouse_place(d.tenant_id, d.dropoff_warehouse_id, d.dropoff_snapshot) end;
 end $$;
 
+-- A place without its people: {full_address, city, latitude, longitude}.
+create or replace function delivery.place_without_people(place jsonb) returns jsonb
+language plpgsql immutable set search_path = '' as $$
+begin
+  return jsonb_build_object('full_address', place -> 'full_address', 'city', place -> 'city',
+    'latitude', place -> 'latitude', 'longitude', place -> 'longitude');
+end $$;
+
 grant execute on function delivery.warehouse_place(uuid, uuid, jsonb) to barid_caller;

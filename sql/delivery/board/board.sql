@@ -3,13 +3,11 @@
 -- The place that a driver goes to next for a delivery: where it is fetched until it is picked up, then where it goes.
 -- -> {kind: pickup|dropoff, full_address, city, latitude, longitude}
 create or replace function delivery.next_place(d delivery.deliveries) returns jsonb
-language plpgsql immutable set search_path = '' as $$
-declare
-  v_fetch boolean := d.status in ('pending', 'assigned', 'accepted');
-  v_place jsonb := case when v_fetch then d.pickup_snapshot else d.dropoff_snapshot end;
+language plpgsql stable set search_path = '' as $$
 begin
-  return jsonb_build_object('kind', case when v_fetch then 'pickup' else 'dropoff' end, 'full_address', v_place -> 'full_address',
-    'city', v_place -> 'city', 'latitude', v_place -> 'latitude', 'longitude', v_place -> 'longitude');
+  return case when d.status in ('pending', 'assigned', 'accepted')
+    then '{"kind": "pickup"}'::jsonb || delivery.place_without_people(delivery.fetched_at(d))
+    else '{"kind": "dropoff"}'::jsonb || delivery.place_without_people(delivery.brought_to(d)) end;
 end $$;
 
 -- {zone_id?} -> {as_of, drivers, unassigned: {total, by_zone}, late: {total, deliveries: the first 50}, searching, failed_to_assign}

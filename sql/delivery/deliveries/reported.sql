@@ -23,9 +23,13 @@ create or replace function delivery.metres_from_place(d delivery.deliveries, fro
 returns double precision
 language plpgsql stable set search_path = '' as $$
 declare
-  v_place jsonb := case when d.status in ('picked_up', 'returned') or (d.status = 'in_transit' and from_status <> 'failed')
-    then d.pickup_snapshot else d.dropoff_snapshot end;
+  v_place jsonb;
 begin
-  return case when latitude is not null then round(app.distance_km((v_place ->> 'latitude')::double precision,
-    (v_place ->> 'longitude')::double precision, latitude, longitude) * 1000) end;
+  if latitude is null then
+    return null;
+  end if;
+  v_place := case when d.status in ('picked_up', 'returned') or (d.status = 'in_transit' and from_status <> 'failed')
+    then delivery.fetched_at(d) else delivery.brought_to(d) end;
+  return round(app.distance_km((v_place ->> 'latitude')::double precision, (v_place ->> 'longitude')::double precision,
+    latitude, longitude) * 1000);
 end $$;

@@ -20,14 +20,6 @@ begin
   return v_driver;
 end $$;
 
--- A place without its people: {full_address, city, latitude, longitude}.
-create or replace function delivery.place_without_people(place jsonb) returns jsonb
-language plpgsql immutable set search_path = '' as $$
-begin
-  return jsonb_build_object('full_address', place -> 'full_address', 'city', place -> 'city',
-    'latitude', place -> 'latitude', 'longitude', place -> 'longitude');
-end $$;
-
 -- Kilometres from a position to a place: by road where that was measured, else as the crow flies times `detour`; null when one of the
 -- two is unknown.
 create or replace function delivery.way_to(latitude double precision, longitude double precision, place jsonb, detour double precision)

@@ -2,8 +2,10 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import { assign, type Ground, moves, newDelivery, newGround } from "../../support/deliveries.ts";
+import { newAddress } from "../../support/make.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import { expectGuarded } from "../../support/promises.ts";
+import { newWarehouse } from "../../support/warehouses.ts";
 import { newZone, square } from "../../support/zones.ts";
 
 const path = "/delivery/board";
@@ -75,6 +77,20 @@ describe("a driver on the board", () => {
     expect(await driverOf(tenant.driver2.id)).toMatchObject({
       stops_left: 1,
       next_stop: { delivery_id: second.id },
+    });
+  });
+
+  test("goes to the warehouse for what lies in one", async () => {
+    const fresh = await newTenant();
+    const { id } = await newDelivery(await newGround(fresh));
+    const address_id = await newAddress(fresh, { city: "Basra", latitude: 30.5, longitude: 47.8 });
+    await sql`update delivery.deliveries
+      set current_warehouse_id = ${await newWarehouse(fresh, { address_id })} where id = ${id}`;
+    await assign(fresh, id);
+    const [driver] = (await board("", fresh)).drivers;
+    expect(driver.next_stop).toMatchObject({
+      delivery_id: id,
+      place: { kind: "pickup", city: "Basra", latitude: 30.5, longitude: 47.8 },
     });
   });
 

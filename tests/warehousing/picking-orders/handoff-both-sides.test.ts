@@ -148,7 +148,13 @@ test("over a waybill: into another warehouse, and out of that one to the door", 
   expect(await move(tenant.ops, b, "execute")).toSucceed(200);
   await given(b);
   const { entity_id } = await scan(parent.barcode);
-  expect(await tenant.driver.post(`/delivery/handoffs/${entity_id}/pickup`, {})).toSucceed(200);
+  const basra = { latitude: 30.5, longitude: 47.8 };
+  await sql`update delivery.addresses set ${sql(basra)}
+    where id = (select address_id from warehousing.warehouses where id = ${yard.there})`;
+  expect(await tenant.driver.post(`/delivery/handoffs/${entity_id}/pickup`, basra)).toSucceed(200);
+  const [taken] = await sql`select distance_m from delivery.delivery_status_history
+    where delivery_id = ${b} and to_status = 'picked_up'`;
+  expect(taken, "measured from the warehouse").toEqual({ distance_m: 0 });
   await moves(tenant.driver, b, "depart", "complete");
   await checkAll(tenant);
 });

@@ -64,11 +64,7 @@ export function answerWhole(rows: Record<string, unknown>[]): ListAnswer {
 function querySchema(list: ListDeclaration): z.ZodType<ListQuery> {
   const { params = {}, columns = {} } = list;
   const shape: Record<string, z.ZodType> = {
-    page: z.string().optional().meta({ description: "Page, from 1", type: "integer" }),
-    limit: z.string().optional().meta({
-      description: `Rows of a page: ${list.limit.default}, at most ${list.limit.max}`,
-      type: "integer",
-    }),
+    ...pageParameters(list.limit),
     sort_by: z.enum(list.sort).optional(),
     sort_order: z.enum(["asc", "desc"]).optional(),
     format: z.enum(["json", "csv"]).optional().meta({
@@ -102,6 +98,15 @@ function querySchema(list: ListDeclaration): z.ZodType<ListQuery> {
     };
   }) as unknown as z.ZodType<ListQuery>;
 }
+
+/** The parameters that choose a page, for a list that is not declared over a view as well. */
+export const pageParameters = (rows: ListDeclaration["limit"]) => ({
+  page: z.string().optional().meta({ description: "Page, from 1", type: "integer" }),
+  limit: z.string().optional().meta({
+    description: `Rows of a page: ${rows.default}, at most ${rows.max}`,
+    type: "integer",
+  }),
+});
 
 const changesParameters = {
   updated_since: DayOrInstant.optional().meta({

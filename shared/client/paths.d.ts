@@ -6236,7 +6236,7 @@ export interface operations {
     parameters: {
       query?: {
         /** 24 hours before `to` when missing */ from?: string; language?: components["parameters"]["language"];
-        /** Rows of a page: 500, at most 2,000 */ limit?: number; page?: components["parameters"]["page"];
+        /** Rows of a page: 500, at most 2000 */ limit?: number; page?: components["parameters"]["page"];
         tenant_id?: components["parameters"]["tenant_id"]; /** Now when missing; at most 24 hours after `from` */ to?: string;
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { driver_id: components["parameters"]["path_driver_id"]; };

@@ -30,6 +30,11 @@ export const ExactInstant = moment(false);
 /** A calendar day, `YYYY-MM-DD`, or an instant. */
 export const DayOrInstant = z.union([z.iso.date(), Instant]);
 
+/** The moment whose state a reconciliation shows. */
+export const AsOf = DayOrInstant.optional().describe(
+  "A day (to its end, in the tenant's time zone) or an instant; now unless said",
+);
+
 /** Money in major units with at most three decimals, as the books keep it. */
 export const Money = z.number().min(0).max(999_999_999_999).refine(
   (value) => Math.abs(value * 1000 - Math.round(value * 1000)) < 1e-6,

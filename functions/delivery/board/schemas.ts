@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Id, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { LastPosition, VehicleRef } from "../fleet/schemas.ts";
+import { placeWithoutPeople } from "../place.ts";
 import { deliveryStatuses } from "../statuses.ts";
 
 export const BoardQuery = z.object({
@@ -12,13 +13,7 @@ export const BoardQuery = z.object({
 const NextStop = z.object({
   delivery_id: Id,
   delivery_code: z.int(),
-  place: z.object({
-    kind: z.enum(["pickup", "dropoff"]),
-    full_address: z.string().nullable(),
-    city: z.string().nullable(),
-    latitude: z.number().nullable(),
-    longitude: z.number().nullable(),
-  }),
+  place: z.object({ kind: z.enum(["pickup", "dropoff"]), ...placeWithoutPeople }),
 }).meta({ id: "NextStop" });
 
 const BoardDriver = z.object({

@@ -1,6 +1,6 @@
 /** Reconciliation of cash and drivers' pay: positions and differences. */
 import { z } from "zod";
-import { DayOrInstant, Id, Timestamp } from "../../../shared/schemas/schemas.ts";
+import { AsOf, Id, Timestamp } from "../../../shared/schemas/schemas.ts";
 
 const Position = z.object({
   currency: z.string(),
@@ -11,11 +11,7 @@ const Position = z.object({
   ledger: z.number().describe("The driver's balance by the ledger"),
 }).meta({ id: "CashPosition" });
 
-export const ReconciliationQuery = z.object({
-  as_of: DayOrInstant.optional().describe(
-    "A day (to its end, in the tenant's time zone) or an instant; now unless said",
-  ),
-});
+export const ReconciliationQuery = z.object({ as_of: AsOf });
 export const ReconciliationResponse = z.object({
   as_of: Timestamp,
   reconciled: z.boolean(),

@@ -6,6 +6,7 @@ import { broadcastPositions } from "./broadcast.ts";
 import {
   ChangeDuty,
   DutyResponse,
+  pageSize,
   PositionsQuery,
   PositionsResponse,
   PositionsTaken,
@@ -52,7 +53,7 @@ export const driverPositions: AnyEndpoint[] = [
     errors: ["driver_not_found", "invalid_date_range"],
     async run({ db, params, query }) {
       const page = clamp(query.page, 1, 1_000_000, 1);
-      const limit = clamp(query.limit, 1, 2_000, 500);
+      const limit = clamp(query.limit, 1, pageSize.max, pageSize.default);
       const { rows, total } = await db.call<{ rows: Record<string, unknown>[]; total: number }>(
         "delivery.positions_read",
         {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { pageParameters } from "../../../shared/api/list.ts";
 import {
   ExactInstant,
   Id,
@@ -49,14 +50,11 @@ export const PositionsTaken = z.object({
   }),
 });
 
+export const pageSize = { default: 500, max: 2_000 };
 export const PositionsQuery = z.object({
   from: Instant.optional().describe("24 hours before `to` when missing"),
   to: Instant.optional().describe("Now when missing; at most 24 hours after `from`"),
-  page: z.string().optional().meta({ description: "Page, from 1", type: "integer" }),
-  limit: z.string().optional().meta({
-    description: "Rows of a page: 500, at most 2,000",
-    type: "integer",
-  }),
+  ...pageParameters(pageSize),
 });
 const Position = z.object({
   recorded_at: Timestamp,

@@ -3,7 +3,7 @@ import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { answerOf, clamp } from "../../../shared/api/list.ts";
 import { obstacles } from "../assignments/routes.ts";
 import { BulkMade } from "../assignments/schemas.ts";
-import { OpenQuery, OpenResponse, SelfAssign } from "./schemas.ts";
+import { OpenQuery, OpenResponse, pageSize, SelfAssign } from "./schemas.ts";
 
 /** Drivers who choose their deliveries themselves. */
 export const selfAssignment: AnyEndpoint[] = [
@@ -17,7 +17,7 @@ export const selfAssignment: AnyEndpoint[] = [
     errors: ["self_assignment_disabled", "driver_not_found", "driver_off_duty"],
     async run({ db, query }) {
       const page = clamp(query.page, 1, 1_000, 1);
-      const limit = clamp(query.limit, 1, 100, 20);
+      const limit = clamp(query.limit, 1, pageSize.max, pageSize.default);
       const open = await db.call<{ rows: Record<string, unknown>[]; total: number }>(
         "delivery.assignments_open",
         { limit, offset: (page - 1) * limit },

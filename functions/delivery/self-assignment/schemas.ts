@@ -1,22 +1,14 @@
 import { z } from "zod";
 import { carriedFields } from "../../../shared/schemas/carried-delivery.ts";
 import { Id, Pagination, Timestamp } from "../../../shared/schemas/schemas.ts";
+import { pageParameters } from "../../../shared/api/list.ts";
+import { placeWithoutPeople } from "../place.ts";
 import { deliveryFlows } from "../statuses.ts";
 
-export const OpenQuery = z.object({
-  page: z.string().optional().meta({ description: "Page, from 1", type: "integer" }),
-  limit: z.string().optional().meta({
-    description: "Rows of a page: 20, at most 100",
-    type: "integer",
-  }),
-});
+export const pageSize = { default: 20, max: 100 };
+export const OpenQuery = z.object(pageParameters(pageSize));
 
-const Place = z.object({
-  full_address: z.string().nullable(),
-  city: z.string().nullable(),
-  latitude: z.number().nullable(),
-  longitude: z.number().nullable(),
-}).meta({ id: "PlaceOfOpenDelivery" });
+const OpenPlace = z.object(placeWithoutPeople).meta({ id: "PlaceOfOpenDelivery" });
 
 const OpenDelivery = z.object({
   delivery_id: Id,
@@ -27,8 +19,8 @@ const OpenDelivery = z.object({
   distance_km: z.number().nullable().describe(
     "From the driver's last position to the pickup: by road where that was measured, else estimated",
   ),
-  pickup: Place,
-  dropoff: Place,
+  pickup: OpenPlace,
+  dropoff: OpenPlace,
   cash_due: carriedFields.cash_due,
   currency: z.string(),
   deliver_after: Timestamp.nullable(),

@@ -1,11 +1,7 @@
 import { z } from "zod";
-import { DayOrInstant, Id, Timestamp } from "../../../shared/schemas/schemas.ts";
+import { AsOf, Id, Timestamp } from "../../../shared/schemas/schemas.ts";
 
-export const ReconciliationQuery = z.object({
-  as_of: DayOrInstant.optional().describe(
-    "A day (to its end, in the tenant's time zone) or an instant; now unless said",
-  ),
-});
+export const ReconciliationQuery = z.object({ as_of: AsOf });
 
 export const ReconciliationResponse = z.object({
   as_of: Timestamp,

@@ -1,8 +1,6 @@
 /** Migrations, and what the schedules in the database need to reach the functions. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { Failure } from "../../local/failure.ts";
+import { withPrivateFile } from "../private-file.ts";
 import type { Deployment, Step } from "./step.ts";
 
 export const migrations: Step = {
@@ -73,16 +71,13 @@ export async function keyOf(
   return key;
 }
 
-/** Runs a statement from a file that is gone afterwards: what stands in a command line, other programs can read. */
-export async function execute({ cli, database }: Deployment, statement: string): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "barid-deploy-"));
-  try {
-    const file = join(folder, "statement.sql");
-    writeFileSync(file, statement, { mode: 0o600 });
-    await cli.run("db", "query", database, "--file", file);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+/** Runs a statement that no other program can read. */
+export function execute({ cli, database }: Deployment, statement: string): Promise<void> {
+  return withPrivateFile(
+    "statement.sql",
+    statement,
+    (file) => cli.run("db", "query", database, "--file", file),
+  );
 }
 
 /** A string in SQL. */

@@ -1,10 +1,8 @@
 /** The settings, buckets, secrets and functions of the project. */
 import { createHash } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { Failure } from "../../local/failure.ts";
 import { readConfig } from "../../local/config.ts";
+import { withPrivateFile } from "../private-file.ts";
 import { execute, quoted } from "./database.ts";
 import type { Deployment, Step } from "./step.ts";
 
@@ -72,15 +70,12 @@ export const secrets: Step = {
       const password = quoted(passwordIn(deployment));
       await execute(deployment, `alter role barid_api login password ${password}`);
     }
-    const folder = mkdtempSync(join(tmpdir(), "barid-deploy-"));
-    try {
-      const file = join(folder, "secrets.env");
-      const lines = changed.map((name) => `${name}=${inQuotes(secrets.get(name)!)}\n`);
-      writeFileSync(file, lines.join(""), { mode: 0o600 });
-      await cli.run("secrets", "set", project, "--env-file", file);
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
+    const lines = changed.map((name) => `${name}=${inQuotes(secrets.get(name)!)}\n`);
+    await withPrivateFile(
+      "secrets.env",
+      lines.join(""),
+      (file) => cli.run("secrets", "set", project, "--env-file", file),
+    );
   },
 };
 
@@ -111,7 +106,7 @@ function inQuotes(value: string): string {
   return `'${value}'`;
 }
 
-/** A bundle's file is named after what is in it, so the entry of what runs tells whether it is the same. */
+/** A bundle's file is named after what is in it, so its entry says whether what runs is the same. */
 export const functions: Step = {
   name: "Functions",
   advice: "Those that were deployed run; the others are as they were. Run the command again.",

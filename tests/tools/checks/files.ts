@@ -2,6 +2,17 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../../supabase/local/paths.ts";
 
+/** The folders with code written by hand. */
+export const codeFolders = [
+  "functions",
+  "shared",
+  "sql",
+  "supabase/local",
+  "supabase/deploy",
+  "supabase/tenant",
+  "tests",
+];
+
 /** The files below a folder of the repository, as paths from its root with forward slashes, sorted. */
 export function filesIn(folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })

@@ -1,5 +1,5 @@
 /** The rules of style that no formatter knows: sizes, names, and how SQL is written. */
-import { filesIn, textOf } from "./files.ts";
+import { codeFolders, filesIn, textOf } from "./files.ts";
 
 /** Text written by a program, and tables of data: their length says nothing. */
 const generated = [
@@ -9,20 +9,11 @@ const generated = [
   /^sql\/demo\//,
   /^supabase\/local\/platform\.sql$/,
 ];
-const folders = [
-  "functions",
-  "shared",
-  "sql",
-  "supabase/local",
-  "supabase/deploy",
-  "supabase/tenant",
-  "tests",
-];
 const vagueNames = /(^|\/)(utils?|helpers?|common|misc|types)(\.|\/)/;
 
 /** Every broken rule as `file:line what`. */
 export function brokenHouseRules(): string[] {
-  const files = folders.flatMap(filesIn).filter((file) => /\.(ts|mjs|sql)$/.test(file));
+  const files = codeFolders.flatMap(filesIn).filter((file) => /\.(ts|mjs|sql)$/.test(file));
   return files.flatMap((file) => [
     ...ofAnyFile(file, textOf(file)),
     ...(file.endsWith(".sql") ? ofSql(file, textOf(file)) : []),

@@ -1,17 +1,8 @@
 /** Words that do not come back: words.txt has each with what to write instead, and how many uses are left. */
-import { filesIn, textOf } from "./files.ts";
+import { codeFolders, filesIn, textOf } from "./files.ts";
 
 const list = "tests/tools/checks/words.txt";
-const folders = [
-  "functions",
-  "shared",
-  "sql",
-  "supabase/local",
-  "supabase/deploy",
-  "supabase/tenant",
-  "tests",
-  "docs",
-];
+const folders = [...codeFolders, "docs"];
 const pages = ["README.md", "CONTRIBUTING.md"];
 /** Written by programs, data, or exact copies of other files. */
 const excluded = [

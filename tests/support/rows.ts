@@ -19,7 +19,7 @@ export async function tablesWithRows(sql: postgres.Sql): Promise<Table[]> {
     select c.oid::regclass::text as name, (
       select jsonb_agg(jsonb_build_object('name', quote_ident(a.attname), 'type', format_type(a.atttypid, a.atttypmod)) order by a.attnum)
       from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '') as columns
-    from pg_class c where c.relkind = 'r' and c.relnamespace::regnamespace::text in ${
+    from pg_class c where c.relkind in ('r', 'p') and c.relnamespace::regnamespace::text in ${
     sql(kept)
   } order by 1`;
   const found: Table[] = [];

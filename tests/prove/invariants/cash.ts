@@ -1,0 +1,194 @@
+/** Cash that drivers collected, its settlement, and the desks it goes to. */
+import { type Invariant, journalsOf } from "./invariant.ts";
+
+export const cash: readonly Invariant[] = [
+  {
+    name: "cash: a row is collected, or went one way, once, by a settlement that took it as it is",
+    sql: `select c.id from money.cod_collections c
+      left join money.cod_settlement_items i on i.tenant_id = c.tenant_id and i.cod_collection_id = c.id and i.reversed_at is null
+      left join money.cod_settlements s on s.tenant_id = i.tenant_id and s.payment_id = i.payment_id
+      where c.tenant_id = $1 and (
+        (c.status = 'collected') <> (i.payment_id is null)
+        or (c.status = 'collected') <> (c.settlement_payment_id is null)
+        or (c.status = 'remitted') <> (c.remitted_at is not null)
+        or (c.status = 'settled_by_wallet') <> (c.settled_at is not null)
+        or i.payment_id <> c.settlement_payment_id or s.driver_id <> c.driver_id or s.currency <> c.currency
+        or (i.amount, i.cod_amount, i.delivery_fee_amount) is distinct from (case when i.amount is not null then c.amount end,
+          case when i.amount is not null then c.cod_amount end, case when i.amount is not null then c.delivery_fee_amount end)
+        or s.reversed_at is not null
+        or c.status <> case s.method when 'remit' then 'remitted' when 'wallet' then 'settled_by_wallet' else c.status end)`,
+  },
+  {
+    name:
+      "cash: a settlement is the sum of its rows, and its payment says so and whether it counts",
+    sql: `select s.payment_id from money.cod_settlements s
+      left join money.payments p on p.tenant_id = s.tenant_id and p.id = s.payment_id and p.type = 'COD_SETTLEMENT'
+        and p.status = case when s.reversed_at is null then 'SUCCESS' else 'CANCELLED' end and p.amount = s.total and p.currency = s.currency
+      left join lateral (select count(*) as n, sum(i.amount) as amount, sum(i.delivery_fee_amount) as fees,
+          bool_or(i.reversed_at is distinct from s.reversed_at) as torn
+        from money.cod_settlement_items i where i.tenant_id = s.tenant_id and i.payment_id = s.payment_id) i on true
+      where s.tenant_id = $1 and (p.id is null or i.torn or (i.n, i.amount, i.fees) is distinct from (s.collections::bigint, s.total, s.fee_total))`,
+  },
+  {
+    name:
+      "cash: a settlement, and a reversal, has its journal and its event, each once, and a receipt; a payment has its settlement",
+    sql: `select s.payment_id from money.cod_settlements s
+      cross join lateral (select array['cod_settlement'] || case when s.reversed_at is not null then array['cod_settlement_REVERSAL'] end
+          as journals, array['cod_settlement.created'] || case when s.reversed_at is not null then array['cod_settlement.reversed'] end
+          as events) n
+      left join (${journalsOf("payment")}) j on j.reference_id = s.payment_id
+      where s.tenant_id = $1 and (
+        n.journals is distinct from j.kinds
+        or n.events is distinct from (select array_agg(e.event_type order by e.event_type) from integration.system_events e
+          where e.tenant_id = s.tenant_id and e.entity_id = s.payment_id)
+        or 1 <> (select count(*) from money.settlement_receipts r where r.tenant_id = s.tenant_id and r.payment_id = s.payment_id))
+      union all
+      select p.id from money.payments p where p.tenant_id = $1 and p.type = 'COD_SETTLEMENT'
+        and not exists (select from money.cod_settlements s where s.tenant_id = p.tenant_id and s.payment_id = p.id)`,
+  },
+  {
+    name:
+      "cash: handing it in moves no wallet; paying from one takes the total there and gives the tenant the fees",
+    sql: `select s.payment_id from money.cod_settlements s
+      join money.ledger_transactions t on t.tenant_id = s.tenant_id and t.kind = 'cod_settlement' and t.reference_id = s.payment_id
+      left join lateral (
+        select coalesce(sum(e.amount) filter (where a.owner_type = 'driver' and a.owner_user_id = s.driver_id), 0) as driver,
+          coalesce(sum(e.amount) filter (where a.owner_type = 'tenant'), 0) as tenant,
+          count(*) filter (where a.owner_type not in ('driver', 'tenant')) as others
+        from money.ledger_entries e join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a.kind = 'wallet'
+        where e.tenant_id = t.tenant_id and e.transaction_id = t.id) w on true
+      where s.tenant_id = $1 and (w.driver, w.tenant, w.others) is distinct from
+        case s.method when 'remit' then (0::numeric, 0::numeric, 0::bigint) else (-s.total, s.fee_total, 0::bigint) end`,
+  },
+  {
+    name: "cash: what a driver holds in the ledger is what his rows say",
+    sql: `select d.user_id from delivery.drivers d where d.tenant_id = $1 and
+      coalesce((select sum(c.amount) from money.cod_collections c
+        where c.tenant_id = d.tenant_id and c.driver_id = d.user_id and c.status = 'collected'), 0)
+      <> coalesce((select sum(a.balance) from money.accounts a
+        where a.tenant_id = d.tenant_id and a.owner_user_id = d.user_id and a.kind = 'driver_cash'), 0)`,
+  },
+  {
+    name:
+      "cash: what a driver is short of in the ledger is what open counts say, remitted as it is",
+    sql: `select m.driver_id, m.currency from (
+        select s.driver_id, s.currency, s.shortage as amount from money.cod_settlements s
+        join money.cash_handovers h on h.tenant_id = s.tenant_id and h.id = s.shortage_handover_id
+          and h.status = 'discrepancy' and h.settlement_payment_id = s.payment_id
+        where s.tenant_id = $1 and s.reversed_at is null
+        union all
+        select a.owner_user_id, a.currency, -a.balance from money.accounts a where a.tenant_id = $1 and a.kind = 'driver_shortage') m
+      group by m.driver_id, m.currency having sum(m.amount) <> 0
+      union all
+      select s.driver_id, s.currency from money.cod_settlements s
+      join money.cash_handovers h on h.tenant_id = s.tenant_id and h.id = s.shortage_handover_id
+      where s.tenant_id = $1 and (s.method <> 'remit' or h.declared_amount <> s.total or h.driver_id <> s.driver_id)`,
+  },
+  {
+    name: "cash: a fee that is due back in cash is open, or paid by one transfer of its amount",
+    sql: `select p.id from money.payments p
+      left join lateral (select count(*) as n, sum(t.amount) as amount from money.cash_transfers t
+        where t.tenant_id = p.tenant_id and t.refund_id = p.id and t.reversed_at is null) t on true
+      where p.tenant_id = $1 and p.category = 'DELIVERY' and p.type = 'REFUND' and p.payment_method = 'cash'
+        and (p.status, t.n, coalesce(t.amount, p.amount)) is distinct from
+          (case when t.n = 1 then 'SUCCESS' else 'pending' end, least(t.n, 1), p.amount)`,
+  },
+  {
+    name: "cash: what a carrier owes in the ledger is what its rows say",
+    sql: `select coalesce(r.carrier_code, a.carrier_code) as carrier from (
+        select c.carrier_code, c.currency, sum(c.amount) filter (where c.status = 'owed') as owed
+        from money.carrier_collections c where c.tenant_id = $1 group by c.carrier_code, c.currency) r
+      full join (select a.carrier_code, a.currency, a.balance from money.accounts a where a.tenant_id = $1 and a.kind = 'carrier_cash') a
+        on a.carrier_code = r.carrier_code and a.currency = r.currency
+      where coalesce(r.owed, 0) <> coalesce(a.balance, 0)
+`,
+  },
+  {
+    name:
+      "desks: one holds what was remitted to it, less shortages and what it gave, and what it got",
+    sql: `select m.owner_type, m.user_id, m.currency, sum(m.amount) from (
+        select a.owner_type, a.owner_user_id as user_id, a.currency, -a.balance as amount from money.accounts a
+        where a.tenant_id = $1 and a.kind = 'cash_on_hand'
+        union all
+        select case when s.receiver_id = s.driver_id then 'driver' else 'staff' end, s.receiver_id, s.currency, s.total
+        from money.cod_settlements s where s.tenant_id = $1 and s.method = 'remit' and not s.historical and s.reversed_at is null
+        union all
+        select case when s.receiver_id = s.driver_id then 'driver' else 'staff' end, s.receiver_id, s.currency, -s.shortage
+        from money.cod_settlements s join money.cash_handovers h on h.tenant_id = s.tenant_id and h.id = s.shortage_handover_id
+        where s.tenant_id = $1 and s.reversed_at is null and h.resolution is distinct from 'recounted'
+        union all
+        select 'tenant', null, r.currency, r.amount from money.carrier_remittances r
+        where r.tenant_id = $1 and r.reversed_at is null
+        union all
+        select case when u.user_id is null then 'tenant' else 'staff' end, u.user_id, h.currency, h.counted_amount - h.declared_amount
+        from money.cash_handovers h
+        left join tenancy.tenant_users u on u.tenant_id = h.tenant_id and u.user_id = h.counted_by
+        where h.tenant_id = $1 and h.resolution in ('driver_owes', 'written_off') and not exists (
+          select from money.cod_settlements s
+          where s.tenant_id = h.tenant_id and s.shortage_handover_id = h.id and s.reversed_at is null)
+        union all
+        select t.from_owner_type, t.from_user_id, t.currency, -t.amount
+        from money.cash_transfers t where t.tenant_id = $1 and t.reversed_at is null
+        union all
+        select 'staff', t.to_user_id, t.currency, t.amount
+        from money.cash_transfers t where t.tenant_id = $1 and t.reversed_at is null and t.kind = 'handover'
+        union all
+        select 'staff', t.actor_id, t.currency, -t.amount
+        from money.driver_payouts t where t.tenant_id = $1 and t.reversed_at is null and t.method = 'cash') m
+      group by m.owner_type, m.user_id, m.currency having sum(m.amount) <> 0`,
+  },
+  {
+    name:
+      "desks: a transfer has its journal and its event, each once, its mirror exactly when it was taken back, and gives what is there",
+    sql: `select t.id from money.cash_transfers t
+      left join (${journalsOf("cash_transfer")}) j on j.reference_id = t.id
+      left join lateral (select count(*) filter (where e.event_type = 'cash_transfer.created') as made,
+          count(*) filter (where e.event_type = 'cash_transfer.reversed') as reversed
+        from integration.system_events e where e.tenant_id = t.tenant_id and e.entity_id = t.id) e on true
+      where t.tenant_id = $1 and (j.kinds, e.made, e.reversed) is distinct from
+        (array['cash_transfer'] || case when t.reversed_at is not null then array['cash_transfer_REVERSAL'] end,
+          1::bigint, (t.reversed_at is not null)::int::bigint)
+      union all
+      select t.id from money.cash_transfers t
+      join money.ledger_transactions j on j.tenant_id = t.tenant_id and j.reference_type = 'cash_transfer' and j.reference_id = t.id
+      join money.ledger_entries e on e.tenant_id = j.tenant_id and e.transaction_id = j.id and e.amount < 0
+      join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a.kind = 'cash_on_hand'
+      where t.tenant_id = $1 and (e.balance_after < 0 or e.amount <> -t.amount)
+      union all
+      select null where exists (select from money.cash_transfers t where t.tenant_id = $1 and t.idempotency_key is not null
+        group by t.actor_id, t.idempotency_key having count(*) > 1)`,
+  },
+  {
+    name:
+      "cash: a carrier's payment is the sum of what it paid, closed by it alone, once in the books, its mirror exactly when it was taken back",
+    sql: `select m.id from money.carrier_remittances m
+      left join lateral (select count(*) as n, sum(i.amount) as amount, sum(i.cod_amount) as cod,
+          bool_and(c.carrier_code = m.carrier_code and c.currency = m.currency
+            and (m.reversed_at is not null or c.status = 'remitted' and c.remittance_id = m.id)) as own
+        from money.carrier_remittance_items i
+        join money.carrier_collections c on c.tenant_id = i.tenant_id and c.id = i.carrier_collection_id
+        where i.tenant_id = m.tenant_id and i.remittance_id = m.id) i on true
+      left join (${journalsOf("carrier_remittance")}) j on j.reference_id = m.id
+      where m.tenant_id = $1 and ((i.n, i.amount, i.cod, i.own) is distinct from (m.collections::bigint, m.amount, m.cod_amount, true)
+        or (select count(*) from money.carrier_collections c where c.tenant_id = m.tenant_id and c.remittance_id = m.id)
+          <> case when m.reversed_at is null then m.collections else 0 end
+        or j.kinds is distinct from array['carrier_remittance'] || case when m.reversed_at is not null then array['carrier_remittance_REVERSAL'] end)`,
+  },
+  {
+    name:
+      "cash: at the door it is taken once, by a driver or by a carrier, of a delivered parcel, and its COD paid out once",
+    sql: `select c.delivery_id from money.carrier_collections c
+      left join delivery.deliveries d on d.tenant_id = c.tenant_id and d.id = c.delivery_id
+      where c.tenant_id = $1 and (d.status is distinct from 'delivered'
+        or exists (select from money.cod_collections x
+          where x.tenant_id = c.tenant_id and x.delivery_id = c.delivery_id and x.collection_stage = 'dropoff')
+        or c.cod_amount <> (select coalesce(sum(p.amount), 0) from money.payments p where p.tenant_id = c.tenant_id
+          and p.delivery_id = c.delivery_id and p.type = 'COD_COLLECTION' and p.status = 'SUCCESS'))`,
+  },
+  {
+    name: "cash: one settlement a key",
+    sql:
+      `select s.idempotency_key from money.cod_settlements s where s.tenant_id = $1 and s.idempotency_key is not null
+      group by s.actor_id, s.idempotency_key having count(*) > 1`,
+  },
+];

@@ -1,0 +1,54 @@
+/** Deliveries, their drivers and their manifests. */
+import type { Invariant } from "./invariant.ts";
+
+export const deliveries: readonly Invariant[] = [
+  {
+    name: "assignments: at most one live one a delivery, and the delivery knows",
+    sql: `select d.id from delivery.deliveries d
+      left join lateral (select count(*) as n from delivery.assignments a
+        where a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('pending', 'assigned', 'accepted')) a on true
+      where d.tenant_id = $1 and (a.n > 1 or (d.status in ('assigned', 'accepted') and a.n <> 1))`,
+  },
+  {
+    name:
+      "assignments: a driver's load is what his live assignments add up to, and his vehicle carries it",
+    sql: `select d.user_id from delivery.drivers d
+      left join delivery.vehicles v on v.tenant_id = d.tenant_id and v.id = d.vehicle_id
+      where d.tenant_id = $1 and (d.capacity_used > coalesce(v.unit_capacity, d.capacity_used) or d.capacity_used <> (
+        select coalesce(sum(a.units), 0) from delivery.assignments a
+        where a.tenant_id = d.tenant_id and a.driver_id = d.user_id and a.status in ('pending', 'assigned', 'accepted')))`,
+  },
+  {
+    name: "manifests: an item is ordered exactly when it has its one live delivery",
+    sql: `select i.id from delivery.transfer_manifest_items i
+      left join lateral (select count(*) as n, bool_or(d.id = i.delivery_id) as named from delivery.deliveries d
+        where d.tenant_id = i.tenant_id and d.manifest_item_id = i.id and d.parent_id is null and d.status <> 'cancelled') d on true
+      where i.tenant_id = $1 and ((i.status = 'order_created') <> (i.delivery_id is not null)
+        or d.n <> (i.delivery_id is not null)::int or (i.delivery_id is not null and d.named is not true))`,
+  },
+  {
+    name:
+      "manifests: what was paid for an item's order is its price, and it goes where the item says",
+    sql: `select d.id from delivery.deliveries d
+      join delivery.transfer_manifest_items i on i.tenant_id = d.tenant_id and i.delivery_id = d.id
+      left join delivery.institution_branches b on b.tenant_id = i.tenant_id and b.id = i.destination_branch_id
+      where d.tenant_id = $1 and (d.dropoff_address_id <> coalesce(b.address_id, i.destination_address_id) or d.delivery_fee is distinct from (
+        select p.amount from money.payments p where p.tenant_id = d.tenant_id and p.delivery_id = d.id
+          and p.type = 'DELIVERY_FEE' and p.status = 'SUCCESS'))`,
+  },
+  {
+    name:
+      "manifests: the ledger took from the institution what its orders cost, and gave back what was cancelled",
+    sql: `select d.id from delivery.deliveries d
+      left join lateral (select coalesce(sum(-e.amount), 0) as taken from money.payments p
+        join money.ledger_transactions t on t.tenant_id = p.tenant_id and t.reference_type = 'payment' and t.reference_id = p.id
+        join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id and e.account_id = p.account_id
+        where p.tenant_id = d.tenant_id and p.delivery_id = d.id and t.kind in ('delivery_fee', 'delivery_fee_change')) l on true
+      where d.tenant_id = $1 and d.manifest_item_id is not null and l.taken <> d.delivery_fee`,
+  },
+  {
+    name: "deliveries: a fee is paid once",
+    sql: `select p.delivery_id from money.payments p
+      where p.tenant_id = $1 and p.type = 'DELIVERY_FEE' and p.status in ('pending', 'SUCCESS') group by p.delivery_id having count(*) > 1`,
+  },
+];

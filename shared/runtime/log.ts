@@ -54,7 +54,7 @@ export function logRequest(operation: string, status: number, ms: number): void 
   else count("barid_log_requests_folded_total", {});
 }
 
-/** Tells of the requests without a line, when it is time. */
+/** Writes the line about the requests that have none, when it is time. */
 export function logFolded(): void {
   const folded = lines.next();
   if (!folded) return;

@@ -34,8 +34,8 @@ test.each<[string, Partial<Exchange>, string]>([
     answer: '{"success":false,"code":"no_such_code","message":"No"}',
   }, "must be equal to constant"],
   ["a request", { body: '{"code":7}' }, "accepted"],
-])("%s that is not in the document is a difference", (_, more, told) => {
-  expect(differenceOf(more)).toContain(told);
+])("%s that is not in the document is a difference", (_, more, difference) => {
+  expect(differenceOf(more)).toContain(difference);
 });
 
 test("literal paths go before those with parameters, as in the functions", () => {

@@ -1,7 +1,7 @@
 -- Parcels that wait in a warehouse to be put into a driver's hands.
 
 -- The driver takes a picked parcel over: handoff completed, picking order handed off, stock out of the house, custody
--- his, delivery picked_up. {id, proof?, cash_collected?, latitude?, longitude?, occurred_at?} -> {handoff, delivery, cash}
+-- theirs, delivery picked_up. {id, proof?, cash_collected?, latitude?, longitude?, occurred_at?} -> {handoff, delivery, cash}
 -- Fails: handoff_not_found, forbidden, handoff_not_pending, invalid_status_transition, assignment_not_accepted,
 -- invalid_proof_url, delivery_proof_required, cash_amount_mismatch, warehouse_preparation_inconsistent.
 create or replace function delivery.handoff_pickup(input jsonb) returns jsonb

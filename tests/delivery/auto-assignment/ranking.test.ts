@@ -143,7 +143,7 @@ describe("who is asked first", () => {
     expect(ranked[2].distance_km).toBeNull();
   });
 
-  test("may be whoever could be assigned by hand, whatever driver, vehicle, room and zones are", async () => {
+  test("may be everybody who could be assigned by hand, whatever driver, vehicle, room and zones are", async () => {
     const ground = await newSearching({ enabled: false });
     const { tenant } = ground;
     const [here, there] = [

@@ -49,7 +49,7 @@ const shipment = (stands: Stands): Pick<Call, "before"> => ({
 let cards: Promise<Shop> | undefined;
 const cardShop = () => cards ??= newCardShop();
 
-/** An order that waits for its payment, and what its gateway then tells. */
+/** An order that waits for its payment, and the event that its gateway then sends. */
 const payment: Pick<Call, "before"> = {
   before: async () => {
     const shop = await cardShop();

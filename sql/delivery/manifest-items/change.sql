@@ -15,8 +15,9 @@ end $$;
 --
 -- {item_ids (in scan order), destination (from delivery.manifest_change_destination), dry_run?}
 -- -> {changed: [{item_id, price_difference}], failures: [{item_id, code, params?}]}
--- An item fails alone; one that goes there already is changed by nothing. A dry run judges, and neither locks nor writes.
--- Locks: manifests by id (shared), items by id, deliveries by id, wallets by id.
+-- An item fails alone; one that goes there already is changed by nothing. All of them fail where the destination is gone. A dry run
+-- judges, and neither locks nor writes.
+-- Locks: the destination (for key share), manifests by id (shared), items by id, deliveries by id, wallets by id.
 create or replace function delivery.manifest_orders_change(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -24,7 +25,11 @@ declare
   v_destination jsonb := input -> 'destination';
   v_dry_run boolean := coalesce((input ->> 'dry_run')::boolean, false);
   v_changes private.order_change[];
+  v_obstacle text := delivery.manifest_destination_obstacle(v_destination, not v_dry_run);
 begin
+  if v_obstacle is not null then
+    return jsonb_build_object('changed', '[]'::jsonb, 'failures', delivery.items_failed(v_ids, v_obstacle));
+  end if;
   if not v_dry_run then
     perform from delivery.transfer_manifests m
     where m.id in (select i.manifest_id from delivery.transfer_manifest_items i where i.id = any (v_ids))

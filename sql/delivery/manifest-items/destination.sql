@@ -64,3 +64,29 @@ begin
   perform delivery.require_manifest_service(v_service, v_settings);
   return v_place || jsonb_build_object('service_id', v_service);
 end $$;
+
+-- Why nothing can be sent to the destination of a batch any more, or null: between the request, which resolved it, and its batch the
+-- place may have been deleted. With `hold` one that is there stays until the end of the transaction.
+-- {address_id, branch_id?} -> address_not_found, branch_not_found or null. Locks with `hold`: the address, the branch (for key share).
+create or replace function delivery.manifest_destination_obstacle(destination jsonb, hold boolean) returns text
+language plpgsql set search_path = '' as $$
+declare
+  v_address uuid := destination ->> 'address_id';
+  v_branch uuid := destination ->> 'branch_id';
+begin
+  if hold then
+    perform from delivery.addresses a where a.id = v_address for key share;
+    perform from delivery.institution_branches b where b.id = v_branch for key share;
+  end if;
+  return case
+    when not exists (select from delivery.addresses a where a.id = v_address) then 'address_not_found'
+    when v_branch is not null and not exists (select from delivery.institution_branches b where b.id = v_branch) then 'branch_not_found'
+  end;
+end $$;
+
+-- The same failure for every item of a batch. -> [{item_id, code}], in the order of the items.
+create or replace function delivery.items_failed(item_ids uuid[], code text) returns jsonb
+language sql immutable set search_path = '' as $$
+  select coalesce(jsonb_agg(jsonb_build_object('item_id', i.id, 'code', items_failed.code) order by i.position), '[]')
+  from unnest(item_ids) with ordinality i (id, position)
+$$;

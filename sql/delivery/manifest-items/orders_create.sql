@@ -14,17 +14,21 @@ end $$;
 --
 -- {item_ids (in scan order), destination (from delivery.manifest_destination)} -> {failures: [{item_id, code, params?}]}
 -- Items that already have an order, or are not fit for one any more, are passed over. An item whose
--- price cannot be found or whose wallet is short fails alone and stays received.
+-- price cannot be found or whose wallet is short fails alone and stays received. All of them fail where the destination is gone.
 -- Fails: conflict (a delivery has a reserved number, as after a restore that set the counter back).
--- Locks: manifests by id (shared: two batches of one manifest run side by side), items by id, the default
--- driver who gets what is made, wallets by id.
+-- Locks: the destination (for key share), manifests by id (shared: two batches of one manifest run side by side), items by id,
+-- the default driver who gets what is made, wallets by id.
 create or replace function delivery.manifest_orders_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_ids uuid[] := app.uuids(input -> 'item_ids');
   v_destination jsonb := input -> 'destination';
   v_orders private.item_order[];
+  v_obstacle text := delivery.manifest_destination_obstacle(v_destination, true);
 begin
+  if v_obstacle is not null then
+    return jsonb_build_object('failures', delivery.items_failed(v_ids, v_obstacle));
+  end if;
   perform from delivery.transfer_manifests m
   where m.id in (select i.manifest_id from delivery.transfer_manifest_items i where i.id = any (v_ids))
   order by m.id for share;

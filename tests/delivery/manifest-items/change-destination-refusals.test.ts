@@ -162,10 +162,19 @@ describe("change-destination", () => {
     expect(await tenant.admin.post(batch, {})).toFailWith(403, "forbidden");
   });
 
-  test("a service that is gone when a batch is made fails the item and writes nothing", async () => {
+  test.for(
+    [
+      ["address_not_found", () => ({ address_id: randomUUID() })],
+      ["branch_not_found", () => ({ branch_id: randomUUID() })],
+      ["delivery_service_not_available", () => ({ service_id: randomUUID() })],
+    ] as const,
+  )("what is gone when a batch is made fails the item (%s) and writes nothing", async ([
+    code,
+    gone,
+  ]) => {
     const { itemIds, orders } = await ordered(made, 1);
     const read = () =>
-      sql`select delivery_service_id, delivery_fee, recipient from delivery.deliveries
+      sql`select delivery_service_id, delivery_fee, recipient, dropoff_address_id from delivery.deliveries
         where tenant_id = ${tenant.id} and id = ${orders[0].id}`;
     const before = await read();
     const answer = await nobody.post(
@@ -175,14 +184,15 @@ describe("change-destination", () => {
         destination: {
           branch_id: null,
           address_id: await newAddress(tenant),
-          service_id: randomUUID(),
+          service_id: null,
           recipient: { name: "Lana", phone: null },
+          ...gone(),
         },
       },
       { headers: { apikey: stack.secretKey } },
     );
     expect(answer.body.failures).toEqual([
-      expect.objectContaining({ item_id: itemIds[0], code: "delivery_service_not_available" }),
+      expect.objectContaining({ item_id: itemIds[0], code }),
     ]);
     expect(await read()).toEqual(before);
   });

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { nobody } from "../../support/api.ts";
+import { sql, stack } from "../../support/db.ts";
 import { newAddress, newBranch } from "../../support/make.ts";
 import { newManifest } from "../../support/manifests.ts";
 import { newService } from "../../support/money.ts";
@@ -15,11 +16,12 @@ import {
 } from "../../support/set-destination.ts";
 
 let tenant: Tenant;
+let service: string;
 let request: ReturnType<typeof requestTo>;
 
 beforeAll(async () => {
   const made = await newDestination();
-  tenant = made.tenant;
+  ({ tenant, service } = made);
   request = requestTo(made);
 });
 
@@ -222,4 +224,32 @@ describe("who and what is refused", () => {
     expect(await nobody.post(batch, {})).toFailWith(401, "unauthorized");
     expect(await tenant.admin.post(batch, {})).toFailWith(403, "forbidden");
   });
+
+  test.for(["address_not_found", "branch_not_found"] as const)(
+    "a place that is gone when a batch is made fails the item (%s) and makes no order",
+    async (code) => {
+      const { itemIds } = await newManifest(tenant, { status: "received", items: 1 });
+      const read = () =>
+        sql`select status, delivery_id from delivery.transfer_manifest_items
+          where tenant_id = ${tenant.id} and id = ${itemIds[0]}`;
+      const before = await read();
+      const place = code === "address_not_found"
+        ? { address_id: randomUUID(), branch_id: null }
+        : { address_id: await newAddress(tenant), branch_id: randomUUID() };
+      const answer = await nobody.post(
+        `/delivery/internal/manifest-order-batches?tenant_id=${tenant.id}`,
+        {
+          item_ids: itemIds,
+          destination: {
+            ...place,
+            service_id: service,
+            recipient: { name: "Lana", phone: null },
+          },
+        },
+        { headers: { apikey: stack.secretKey } },
+      );
+      expect(answer.body.failures).toEqual([{ item_id: itemIds[0], code }]);
+      expect(await read()).toEqual(before);
+    },
+  );
 });

@@ -86,7 +86,9 @@ end $$;
 
 -- The same failure for every item of a batch. -> [{item_id, code}], in the order of the items.
 create or replace function delivery.items_failed(item_ids uuid[], code text) returns jsonb
-language sql immutable set search_path = '' as $$
-  select coalesce(jsonb_agg(jsonb_build_object('item_id', i.id, 'code', items_failed.code) order by i.position), '[]')
-  from unnest(item_ids) with ordinality i (id, position)
-$$;
+language plpgsql immutable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('item_id', i.id, 'code', items_failed.code) order by i.position), '[]')
+    from unnest(item_ids) with ordinality i (id, position));
+end $$;

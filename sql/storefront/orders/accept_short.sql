@@ -23,18 +23,23 @@ begin
   join storefront.storefront_order_items i on i.tenant_id = o.tenant_id and i.id = m.order_item_id;
   v_left := storefront.order_accept(o.id, v_missing, v_less);
   select * into o from storefront.storefront_orders x where x.tenant_id = o.tenant_id and x.id = o.id;
-  -- A parcel with nothing in it does not travel.
+  -- A parcel with nothing in it does not travel. The last one that was open ends the order, which is settled with it.
   perform delivery.delivery_cancel(jsonb_build_object('id', e.delivery_id, 'reason', 'out_of_stock'))
   from (select p.delivery_id from storefront.storefront_order_parts p
     join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id and d.status in ('pending', 'assigned', 'accepted')
     where p.tenant_id = o.tenant_id and p.order_id = o.id and not exists (
       select from storefront.storefront_order_part_items g where g.tenant_id = p.tenant_id and g.part_id = p.id and g.quantity > g.short)
     order by p.delivery_id) e;
-  if o.payment_status = 'paid' and o.payment_method <> 'cash_on_delivery' and storefront.order_refundable(o) > o.total_price then
-    v_refund := storefront.order_refund_book(o.id, storefront.order_refundable(o) - o.total_price, 'short');
-  end if;
-  perform warehousing.stock_release('order', o.id, v_left);
   select * into o from storefront.storefront_orders x where x.tenant_id = o.tenant_id and x.id = o.id;
+  if o.status in ('delivered', 'cancelled') then
+    v_refund := storefront.order_refunded_now(o.id);
+  else
+    if o.payment_status = 'paid' and o.payment_method <> 'cash_on_delivery' and storefront.order_refundable(o) > o.total_price then
+      v_refund := storefront.order_refund_book(o.id, storefront.order_refundable(o) - o.total_price, 'short');
+    end if;
+    perform warehousing.stock_release('order', o.id, v_left);
+    select * into o from storefront.storefront_orders x where x.tenant_id = o.tenant_id and x.id = o.id;
+  end if;
   return jsonb_build_object('order', storefront.order_admin_to_json(o), 'refund', v_refund);
 end $$;
 

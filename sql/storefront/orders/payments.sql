@@ -35,6 +35,23 @@ begin
     from money.payments p where p.tenant_id = o.tenant_id and p.order_id = o.id and p.status = 'SUCCESS');
 end $$;
 
+-- A refund as it is answered. -> {processed, amount, method, payment_id}
+create or replace function storefront.refund_to_json(p money.payments) returns jsonb
+language plpgsql immutable set search_path = '' as $$
+begin
+  return jsonb_build_object('processed', true, 'amount', p.amount, 'method', p.payment_method, 'payment_id', p.id);
+end $$;
+
+-- The refund that this transaction booked for an order, or null.
+create or replace function storefront.order_refunded_now(p_order uuid) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select storefront.refund_to_json(p) from money.payments p
+    where p.tenant_id = app.tenant_id() and p.order_id = p_order and p.type = 'REFUND' and p.processed_at = now());
+end $$;
+grant execute on function storefront.order_refunded_now(uuid) to barid_caller;
+
 -- Gives money of an order back to its customer's wallet; p_amount null: all that is left. The order is locked by the
 -- caller, an administrator. -> {processed, amount, method, payment_id}
 -- Fails: order_not_found, nothing_to_refund, refund_too_high, insufficient_wallet_balance (the shop's wallet is short).
@@ -73,7 +90,7 @@ begin
   returning * into p;
   perform money.book_payment(p, 'order_refund', money.account_of('wallet', 'tenant', null, o.currency), p.account_id, o.order_number);
   perform storefront.order_event_emit(o, 'refunded', jsonb_build_object('amount', p.amount, 'payment_id', p.id));
-  return jsonb_build_object('processed', true, 'amount', p.amount, 'method', p.payment_method, 'payment_id', p.id);
+  return storefront.refund_to_json(p);
 end $$;
 
 -- No longer waits for what an order was to be paid with.

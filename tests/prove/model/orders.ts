@@ -130,10 +130,10 @@ export function acceptShort(state: State, { name }: Of<"acceptShort">): string {
   }
   order.total -= unitPrice * units;
   collects(state, name);
-  const back = order.wallet ? unitPrice * units : 0;
-  refund(state, order, back);
+  const before = order.refunded;
+  if (order.wallet) refund(state, order, unitPrice * units);
   if (order.status === "shipped") ended(state, name);
-  return `ok ${order.total} back ${back}`;
+  return `ok ${order.total} back ${order.refunded - before}`;
 }
 
 function callOff(state: State, name: string): void {

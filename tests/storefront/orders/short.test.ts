@@ -153,6 +153,42 @@ test("one of two warehouses finds nothing: its delivery is cancelled, and the fe
   await checkAll(split.tenant);
 });
 
+test.for(
+  [
+    ["cash", "delivered"],
+    ["wallet", "delivered"],
+    ["wallet", "returned"],
+    ["cash", "returned"],
+  ] as const,
+)(
+  "nothing is found once the other warehouse's goods are through: the order ends with them (%s, %s)",
+  async ([method, end]) => {
+    const split = await newSplitShop({ picking: true });
+    const { id } = await placeOrder(split, method, 5);
+    const wallet = () => walletOf(split.tenant, split.tenant.customer.id);
+    const paid = await wallet();
+    const { deliveries } = await approveOrder(split, id);
+    const [first, second] = await picksOf(id);
+    await pick(split, second!.id);
+    await bring(split, deliveries[1].delivery_id, end);
+    await pick(split, first!.id, 0);
+    const answer = await accept(id, split);
+    expect(answer).toSucceed(200);
+    // Paid in cash, the fee was on the delivery that never left; paid before, it stays where something was delivered.
+    const back = method === "cash" ? null : end === "delivered" ? 15_000 : 30_000;
+    expect(answer.body.data).toMatchObject({
+      refund: back === null ? null : { processed: true, amount: back, method: "wallet" },
+      order: { status: end === "delivered" ? "delivered" : "cancelled" },
+    });
+    expect(await wallet()).toBe(paid + (back ?? 0));
+    expect(await orderAt(split, id)).toMatchObject({
+      fulfilment: end === "delivered" ? "partial" : "returned",
+    });
+    expect(await unitsOf(split.shelf.item)).toMatchObject({ available: 3 });
+    await checkAll(split.tenant);
+  },
+);
+
 test("accepted twice at once, and against a cancellation: once, and in balance", async () => {
   for (let round = 0; round < 4; round++) {
     const { id, customer } = await short("wallet", 2);

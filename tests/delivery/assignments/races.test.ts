@@ -9,8 +9,8 @@ import {
   statusOf,
 } from "../../support/assignments.ts";
 import { sql } from "../../support/db.ts";
+import { assignWithin, overlapping } from "../../support/overlapping.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
-import { until } from "../../support/receiver.ts";
 
 const path = "/delivery/assignments";
 let tenant: Tenant;
@@ -56,26 +56,11 @@ describe("at the same moment", () => {
   test("of two assignments that fill one van, the second sees the capacity used by the first", async () => {
     const driver = await newDriver(tenant, { capacity: 1 });
     const [first, second] = await newDeliveries(tenant, 2);
-    const office = await sql.reserve();
-    try {
-      await office`begin`;
-      await office`select set_config('app.tenant_id', ${tenant.id}, true),
-        set_config('app.user_id', ${tenant.ops.id}, true), set_config('app.sees_tenant', 'on', true)`;
-      await office`select delivery.assignment_create(${
-        sql.json({ delivery_id: first, driver_id: driver.id })
-      })`;
-      const [{ pid }] = await office`select pg_backend_pid() as pid`;
-      const waits = tenant.ops.post(path, { delivery_id: second, driver_id: driver.id });
-      await until(async () =>
-        (await sql`select from pg_stat_activity where ${pid} = any (pg_blocking_pids(pid))`)
-          .length > 0
-      );
-      await office`commit`;
-      expect(await waits).toFailWith(409, "insufficient_vehicle_capacity");
-    } finally {
-      await office`rollback`;
-      office.release();
-    }
+    const answer = await overlapping(
+      (office) => assignWithin(office, tenant, first, driver.id),
+      () => tenant.ops.post(path, { delivery_id: second, driver_id: driver.id }),
+    );
+    expect(answer).toFailWith(409, "insufficient_vehicle_capacity");
     await expectSound([first, second]);
   });
 

@@ -4,6 +4,7 @@ import { newSearching, ordered, runSearches } from "../../support/auto-assignmen
 import { sql } from "../../support/db.ts";
 import { jobsDone } from "../../support/jobs.ts";
 import { newDelivery } from "../../support/deliveries.ts";
+import { assignWithin, overlapping } from "../../support/overlapping.ts";
 
 const open = sql`('pending', 'assigned', 'accepted')`;
 
@@ -72,3 +73,51 @@ test("a dispatcher and a search that want one delivery: one of them has it, and 
     if (hand.status !== 201) expect(hand).toFailWith(409, "delivery_already_assigned");
   }
 });
+
+/** A delivery whose search found nobody, and then a driver who could have it at the next step. */
+async function dueNow() {
+  const ground = await newSearching();
+  const made = await ordered(ground);
+  const driver = await newDriver(ground.tenant);
+  await sql`update delivery.driver_searches set next_attempt_at = now() where delivery_id = ${made.id}`;
+  return { tenant: ground.tenant, delivery: made.id as string, driver };
+}
+
+const openOf = (delivery: string) =>
+  sql`select a.assigned_by is null as searched, s.status from delivery.assignments a
+    join delivery.driver_searches s on s.delivery_id = a.delivery_id
+    where a.delivery_id = ${delivery} and a.status in ${open}`;
+
+test("a search that waits for a dispatcher's assignment finds the delivery assigned and offers nothing", async () => {
+  const { tenant, delivery, driver } = await dueNow();
+  const step = await overlapping(
+    (office) => assignWithin(office, tenant, delivery, driver.id),
+    async () => (await sql`select delivery.search_step(${tenant.id}, ${delivery}) as step`)[0].step,
+  );
+  expect(step).toBe("not_due");
+  expect(await openOf(delivery)).toEqual([{ searched: false, status: "off" }]);
+});
+
+test.for(
+  [
+    [{}, 409, { searched: true, status: "offered" }],
+    [{ replace_offer: true }, 201, { searched: false, status: "off" }],
+  ] as const,
+)(
+  "a dispatcher who waits for a search's offer is answered by what it made (%o: %i)",
+  async ([more, status, left]) => {
+    const { tenant, delivery, driver } = await dueNow();
+    const answer = await overlapping(
+      (session) => session`select delivery.search_step(${tenant.id}, ${delivery})`,
+      () =>
+        tenant.ops.post("/delivery/assignments", {
+          delivery_id: delivery,
+          driver_id: driver.id,
+          ...more,
+        }),
+    );
+    if (status === 409) expect(answer).toFailWith(409, "delivery_already_assigned");
+    else expect(answer).toSucceed(201);
+    expect(await openOf(delivery)).toEqual([left]);
+  },
+);

@@ -9,6 +9,7 @@ import { type Ask, get, post } from "./ask.ts";
 import { type Bench, startBench } from "./bench-stack.ts";
 import { cpuMs } from "./cpu.ts";
 import { fillTables } from "./fill.ts";
+import { offers, ordering } from "./live-offers.ts";
 import { median, percentiles } from "./load.ts";
 import type { Report } from "./report.ts";
 
@@ -20,10 +21,12 @@ const listeners = 200;
 export async function benchLive(report: Report): Promise<void> {
   const bench = await startBench();
   try {
+    await ordering(bench, report);
     await board(bench, report);
     const tokens = await hire(bench, drivers);
     await positions(bench, tokens, report);
     await broadcasts(bench, tokens, report);
+    await offers(bench, report);
   } finally {
     await bench.stop();
   }

@@ -3,16 +3,15 @@
  * version on the old schema, then on the new one, then today's functions. The demo makes the calls; it fails at an answer
  * that it does not expect, and compares what it counted with the reports.
  */
-import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { State } from "../../supabase/local/lock.ts";
 import { root } from "../../supabase/local/paths.ts";
 import { startStack } from "../../supabase/local/stack.ts";
 import { remote, supabase } from "../deploy/cli.ts";
 import { checkOut, hasCommit } from "../support/checkout.ts";
+import { demoIn } from "../support/demo-in.ts";
 import { type StackIn, startStackIn } from "../support/stack-in.ts";
 import { releases } from "../tools/migrations/releases.ts";
 import { allBreaches } from "./invariants.ts";
@@ -43,7 +42,7 @@ describe.each(releases())("from $version", ({ version, commit }) => {
   });
 
   test.skipIf(!there)("no call fails while the schema changes under the functions", async () => {
-    const day = demo(old.dir, stack.state, seed);
+    const day = demoIn(old.dir, stack.state, { deliveries, seed });
     await setTimeout(2_000);
     const waits = watchLocks(sql);
     const pushed = await supabase(["db", "push", "--yes", remote(stack.state.db_url)]);
@@ -65,7 +64,7 @@ describe.each(releases())("from $version", ({ version, commit }) => {
   }, of({ test: 300_000, short: 600_000, full: 1_800_000 }));
 
   test.skipIf(!there)("the functions of that version work on the new schema", async () => {
-    const { code, printed } = await demo(old.dir, stack.state, seed + 1);
+    const { code, printed } = await demoIn(old.dir, stack.state, { deliveries, seed: seed + 1 });
     expect(code, printed).toBe(0);
   }, of({ test: 300_000, short: 600_000, full: 1_800_000 }));
 
@@ -80,10 +79,10 @@ describe.each(releases())("from $version", ({ version, commit }) => {
         env: { BARID_LOG_LEVEL: "error" },
       });
       try {
-        const { code, printed } = await demo(root, {
+        const { code, printed } = await demoIn(root, {
           url: now.url,
           publishable_key: now.publishableKey,
-        }, seed + 2);
+        }, { deliveries, seed: seed + 2 });
         expect(code, printed).toBe(0);
         expect(await allBreaches(now.sql)).toEqual([]);
       } finally {
@@ -93,32 +92,6 @@ describe.each(releases())("from $version", ({ version, commit }) => {
     of({ test: 300_000, short: 600_000, full: 1_800_000 }),
   );
 });
-
-/** A day of the demo of the checkout at `dir`. */
-function demo(
-  dir: string,
-  { url, publishable_key }: Pick<State, "url" | "publishable_key">,
-  seed: number,
-): Promise<{ code: number | null; printed: string }> {
-  const child = spawn(process.execPath, [
-    ...[
-      "--import",
-      "tsx",
-      "tests/demo/index.ts",
-      "--url",
-      url,
-      "--publishable-key",
-      publishable_key,
-    ],
-    ...["--deliveries", String(deliveries), "--drivers", "3", "--seed", String(seed)],
-  ], { cwd: dir });
-  let printed = "";
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => printed += text);
-  return new Promise((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", (code) => resolve({ code, printed }));
-  });
-}
 
 /** Asks every few milliseconds who waits for a lock; `stop` answers the longest wait of a call, in milliseconds. */
 function watchLocks(sql: postgres.Sql): { stop(): Promise<number> } {

@@ -1,6 +1,6 @@
 /** The code of an earlier commit, beside this one, ready to run. */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { root } from "../../supabase/local/paths.ts";
@@ -21,6 +21,16 @@ export function checkOut(commit: string): { dir: string; remove(): void } {
     symlinkSync(join(root, "node_modules"), join(dir, "node_modules"));
   } else run("npm", ["ci", "--no-audit", "--no-fund"], dir);
   return { dir, remove: () => rmSync(dir, { recursive: true, force: true }) };
+}
+
+/** Puts the files of this checkout, as they are now, in place of those in `dir`; its data in `.barid` stays, as after a pull. */
+export function pullInto(dir: string): void {
+  for (const name of readdirSync(dir)) {
+    if (name !== ".barid") rmSync(join(dir, name), { recursive: true });
+  }
+  const files = run("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], root);
+  run("tar", ["-x", "-C", dir], root, run("tar", ["-c", "--null", "-T", "-"], root, files));
+  symlinkSync(join(root, "node_modules"), join(dir, "node_modules"));
 }
 
 function run(command: string, args: string[], cwd: string, input?: Uint8Array): Uint8Array {

@@ -51,7 +51,7 @@ begin
       ('storefront.storefront_orders', 'shipping_address', 5120), ('warehousing.warehouses', 'features', 8192), ('delivery.zones', 'polygon', 1048576),
       -- The contents of a parcel.
       ('delivery.deliveries', 'package_details', 65536), ('delivery.transfer_manifest_items', 'package_details', 65536),
-      ('delivery.delivery_exceptions', 'items', 12288),
+      ('delivery.delivery_exceptions', 'items', 12288), ('delivery.amount_changes', 'kept_items', 65536),
       -- Settings.
       ('tenancy.tenant_settings', 'settings', 65536), ('tenancy.system_settings', 'value', 65536), ('delivery.policy_profiles', 'policy', 4096),
       ('delivery.delivery_services', 'service_options', 1024), ('delivery.delivery_services', 'policy_overrides', 1024),

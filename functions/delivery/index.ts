@@ -46,6 +46,8 @@ export default serve("delivery", [
     ...(await import("./deliveries/routes.ts")).deliveries,
     ...(await import("./deliveries/moves.ts")).deliveryMoves,
     ...(await import("./return-requests/routes.ts")).returnRequests,
+    ...(await import("./amount-changes/routes.ts")).amountChanges,
+    ...(await import("./redirects/routes.ts")).redirects,
     ...(await import("./deliveries/warehouse.ts")).deliveryInWarehouse,
     ...(await import("./auto-assignment/routes.ts")).autoAssignment,
     ...(await import("./delivery-exceptions/routes.ts")).deliveryExceptions,

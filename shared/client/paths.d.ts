@@ -209,6 +209,19 @@ export interface paths {
     /** Change a draft; or correct recipient, notes, reference, promised time and window of an order @description Who: permission manage:operations:tenant, or role institution or customer. */ put: operations["put_delivery_deliveries_delivery_id"];
     /** Change a draft; or correct recipient, notes, reference, promised time and window of an order @description Who: permission manage:operations:tenant, or role institution or customer. */ patch: operations["patch_delivery_deliveries_delivery_id"];
   };
+  "/delivery/deliveries/{delivery_id}/amount-changes": {
+    parameters: { };
+    /** List the changes of a delivery's COD, newest first @description Who: permission view:tenant, or role driver or institution or customer. */ get: operations["get_delivery_deliveries_delivery_id_amount_changes"];
+    /** Change the COD of a delivery; of a driver it is a request, which the office or the owner decides @description Who: permission manage:operations:tenant, or role driver or institution or customer. */ post: operations["post_delivery_deliveries_delivery_id_amount_changes"];
+  };
+  "/delivery/deliveries/{delivery_id}/amount-changes/{change_id}/approve": {
+    parameters: { };
+    /** Approve the amount that a driver requested: it is due from now on @description Who: permission manage:operations:tenant, or role institution or customer. */ post: operations["post_delivery_deliveries_delivery_id_amount_changes_change_id_approve"];
+  };
+  "/delivery/deliveries/{delivery_id}/amount-changes/{change_id}/decline": {
+    parameters: { };
+    /** Decline the amount that a driver requested: it stays as it is @description Who: permission manage:operations:tenant, or role institution or customer. */ post: operations["post_delivery_deliveries_delivery_id_amount_changes_change_id_decline"];
+  };
   "/delivery/deliveries/{delivery_id}/auto-assign": {
     parameters: { };
     /** Search for a driver again, with all attempts; or say who would be asked @description Who: permission manage:operations:tenant. */ post: operations["post_delivery_deliveries_delivery_id_auto_assign"];
@@ -252,6 +265,10 @@ export interface paths {
   "/delivery/deliveries/{delivery_id}/proof-uploads": {
     parameters: { };
     /** Get an address to upload one proof to; name its path in the move it proves @description Who: permission manage:operations:tenant, or role driver. */ post: operations["post_delivery_deliveries_delivery_id_proof_uploads"];
+  };
+  "/delivery/deliveries/{delivery_id}/redirect": {
+    parameters: { };
+    /** Send a parcel elsewhere: the office until it is delivered, its owner until pickup @description Who: permission manage:operations:tenant, or role institution or customer. */ post: operations["post_delivery_deliveries_delivery_id_redirect"];
   };
   "/delivery/deliveries/{delivery_id}/retry": {
     parameters: { };
@@ -1186,6 +1203,18 @@ export interface components {
       /** Money in major units of `currency` */ amount: number; direction: "credit" | "debit"; /** Why, in words or from the list */ reason: string;
     };
     /** The allowed delivery attempts must be a whole number of at least 1. */ AllowedDeliveryAttemptsMustBePositiveIntegerError: { code?: "allowed_delivery_attempts_must_be_positive_integer"; field?: string; } & components["schemas"]["Error"];
+    AmountChange: {
+      /** ISO 4217, three capital letters */ currency: string; decided_at: string | null; decided_by: components["schemas"]["Person"] | null;
+      decline_reason: string | null; /** Format: uuid @description The parcel, also where a leg was named */ delivery_id: string; id: string;
+      kept_items: components["schemas"]["KeptItem"][] | null; /** The COD that was set or is asked for */ new_cod_amount: number;
+      /** The COD before this change */ old_cod_amount: number; /** Why, in words or from the list */ reason: string; requested_at: string;
+      requested_by: components["schemas"]["Person"] | null; status: "pending" | "approved" | "declined" | "lapsed";
+    };
+    /** There is no such change of this delivery's amount. */ AmountChangeNotFoundError: { code?: "amount_change_not_found"; } & components["schemas"]["Error"];
+    /** This change of the amount does not wait for a decision any more. */ AmountChangeNotPendingError: { code?: "amount_change_not_pending"; status?: string; } & components["schemas"]["Error"];
+    /** A change of this delivery's amount waits for a decision. Approve or decline it first. */ AmountChangePendingError: { code?: "amount_change_pending"; } & components["schemas"]["Error"];
+    /** Once the parcel is picked up you can only lower its amount. It is {cod_amount} now. */ AmountMayOnlyFallError: { cod_amount?: string; code?: "amount_may_only_fall"; field?: string; } & components["schemas"]["Error"];
+    /** The amount is {cod_amount} already. */ AmountUnchangedError: { cod_amount?: string; code?: "amount_unchanged"; field?: string; } & components["schemas"]["Error"];
     AnswerAssignment: { /** Why, in words or from the list */ reason?: string | null; status: "accepted" | "rejected"; };
     ApiKey: {
       created_at: string; /** The person who answers for it: its maker, or who took it over */ created_by: components["schemas"]["PersonRef"] | null;
@@ -1463,6 +1492,11 @@ export interface components {
     };
     /** Products are in this category; move them first. */ CategoryInUseError: { code?: "category_in_use"; } & components["schemas"]["Error"];
     /** This category does not exist. */ CategoryNotFoundError: { code?: "category_not_found"; field?: string; } & components["schemas"]["Error"];
+    ChangeAmount: {
+      /** The COD from now on; the fee is due beside it as before */ cod_amount: number;
+      /** The part that the receiver keeps for this amount, not all of it; the whole parcel when left out */ kept_items?: components["schemas"]["KeptItemInput"][] | null;
+      /** Why, in words or from the list */ reason: string;
+    };
     ChangeCarrier: {
       /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code?: string | null; carrier_type: "internal" | "external";
     };
@@ -1829,6 +1863,7 @@ export interface components {
       /** Money in major units of `currency` */ amount: number; /** Cash that the receiver counted, in major units */ counted_amount?: number | null;
       driver_id?: string | null; notes?: string | null;
     };
+    DeclineAmountChange: { /** Why, in words or from the list */ reason?: string | null; };
     DeclineReturnRequest: { /** Why, in words or from the list */ reason: string; };
     /** The warehouse already has an active default receiving location. */ DefaultReceivingExistsError: { code?: "default_receiving_exists"; field?: string; } & components["schemas"]["Error"];
     /** It is not known where these deliveries start or end: {delivery_ids}. */ DeliveriesZoneContextIncompleteError: { code?: "deliveries_zone_context_incomplete"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
@@ -1853,7 +1888,8 @@ export interface components {
       dropoff_address: { [key: string]: unknown; }; dropoff_address_id: string; dropoff_warehouse_id: string | null; dropoff_zone_id: string | null;
       /** Number in the sender's own system */ external_reference_id: string | null; id: string;
       institution: components["schemas"]["DeliveryPerson"] | null; institution_user_id: string | null; is_leg: boolean; leg: ("A" | "B") | null;
-      manifest_id: string | null; notes: string | null; original_delivery_id: string | null;
+      manifest_id: string | null; notes: string | null; /** The COD as it was ordered; `cod_amount` is what it is now */ ordered_cod_amount: number;
+      original_delivery_id: string | null;
       /** The parcel of a leg */ parcel: {
         /** Printed on the label; scanners find the parcel by it */ barcode: string;
         /** Number of the delivery, unique in the tenant */ delivery_code: number; id: string;
@@ -1904,9 +1940,10 @@ export interface components {
       history: { [key: string]: unknown; }[];
       id: string; institution: components["schemas"]["DeliveryPerson"] | null; institution_user_id: string | null; is_leg: boolean;
       items: { [key: string]: unknown; }[];
-      /** How often its label was printed, and whether it goes elsewhere since */ label_edition: number;
-      /** It was given another destination, and no label was printed since */ label_outdated: boolean; leg: ("A" | "B") | null;
-      legs: components["schemas"]["Delivery"][]; manifest_id: string | null; notes: string | null; original_delivery_id: string | null;
+      /** How often its label was printed */ label_edition: number;
+      /** It goes elsewhere, or owes another amount, since its label was printed */ label_outdated: boolean; leg: ("A" | "B") | null;
+      legs: components["schemas"]["Delivery"][]; manifest_id: string | null; notes: string | null;
+      /** The COD as it was ordered; `cod_amount` is what it is now */ ordered_cod_amount: number; original_delivery_id: string | null;
       package_details: { [key: string]: unknown; } | null;
       /** The parcel of a leg */ parcel: {
         /** Printed on the label; scanners find the parcel by it */ barcode: string;
@@ -1948,6 +1985,7 @@ export interface components {
     /** No driver has this delivery. */ DeliveryHasNoDriverError: { code?: "delivery_has_no_driver"; } & components["schemas"]["Error"];
     /** The delivery has an open exception. */ DeliveryHasOpenExceptionError: { code?: "delivery_has_open_exception"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
     DeliveryInstructions: { expires_at: string; gateway_order_id: string; redirect_url: string; };
+    /** This delivery is a draft. Change the draft instead. */ DeliveryIsDraftError: { code?: "delivery_is_draft"; } & components["schemas"]["Error"];
     /** This item is not in the parcel. */ DeliveryItemNotFoundError: { code?: "delivery_item_not_found"; field?: string; } & components["schemas"]["Error"];
     DeliveryNeeds: { /** Whether a photo is needed */ photo_required: boolean; /** Whether a signature is needed */ signature_required: boolean; };
     /** This delivery is not assigned automatically: it is staged, from a manifest, a return to its sender, or carried by another company. */ DeliveryNotAutoAssignableError: { code?: "delivery_not_auto_assignable"; } & components["schemas"]["Error"];
@@ -2255,6 +2293,8 @@ export interface components {
     };
     /** Another inventory item already has this SKU. */ ItemSkuExistsError: { code?: "item_sku_exists"; field?: string; } & components["schemas"]["Error"];
     /** This item was voided. */ ItemVoidError: { code?: "item_void"; } & components["schemas"]["Error"];
+    KeptItem: { /** Format: uuid @description One of the delivery's `items` */ delivery_item_id: string; /** Pieces */ quantity: number; };
+    KeptItemInput: { /** Format: uuid @description One of the delivery's `items` */ delivery_item_id: string; /** Pieces */ quantity: number; };
     LastPosition: {
       /** Metres within which the device says that it is */ accuracy_m: number | null; /** Degrees, WGS 84 */ latitude: number;
       /** Degrees, WGS 84 */ longitude: number; /** Format: date-time @description By the device's clock */ recorded_at: string;
@@ -2452,7 +2492,7 @@ export interface components {
       created_at: string; id: string; /** The text, in the reader's language */ message: string;
       /** The subject: ids and numbers */ payload: { [key: string]: unknown; };
       read_at: string | null; tenant_id: string | null;
-      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "tenant_invitation";
+      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "tenant_invitation";
     };
     /** None of the packages can be moved. */ NoTransferablePackagesError: { code?: "no_transferable_packages"; rejected?: Record<string, never>[]; } & components["schemas"]["Error"];
     /** Choose one destination: a branch or an address, not both. */ OneDestinationRequiredError: { code?: "one_destination_required"; field?: string; } & components["schemas"]["Error"];
@@ -2477,6 +2517,7 @@ export interface components {
       /** The same, as a warehouse */ dropoff_warehouse_id?: string | null; notes?: string | null;
       /** Why, in words or from the list */ reason?: string | null;
     };
+    /** This delivery brings a parcel back free of charge: neither its amount nor its destination can be changed. */ OperationalReturnFixedError: { code?: "operational_return_fixed"; } & components["schemas"]["Error"];
     /** A system-only transfer has no operation type. */ OperationTypeNotAllowedError: { code?: "operation_type_not_allowed"; field?: string; } & components["schemas"]["Error"];
     /** Say what this transfer is: a single delivery or a waybill. */ OperationTypeRequiredError: { code?: "operation_type_required"; field?: string; } & components["schemas"]["Error"];
     OrderAddress: {
@@ -2487,6 +2528,7 @@ export interface components {
       country?: string | null; full_address: string; /** Latitude in degrees, WGS 84 */ lat?: number | null;
       /** Longitude in degrees, WGS 84 */ long?: number | null;
     };
+    /** The amount of a store's order is fixed: it cannot be changed on the way. */ OrderAmountFixedError: { code?: "order_amount_fixed"; } & components["schemas"]["Error"];
     /** A delivery brings this order and ends it itself. */ OrderHasDeliveryError: { code?: "order_has_delivery"; delivery_id?: string; } & components["schemas"]["Error"];
     /** An order that has been shipped, delivered or cancelled cannot be cancelled. */ OrderNotCancellableError: { code?: "order_not_cancellable"; status?: string; } & components["schemas"]["Error"];
     OrderNote: { note?: string | null; };
@@ -2522,7 +2564,7 @@ export interface components {
       /** What the delivery costs, in major units */ delivery_fee: number;
       /** What kind of journey it is: one way, staged through a warehouse, a leg, a return */ delivery_flow: string; id: string;
       /** False: kept, and no longer used */ is_active: boolean;
-      /** It was given another destination, and no label was printed since */ label_outdated: boolean;
+      /** It goes elsewhere, or owes another amount, and no label was printed since */ label_outdated: boolean;
       /** The next thing to do with the parcel @enum {string} */ next_action: "receive" | "execute" | "pick" | "assign" | "handoff" | "in_delivery" | "none";
       /** The parcel of a leg */ parcel: {
         /** Printed on the label; scanners find the parcel by it */ barcode: string;
@@ -2549,6 +2591,7 @@ export interface components {
     PackageTransferStats: { single_delivery: number; system_only: number; total: number; waybill: number; };
     Pagination: { limit: number; page: number; total: number; total_pages: number; };
     /** There is an open exception on the parcel of this delivery. */ ParentExceptionOpenError: { code?: "parent_exception_open"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
+    /** Name items of this parcel, each once and with a quantity it has: at least one unit and not all of them. */ PartialItemsInvalidError: { code?: "partial_items_invalid"; field?: string; } & components["schemas"]["Error"];
     PayCashRefund: { from_user_id?: string | null; notes?: string | null; /** Number on the paper or in the other system */ reference: string; };
     /** The request is too large. */ PayloadTooLargeError: { code?: "payload_too_large"; } & components["schemas"]["Error"];
     /** This action does not fit this money. */ PaymentActionNotPossibleError: { code?: "payment_action_not_possible"; field?: string; reason?: string; } & components["schemas"]["Error"];
@@ -2711,6 +2754,22 @@ export interface components {
     };
     /** This receiving order does not exist. */ ReceivingOrderNotFoundError: { code?: "receiving_order_not_found"; } & components["schemas"]["Error"];
     RecoverWebhookEvents: { since: string; until?: string | null; };
+    RedirectDelivery: {
+      /** For the office: prices a cash fee anew that was taken already, and books the difference with the owner's wallet */ charge?: "wallet" | null;
+      /** A place that is written down as an address */ dropoff_address?: {
+        city?: string | null;
+        contact_info?: { [key: string]: unknown; } | null;
+        country?: string | null; full_address?: string | null; /** Latitude in degrees, WGS 84 */ lat?: number | null;
+        /** Degrees, WGS 84 */ latitude?: number | null; /** Longitude in degrees, WGS 84 */ lng?: number | null;
+        /** Longitude in degrees, WGS 84 */ long?: number | null; /** Degrees, WGS 84 */ longitude?: number | null;
+        title?: components["schemas"]["LocalizedText"];
+      } | null;
+      dropoff_address_id?: string | null; /** True: say what would happen, and change nothing */ dry_run?: boolean | null;
+      /** The person there; the same as before when left out */ recipient?: ({
+        name?: string | null; phone?: string | null;
+      } & { [key: string]: unknown; }) | null;
+    };
+    /** The driver who has the parcel may not go there. Give it to another driver first. */ RedirectNeedsOtherDriverError: { code?: "redirect_needs_other_driver"; field?: string; } & components["schemas"]["Error"];
     RefundOrder: { /** Money in major units of `currency` */ amount?: number | null; note?: string | null; };
     /** At most {amount} {currency} can be refunded. */ RefundTooHighError: { amount?: number; code?: "refund_too_high"; currency?: string; field?: string; } & components["schemas"]["Error"];
     RejectedPackage: {
@@ -3000,6 +3059,7 @@ export interface components {
       /** The amount collected at the door, in the delivery's currency */ cash_due: number; delivery_id: string; id: string; label_url: string | null;
       status: "booking" | "booked" | "cancelling" | "cancelled"; tracking_number: string | null;
     };
+    /** The delivery is booked with a carrier. Cancel the booking first. */ ShipmentBookedError: { code?: "shipment_booked"; } & components["schemas"]["Error"];
     /** The carrier {carrier_code} is booked to collect {amount} {currency} for this order. Cancel its shipment, accept what was found, and book it again. */ ShipmentCashChangesError: { amount?: number; carrier_code?: string; code?: "shipment_cash_changes"; currency?: string; delivery_id?: string; } & components["schemas"]["Error"];
     /** The booking is being worked on. Try again in a moment. */ ShipmentInProgressError: { code?: "shipment_in_progress"; } & components["schemas"]["Error"];
     /** The delivery is not booked with a carrier. */ ShipmentNotFoundError: { code?: "shipment_not_found"; } & components["schemas"]["Error"];
@@ -3549,8 +3609,8 @@ export interface components {
     manifest_id: string; /** Page, from 1 */ page: number; path_address_id: string; path_api_key_id: string; path_assignment_id: string;
     path_assignmentId: string; path_bin_id: string; path_branch_id: string;
     /** Name of the carrier in the system; null: the tenant's own drivers */ path_carrier_code: string; path_cart_id: string;
-    path_cart_item_id: string; path_category_id: string; path_delivery_id: string; path_driver_id: string; path_driverId: string;
-    path_event_id: string; path_eventId: string; path_gateway_code: string; path_id: string; path_institution_user_id: string;
+    path_cart_item_id: string; path_category_id: string; path_change_id: string; path_delivery_id: string; path_driver_id: string;
+    path_driverId: string; path_event_id: string; path_eventId: string; path_gateway_code: string; path_id: string; path_institution_user_id: string;
     path_inventory_item_id: string; path_invitation_id: string; path_manifest_id: string; path_market_id: string; path_order_id: string;
     path_picking_order_id: string; path_processing_point_id: string; path_product_id: string; path_receiving_order_id: string;
     path_remittance_id: string; path_serviceId: string; path_session_id: string; path_settlement_payment_id: string; path_store_name: string;
@@ -5344,6 +5404,80 @@ export interface operations {
       503: components["responses"]["ServiceUnavailable"];
     };
   };
+  get_delivery_deliveries_delivery_id_amount_changes: {
+    parameters: {
+      query?: {
+        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { delivery_id: components["parameters"]["path_delivery_id"]; };
+    };
+    responses: {
+      200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["AmountChange"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
+      304: components["responses"]["NotModified"];
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  post_delivery_deliveries_delivery_id_amount_changes: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      path: { delivery_id: components["parameters"]["path_delivery_id"]; };
+    };
+    requestBody: { content: { "application/json": components["schemas"]["ChangeAmount"]; }; };
+    responses: {
+      201: { headers: { [name: string]: unknown; }; content: { "application/json": { data: { amount_change: components["schemas"]["AmountChange"]; delivery: components["schemas"]["Delivery"]; }; } & components["schemas"]["Success"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TooManyDecimalsError"] | components["schemas"]["CustomerRequiredForCodError"] | components["schemas"]["AmountUnchangedError"] | components["schemas"]["PartialItemsInvalidError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["OrderAmountFixedError"] | components["schemas"]["DeliveryIsDraftError"] | components["schemas"]["DeliveryEndedError"] | components["schemas"]["OperationalReturnFixedError"] | components["schemas"]["ShipmentBookedError"] | components["schemas"]["AmountMayOnlyFallError"] | components["schemas"]["AmountChangePendingError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  post_delivery_deliveries_delivery_id_amount_changes_change_id_approve: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      path: { change_id: components["parameters"]["path_change_id"]; delivery_id: components["parameters"]["path_delivery_id"]; };
+    };
+    responses: {
+      200: { headers: { [name: string]: unknown; }; content: { "application/json": { data: { amount_change: components["schemas"]["AmountChange"]; delivery: components["schemas"]["Delivery"]; }; } & components["schemas"]["Success"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TooManyDecimalsError"] | components["schemas"]["CustomerRequiredForCodError"] | components["schemas"]["AmountUnchangedError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["AmountChangeNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["OrderAmountFixedError"] | components["schemas"]["DeliveryIsDraftError"] | components["schemas"]["DeliveryEndedError"] | components["schemas"]["OperationalReturnFixedError"] | components["schemas"]["ShipmentBookedError"] | components["schemas"]["AmountMayOnlyFallError"] | components["schemas"]["AmountChangeNotPendingError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  post_delivery_deliveries_delivery_id_amount_changes_change_id_decline: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      path: { change_id: components["parameters"]["path_change_id"]; delivery_id: components["parameters"]["path_delivery_id"]; };
+    };
+    requestBody: { content: { "application/json": components["schemas"]["DeclineAmountChange"]; }; };
+    responses: {
+      200: { headers: { [name: string]: unknown; }; content: { "application/json": { data: { amount_change: components["schemas"]["AmountChange"]; delivery: components["schemas"]["Delivery"]; }; } & components["schemas"]["Success"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["AmountChangeNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["AmountChangeNotPendingError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
   post_delivery_deliveries_delivery_id_auto_assign: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
@@ -5631,6 +5765,40 @@ export interface operations {
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
       409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["AssignmentEndedError"] | components["schemas"]["AssignmentNotAcceptedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  post_delivery_deliveries_delivery_id_redirect: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      path: { delivery_id: components["parameters"]["path_delivery_id"]; };
+    };
+    requestBody: { content: { "application/json": components["schemas"]["RedirectDelivery"]; }; };
+    responses: {
+      200: {
+        headers: { [name: string]: unknown; };
+        content: {
+          "application/json": {
+            data: {
+              delivery: components["schemas"]["Delivery"];
+              /** A driver who may not go there no longer has it; it waits for another one */ driver_unassigned: boolean;
+              /** True: say what would happen, and change nothing */ dry_run: boolean;
+              price: {
+                after: number; /** The fee until now */ before: number; charged: "wallet" | "cash" | "none";
+                /** ISO 4217, three capital letters */ currency: string; /** Below 0 it is given back, or less is due */ difference: number;
+              };
+            };
+          } & components["schemas"]["Success"];
+        };
+      };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryServiceNotAvailableError"] | components["schemas"]["ServiceNotForReturnsError"] | components["schemas"]["InvalidCoordinatesError"] | components["schemas"]["CanNotUseThisDeliveryForThisUnitSizeError"] | components["schemas"]["CustomerRequiredForWalletError"] | components["schemas"]["InsufficientWalletBalanceError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["AddressNotFoundError"] | components["schemas"]["ServiceNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryIsDraftError"] | components["schemas"]["DeliveryEndedError"] | components["schemas"]["OperationalReturnFixedError"] | components["schemas"]["ShipmentBookedError"] | components["schemas"]["DeliveryAlreadyPickedUpError"] | components["schemas"]["ReturnUnderWayError"] | components["schemas"]["RedirectNeedsOtherDriverError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -10209,7 +10377,7 @@ export interface operations {
         format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
         page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"]; sort_order?: components["parameters"]["sort_order"];
         tenant_id?: components["parameters"]["tenant_id"];
-        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "tenant_invitation";
+        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "tenant_invitation";
         unread?: boolean | ("true" | "false");
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
@@ -11467,7 +11635,7 @@ export interface operations {
               /** Printed on the label; scanners find the parcel by it */ barcode: string;
               /** Number of the delivery, unique in the tenant */ delivery_code: number;
               /** What kind of journey it is: one way, staged through a warehouse, a leg, a return */ delivery_flow: string; id: string;
-              /** It was given another destination, and no label was printed since */ label_outdated: boolean; status: string;
+              /** It goes elsewhere, or owes another amount, and no label was printed since */ label_outdated: boolean; status: string;
             };
             /** Where the parcel goes */ put_to: {
               assignment_id: string; code: string;

@@ -29,6 +29,9 @@ export const hints: Record<string, (things: Things, asked?: string) => Record<st
   }),
   "POST /delivery/deliveries": ordering,
   "POST /delivery/deliveries/import": ordering,
+  "POST /delivery/deliveries/:delivery_id/redirect": ({ address }) => ({
+    dropoff_address_id: address,
+  }),
   "PATCH /delivery/deliveries/:delivery_id": () => ({ notes: "Second floor" }),
   "PUT /delivery/deliveries/:delivery_id": () => ({ notes: "Second floor" }),
   "PUT /warehousing/receiving-orders/:receiving_order_id": ({ bin }, asked) =>

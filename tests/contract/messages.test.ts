@@ -34,6 +34,7 @@ const internalConstraints = new Set([
   // The open invitation of an address is renewed.
   "invitation_pending_once",
   // A place by both its numbers, and a window with an end after its beginning: cores ask first.
+  "amount_change_state",
   "deliver_window_in_order",
   "next_attempt_while_open",
   "position_whole",

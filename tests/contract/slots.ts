@@ -56,6 +56,7 @@ const kinds: [RegExp, keyof Things][] = [
   [/^refund_id$/, "cash_refund"],
   [/delivery_exception_id$/, "delivery_exception"],
   [/delivery_item_id$/, "delivery_item"],
+  [/^change_id$/, "amount_change"],
   [/receiving_order_id$/, "receiving_order"],
   [/handoff_id$/, "handoff"],
   [/^to_bin_id$/, "other_bin"],

@@ -154,7 +154,7 @@ describe.skipIf(!there)(`from ${first!.version} in an empty folder`, () => {
     expect(text.trimEnd().endsWith("# EOF")).toBe(true);
   });
 
-  test("when the database is down, callers are told to come again, and the log says the runbook's first line", async () => {
+  test("when the database is down, callers get 503 with Retry-After, and the log says the runbook's first line", async () => {
     const app = await asDispatcher();
     const { data: { session } } = await app.auth.getSession();
     const [{ data_directory }] = await sql`show data_directory`;

@@ -24,7 +24,7 @@ import { oneDestination, ReturnRequest, returnsTo } from "../return-requests/sch
 import { deliveryFlows, deliveryStatuses } from "../statuses.ts";
 
 /** A place that is written down as an address. */
-const Place = maxBytes(
+export const Place = maxBytes(
   maxContactBytes,
   z.object({
     latitude: Latitude.optional(),
@@ -51,7 +51,7 @@ const Place = maxBytes(
   return z.NEVER;
 });
 
-const Recipient = maxBytes(
+export const Recipient = maxBytes(
   maxContactBytes,
   z.looseObject({
     name: z.string().trim().max(200).nullish(),
@@ -236,6 +236,9 @@ export const DeliveryRow = z.object({
   payment_method: fields.payment_method,
   price: z.number(),
   ...carriedFields,
+  ordered_cod_amount: z.number().describe(
+    "The COD as it was ordered; `cod_amount` is what it is now",
+  ),
   unit_size: z.number(),
   unit_size_source: z.string(),
   distance_km: z.number().nullable(),
@@ -279,10 +282,10 @@ export const DeliveryDetail = DeliveryRow.extend({
   auto_assignment: AutoAssignment.nullable().describe(
     "The search for a driver; null for who is not of the office",
   ),
-  label_edition: z.int().describe(
-    "How often its label was printed, and whether it goes elsewhere since",
+  label_edition: z.int().describe("How often its label was printed"),
+  label_outdated: z.boolean().describe(
+    "It goes elsewhere, or owes another amount, since its label was printed",
   ),
-  label_outdated: z.boolean(),
   return_request: ReturnRequest.nullable(),
   legs: z.array(DeliveryRow),
   exceptions: z.array(JsonObject),

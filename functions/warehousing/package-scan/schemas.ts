@@ -25,7 +25,7 @@ const Summary = z.object({
   delivery_flow: z.string(),
   is_active: z.boolean(),
   label_outdated: z.boolean().describe(
-    "It was given another destination, and no label was printed since",
+    "It goes elsewhere, or owes another amount, and no label was printed since",
   ),
   next_action: z.enum([
     "receive",

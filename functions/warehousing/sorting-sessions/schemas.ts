@@ -106,7 +106,7 @@ export const ScanResponse = z.object({
     status: z.string(),
     delivery_flow: z.string(),
     label_outdated: z.boolean().describe(
-      "It was given another destination, and no label was printed since",
+      "It goes elsewhere, or owes another amount, and no label was printed since",
     ),
   }),
 });

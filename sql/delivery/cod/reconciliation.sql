@@ -35,6 +35,7 @@ $$;
 --   settlement_journal  a settlement took another amount from the driver in the ledger; a reversed one has to leave nothing
 --   driver_shortage     what was missing at counts, remitted and not resolved yet is not what the ledger says a driver is short of
 --   cod_credit          the COD paid out to merchants is not the COD collected, by drivers and carriers together
+--   fee_change          the change of a fee is not what its wallet paid, or got back, in the ledger
 --   ledger              the books contradict themselves
 --   carrier_…           what money.carrier_differences finds
 --   desk_cash, cash_transfer_journal   what money.desk_differences finds; user_id is whose desk, null for the till
@@ -122,6 +123,15 @@ language sql stable security definer set search_path = '' as $$
     where q.tenant_id = tenant and q.type = 'COD_COLLECTION' and q.status = 'SUCCESS' and q.currency = r.currency and q.processed_at <= as_of
   ) p on true
   where r.cod <> p.paid
+  union all
+  select 'fee_change', null, null, null, p.currency, p.amount, b.paid, array[p.id]
+  from money.payments p
+  left join lateral (
+    select -sum(e.amount) as paid from money.ledger_transactions t
+    join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id and e.account_id = p.account_id
+    where t.tenant_id = tenant and t.kind = 'delivery_fee_change' and t.reference_type = 'payment' and t.reference_id = p.id
+  ) b on true
+  where p.tenant_id = tenant and p.type = 'DELIVERY_FEE_CHANGE' and p.processed_at <= as_of and p.amount is distinct from b.paid
   union all
   select 'ledger', a.owner_user_id, a.carrier_code, null, a.currency, e.total, a.balance, array[a.id]
   from money.accounts a

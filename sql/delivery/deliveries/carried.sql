@@ -14,6 +14,14 @@ begin
   return jsonb_build_object('cod_amount', v_due.cod, 'delivery_fee', v_due.delivery_fee);
 end $$;
 
+-- The COD of a leg as its parcel was ordered with it: that of the parcel at the door, 0 where a leg ends in a warehouse.
+create or replace function delivery.cod_ordered_on(d delivery.deliveries) returns numeric
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return case d.delivery_flow when 'pnd_inbound' then 0 else (
+    select coalesce(p.ordered_cod_amount, p.cod_amount) from delivery.deliveries p where p.tenant_id = app.tenant_id() and p.id = d.parent_id) end;
+end $$;
+
 -- The parcel of a leg, {id, delivery_code, barcode}; null for what is no leg.
 create or replace function delivery.parcel_of_leg_to_json(d delivery.deliveries) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -23,7 +31,8 @@ begin
     from delivery.deliveries p where p.tenant_id = app.tenant_id() and p.id = d.parent_id);
 end $$;
 
-grant execute on function delivery.due_on(delivery.deliveries), delivery.parcel_of_leg_to_json(delivery.deliveries) to barid_caller;
+grant execute on function delivery.due_on(delivery.deliveries), delivery.cod_ordered_on(delivery.deliveries),
+  delivery.parcel_of_leg_to_json(delivery.deliveries) to barid_caller;
 
 -- The cash still to be taken where a delivery begins and where it ends. -> {pickup, delivery}
 create or replace function delivery.cash_due_on(d delivery.deliveries) returns jsonb

@@ -72,7 +72,7 @@ create table if not exists delivery.deliveries (
   manifest_item_id uuid,
   source_snapshot jsonb,
   snapshot_version text check (snapshot_version = 'manifest_origin_v1'),
-  -- How often its label was printed, and whether the destination changed since the last print.
+  -- How often its label was printed, and whether the destination or the COD changed since the last print.
   label_edition integer not null default 0 check (label_edition >= 0),
   label_outdated boolean not null default false,
   label_assignment text not null default 'shipment_label' check (label_assignment in ('shipment_label', 'manifest_shipment_label')),
@@ -91,6 +91,8 @@ create table if not exists delivery.deliveries (
   -- The window in which the receiver can be met.
   deliver_after timestamptz,
   deliver_before timestamptz,
+  -- The COD as it was ordered, once it has been changed (delivery.amount_changes).
+  ordered_cod_amount numeric(18, 3) check (ordered_cod_amount >= 0),
   unique (tenant_id, id),
   constraint deliver_window_in_order check (deliver_after < deliver_before),
   constraint delivery_code_taken unique (tenant_id, delivery_code),

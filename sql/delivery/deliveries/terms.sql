@@ -151,6 +151,8 @@ end $$;
 
 -- The same with its service and the price of POST /delivery/price. What an order is delivered with was agreed when it
 -- was given: whatever became of the service since, the delivery is made at the fee the customer was told.
+-- input: {delivery_service_id, package?, unit_size?, delivery_fee? (of an order), and the names of fields in refusals: package_field?,
+-- service_field?, dropoff_field?}
 -- Fails: service_not_found, delivery_service_not_available, service_not_for_returns, invalid_package, invalid_coordinates,
 -- unit_size_or_dimensions_required, can_not_use_this_delivery_for_this_unit_size.
 create or replace function delivery.delivery_priced(
@@ -162,6 +164,7 @@ declare
   v_km double precision := delivery.road_distance_km(from_address.latitude, from_address.longitude, to_address.latitude, to_address.longitude);
   v_owner uuid := coalesce(d.institution_user_id, d.customer_id);
   v_agreed boolean := d.order_id is not null;
+  v_service_field jsonb := jsonb_build_object('field', coalesce(input ->> 'service_field', 'delivery_service_id'));
   v_quote record;
 begin
   if input ->> 'delivery_service_id' is null then
@@ -170,14 +173,14 @@ begin
   select * into v_service from delivery.delivery_services s
   where s.id = (input ->> 'delivery_service_id')::uuid and (s.deleted_at is null or v_agreed);
   if not found then
-    perform app.fail('service_not_found', '{"field": "delivery_service_id"}');
+    perform app.fail('service_not_found', v_service_field);
   end if;
   if not v_agreed and (not v_service.active or not delivery.service_reaches(v_service, to_address.zone_id)
       or (v_owner is not null and not delivery.service_open_to(v_service, v_owner))) then
-    perform app.fail('delivery_service_not_available', '{"field": "delivery_service_id"}');
+    perform app.fail('delivery_service_not_available', v_service_field);
   end if;
   if d.delivery_flow = 'customer_return' and not v_service.allow_returns then
-    perform app.fail('service_not_for_returns', '{"field": "delivery_service_id"}');
+    perform app.fail('service_not_for_returns', v_service_field);
   end if;
   v_quote := delivery.quote(v_service, input -> 'package', (input ->> 'unit_size')::numeric, v_km,
     app.settings('general', 'unit_size'), (app.currency()).decimals);
@@ -187,7 +190,8 @@ begin
   end if;
   if v_km is null and v_service.price_per_km > 0 and not v_agreed then
     perform app.fail('invalid_coordinates',
-      jsonb_build_object('field', case when from_address.latitude is null then 'pickup_location' else 'delivery_location' end));
+      jsonb_build_object('field', case when from_address.latitude is null then 'pickup_location'
+        else coalesce(input ->> 'dropoff_field', 'delivery_location') end));
   end if;
   d.delivery_service_id := v_service.id;
   d.service_snapshot := jsonb_build_object('id', v_service.id, 'code', v_service.code, 'name', v_service.name,

@@ -23,6 +23,7 @@ select d.id, d.tenant_id, d.delivery_code, d.barcode, d.external_reference_id, d
   case when d.parent_id is null then d.delivery_fee else (delivery.due_on(d) ->> 'delivery_fee')::numeric end as price,
   case when d.parent_id is null then d.delivery_fee else (delivery.due_on(d) ->> 'delivery_fee')::numeric end as delivery_fee,
   case when d.parent_id is null then d.cod_amount else (delivery.due_on(d) ->> 'cod_amount')::numeric end as cod_amount,
+  case when d.parent_id is null then coalesce(d.ordered_cod_amount, d.cod_amount) else delivery.cod_ordered_on(d) end as ordered_cod_amount,
   d.currency, delivery.cash_due_on(d) as cash_due, case when d.parent_id is not null then delivery.parcel_of_leg_to_json(d) end as parcel,
   d.unit_size, d.unit_size_source, d.distance_km, d.pickup_address_id, d.dropoff_address_id,
   d.pickup_snapshot as pickup_address, d.dropoff_snapshot as dropoff_address, d.pickup_zone_id, d.dropoff_zone_id,

@@ -111,6 +111,15 @@ begin
   end;
 end $$;
 
+-- True when a driver may go into a zone; a place outside of every zone (null) is for drivers of all zones.
+create or replace function delivery.driver_reaches(tenant uuid, driver uuid, zone_id uuid) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return exists (select from delivery.drivers r where r.tenant_id = tenant and r.user_id = driver and r.all_zones)
+    or exists (select from delivery.driver_zones z
+      where z.tenant_id = tenant and z.driver_id = driver and z.zone_id = driver_reaches.zone_id);
+end $$;
+
 -- Why an order cannot go to this zone with this service, or null. A driver who has it already keeps it only where they
 -- may go, and at the size that their load counts.
 create or replace function delivery.order_change_misfit(
@@ -127,9 +136,7 @@ begin
   end if;
   select a.driver_id into v_driver from delivery.assignments a
   where a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('pending', 'assigned', 'accepted') limit 1;
-  if found and not exists (select from delivery.drivers r where r.tenant_id = d.tenant_id and r.user_id = v_driver and r.all_zones)
-    and not exists (select from delivery.driver_zones z
-      where z.tenant_id = d.tenant_id and z.driver_id = v_driver and z.zone_id = order_change_misfit.zone_id) then
+  if found and not delivery.driver_reaches(d.tenant_id, v_driver, zone_id) then
     return 'driver_not_allowed_in_delivery_zone';
   end if;
   return case when unit_size <> d.unit_size and exists (

@@ -82,8 +82,8 @@ begin
   select to_jsonb(a) into v_address_snapshot from delivery.addresses_list a where a.id = v_address;
 
   update money.payments payment set status = 'CANCELLED'
-  where payment.tenant_id = v_tenant
-    and payment.id = any (array(select c.payment_id from unnest(changes) c where c.new_payment_id is not null));
+  where payment.tenant_id = v_tenant and payment.status = 'SUCCESS' and payment.type in ('DELIVERY_FEE', 'DELIVERY_FEE_CHANGE')
+    and payment.delivery_id = any (array(select c.delivery_id from unnest(changes) c where c.new_payment_id is not null));
   -- `reference` is the id of the payment that this one replaces.
   insert into money.payments (id, tenant_id, category, type, status, payment_method, amount, currency, account_id,
     delivery_id, reference, actor_id, processed_at)
@@ -105,20 +105,7 @@ begin
     label_outdated = true
   from unnest(changes) c
   where parent.tenant_id = v_tenant and parent.id = c.delivery_id;
-  -- Both legs get the new recipient; only leg B gets the new drop-off.
-  update delivery.deliveries leg set
-    recipient = parent.recipient,
-    delivery_service_id = parent.delivery_service_id,
-    service_snapshot = parent.service_snapshot,
-    unit_size = parent.unit_size,
-    unit_size_source = parent.unit_size_source,
-    label_outdated = true,
-    dropoff_address_id = case leg.leg when 'B' then parent.dropoff_address_id else leg.dropoff_address_id end,
-    dropoff_snapshot = case leg.leg when 'B' then parent.dropoff_snapshot else leg.dropoff_snapshot end,
-    dropoff_zone_id = case leg.leg when 'B' then parent.dropoff_zone_id else leg.dropoff_zone_id end
-  from delivery.deliveries parent
-  where parent.tenant_id = v_tenant and parent.id = any (v_delivery_ids)
-    and leg.tenant_id = parent.tenant_id and leg.parent_id = parent.id;
+  perform delivery.legs_take_destination(v_delivery_ids);
   update delivery.transfer_manifest_items item set
     destination_branch_id = v_branch,
     destination_address_id = case when v_branch is null then v_address end
@@ -134,6 +121,25 @@ begin
         'destination_branch_id', v_branch, 'destination_address_id', v_address,
         'delivery_service_id', c.service_id, 'price_difference', c.difference)) order by c.position)
     from unnest(changes) c));
+end $$;
+
+-- Lets the legs of parcels follow a new destination: both get the recipient and the service, only leg B gets the drop-off.
+create or replace function delivery.legs_take_destination(parcels uuid[]) returns void
+language plpgsql set search_path = '' as $$
+begin
+  update delivery.deliveries leg set
+    recipient = parent.recipient,
+    delivery_service_id = parent.delivery_service_id,
+    service_snapshot = parent.service_snapshot,
+    unit_size = parent.unit_size,
+    unit_size_source = parent.unit_size_source,
+    label_outdated = true,
+    dropoff_address_id = case leg.leg when 'B' then parent.dropoff_address_id else leg.dropoff_address_id end,
+    dropoff_snapshot = case leg.leg when 'B' then parent.dropoff_snapshot else leg.dropoff_snapshot end,
+    dropoff_zone_id = case leg.leg when 'B' then parent.dropoff_zone_id else leg.dropoff_zone_id end
+  from delivery.deliveries parent
+  where parent.tenant_id = app.tenant_id() and parent.id = any (parcels)
+    and leg.tenant_id = parent.tenant_id and leg.parent_id = parent.id;
 end $$;
 
 -- Snapshot of a delivery service, stored on deliveries: {id, code, name, service_level, default_price, price_per_km,

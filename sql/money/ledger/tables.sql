@@ -75,10 +75,11 @@ create table if not exists money.payments (
   tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
   category text not null check (category in ('DELIVERY', 'ORDER', 'WALLET', 'SUBSCRIPTION')),
   type text not null check (type in ('DELIVERY_FEE', 'COD_COLLECTION', 'COD_SETTLEMENT', 'ORDER', 'WALLET_ADJUSTMENT',
-    'WALLET_ADJUSTMENT_REVERSAL', 'WALLET_TOPUP', 'REFUND')),
+    'WALLET_ADJUSTMENT_REVERSAL', 'WALLET_TOPUP', 'REFUND', 'DELIVERY_FEE_CHANGE')),
   status text not null default 'pending' check (status in ('pending', 'SUCCESS', 'FAILED', 'CANCELLED')),
   payment_method text not null check (payment_method in ('cash', 'wallet', 'gateway', 'manual')),
-  amount numeric(18, 3) not null check (amount >= 0),
+  -- Of a DELIVERY_FEE_CHANGE the difference: below 0 it was given back.
+  amount numeric(18, 3) not null check (amount >= 0 or type = 'DELIVERY_FEE_CHANGE'),
   currency char(3) not null references tenancy.currencies (code) on delete restrict,
   account_id uuid,
   delivery_id uuid,
@@ -130,6 +131,7 @@ create sequence if not exists money.gateway_order_ids as bigint start with 10000
 create unique index if not exists delivery_fee_already_paid on money.payments (tenant_id, delivery_id)
   where type = 'DELIVERY_FEE' and status in ('pending', 'SUCCESS');
 create index if not exists payments_delivery on money.payments (tenant_id, delivery_id) where delivery_id is not null;
+create index if not exists payments_fee_changes on money.payments (tenant_id, processed_at) where type = 'DELIVERY_FEE_CHANGE';
 create index if not exists payments_account on money.payments (tenant_id, account_id);
 create index if not exists payments_currency on money.payments (currency);
 create index if not exists payments_recent on money.payments (tenant_id, created_at desc nulls last, id desc);

@@ -33,8 +33,8 @@ export const deliveries: readonly Invariant[] = [
       join delivery.transfer_manifest_items i on i.tenant_id = d.tenant_id and i.delivery_id = d.id
       left join delivery.institution_branches b on b.tenant_id = i.tenant_id and b.id = i.destination_branch_id
       where d.tenant_id = $1 and (d.dropoff_address_id <> coalesce(b.address_id, i.destination_address_id) or d.delivery_fee is distinct from (
-        select p.amount from money.payments p where p.tenant_id = d.tenant_id and p.delivery_id = d.id
-          and p.type = 'DELIVERY_FEE' and p.status = 'SUCCESS'))`,
+        select sum(p.amount) from money.payments p where p.tenant_id = d.tenant_id and p.delivery_id = d.id
+          and p.type in ('DELIVERY_FEE', 'DELIVERY_FEE_CHANGE') and p.status = 'SUCCESS'))`,
   },
   {
     name:
@@ -45,6 +45,46 @@ export const deliveries: readonly Invariant[] = [
         join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id and e.account_id = p.account_id
         where p.tenant_id = d.tenant_id and p.delivery_id = d.id and t.kind in ('delivery_fee', 'delivery_fee_change')) l on true
       where d.tenant_id = $1 and d.manifest_item_id is not null and l.taken <> d.delivery_fee`,
+  },
+  {
+    name: "deliveries: what was paid for one, with all that changed it since, is its fee",
+    sql: `select p.delivery_id from money.payments p
+      join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id and d.order_id is null
+      where p.tenant_id = $1 and p.type in ('DELIVERY_FEE', 'DELIVERY_FEE_CHANGE') and p.status = 'SUCCESS'
+      group by p.delivery_id having sum(p.amount) <> min(d.delivery_fee)`,
+  },
+  {
+    name: "deliveries: a refund is what was paid for one, with all that changed it since, once",
+    sql: `select r.delivery_id from money.payments r
+      where r.tenant_id = $1 and r.type = 'REFUND' and r.category = 'DELIVERY'
+      group by r.delivery_id
+      having count(*) > 1 or sum(r.amount) is distinct from (
+        select sum(p.amount) from money.payments p where p.tenant_id = $1 and p.delivery_id = r.delivery_id
+          and p.type in ('DELIVERY_FEE', 'DELIVERY_FEE_CHANGE') and p.status = 'SUCCESS')`,
+  },
+  {
+    name: "deliveries: the change of a fee is one journal, from its wallet to the tenant's",
+    sql: `select p.id from money.payments p
+      left join lateral (
+        select sum(e.amount) filter (where a.owner_type = 'tenant') as tenant, sum(e.amount) filter (where a.id = p.account_id) as owner
+        from money.ledger_transactions t
+        join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id
+        join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a.kind = 'wallet'
+        where t.tenant_id = p.tenant_id and t.kind = 'delivery_fee_change' and t.reference_type = 'payment' and t.reference_id = p.id) b on true
+      where p.tenant_id = $1 and p.type = 'DELIVERY_FEE_CHANGE' and (b.tenant, b.owner) is distinct from (p.amount, -p.amount)`,
+  },
+  {
+    name:
+      "deliveries: each change of an amount continues the one before it, from what was ordered to what is due",
+    sql: `select d.id from delivery.deliveries d
+      left join lateral (
+        select (array_agg(c.old_cod_amount order by c.decided_at, c.id))[1] as first, (array_agg(c.new_cod_amount order by c.decided_at desc, c.id desc))[1] as last,
+          bool_or(c.old_cod_amount <> c.before) as torn
+        from (select x.*, lag(x.new_cod_amount, 1, x.old_cod_amount) over (order by x.decided_at, x.id) as before
+          from delivery.amount_changes x where x.tenant_id = d.tenant_id and x.delivery_id = d.id and x.status = 'approved') c) c on true
+      where d.tenant_id = $1 and (c.torn or d.ordered_cod_amount is distinct from c.first or (c.last is not null and c.last <> d.cod_amount)
+        or (d.status in ('delivered', 'cancelled') and exists (select from delivery.amount_changes x
+          where x.tenant_id = d.tenant_id and x.delivery_id = d.id and x.status = 'pending')))`,
   },
   {
     name: "deliveries: a fee is paid once",

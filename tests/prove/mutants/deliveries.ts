@@ -8,6 +8,33 @@ const manifestRaces = "tests/delivery/manifests/races.test.ts";
 
 export const deliveries: Mutant[] = [
   {
+    name: "a refund forgets what changed the fee",
+    file: "sql/delivery/charges/refunds.sql",
+    from: "v_total := coalesce(v_paid.amount, 0) + coalesce((",
+    to: "v_total := coalesce(v_paid.amount, 0) + 0 * coalesce((",
+    test: [
+      "tests/delivery/redirects/prices.test.ts",
+      "is dearer or cheaper in the same transaction; a cancellation gives back the net",
+    ],
+  },
+  {
+    name: "a parcel on the road is redirected to where its driver may not go",
+    file: "sql/delivery/redirects/redirect.sql",
+    from: "m where m.in_hand) then",
+    to: "m where false) then",
+    test: [
+      "tests/delivery/redirects/redirects.test.ts",
+      "who has it on the road keeps it where allowed",
+    ],
+  },
+  {
+    name: "an owner raises the amount of a parcel on the road",
+    file: "sql/delivery/amount-changes/checks.sql",
+    from: "role = 'owner' and amount > p.cod_amount",
+    to: "false and amount > p.cod_amount",
+    test: ["tests/delivery/amount-changes/changes.test.ts", "only lowers the amount once"],
+  },
+  {
     name: "a failed delivery is delivered without setting out again",
     file: moves,
     from: "when 'failed' then '{in_transit,pending,returned,cancelled}'",

@@ -22,6 +22,17 @@ export async function addDeliveries({ one, made, tenant }: Adding): Added {
     delivery_id: delivery,
     requested_by: tenant.customer.id,
   });
+  const amount_change = await one("delivery.amount_changes", {
+    delivery_id: delivery,
+    old_cod_amount: 2,
+    new_cod_amount: 1,
+    currency: "IQD",
+    reason: "Agreed",
+    status: "declined",
+    requested_by: tenant.customer.id,
+    decided_by: tenant.admin.id,
+    decided_at: new Date(),
+  });
   const bulk = await one("delivery.bulk_assignments", {
     driver_id: driver,
     assignment_count: 1,
@@ -73,5 +84,5 @@ export async function addDeliveries({ one, made, tenant }: Adding): Added {
     total_delivery_value: 0,
   }, "driver_id");
   await one("delivery.performance_state", {}, "tenant_id");
-  return { driver2, delivery_item, delivery_exception, bulk, assignment, handoff };
+  return { driver2, delivery_item, amount_change, delivery_exception, bulk, assignment, handoff };
 }

@@ -37,6 +37,18 @@ const staged: Pick<Call, "before"> = {
   },
 };
 
+/** An amount that a driver requested. */
+const amountRequested: Pick<Call, "before"> = {
+  before: async (world) => {
+    const { id } = await deliveryIn(await groundOf(world), "in_transit", { cod_amount: 25_000 });
+    const { body } = await world.tenant.driver.post(`/delivery/deliveries/${id}/amount-changes`, {
+      cod_amount: 20_000,
+      reason: "The receiver found one box dented",
+    });
+    return { things: { delivery: id, amount_change: body.data.amount_change.id } };
+  },
+};
+
 /** A return that a customer asked for and the office has to approve. */
 const returnAsked: Pick<Call, "alone" | "before"> = {
   alone: "received",
@@ -189,6 +201,22 @@ export const deliveries: Calls = {
   "POST /delivery/deliveries/:delivery_id/return-request/decline": {
     ...returnAsked,
     body: () => ({ reason: "Worn, and older than 14 days" }),
+  },
+  "POST /delivery/deliveries/:delivery_id/redirect": {
+    ...given("pending"),
+    body: ({ address }) => ({
+      dropoff_address_id: address,
+      recipient: { name: "Sara Ahmad", phone: "+9647701234567" },
+    }),
+  },
+  "POST /delivery/deliveries/:delivery_id/amount-changes": {
+    ...given("in_transit", { cod_amount: 25_000 }),
+    body: () => ({ cod_amount: 20_000, reason: "The receiver found one box dented" }),
+  },
+  "POST /delivery/deliveries/:delivery_id/amount-changes/:change_id/approve": amountRequested,
+  "POST /delivery/deliveries/:delivery_id/amount-changes/:change_id/decline": {
+    ...amountRequested,
+    body: () => ({ reason: "The box was dented when it was sent" }),
   },
   "PATCH /delivery/deliveries/:delivery_id/carrier": {
     ...given("pending"),

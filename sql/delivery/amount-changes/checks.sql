@@ -1,0 +1,110 @@
+-- The conditions under which people change what a parcel owes at the door.
+
+-- True while another company's booking of a parcel, or of a leg of it, lives: the amount and the address are its. SECURITY DEFINER:
+-- neither owners nor drivers see bookings.
+create or replace function delivery.shipment_lives(parcel uuid) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  return exists (
+    select from integration.carrier_shipments s
+    join delivery.deliveries d on d.tenant_id = s.tenant_id and d.id = s.delivery_id
+    where s.tenant_id = v_tenant and (d.id = parcel or d.parent_id = parcel) and s.status <> 'cancelled');
+end $$;
+
+grant execute on function delivery.shipment_lives(uuid) to barid_caller;
+
+-- True once somebody has carried a parcel, also while it waits for its next driver.
+create or replace function delivery.was_picked_up(d delivery.deliveries) returns boolean
+language plpgsql immutable set search_path = '' as $$
+begin
+  return d.picked_up_at is not null or d.status not in ('draft', 'pending', 'assigned', 'accepted');
+end $$;
+
+-- Refuses what changes the terms of a parcel p that is no order, has ended, brings something back free of charge, or is booked with a
+-- carrier. Its family is locked by the caller.
+-- Fails: delivery_is_draft, delivery_ended, operational_return_fixed, shipment_booked.
+create or replace function delivery.require_changeable(p delivery.deliveries) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if p.status = 'draft' then
+    perform app.fail('delivery_is_draft');
+  elsif p.status in ('delivered', 'cancelled') or (p.status = 'returned' and p.delivery_flow <> 'pnd_parent') then
+    perform app.fail('delivery_ended', jsonb_build_object('status', p.status));
+  elsif p.delivery_flow = 'operational_return' then
+    perform app.fail('operational_return_fixed');
+  elsif delivery.shipment_lives(p.id) then
+    perform app.fail('shipment_booked');
+  end if;
+end $$;
+
+-- The role of the caller towards a parcel p whose amount changes: office, owner or driver (of it or of a leg of it, who has accepted it).
+-- Fails: forbidden.
+create or replace function delivery.amount_change_role(p delivery.deliveries) returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  if app.has_permission('manage:operations:tenant') then
+    return 'office';
+  elsif p.order_id is null and coalesce(app.user_id() in (p.customer_id, p.institution_user_id), false) then
+    return 'owner';
+  elsif exists (
+      select from delivery.assignments a
+      join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
+      where a.tenant_id = p.tenant_id and a.driver_id = app.user_id() and a.status in ('assigned', 'accepted')
+        and (d.id = p.id or d.parent_id = p.id)) then
+    return 'driver';
+  end if;
+  return app.refuse('forbidden');
+end $$;
+
+-- Refuses a new amount of a parcel p that this role may not set. Nothing else may be the same amount but one that is for a part of it.
+-- Fails: order_amount_fixed, what delivery.require_changeable fails with, too_many_decimals, customer_required_for_cod,
+-- amount_may_only_fall, amount_unchanged.
+create or replace function delivery.require_new_amount(p delivery.deliveries, role text, amount numeric, for_part boolean) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_decimals integer := money.decimals_of(p.currency);
+begin
+  if p.order_id is not null then
+    perform app.fail('order_amount_fixed');
+  end if;
+  perform delivery.require_changeable(p);
+  if amount <> round(amount, v_decimals) then
+    perform app.fail('too_many_decimals', jsonb_build_object('field', 'cod_amount', 'currency', p.currency, 'decimals', v_decimals));
+  elsif amount > 0 and coalesce(p.institution_user_id, p.customer_id) is null then
+    perform app.fail('customer_required_for_cod', '{"field": "cod_amount"}');
+  elsif role = 'owner' and amount > p.cod_amount and delivery.was_picked_up(p) then
+    perform app.fail('amount_may_only_fall', jsonb_build_object('field', 'cod_amount', 'cod_amount', p.cod_amount));
+  elsif amount = p.cod_amount and not for_part then
+    perform app.fail('amount_unchanged', jsonb_build_object('field', 'cod_amount', 'cod_amount', p.cod_amount));
+  end if;
+end $$;
+
+-- The kept items of a change, each once and in the order sent; null: none were named. They are units of the parcel, at least one and not
+-- all. kept: [{delivery_item_id, quantity}] Fails: partial_items_invalid. SECURITY DEFINER: the driver of a leg sees no parcel.
+create or replace function delivery.kept_items_of(parcel uuid, kept jsonb) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_units numeric;
+  v_wrong boolean;
+  v_all numeric;
+begin
+  if coalesce(jsonb_typeof(kept), 'null') = 'null' then
+    return null;
+  end if;
+  select sum(k.quantity), count(*) <> count(distinct k.delivery_item_id) or bool_or(i.id is null or k.quantity not between 1 and i.quantity)
+  into v_units, v_wrong
+  from jsonb_to_recordset(kept) k (delivery_item_id uuid, quantity bigint)
+  left join delivery.delivery_items i on i.tenant_id = v_tenant and i.delivery_id = parcel and i.id = k.delivery_item_id;
+  select sum(i.quantity) into v_all from delivery.delivery_items i where i.tenant_id = v_tenant and i.delivery_id = parcel;
+  if coalesce(v_wrong or v_units >= v_all, true) then
+    perform app.fail('partial_items_invalid', '{"field": "kept_items"}');
+  end if;
+  return (
+    select jsonb_agg(jsonb_build_object('delivery_item_id', k.delivery_item_id, 'quantity', k.quantity) order by k.position)
+    from rows from (jsonb_to_recordset(kept) as (delivery_item_id uuid, quantity bigint)) with ordinality k (delivery_item_id, quantity, position));
+end $$;
+
+grant execute on function delivery.kept_items_of(uuid, jsonb) to barid_caller;

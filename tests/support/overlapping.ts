@@ -1,13 +1,14 @@
-/** Two transactions of which the second has to wait for the first, on purpose and not by chance. */
+/** Calls and transactions that wait for one another on purpose and not by chance. */
 import type postgres from "postgres";
+import type { Answer } from "./api.ts";
 import { sql } from "./db.ts";
 import { until } from "./receiver.ts";
 
 /** Runs `first` in a transaction and `second` beside it; commits once the second waits for the first. Returns the answer of the second. */
-export async function overlapping<Answer>(
+export async function overlapping<Result>(
   first: (session: postgres.ReservedSql) => Promise<unknown>,
-  second: () => Promise<Answer>,
-): Promise<Answer> {
+  second: () => Promise<Result>,
+): Promise<Result> {
   const session = await sql.reserve();
   try {
     await session`begin`;
@@ -36,4 +37,40 @@ export async function assignWithin(
   await session`select set_config('app.tenant_id', ${tenant.id}, true),
     set_config('app.user_id', ${tenant.ops.id}, true), set_config('app.sees_tenant', 'on', true)`;
   await session`select delivery.assignment_create(${sql.json({ delivery_id, driver_id })})`;
+}
+
+/**
+ * Holds the row of a delivery until every call waits for it, one after the other, and then releases it: they continue
+ * in the order in which they came.
+ */
+export async function queuedOn(
+  delivery: string,
+  calls: (() => Promise<Answer>)[],
+): Promise<Answer[]> {
+  const answers: Promise<Answer>[] = [];
+  await sql.begin(async (tx) => {
+    const [{ pid }] = await tx`select pg_backend_pid() as pid from delivery.deliveries
+      where id = ${delivery} for update`;
+    for (const call of calls) {
+      let over = false;
+      const answer = call();
+      void answer.finally(() => over = true);
+      answers.push(answer);
+      while (!over && (await waitingFor(pid)).length < answers.length) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    }
+  });
+  return await Promise.all(answers);
+}
+
+/** The connections that wait for this one, or for one that does. */
+async function waitingFor(pid: number): Promise<number[]> {
+  let blocking = [pid];
+  for (;;) {
+    const waiting = (await sql`select pid from pg_stat_activity
+      where pg_blocking_pids(pid) && ${blocking}::int[]`).map((row) => row.pid as number);
+    if (waiting.length + 1 <= blocking.length) return waiting;
+    blocking = [pid, ...waiting];
+  }
 }

@@ -15,7 +15,7 @@ import {
   path,
   stagedInWarehouse,
 } from "../../support/deliveries.ts";
-import { queuedOn } from "../../support/held.ts";
+import { queuedOn } from "../../support/overlapping.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import { soldInStore } from "../../support/sold.ts";
 import { breachesOf } from "../../prove/invariants.ts";

@@ -15,7 +15,7 @@ import {
   stagedInWarehouse,
   statusOf,
 } from "../../support/deliveries.ts";
-import { queuedOn } from "../../support/held.ts";
+import { queuedOn } from "../../support/overlapping.ts";
 import { newAddress } from "../../support/make.ts";
 import { balanceOf, fundWallet } from "../../support/money.ts";
 import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";

@@ -41,10 +41,12 @@ export default serve("delivery", [
   // Deliveries under way
   feature({
     deliveries: "Deliveries from draft to door: orders, pickup, completion, failure, return.",
+    "attempt-reasons": "Why attempts do not deliver, as the company words it.",
     "delivery-exceptions": "Problems of a delivery that keep it from being assigned.",
   }, async () => [
     ...(await import("./deliveries/routes.ts")).deliveries,
     ...(await import("./deliveries/moves.ts")).deliveryMoves,
+    ...(await import("./outcomes/routes.ts")).outcomes,
     ...(await import("./return-requests/routes.ts")).returnRequests,
     ...(await import("./amount-changes/routes.ts")).amountChanges,
     ...(await import("./redirects/routes.ts")).redirects,

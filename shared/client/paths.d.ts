@@ -100,6 +100,10 @@ export interface paths {
     parameters: { };
     /** Take deliveries, all or none; for a driver on duty @description Who: role driver. */ post: operations["post_delivery_assignments_self"];
   };
+  "/delivery/attempt-reasons": {
+    parameters: { };
+    /** List the reasons for attempts that do not deliver, in the company's order @description Who: permission manage:operations:tenant, or role driver. */ get: operations["get_delivery_attempt_reasons"];
+  };
   "/delivery/board": {
     parameters: { };
     /** Drivers with their place, load and next stop; what is unassigned, searched for and late @description Who: permission manage:operations:tenant. */ get: operations["get_delivery_board"];
@@ -257,6 +261,10 @@ export interface paths {
   "/delivery/deliveries/{delivery_id}/operational-return": {
     parameters: { };
     /** Return a stored parcel to its sender, or elsewhere, by a delivery of its own @description Who: permission manage:operations:tenant or manage:module:warehouse. */ post: operations["post_delivery_deliveries_delivery_id_operational_return"];
+  };
+  "/delivery/deliveries/{delivery_id}/outcome": {
+    parameters: { };
+    /** Report the outcome of an attempt at the door: delivered, failed or refused @description Who: permission manage:operations:tenant, or role driver. */ post: operations["post_delivery_deliveries_delivery_id_outcome"];
   };
   "/delivery/deliveries/{delivery_id}/pickup": {
     parameters: { };
@@ -1269,6 +1277,15 @@ export interface components {
     /** The driver has not accepted this delivery yet. */ AssignmentNotAcceptedError: { code?: "assignment_not_accepted"; status?: string; } & components["schemas"]["Error"];
     /** This assignment does not exist. */ AssignmentNotFoundError: { code?: "assignment_not_found"; field?: string; } & components["schemas"]["Error"];
     /** The assignment no longer waits for an answer. */ AssignmentNotPendingError: { code?: "assignment_not_pending"; } & components["schemas"]["Error"];
+    AttemptReason: {
+      /** Whether it uses up one of the attempts that the service allows */ counts: boolean; kind: "failed" | "postponed" | "refused";
+      /** In the language asked for */ label: string;
+      /** By language */ label_translations: { [key: string]: string | null; };
+      /** What has to be reported with it */ needs: {
+        note: boolean; /** A picture of the attempt */ photo: boolean; /** Where it was, by the device */ place: boolean;
+      };
+      /** What `reason_code` names */ value: string;
+    };
     AuditEntry: {
       action: "insert" | "update" | "delete"; actor_id: string | null; /** The API key that the call came with */ actor_key_id: string | null;
       actor_key_name: string | null; /** Null for people outside the company, and where a program or the clock did it */ actor_name: string | null;
@@ -1995,6 +2012,19 @@ export interface components {
     /** There is no such delivery. */ DeliveryNotFoundError: { code?: "delivery_not_found"; delivery_codes?: number[]; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
     /** This parcel is not in a warehouse. */ DeliveryNotInWarehouseError: { code?: "delivery_not_in_warehouse"; destination_warehouse_id?: string; transfer_id?: string; waybill_id?: string | null; } & components["schemas"]["Error"];
     /** The package is not on this waybill. */ DeliveryNotInWaybillError: { code?: "delivery_not_in_waybill"; field?: string; } & components["schemas"]["Error"];
+    DeliveryOutcome: {
+      /** Of what is delivered: all that is due there */ cash_collected?: {
+        /** Cash on delivery, in major units */ cod?: number | null; /** What the delivery costs, in major units */ delivery_fee?: number | null;
+      } | null;
+      /** Degrees, WGS 84 */ latitude?: number | null; /** Degrees, WGS 84 */ longitude?: number | null; note?: string | null;
+      /** The device's time of it: at most 72 hours ago, at most 2 minutes ahead */ occurred_at?: string | null;
+      /** Of what is not delivered they prove the attempt */ proofs?: {
+        /** Addresses of uploaded pictures */ photo_urls?: string[] | null; signature_url?: string | null; signed_by?: string | null;
+      } | null;
+      /** One of `GET /delivery/attempt-reasons` whose `kind` is the result; of what is not delivered */ reason_code?: string | null;
+      /** Of what is delivered */ recipient_name?: string | null;
+      /** How the attempt ended @enum {string} */ result: "delivered" | "failed" | "refused";
+    };
     DeliveryPerson: { full_name: string | null; id: string; phone: string | null; };
     /** Say where the parcel is picked up and delivered: {field} is missing. */ DeliveryPlaceRequiredError: { code?: "delivery_place_required"; field?: string; } & components["schemas"]["Error"];
     /** A proof is missing: {field}. */ DeliveryProofRequiredError: { code?: "delivery_proof_required"; field?: string; stage?: string; } & components["schemas"]["Error"];
@@ -2003,7 +2033,7 @@ export interface components {
     /** The service cannot be deleted while orders of the store wait for approval with it or drafts name it. Switch it off instead. */ DeliveryServiceInUseError: { code?: "delivery_service_in_use"; } & components["schemas"]["Error"];
     /** This delivery service may not be used here. */ DeliveryServiceNotAvailableError: { code?: "delivery_service_not_available"; field?: string; } & components["schemas"]["Error"];
     /** The delivery type cannot be changed while settings name this service. */ DeliveryServiceTypeChangeBlockedBySettingsError: { code?: "delivery_service_type_change_blocked_by_settings"; setting_references?: unknown[]; } & components["schemas"]["Error"];
-    /** The delivery is not waiting for a driver. */ DeliveryStatusChangedError: { code?: "delivery_status_changed"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
+    /** The delivery is not waiting for a driver. */ DeliveryStatusChangedError: { code?: "delivery_status_changed"; delivery_ids?: string[]; field?: string; status?: string; status_reason?: string; } & components["schemas"]["Error"];
     DeliveryType: { code: string; created_at: string; id: string; name: string; name_translations: { [key: string]: string; }; };
     /** A delivery type with this code already exists. */ DeliveryTypeCodeExistsError: { code?: "delivery_type_code_exists"; } & components["schemas"]["Error"];
     /** This delivery type does not exist. */ DeliveryTypeNotFoundError: { code?: "delivery_type_not_found"; field?: string; } & components["schemas"]["Error"];
@@ -2551,6 +2581,7 @@ export interface components {
       /** Fields and query parameters that were sent and mean nothing here; absent when there are none. */ ignored?: string[];
       /** In the language asked for. */ message: string; success: boolean;
     };
+    /** What this reason needs is missing: {missing}. */ OutcomeEvidenceRequiredError: { code?: "outcome_evidence_required"; field?: string; missing?: string[]; } & components["schemas"]["Error"];
     /** The package is in another warehouse. */ PackageElsewhereError: { code?: "package_elsewhere"; current_warehouse_id?: string | null; } & components["schemas"]["Error"];
     /** No warehouse holds the package: it is with its sender or in a driver's hands. Receive it first. */ PackageNotHereError: { code?: "package_not_here"; field?: string; } & components["schemas"]["Error"];
     /** The package is {status} and is not sorted any more. */ PackageNotSortableError: { code?: "package_not_sortable"; status?: string; } & components["schemas"]["Error"];
@@ -2846,6 +2877,18 @@ export interface components {
     SaveSettings: {
       delivery?: {
         assignment_change_settings?: { settings: { default_driver_id?: string | null; }; };
+        attempts?: {
+          settings: {
+            reasons?: {
+              /** Whether it uses up one of the attempts that the service allows; never of kind `postponed` */ counts: boolean;
+              kind: "failed" | "postponed" | "refused"; label: components["schemas"]["LocalizedText"];
+              /** What the driver has to report with it */ needs?: {
+                note?: boolean; /** A picture of the attempt */ photo?: boolean; /** Where it was, by the device */ place?: boolean;
+              };
+              value: string;
+            }[] | null;
+          };
+        };
         cod?: {
           settings: {
             /** Drivers who hold more cash than this are named */ cash_ceiling?: number | null;
@@ -4432,6 +4475,24 @@ export interface operations {
       503: components["responses"]["ServiceUnavailable"];
     };
   };
+  get_delivery_attempt_reasons: {
+    parameters: {
+      query?: {
+        kind?: "failed" | "postponed" | "refused"; language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"];
+      };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+    };
+    responses: {
+      200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["AttemptReason"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
+      304: components["responses"]["NotModified"];
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
   get_delivery_board: {
     parameters: {
       query?: {
@@ -5727,6 +5788,36 @@ export interface operations {
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["ServiceNotFoundError"] | components["schemas"]["AddressNotFoundError"] | components["schemas"]["WarehouseNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
       409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotInWarehouseError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["ReturnDestinationFixedError"] | components["schemas"]["ReturnAlreadyExistsError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  post_delivery_deliveries_delivery_id_outcome: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      path: { delivery_id: components["parameters"]["path_delivery_id"]; };
+    };
+    requestBody: { content: { "application/json": components["schemas"]["DeliveryOutcome"]; }; };
+    responses: {
+      200: {
+        headers: { [name: string]: unknown; };
+        content: {
+          "application/json": {
+            data: {
+              cash: { collected: components["schemas"]["CashSplit"]; due: components["schemas"]["CashSplit"]; };
+              delivery: components["schemas"]["Delivery"];
+              /** Deliveries that were made of what goes back */ returns: components["schemas"]["Delivery"][];
+            };
+          } & components["schemas"]["Success"];
+        };
+      };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidOccurredAtError"] | components["schemas"]["OutcomeEvidenceRequiredError"] | components["schemas"]["InvalidReferenceError"] | components["schemas"]["InvalidProofUrlError"] | components["schemas"]["DeliveryProofRequiredError"] | components["schemas"]["CashAmountMismatchError"] | components["schemas"]["CustomerRequiredForCodError"] | components["schemas"]["InsufficientWalletBalanceError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryStatusChangedError"] | components["schemas"]["AssignmentNotAcceptedError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["DeliveryHasNoDriverError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];

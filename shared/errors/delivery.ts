@@ -110,6 +110,9 @@ export const deliveryErrors = {
   delivery_item_not_found: { status: 404, fields: ["field"] },
   delivery_ended: { status: 409, fields: ["status"] },
 
+  // Outcomes at the door
+  outcome_evidence_required: { status: 400, fields: ["field", "missing"] },
+
   // Amount and address on the way
   delivery_is_draft: 409,
   operational_return_fixed: 409,
@@ -183,7 +186,10 @@ export const deliveryErrors = {
   },
   driver_not_allowed_in_zones: { status: 400, fields: ["field", "delivery_ids", "missing_zones"] },
   delivery_not_auto_assignable: 409,
-  delivery_status_changed: { status: 409, fields: ["field", "delivery_ids"] },
+  delivery_status_changed: {
+    status: 409,
+    fields: ["field", "delivery_ids", "status", "status_reason"],
+  },
   delivery_already_assigned: { status: 409, fields: ["field", "delivery_ids"] },
   driver_not_active: { status: 409, fields: ["field"] },
   driver_has_no_vehicle: { status: 409, fields: ["field"] },

@@ -153,21 +153,21 @@ export const UpdateDelivery = z.object(fields).partial().refine(
 
 export const CarrierChange = z.object(carrier).meta({ id: "ChangeCarrier" });
 
-const proof = z.object({
+export const proof = z.object({
   photo_urls: PhotoUrls.nullish(),
   signature_url: ProofUrl.nullish(),
   signed_by: z.string().trim().max(200).nullish(),
 }).nullish();
-const cash = z.object({ cod: Money.nullish(), delivery_fee: Money.nullish() }).nullish();
+export const cash = z.object({ cod: Money.nullish(), delivery_fee: Money.nullish() }).nullish();
 /** Where and when it happened, by the device that reports it. */
-const reported = {
+export const reported = {
   latitude: Latitude.nullish(),
   longitude: Longitude.nullish(),
   occurred_at: ExactInstant.nullish().describe(
     "The device's time of it: at most 72 hours ago, at most 2 minutes ahead",
   ),
 };
-const bothOrNone = (
+export const bothOrNone = (
   { latitude, longitude }: { latitude?: number | null; longitude?: number | null },
   context: z.RefinementCtx,
 ) => needBoth(latitude, longitude, context);

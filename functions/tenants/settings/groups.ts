@@ -51,6 +51,30 @@ const Reasons = z.array(z.strictObject({
   { error: "each value once" },
 );
 
+/** Why an attempt did not deliver, as drivers choose it. */
+const AttemptReasons = z.array(
+  z.strictObject({
+    value: Word,
+    label: LocalizedText,
+    kind: z.enum(["failed", "postponed", "refused"]),
+    counts: yesNo.meta({
+      description:
+        "Whether it uses up one of the attempts that the service allows; never of kind `postponed`",
+    }),
+    needs: z.strictObject({
+      photo: yesNo.optional().describe("A picture of the attempt"),
+      note: yesNo.optional(),
+      place: yesNo.optional().describe("Where it was, by the device"),
+    }).optional().meta({ description: "What the driver has to report with it" }),
+  }).refine(({ kind, counts }) => !(kind === "postponed" && counts), {
+    error: "does not count when it is postponed",
+    path: ["counts"],
+  }),
+).min(1).max(50).refine(
+  (reasons) => new Set(reasons.map(({ value }) => value)).size === reasons.length,
+  { error: "each value once" },
+);
+
 const deliveryGroups = {
   transfer_manifest: settings({
     enabled: yesNo,
@@ -85,6 +109,10 @@ const deliveryGroups = {
     require_handover: yesNo,
     // A driver who holds more is warned of in the summary.
     cash_ceiling: Money,
+  }),
+  // Shown with what holds: defaults in three languages stand in sql/tenants/settings/attempts.sql.
+  attempts: settings({
+    reasons: AttemptReasons,
   }),
 };
 

@@ -8,9 +8,10 @@ begin
   return d.delivery_flow in ('standard', 'pnd_outbound') and not delivery.is_transferred(d);
 end $$;
 
--- picked_up|in_transit -> failed. {id, reason, notes?, latitude?, longitude?, occurred_at?} -> {delivery}
+-- Ends an attempt that did not deliver: picked_up|in_transit -> failed, for this reason. It uses up an attempt when it counts; after a
+-- refusal operations alone allow another one, however many are left. {id, latitude?, longitude?, occurred_at?} -> the delivery as it was
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_occurred_at.
-create or replace function delivery.delivery_fail(input jsonb) returns jsonb
+create or replace function delivery.attempt_fails(input jsonb, p_reason text, p_notes text, counts boolean, refused boolean) returns delivery.deliveries
 language plpgsql set search_path = '' as $$
 declare
   d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
@@ -18,16 +19,26 @@ begin
   perform delivery.require_carrier(d);
   perform delivery.require_move(d, '{picked_up,in_transit}', 'failed');
   perform delivery.move_reported(d, input);
-  update delivery.deliveries x set status = 'failed', status_reason = input ->> 'reason', status_notes = input ->> 'notes',
-    attempts_used = x.attempts_used + case when delivery.attempt_counts(d) then 1 else 0 end
+  update delivery.deliveries x set status = 'failed', status_reason = p_reason, status_notes = p_notes, attempts_exhausted = refused,
+    attempts_used = x.attempts_used + case when counts and delivery.attempt_counts(d) then 1 else 0 end
   where x.tenant_id = d.tenant_id and x.id = d.id;
+  return d;
+end $$;
+
+-- picked_up|in_transit -> failed. {id, reason, notes?, latitude?, longitude?, occurred_at?} -> {delivery}
+-- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_occurred_at.
+create or replace function delivery.delivery_fail(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.attempt_fails(input, input ->> 'reason', input ->> 'notes', true, false);
+begin
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id));
 end $$;
 
 -- failed -> in_transit with the driver who has it, or with reassign -> pending for another one.
 -- {id, reassign?, override_reason?, notes?, latitude?, longitude?, occurred_at?} -> {delivery}
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_occurred_at, delivery_attempts_exhausted (as many as the service
--- allows were made; operations may give an override_reason), return_through_warehouse (it left a warehouse as a
+-- allows were made, or it was refused at the door; operations may give an override_reason), return_through_warehouse (it left a warehouse as a
 -- parcel of its own: for another driver it comes back there first).
 create or replace function delivery.delivery_retry(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -52,12 +63,12 @@ begin
   end if;
   select s.allowed_delivery_attempts into v_allowed from delivery.delivery_services s
   where s.tenant_id = d.tenant_id and s.id = d.delivery_service_id;
-  if delivery.attempt_counts(d) and d.attempts_used >= coalesce(v_allowed, 1) and v_override is null then
+  if (d.attempts_exhausted or delivery.attempt_counts(d) and d.attempts_used >= coalesce(v_allowed, 1)) and v_override is null then
     perform app.fail('delivery_attempts_exhausted', jsonb_build_object('field', 'override_reason',
       'attempts_used', d.attempts_used, 'allowed_delivery_attempts', coalesce(v_allowed, 1)));
   end if;
   update delivery.deliveries x set status = case when v_reassign then 'pending' else 'in_transit' end,
-    status_reason = v_override, status_notes = input ->> 'notes'
+    status_reason = v_override, status_notes = input ->> 'notes', attempts_exhausted = false
   where x.tenant_id = d.tenant_id and x.id = d.id;
   -- On its way again: what was to be received of it stays with the driver.
   perform warehousing.receipts_withdraw(d.id);

@@ -93,6 +93,8 @@ create table if not exists delivery.deliveries (
   deliver_before timestamptz,
   -- The COD as it was ordered, once it has been changed (delivery.amount_changes).
   ordered_cod_amount numeric(18, 3) check (ordered_cod_amount >= 0),
+  -- It was refused at the door: operations alone allow another attempt.
+  attempts_exhausted boolean not null default false,
   unique (tenant_id, id),
   constraint deliver_window_in_order check (deliver_after < deliver_before),
   constraint delivery_code_taken unique (tenant_id, delivery_code),
@@ -225,7 +227,8 @@ create table if not exists delivery.delivery_proofs (
   id uuid primary key default gen_random_uuid(),
   tenant_id uuid not null,
   delivery_id uuid not null,
-  stage text not null check (stage in ('pickup', 'delivery')),
+  -- attempt: of one that did not deliver; it proves no delivery.
+  stage text not null check (stage in ('pickup', 'delivery', 'attempt')),
   kind text not null check (kind in ('photo', 'signature')),
   url text not null check (url <> ''),
   signed_by text,

@@ -1,7 +1,8 @@
 -- Settings of a tenant: module -> group -> {settings}.
 
 -- Groups as clients read them. {groups?: [[module, group], ...]}; without: all that were ever saved, and
--- transfer_manifest, which is always shown with what holds (defaults included) and the default service.
+-- transfer_manifest, which is always shown with what holds (defaults included) and the default service. The group attempts
+-- is shown with what holds, too.
 create or replace function tenancy.settings_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -19,6 +20,7 @@ begin
             jsonb_build_object('id', s.id, 'name', app.localized(s.name), 'code', s.code))
           from delivery.delivery_services s
           where s.id = (tenancy.manifest_settings() ->> 'default_delivery_service_id')::uuid and s.deleted_at is null), '{}')
+        when w.module = 'delivery' and w.group_key = 'attempts' then tenancy.attempt_settings()
         else app.settings(w.module, w.group_key) end as settings
       from wanted w
     )

@@ -251,6 +251,15 @@ export const deliveries: Calls = {
     by: "driver",
     body: () => ({ reason: "absent", notes: "Nobody opens, the telephone is off" }),
   },
+  "POST /delivery/deliveries/:delivery_id/outcome": {
+    ...given("in_transit"),
+    by: "driver",
+    body: () => ({
+      result: "failed",
+      reason_code: "no_answer",
+      note: "Rang three times within ten minutes",
+    }),
+  },
   "POST /delivery/deliveries/:delivery_id/retry": {
     ...given("failed"),
     body: () => ({

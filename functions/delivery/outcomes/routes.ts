@@ -1,0 +1,51 @@
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
+import { operationsOrDriver } from "../access.ts";
+import { answerWhole } from "../../../shared/api/list.ts";
+import { ids } from "../../../shared/schemas/schemas.ts";
+import {
+  AttemptReasonsQuery,
+  AttemptReasonsResponse,
+  Outcome,
+  OutcomeResponse,
+} from "./schemas.ts";
+
+/** Reasons and outcomes of attempts at the door. */
+export const outcomes: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/attempt-reasons",
+    summary: "List the reasons for attempts that do not deliver, in the company's order",
+    access: operationsOrDriver,
+    query: AttemptReasonsQuery,
+    response: AttemptReasonsResponse,
+    run: async ({ db, query }) =>
+      answerWhole(await db.call("delivery.attempt_reasons_read", query)),
+  }),
+  endpoint({
+    method: "post",
+    path: "/deliveries/:delivery_id/outcome",
+    summary: "Report the outcome of an attempt at the door: delivered, failed or refused",
+    access: operationsOrDriver,
+    params: ids("delivery_id"),
+    body: Outcome,
+    response: OutcomeResponse,
+    errors: [
+      "delivery_not_found",
+      "invalid_occurred_at",
+      "delivery_status_changed",
+      "assignment_not_accepted",
+      "invalid_status_transition",
+      "outcome_evidence_required",
+      "invalid_reference",
+      "invalid_proof_url",
+      "delivery_proof_required",
+      "cash_amount_mismatch",
+      "delivery_has_no_driver",
+      "customer_required_for_cod",
+      "insufficient_wallet_balance",
+    ],
+    run: async ({ db, params, body }) => ({
+      data: await db.call("delivery.delivery_outcome", { ...body, id: params.delivery_id }),
+    }),
+  }),
+];

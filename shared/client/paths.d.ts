@@ -1221,8 +1221,8 @@ export interface components {
     /** There is no such change of this delivery's amount. */ AmountChangeNotFoundError: { code?: "amount_change_not_found"; } & components["schemas"]["Error"];
     /** This change of the amount does not wait for a decision any more. */ AmountChangeNotPendingError: { code?: "amount_change_not_pending"; status?: string; } & components["schemas"]["Error"];
     /** A change of this delivery's amount waits for a decision. Approve or decline it first. */ AmountChangePendingError: { code?: "amount_change_pending"; } & components["schemas"]["Error"];
-    /** Once the parcel is picked up you can only lower its amount. It is {cod_amount} now. */ AmountMayOnlyFallError: { cod_amount?: string; code?: "amount_may_only_fall"; field?: string; } & components["schemas"]["Error"];
-    /** The amount is {cod_amount} already. */ AmountUnchangedError: { cod_amount?: string; code?: "amount_unchanged"; field?: string; } & components["schemas"]["Error"];
+    /** Once the parcel is picked up you can only lower its amount. It is {cod_amount} now. */ AmountMayOnlyFallError: { cod_amount?: number; code?: "amount_may_only_fall"; field?: string; } & components["schemas"]["Error"];
+    /** The amount is {cod_amount} already. */ AmountUnchangedError: { cod_amount?: number; code?: "amount_unchanged"; field?: string; } & components["schemas"]["Error"];
     AnswerAssignment: { /** Why, in words or from the list */ reason?: string | null; status: "accepted" | "rejected"; };
     ApiKey: {
       created_at: string; /** The person who answers for it: its maker, or who took it over */ created_by: components["schemas"]["PersonRef"] | null;
@@ -2033,7 +2033,7 @@ export interface components {
     /** The service cannot be deleted while orders of the store wait for approval with it or drafts name it. Switch it off instead. */ DeliveryServiceInUseError: { code?: "delivery_service_in_use"; } & components["schemas"]["Error"];
     /** This delivery service may not be used here. */ DeliveryServiceNotAvailableError: { code?: "delivery_service_not_available"; field?: string; } & components["schemas"]["Error"];
     /** The delivery type cannot be changed while settings name this service. */ DeliveryServiceTypeChangeBlockedBySettingsError: { code?: "delivery_service_type_change_blocked_by_settings"; setting_references?: unknown[]; } & components["schemas"]["Error"];
-    /** The delivery is not waiting for a driver. */ DeliveryStatusChangedError: { code?: "delivery_status_changed"; delivery_ids?: string[]; field?: string; status?: string; status_reason?: string; } & components["schemas"]["Error"];
+    /** The delivery is not waiting for a driver. */ DeliveryStatusChangedError: { code?: "delivery_status_changed"; delivery_ids?: string[]; field?: string; status?: string; status_reason?: string | null; } & components["schemas"]["Error"];
     DeliveryType: { code: string; created_at: string; id: string; name: string; name_translations: { [key: string]: string; }; };
     /** A delivery type with this code already exists. */ DeliveryTypeCodeExistsError: { code?: "delivery_type_code_exists"; } & components["schemas"]["Error"];
     /** This delivery type does not exist. */ DeliveryTypeNotFoundError: { code?: "delivery_type_not_found"; field?: string; } & components["schemas"]["Error"];

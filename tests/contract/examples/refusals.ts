@@ -26,9 +26,7 @@ export async function recordRefusals(
     );
     for (const answer of answers) {
       const code = answer?.body?.code as string | undefined;
-      // A call that is to come again (429, 503) says how busy the machine is, not what the call asked.
-      if (!code || answer!.status < 400 || answer!.headers.has("retry-after")) continue;
-      if (Object.hasOwn(refusals, code)) continue;
+      if (!code || answer!.status < 400 || Object.hasOwn(refusals, code)) continue;
       refusals[code] = new Steady(code, world.things, everybodys).of(answer!.body) as object;
     }
   }

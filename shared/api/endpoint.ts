@@ -19,6 +19,8 @@ export interface Run<P, Q, B> {
   params: Output<P>;
   query: Output<Q>;
   body: Output<B>;
+  /** The fields of a list's rows or of a detail that are asked for (`fields=`); undefined: all. The answer is cut to them. */
+  fields?: readonly string[];
   /** The caller's language. Before the first answer of the database nobody knows the tenant's: ask when it is needed. */
   language(): Language;
   /** The body's bytes, of endpoints with `rawBody`. */

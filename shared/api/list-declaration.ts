@@ -26,6 +26,11 @@ export interface ListDeclaration {
   idType?: "bigint";
   /** Columns of the view that only this engine reads. */
   hidden?: readonly string[];
+  /**
+   * Fields of the answer's rows that the endpoint makes out of columns (`all`: of any): who asks for one, the row is
+   * read whole for them.
+   */
+  made?: readonly string[] | "all";
   /** The table of the rows, where it is `app.followed`: who keeps a copy of them can ask for what changed. */
   changes?: string;
   /** A column filter replaces the direct parameters of the same field instead of joining them. */
@@ -55,6 +60,8 @@ export interface ListQuery {
   sort_order?: "asc" | "desc";
   column_filters: Record<string, unknown>;
   filters: Record<string, unknown>;
+  /** The fields of the rows that are asked for; undefined: all. */
+  fields?: readonly string[];
   /** Set when the rows are read by position and not by page. */
   keyset?: Keyset;
 }

@@ -2,14 +2,7 @@
  * The SQL of a list's page, total and summary. Everything in it comes from the declaration; what a client sent is read
  * from `$1`, as `list.ts` sends it.
  */
-import {
-  type Keyset,
-  keysetCondition,
-  keysetFrom,
-  keysetOrder,
-  positionColumn,
-  positionKey,
-} from "./cursor.ts";
+import { keysetCondition, keysetFrom, keysetOrder, positionColumn, positionKey } from "./cursor.ts";
 import type { Filter } from "./filters.ts";
 import type { ListDeclaration, ListQuery } from "./list-declaration.ts";
 
@@ -103,7 +96,7 @@ function pageOf(list: ListDeclaration, query: ListQuery, narrowing: Narrowing): 
     ...preferred.map(({ condition }) => `coalesce(${condition}, false) desc`),
     orderOf(list, query),
   ].join(", ");
-  const row = `${rowOf(list, keyset, preferred)} as row`;
+  const row = `${rowOf(list, query, preferred)} as row`;
   const select = (columns: string) =>
     `select ${columns} from ${from} where ${where} order by ${order}
       limit ($1 ->> 'limit')::bigint offset ($1 ->> 'offset')::bigint`;
@@ -113,15 +106,13 @@ function pageOf(list: ListDeclaration, query: ListQuery, narrowing: Narrowing): 
     : select(row);
 }
 
-/** One row as JSON: the columns of the view, the marks of what is preferred, and its position. */
+/** One row as JSON: the columns that are asked for, the marks of what is preferred, and its position. */
 function rowOf(
   list: ListDeclaration,
-  keyset: Keyset | undefined,
+  { keyset, fields }: ListQuery,
   preferred: Narrowing["preferred"],
 ): string {
-  const columns = ["to_jsonb(r)", ...(list.hidden ?? []).map((column) => `'${column}'`)].join(
-    " - ",
-  );
+  const columns = columnsOf(list, fields);
   const marks = preferred.map(({ name, condition }) =>
     `case when ${condition} then '{"${name}": true}'::jsonb else '{}'::jsonb end`
   );
@@ -129,6 +120,31 @@ function rowOf(
     ? [`jsonb_build_object('${positionKey}', ${positionColumn(list, keyset)})`]
     : [];
   return [columns, ...marks, ...position].join(" || ");
+}
+
+/** The columns that are asked for as JSON, or all. */
+function columnsOf(
+  { made = [], hidden = [], params = {} }: ListDeclaration,
+  fields: ListQuery["fields"],
+): string {
+  if (!fields || made === "all" || fields.some((name) => made.includes(name))) {
+    return ["to_jsonb(r)", ...hidden.map((column) => `'${column}'`)].join(" - ");
+  }
+  const marks = Object.values(params).map(({ prefers }) => prefers);
+  return partOf(fields.filter((name) => !marks.includes(name)));
+}
+
+/** The most columns of one object: PostgreSQL passes a function at most 100 arguments. */
+const columnsOfObject = 50;
+
+/** Columns of a row as JSON. Their names are those of the answer's schema: no client's word gets here. */
+function partOf(columns: readonly string[]): string {
+  const parts = [];
+  for (let from = 0; from === 0 || from < columns.length; from += columnsOfObject) {
+    const pairs = columns.slice(from, from + columnsOfObject).map((name) => `'${name}', r.${name}`);
+    parts.push(`jsonb_build_object(${pairs.join(", ")})`);
+  }
+  return parts.join(" || ");
 }
 
 function orderOf(list: ListDeclaration, query: ListQuery): string {

@@ -3642,7 +3642,9 @@ export interface components {
     /** At most this, in major units */ delivery_fee_amount_max: number | string;
     /** At least this, in major units */ delivery_fee_amount_min: number | string; delivery_id: string; destination_warehouse_id: string;
     driver_id: string; /** Only say what importing would do */ dry_run: boolean | ("true" | "false");
-    /** Kind of the record that it is about */ entity_type: string; format: "json" | "csv"; /** From this day on, or this moment */ from_date: string;
+    /** Kind of the record that it is about */ entity_type: string;
+    /** Fields of the rows, or of the one row, separated by commas: only these and the row's key are sent @example id,status */ fields: string;
+    format: "json" | "csv"; /** From this day on, or this moment */ from_date: string;
     /** The same key and input give the first answer again */ "header_Idempotency-Key": string;
     /** The same key and input give the first answer again */ idempotency_key: string;
     /** ETag of what you read: refused when the row has changed since */ if_match: string;
@@ -3712,7 +3714,10 @@ export interface operations {
   };
   get_carriers_tenant: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
     responses: {
@@ -3750,7 +3755,7 @@ export interface operations {
       query?: {
         /** JSON object with any of: status, currency, customer_name, delivery_address, tracking_number, external_reference_id, remittance_reference, delivery_code, amount, cod_amount, delivery_fee_amount, collected_at, remitted_at */ column_filters?: string;
         currency?: components["parameters"]["currency"]; delivery_id?: components["parameters"]["delivery_id"];
-        format?: components["parameters"]["format"]; from_date?: components["parameters"]["from_date"];
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; from_date?: components["parameters"]["from_date"];
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
         remittance_id?: string; /** Column that orders the rows */ sort_by?: "collected_at" | "amount" | "delivery_code" | "remitted_at";
         sort_order?: components["parameters"]["sort_order"]; status?: "owed" | "remitted"; tenant_id?: components["parameters"]["tenant_id"];
@@ -3787,7 +3792,7 @@ export interface operations {
     parameters: {
       query?: {
         /** JSON object with any of: reference, notes, currency, amount, cod_amount, delivery_fee_amount, remitted_count, remitted_at, reversed_at */ column_filters?: string;
-        currency?: components["parameters"]["currency"]; format?: components["parameters"]["format"];
+        currency?: components["parameters"]["currency"]; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
         from_date?: components["parameters"]["from_date"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
         page?: components["parameters"]["page"]; reversed?: components["parameters"]["reversed"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "remitted_at" | "amount"; sort_order?: components["parameters"]["sort_order"];
@@ -3865,7 +3870,10 @@ export interface operations {
   };
   get_carriers_tenant_carrier_code_remittances_remittance_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { carrier_code: components["parameters"]["path_carrier_code"]; remittance_id: components["parameters"]["path_remittance_id"]; };
     };
@@ -3982,8 +3990,9 @@ export interface operations {
   get_delivery_addresses: {
     parameters: {
       query?: {
-        city?: components["parameters"]["city"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
+        city?: components["parameters"]["city"]; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
+        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
+        search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "updated_at" | "city" | "full_address";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
         zone_id?: components["parameters"]["zone_id"];
@@ -4031,7 +4040,10 @@ export interface operations {
   };
   get_delivery_addresses_address_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { address_id: components["parameters"]["path_address_id"]; };
     };
     responses: {
@@ -4123,11 +4135,12 @@ export interface operations {
         bulk_assignment_id?: string;
         /** JSON object with any of: status, driver_id, vehicle_id, delivery_id, assigned_by, bulk_assignment_id, external_reference_id, delivery_code, assignment_time */ column_filters?: string;
         cursor?: components["parameters"]["cursor"]; delivery_id?: components["parameters"]["delivery_id"]; driver_id?: string;
-        format?: components["parameters"]["format"]; /** Further parts that the answer is to have */ include?: string;
-        language?: components["parameters"]["language"]; /** Rows of a page: 10, at most 100 */ limit?: number;
-        page?: components["parameters"]["page"]; /** Column that orders the rows */ sort_by?: "assignment_time";
-        sort_order?: components["parameters"]["sort_order"]; status?: "pending" | "assigned" | "accepted" | "rejected" | "completed" | "returned";
-        tenant_id?: components["parameters"]["tenant_id"]; updated_since?: components["parameters"]["updated_since"];
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
+        /** Further parts that the answer is to have */ include?: string; language?: components["parameters"]["language"];
+        /** Rows of a page: 10, at most 100 */ limit?: number; page?: components["parameters"]["page"];
+        /** Column that orders the rows */ sort_by?: "assignment_time"; sort_order?: components["parameters"]["sort_order"];
+        status?: "pending" | "assigned" | "accepted" | "rejected" | "completed" | "returned"; tenant_id?: components["parameters"]["tenant_id"];
+        updated_since?: components["parameters"]["updated_since"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -4209,7 +4222,10 @@ export interface operations {
   };
   get_delivery_assignments_driverId_sequence: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { driverId: components["parameters"]["path_driverId"]; };
     };
     responses: {
@@ -4430,8 +4446,8 @@ export interface operations {
   get_delivery_assignments_open: {
     parameters: {
       query?: {
-        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
-        tenant_id?: components["parameters"]["tenant_id"];
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        page?: components["parameters"]["page"]; tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -4478,7 +4494,8 @@ export interface operations {
   get_delivery_attempt_reasons: {
     parameters: {
       query?: {
-        kind?: "failed" | "postponed" | "refused"; language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"];
+        fields?: components["parameters"]["fields"]; kind?: "failed" | "postponed" | "refused"; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -4496,8 +4513,8 @@ export interface operations {
   get_delivery_board: {
     parameters: {
       query?: {
-        language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"];
-        /** Only drivers who go there, and deliveries that begin or end there */ zone_id?: string;
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"]; /** Only drivers who go there, and deliveries that begin or end there */ zone_id?: string;
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -4530,9 +4547,10 @@ export interface operations {
     parameters: {
       query?: {
         /** JSON object with any of: full_name, owner_type, currency, balance, last_moved_at */ column_filters?: string;
-        currency?: components["parameters"]["currency"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; /** Whose account it is */ owner_type?: "staff" | "driver" | "tenant";
-        page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
+        currency?: components["parameters"]["currency"]; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
+        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        /** Whose account it is */ owner_type?: "staff" | "driver" | "tenant"; page?: components["parameters"]["page"];
+        search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "balance" | "full_name" | "last_moved_at" | "currency";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"]; user_id?: string;
       };
@@ -4566,10 +4584,10 @@ export interface operations {
       query?: {
         /** JSON object with any of: amount, currency */ column_filters?: string; currency?: components["parameters"]["currency"];
         date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"];
-        delivery_id?: components["parameters"]["delivery_id"]; format?: components["parameters"]["format"];
-        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
-        /** Column that orders the rows */ sort_by?: "created_at" | "amount" | "paid_at"; sort_order?: components["parameters"]["sort_order"];
-        status?: "open" | "paid"; tenant_id?: components["parameters"]["tenant_id"];
+        delivery_id?: components["parameters"]["delivery_id"]; fields?: components["parameters"]["fields"];
+        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        page?: components["parameters"]["page"]; /** Column that orders the rows */ sort_by?: "created_at" | "amount" | "paid_at";
+        sort_order?: components["parameters"]["sort_order"]; status?: "open" | "paid"; tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -4607,9 +4625,10 @@ export interface operations {
       query?: {
         /** JSON object with any of: kind, currency, amount, reference, notes, from_user_name, to_user_name, created_at, reversed_at */ column_filters?: string;
         currency?: components["parameters"]["currency"]; date_from?: components["parameters"]["date_from"];
-        date_to?: components["parameters"]["date_to"]; format?: components["parameters"]["format"]; from_owner_type?: "staff" | "driver" | "tenant";
-        from_user_id?: string; kind?: "bank_deposit" | "handover" | "refund"; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
+        date_to?: components["parameters"]["date_to"]; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
+        from_owner_type?: "staff" | "driver" | "tenant"; from_user_id?: string; kind?: "bank_deposit" | "handover" | "refund";
+        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
+        search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "amount" | "reversed_at" | "from_user_name" | "to_user_name";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"]; to_user_id?: string;
       };
@@ -4671,11 +4690,11 @@ export interface operations {
         column_filters?: components["parameters"]["column_filters"]; cursor?: components["parameters"]["cursor"];
         delivery_code?: components["parameters"]["delivery_code"]; delivery_fee_amount_max?: components["parameters"]["delivery_fee_amount_max"];
         delivery_fee_amount_min?: components["parameters"]["delivery_fee_amount_min"]; delivery_id?: components["parameters"]["delivery_id"];
-        driver_id?: string; format?: components["parameters"]["format"]; from_date?: components["parameters"]["from_date"];
-        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
-        remitted_at_from?: components["parameters"]["remitted_at_from"]; remitted_at_to?: components["parameters"]["remitted_at_to"];
-        search?: components["parameters"]["search"]; settled_at_from?: components["parameters"]["settled_at_from"];
-        settled_at_to?: components["parameters"]["settled_at_to"];
+        driver_id?: string; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
+        from_date?: components["parameters"]["from_date"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        page?: components["parameters"]["page"]; remitted_at_from?: components["parameters"]["remitted_at_from"];
+        remitted_at_to?: components["parameters"]["remitted_at_to"]; search?: components["parameters"]["search"];
+        settled_at_from?: components["parameters"]["settled_at_from"]; settled_at_to?: components["parameters"]["settled_at_to"];
         /** Column that orders the rows */ sort_by?: "collected_at" | "delivery_code" | "amount" | "status" | "remitted_at" | "settled_at" | "customer_name" | "driver_name";
         sort_order?: components["parameters"]["sort_order"]; status?: components["parameters"]["status"];
         tenant_id?: components["parameters"]["tenant_id"]; to_date?: components["parameters"]["to_date"];
@@ -4797,7 +4816,7 @@ export interface operations {
     parameters: {
       query?: {
         date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"];
-        driver_id?: components["parameters"]["driver_id"]; format?: components["parameters"]["format"];
+        driver_id?: components["parameters"]["driver_id"]; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
         /** Column that orders the rows */ sort_by?: "created_at" | "declared_amount" | "counted_at";
         sort_order?: components["parameters"]["sort_order"]; status?: "declared" | "counted" | "discrepancy" | "resolved" | "cancelled";
@@ -5014,8 +5033,8 @@ export interface operations {
       query?: {
         /** JSON object with any of: method, driver_name, receiver_name, reference, notes, currency, total, collections, settled_at, reversed_at */ column_filters?: string;
         currency?: components["parameters"]["currency"]; date_from?: components["parameters"]["date_from"];
-        date_to?: components["parameters"]["date_to"]; driver_id?: components["parameters"]["driver_id"]; format?: components["parameters"]["format"];
-        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        date_to?: components["parameters"]["date_to"]; driver_id?: components["parameters"]["driver_id"]; fields?: components["parameters"]["fields"];
+        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
         /** How it was paid */ method?: "remit" | "wallet"; page?: components["parameters"]["page"]; receiver_id?: string;
         reversed?: components["parameters"]["reversed"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "settled_at" | "total" | "collections" | "driver_name" | "receiver_name" | "reversed_at";
@@ -5049,7 +5068,10 @@ export interface operations {
   };
   get_delivery_cod_settlements_settlement_payment_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { settlement_payment_id: components["parameters"]["path_settlement_payment_id"]; };
     };
@@ -5211,8 +5233,8 @@ export interface operations {
   get_delivery_cod_settlements_settlement_payment_id_verify: {
     parameters: {
       query: {
-        /** The hash that the QR code of the receipt names */ hash: string; language?: components["parameters"]["language"];
-        tenant_id?: components["parameters"]["tenant_id"];
+        fields?: components["parameters"]["fields"]; /** The hash that the QR code of the receipt names */ hash: string;
+        language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { settlement_payment_id: components["parameters"]["path_settlement_payment_id"]; };
@@ -5284,10 +5306,10 @@ export interface operations {
         date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"];
         /** What kind of journey it is: one way, staged through a warehouse, a leg, a return */ delivery_flow?: "standard" | "pnd_parent" | "pnd_inbound" | "pnd_outbound" | "operational_return" | "customer_return";
         delivery_service_id?: string; driver_id?: components["parameters"]["driver_id"]; dropoff_zone_id?: string;
-        /** Number in the sender's own system */ external_reference_id?: string; format?: components["parameters"]["format"];
-        institution_user_id?: components["parameters"]["institution_user_id"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; manifest_id?: components["parameters"]["manifest_id"]; page?: components["parameters"]["page"];
-        parent_id?: string; pickup_zone_id?: string;
+        /** Number in the sender's own system */ external_reference_id?: string; fields?: components["parameters"]["fields"];
+        format?: components["parameters"]["format"]; institution_user_id?: components["parameters"]["institution_user_id"];
+        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        manifest_id?: components["parameters"]["manifest_id"]; page?: components["parameters"]["page"]; parent_id?: string; pickup_zone_id?: string;
         /** Customer returns by their request; `requested`: those that wait for the office */ return_request?: "requested" | "approved" | "declined";
         search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "created_at" | "delivery_code" | "status";
         sort_order?: components["parameters"]["sort_order"];
@@ -5361,8 +5383,8 @@ export interface operations {
   get_delivery_deliveries_delivery_id: {
     parameters: {
       query?: {
-        /** Further parts that the answer is to have */ include?: "proof_links"; language?: components["parameters"]["language"];
-        tenant_id?: components["parameters"]["tenant_id"];
+        fields?: components["parameters"]["fields"]; /** Further parts that the answer is to have */ include?: "proof_links";
+        language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { delivery_id: components["parameters"]["path_delivery_id"]; };
     };
@@ -5468,8 +5490,8 @@ export interface operations {
   get_delivery_deliveries_delivery_id_amount_changes: {
     parameters: {
       query?: {
-        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
-        tenant_id?: components["parameters"]["tenant_id"];
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        page?: components["parameters"]["page"]; tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { delivery_id: components["parameters"]["path_delivery_id"]; };
     };
@@ -6127,9 +6149,10 @@ export interface operations {
       query?: {
         /** JSON object with any of: status, type */ column_filters?: string; date_from?: components["parameters"]["date_from"];
         date_to?: components["parameters"]["date_to"]; delivery_id?: components["parameters"]["delivery_id"];
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
-        page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"]; sort_order?: components["parameters"]["sort_order"];
-        status?: "open" | "resolved"; tenant_id?: components["parameters"]["tenant_id"]; type?: string;
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
+        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
+        sort_order?: components["parameters"]["sort_order"]; status?: "open" | "resolved"; tenant_id?: components["parameters"]["tenant_id"];
+        type?: string;
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -6167,8 +6190,8 @@ export interface operations {
   get_delivery_delivery_types: {
     parameters: {
       query?: {
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
-        page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
+        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "name" | "code"; sort_order?: components["parameters"]["sort_order"];
         tenant_id?: components["parameters"]["tenant_id"];
       };
@@ -6207,9 +6230,9 @@ export interface operations {
     parameters: {
       query?: {
         currency?: components["parameters"]["currency"]; date_from?: components["parameters"]["date_from"];
-        date_to?: components["parameters"]["date_to"]; driver_id?: string; format?: components["parameters"]["format"];
-        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
-        payout_id?: string; /** Column that orders the rows */ sort_by?: "accrued_at" | "amount" | "paid_at";
+        date_to?: components["parameters"]["date_to"]; driver_id?: string; fields?: components["parameters"]["fields"];
+        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        page?: components["parameters"]["page"]; payout_id?: string; /** Column that orders the rows */ sort_by?: "accrued_at" | "amount" | "paid_at";
         sort_order?: components["parameters"]["sort_order"]; status?: "accrued" | "paid" | "reversed";
         tenant_id?: components["parameters"]["tenant_id"];
       };
@@ -6240,11 +6263,11 @@ export interface operations {
     parameters: {
       query?: {
         currency?: components["parameters"]["currency"]; date_from?: components["parameters"]["date_from"];
-        date_to?: components["parameters"]["date_to"]; driver_id?: string; format?: components["parameters"]["format"];
-        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; /** How it was paid */ method?: "wallet" | "cash";
-        page?: components["parameters"]["page"]; reversed?: components["parameters"]["reversed"]; search?: components["parameters"]["search"];
-        /** Column that orders the rows */ sort_by?: "paid_at" | "amount"; sort_order?: components["parameters"]["sort_order"];
-        tenant_id?: components["parameters"]["tenant_id"];
+        date_to?: components["parameters"]["date_to"]; driver_id?: string; fields?: components["parameters"]["fields"];
+        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        /** How it was paid */ method?: "wallet" | "cash"; page?: components["parameters"]["page"]; reversed?: components["parameters"]["reversed"];
+        search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "paid_at" | "amount";
+        sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -6279,7 +6302,10 @@ export interface operations {
   };
   get_delivery_driver_pay_payouts_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { id: components["parameters"]["path_id"]; };
     };
     responses: {
@@ -6315,8 +6341,9 @@ export interface operations {
     parameters: {
       query?: {
         /** JSON object with any of: driver_name, period_month, period_year, total_deliveries, successful_deliveries, failed_deliveries, on_time_deliveries, late_deliveries, success_rate, on_time_rate, average_delivery_time_minutes, total_distance_km, km_per_delivery, total_delivery_value, handled_legs */ column_filters?: string;
-        driver_id?: components["parameters"]["driver_id"]; format?: "json" | "csv"; language?: components["parameters"]["language"];
-        /** 1 to 12 */ month?: number; page?: number; page_size?: number; search?: components["parameters"]["search"];
+        driver_id?: components["parameters"]["driver_id"]; fields?: components["parameters"]["fields"]; format?: "json" | "csv";
+        language?: components["parameters"]["language"]; /** 1 to 12 */ month?: number; page?: number; page_size?: number;
+        search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "total_deliveries" | "driver_id" | "driver_name" | "period_month" | "period_year" | "successful_deliveries" | "failed_deliveries" | "on_time_deliveries" | "late_deliveries" | "success_rate" | "on_time_rate" | "average_delivery_time_minutes" | "total_distance_km" | "km_per_delivery" | "total_delivery_value" | "handled_legs";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"]; year?: number;
       };
@@ -6435,9 +6462,9 @@ export interface operations {
   get_delivery_drivers: {
     parameters: {
       query?: {
-        all_zones?: boolean | ("true" | "false"); format?: components["parameters"]["format"]; is_online?: boolean | ("true" | "false");
-        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
-        search?: components["parameters"]["search"];
+        all_zones?: boolean | ("true" | "false"); fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
+        is_online?: boolean | ("true" | "false"); language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "full_name" | "status" | "capacity_used" | "updated_at";
         sort_order?: components["parameters"]["sort_order"]; status?: "active" | "inactive"; tenant_id?: components["parameters"]["tenant_id"];
         vehicle_id?: string; zone_id?: components["parameters"]["zone_id"];
@@ -6494,9 +6521,10 @@ export interface operations {
   get_delivery_drivers_driver_id_positions: {
     parameters: {
       query?: {
-        /** 24 hours before `to` when missing */ from?: string; language?: components["parameters"]["language"];
-        /** Rows of a page: 500, at most 2000 */ limit?: number; page?: components["parameters"]["page"];
-        tenant_id?: components["parameters"]["tenant_id"]; /** Now when missing; at most 24 hours after `from` */ to?: string;
+        fields?: components["parameters"]["fields"]; /** 24 hours before `to` when missing */ from?: string;
+        language?: components["parameters"]["language"]; /** Rows of a page: 500, at most 2000 */ limit?: number;
+        page?: components["parameters"]["page"]; tenant_id?: components["parameters"]["tenant_id"];
+        /** Now when missing; at most 24 hours after `from` */ to?: string;
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { driver_id: components["parameters"]["path_driver_id"]; };
     };
@@ -6561,10 +6589,10 @@ export interface operations {
     parameters: {
       query?: {
         delivery_id?: components["parameters"]["delivery_id"]; driver_id?: components["parameters"]["driver_id"];
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
-        page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"]; sort_order?: components["parameters"]["sort_order"];
-        status?: "pending" | "completed" | "cancelled"; tenant_id?: components["parameters"]["tenant_id"];
-        warehouse_id?: components["parameters"]["warehouse_id"];
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
+        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
+        sort_order?: components["parameters"]["sort_order"]; status?: "pending" | "completed" | "cancelled";
+        tenant_id?: components["parameters"]["tenant_id"]; warehouse_id?: components["parameters"]["warehouse_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -6608,10 +6636,10 @@ export interface operations {
   get_delivery_institution_branches: {
     parameters: {
       query?: {
-        format?: components["parameters"]["format"]; institution_user_id?: components["parameters"]["institution_user_id"];
-        is_active?: components["parameters"]["is_active"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
-        page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
-        /** Column that orders the rows */ sort_by?: "created_at" | "name" | "code" | "updated_at";
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
+        institution_user_id?: components["parameters"]["institution_user_id"]; is_active?: components["parameters"]["is_active"];
+        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
+        search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "created_at" | "name" | "code" | "updated_at";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
@@ -6630,7 +6658,7 @@ export interface operations {
   get_delivery_institution_branches_by_code_branch_code: {
     parameters: {
       query?: {
-        include_inactive?: boolean | ("true" | "false"); language?: components["parameters"]["language"];
+        fields?: components["parameters"]["fields"]; include_inactive?: boolean | ("true" | "false"); language?: components["parameters"]["language"];
         tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { branch_code: string; };
@@ -6650,8 +6678,8 @@ export interface operations {
   get_delivery_institutions: {
     parameters: {
       query?: {
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
-        page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
+        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "full_name" | "email" | "branches_count"; sort_order?: components["parameters"]["sort_order"];
         tenant_id?: components["parameters"]["tenant_id"];
       };
@@ -6670,7 +6698,10 @@ export interface operations {
   };
   get_delivery_institutions_institution_user_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { institution_user_id: components["parameters"]["path_institution_user_id"]; };
     };
@@ -6688,10 +6719,10 @@ export interface operations {
   get_delivery_institutions_institution_user_id_branches: {
     parameters: {
       query?: {
-        format?: components["parameters"]["format"]; institution_user_id?: components["parameters"]["institution_user_id"];
-        is_active?: components["parameters"]["is_active"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
-        page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
-        /** Column that orders the rows */ sort_by?: "created_at" | "name" | "code" | "updated_at";
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
+        institution_user_id?: components["parameters"]["institution_user_id"]; is_active?: components["parameters"]["is_active"];
+        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
+        search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "created_at" | "name" | "code" | "updated_at";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
@@ -6729,7 +6760,10 @@ export interface operations {
   };
   get_delivery_institutions_institution_user_id_branches_branch_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { branch_id: components["parameters"]["path_branch_id"]; institution_user_id: components["parameters"]["path_institution_user_id"]; };
     };
@@ -6936,9 +6970,10 @@ export interface operations {
         active?: boolean | ("true" | "false"); /** Whether the service may be chosen for a return */ allow_returns?: boolean | ("true" | "false");
         /** JSON object with any of: name, code, description, service_level, delivery_type_code, active, allow_returns, default_price, unit_min, unit_max, estimated_delivery_time_min, estimated_delivery_time_max, signature_required, insurance_available, created_at */ column_filters?: string;
         context?: "g2g"; customer_id?: components["parameters"]["customer_id"]; delivery_type?: string; delivery_type_code?: string;
-        format?: components["parameters"]["format"]; include_stats?: "true" | "false"; language?: components["parameters"]["language"];
-        /** Rows of a page: 10, at most 100 */ limit?: number; page?: components["parameters"]["page"];
-        /** Order by `default_price`; goes only without `sort_by` */ price_order?: "asc" | "desc"; search?: components["parameters"]["search"];
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; include_stats?: "true" | "false";
+        language?: components["parameters"]["language"]; /** Rows of a page: 10, at most 100 */ limit?: number;
+        page?: components["parameters"]["page"]; /** Order by `default_price`; goes only without `sort_by` */ price_order?: "asc" | "desc";
+        search?: components["parameters"]["search"];
         /** How fast the service is */ service_level?: "economy" | "standard" | "express" | "same_day" | "next_day" | "scheduled";
         /** Column that orders the rows */ sort_by?: "created_at" | "name" | "code" | "default_price" | "unit_min" | "unit_max" | "service_level" | "estimated_delivery_time_min" | "estimated_delivery_time_max" | "priority" | "updated_at";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
@@ -7002,7 +7037,8 @@ export interface operations {
   get_delivery_services_serviceId: {
     parameters: {
       query?: {
-        language?: components["parameters"]["language"]; response_type?: "basic" | "full"; tenant_id?: components["parameters"]["tenant_id"];
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"]; response_type?: "basic" | "full";
+        tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { serviceId: components["parameters"]["path_serviceId"]; };
     };
@@ -7114,7 +7150,7 @@ export interface operations {
   get_delivery_transfer_manifest_barcode_batches: {
     parameters: {
       query?: {
-        branch_id?: components["parameters"]["branch_id"]; format?: components["parameters"]["format"];
+        branch_id?: components["parameters"]["branch_id"]; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
         institution_user_id?: components["parameters"]["institution_user_id"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "batch_number" | "quantity"; sort_order?: components["parameters"]["sort_order"];
@@ -7153,7 +7189,10 @@ export interface operations {
   };
   get_delivery_transfer_manifest_barcode_batches_batch_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { batch_id: string; };
     };
     responses: {
@@ -7183,8 +7222,8 @@ export interface operations {
   get_delivery_transfer_manifest_exceptions: {
     parameters: {
       query?: {
-        date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"]; format?: components["parameters"]["format"];
-        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"]; fields?: components["parameters"]["fields"];
+        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
         manifest_id?: components["parameters"]["manifest_id"]; page?: components["parameters"]["page"];
         /** Why, in words or from the list */ reason?: string; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "manifest_number" | "barcode_value" | "resolved_at";
@@ -7376,7 +7415,7 @@ export interface operations {
   get_delivery_transfer_manifest_items_search: {
     parameters: {
       query?: {
-        language?: components["parameters"]["language"]; /** Rows: 20, at most 100 */ limit?: number;
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"]; /** Rows: 20, at most 100 */ limit?: number;
         /** An item's id, or any part of its barcode; empty: the newest */ q?: string; tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
@@ -7409,7 +7448,7 @@ export interface operations {
     parameters: {
       query?: {
         date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"];
-        driver_id?: components["parameters"]["driver_id"]; format?: components["parameters"]["format"];
+        driver_id?: components["parameters"]["driver_id"]; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
         institution_user_id?: components["parameters"]["institution_user_id"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; processing_point_id?: string;
         search?: components["parameters"]["search"];
@@ -7452,8 +7491,8 @@ export interface operations {
   get_delivery_transfer_manifests_manifest_id: {
     parameters: {
       query?: {
-        /** Further parts that the answer is to have */ include?: string; language?: components["parameters"]["language"];
-        tenant_id?: components["parameters"]["tenant_id"];
+        fields?: components["parameters"]["fields"]; /** Further parts that the answer is to have */ include?: string;
+        language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { manifest_id: components["parameters"]["path_manifest_id"]; };
     };
@@ -7581,7 +7620,10 @@ export interface operations {
   };
   get_delivery_transfer_manifests_manifest_id_events: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { manifest_id: components["parameters"]["path_manifest_id"]; };
     };
     responses: {
@@ -7755,7 +7797,7 @@ export interface operations {
   get_delivery_transfer_processing_points: {
     parameters: {
       query?: {
-        branch_id?: components["parameters"]["branch_id"]; format?: components["parameters"]["format"];
+        branch_id?: components["parameters"]["branch_id"]; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
         is_active?: components["parameters"]["is_active"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
         page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "name" | "code" | "updated_at";
@@ -7794,7 +7836,10 @@ export interface operations {
   };
   get_delivery_transfer_processing_points_processing_point_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { processing_point_id: components["parameters"]["path_processing_point_id"]; };
     };
@@ -7873,7 +7918,7 @@ export interface operations {
   get_delivery_vehicles: {
     parameters: {
       query?: {
-        format?: components["parameters"]["format"]; is_active?: components["parameters"]["is_active"];
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; is_active?: components["parameters"]["is_active"];
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
         search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "name" | "unit_capacity" | "updated_at";
@@ -7932,9 +7977,10 @@ export interface operations {
     parameters: {
       query?: {
         /** JSON object with any of: balance */ column_filters?: string; /** ISO 4217, three capital letters */ currency?: string;
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
-        owner_id?: string; /** Whose account it is */ owner_type?: "driver" | "customer" | "institution" | "staff" | "tenant";
-        page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
+        limit?: components["parameters"]["limit"]; owner_id?: string;
+        /** Whose account it is */ owner_type?: "driver" | "customer" | "institution" | "staff" | "tenant"; page?: components["parameters"]["page"];
+        search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "balance" | "owner_name" | "updated_at";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
       };
@@ -8032,8 +8078,8 @@ export interface operations {
     parameters: {
       query?: {
         /** JSON object with any of: wallet_id, created_at */ column_filters?: string; direction?: "credit" | "debit";
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
-        page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
+        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "amount"; sort_order?: components["parameters"]["sort_order"];
         tenant_id?: components["parameters"]["tenant_id"];
       };
@@ -8077,8 +8123,8 @@ export interface operations {
   get_delivery_zone_tags: {
     parameters: {
       query?: {
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
-        page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
+        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "name"; sort_order?: components["parameters"]["sort_order"];
         tenant_id?: components["parameters"]["tenant_id"];
       };
@@ -8132,8 +8178,8 @@ export interface operations {
   get_delivery_zones: {
     parameters: {
       query?: {
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
-        page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
+        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "name" | "updated_at"; sort_order?: components["parameters"]["sort_order"];
         tenant_id?: components["parameters"]["tenant_id"];
       };
@@ -8181,7 +8227,10 @@ export interface operations {
   };
   get_delivery_zones_zone_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { zone_id: components["parameters"]["path_zone_id"]; };
     };
     responses: {
@@ -8215,7 +8264,10 @@ export interface operations {
   };
   get_payment_gateways: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
     responses: {
@@ -8251,12 +8303,12 @@ export interface operations {
   get_payment_webhook_events: {
     parameters: {
       query?: {
-        date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"]; format?: components["parameters"]["format"];
-        gateway_code?: string; language?: components["parameters"]["language"]; /** Rows of a page: 25, at most 100 */ limit?: number;
-        open?: boolean | ("true" | "false"); /** What became of it */ outcome?: "processed" | "ignored" | "unmatched";
-        page?: components["parameters"]["page"]; payment_id?: string; search?: components["parameters"]["search"];
-        /** Column that orders the rows */ sort_by?: "created_at" | "event_type" | "outcome"; sort_order?: components["parameters"]["sort_order"];
-        tenant_id?: components["parameters"]["tenant_id"];
+        date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"]; fields?: components["parameters"]["fields"];
+        format?: components["parameters"]["format"]; gateway_code?: string; language?: components["parameters"]["language"];
+        /** Rows of a page: 25, at most 100 */ limit?: number; open?: boolean | ("true" | "false");
+        /** What became of it */ outcome?: "processed" | "ignored" | "unmatched"; page?: components["parameters"]["page"]; payment_id?: string;
+        search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "created_at" | "event_type" | "outcome";
+        sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -8358,9 +8410,9 @@ export interface operations {
   get_storefront_addresses: {
     parameters: {
       query?: {
-        city?: components["parameters"]["city"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
-        /** Column that orders the rows */ sort_by?: "created_at" | "updated_at" | "city" | "is_default";
+        city?: components["parameters"]["city"]; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
+        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
+        search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "created_at" | "updated_at" | "city" | "is_default";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
@@ -8414,7 +8466,10 @@ export interface operations {
   };
   get_storefront_carts_cart_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { cart_id: components["parameters"]["path_cart_id"]; };
     };
     responses: {
@@ -8485,7 +8540,7 @@ export interface operations {
   get_storefront_categories: {
     parameters: {
       query?: {
-        format?: components["parameters"]["format"]; is_active?: components["parameters"]["is_active"];
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; is_active?: components["parameters"]["is_active"];
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
         search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "sort_order" | "created_at" | "title" | "updated_at";
@@ -8524,7 +8579,10 @@ export interface operations {
   };
   get_storefront_categories_category_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { category_id: components["parameters"]["path_category_id"]; };
     };
     responses: {
@@ -8578,7 +8636,10 @@ export interface operations {
   };
   get_storefront_custom_domain: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
     responses: {
@@ -8706,7 +8767,10 @@ export interface operations {
   };
   get_storefront_market_market_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { market_id: components["parameters"]["path_market_id"]; };
     };
     responses: {
@@ -8815,10 +8879,10 @@ export interface operations {
   get_storefront_markets: {
     parameters: {
       query?: {
-        directory_category?: string; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; /** It was changed since the last approval */ needs_reapproval?: boolean | ("true" | "false");
-        page?: components["parameters"]["page"]; /** Whether an approved store is open */ publish_status?: "published" | "unpublished";
-        search?: components["parameters"]["search"];
+        directory_category?: string; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
+        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        /** It was changed since the last approval */ needs_reapproval?: boolean | ("true" | "false"); page?: components["parameters"]["page"];
+        /** Whether an approved store is open */ publish_status?: "published" | "unpublished"; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "updated_at" | "submitted_at" | "store_name" | "status";
         sort_order?: components["parameters"]["sort_order"]; status?: "draft" | "pending_approval" | "approved" | "rejected" | "inactive";
       };
@@ -8859,7 +8923,7 @@ export interface operations {
   get_storefront_my_orders: {
     parameters: {
       query?: {
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         /** Rows of a page: 10, at most 100 */ limit?: number; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "createdAt" | "totalPrice"; sort_order?: components["parameters"]["sort_order"];
         status?: "pending" | "confirmed" | "shipped" | "completed" | "cancelled" | "delivered"; tenant_id?: components["parameters"]["tenant_id"];
@@ -8895,7 +8959,7 @@ export interface operations {
       query?: {
         /** JSON object with any of: status, paymentMethod, city, finalAmount, deliveryFee, discountAmount, totalItems, createdAt */ column_filters?: string;
         cursor?: components["parameters"]["cursor"]; date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"];
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         /** Rows of a page: 10, at most 100 */ limit?: number; /** At most this, in major units */ max_amount?: number | string;
         /** At least this, in major units */ min_amount?: number | string; page?: components["parameters"]["page"];
         search?: components["parameters"]["search"];
@@ -8938,7 +9002,10 @@ export interface operations {
   };
   get_storefront_orders_order_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { order_id: components["parameters"]["path_order_id"]; };
     };
     responses: {
@@ -9064,7 +9131,10 @@ export interface operations {
   };
   get_storefront_orders_order_id_payment_status: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { order_id: components["parameters"]["path_order_id"]; };
     };
     responses: {
@@ -9187,7 +9257,10 @@ export interface operations {
   };
   get_storefront_payment_methods: {
     parameters: {
-      query: { language?: components["parameters"]["language"]; marketId: string; tenant_id?: components["parameters"]["tenant_id"]; };
+      query: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"]; marketId: string;
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
     responses: {
@@ -9204,8 +9277,9 @@ export interface operations {
   get_storefront_products: {
     parameters: {
       query?: {
-        category_id?: components["parameters"]["category_id"]; format?: components["parameters"]["format"];
-        is_active?: components["parameters"]["is_active"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        category_id?: components["parameters"]["category_id"]; fields?: components["parameters"]["fields"];
+        format?: components["parameters"]["format"]; is_active?: components["parameters"]["is_active"];
+        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
         /** The highest price among the variants, in major units */ max_price?: number | string;
         /** The lowest price among the variants, in major units */ min_price?: number | string; page?: components["parameters"]["page"];
         search?: components["parameters"]["search"]; /** Stock keeping unit, unique in the tenant */ sku?: string;
@@ -9245,7 +9319,10 @@ export interface operations {
   };
   get_storefront_products_product_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { product_id: components["parameters"]["path_product_id"]; };
     };
     responses: {
@@ -9318,7 +9395,9 @@ export interface operations {
   };
   get_storefront_public_markets: {
     parameters: {
-      query: { /** Domain of the store */ domain: string; language?: components["parameters"]["language"]; };
+      query: {
+        /** Domain of the store */ domain: string; fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
     responses: {
@@ -9345,8 +9424,8 @@ export interface operations {
   };
   get_storefront_public_markets_store_name: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; }; header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { store_name: components["parameters"]["path_store_name"]; };
+      query?: { fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { store_name: components["parameters"]["path_store_name"]; };
     };
     responses: {
       200: {
@@ -9372,8 +9451,8 @@ export interface operations {
   };
   get_storefront_public_markets_store_name_categories: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; }; header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { store_name: components["parameters"]["path_store_name"]; };
+      query?: { fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { store_name: components["parameters"]["path_store_name"]; };
     };
     responses: {
       200: {
@@ -9436,10 +9515,10 @@ export interface operations {
   get_storefront_public_markets_store_name_products: {
     parameters: {
       query?: {
-        category_id?: components["parameters"]["category_id"]; format?: components["parameters"]["format"];
-        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
-        search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "created_at" | "title" | "min_price";
-        sort_order?: components["parameters"]["sort_order"];
+        category_id?: components["parameters"]["category_id"]; fields?: components["parameters"]["fields"];
+        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
+        /** Column that orders the rows */ sort_by?: "created_at" | "title" | "min_price"; sort_order?: components["parameters"]["sort_order"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { store_name: components["parameters"]["path_store_name"]; };
     };
@@ -9455,7 +9534,8 @@ export interface operations {
   };
   get_storefront_public_markets_store_name_products_product_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; }; header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+      query?: { fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { product_id: components["parameters"]["path_product_id"]; store_name: components["parameters"]["path_store_name"]; };
     };
     responses: {
@@ -9489,9 +9569,10 @@ export interface operations {
   get_storefront_reviews: {
     parameters: {
       query?: {
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
-        page?: components["parameters"]["page"]; product_id?: string; /** 1 to 5 */ rating?: "1" | "2" | "3" | "4" | "5";
-        search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "created_at" | "rating" | "status" | "reviewed_at";
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
+        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; product_id?: string;
+        /** 1 to 5 */ rating?: "1" | "2" | "3" | "4" | "5"; search?: components["parameters"]["search"];
+        /** Column that orders the rows */ sort_by?: "created_at" | "rating" | "status" | "reviewed_at";
         sort_order?: components["parameters"]["sort_order"]; status?: "pending" | "approved" | "rejected";
         tenant_id?: components["parameters"]["tenant_id"];
       };
@@ -9542,9 +9623,10 @@ export interface operations {
     parameters: {
       query?: {
         entity_id?: string; entity_type?: components["parameters"]["entity_type"];
-        /** Name of the event, as in the list of types */ event_type?: string; format?: components["parameters"]["format"];
-        language?: components["parameters"]["language"]; /** Rows of a page: 100, at most 500 */ limit?: number;
-        page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"]; sort_order?: components["parameters"]["sort_order"];
+        /** Name of the event, as in the list of types */ event_type?: string; fields?: components["parameters"]["fields"];
+        format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
+        /** Rows of a page: 100, at most 500 */ limit?: number; page?: components["parameters"]["page"];
+        sort_by?: components["parameters"]["sort_by"]; sort_order?: components["parameters"]["sort_order"];
         /** Part of the system that published it */ source_module?: string; status?: "pending" | "processed" | "failed";
         /** Part of the system it is meant for; null: any */ target_module?: string; tenant_id?: string;
       };
@@ -9598,8 +9680,8 @@ export interface operations {
   };
   get_system_events_event_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; }; header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { event_id: components["parameters"]["path_event_id"]; };
+      query?: { fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { event_id: components["parameters"]["path_event_id"]; };
     };
     responses: {
       200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { event: components["schemas"]["SystemEvent"]; } & components["schemas"]["Success"]; }; };
@@ -9704,7 +9786,7 @@ export interface operations {
   get_tenants: {
     parameters: {
       query?: {
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         /** Rows of a page: 10, at most 100 */ limit?: number; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "updated_at" | "slug" | "status";
         sort_order?: components["parameters"]["sort_order"]; status?: "pending" | "active" | "suspended" | "archived";
@@ -9748,8 +9830,8 @@ export interface operations {
   };
   get_tenants_tenantId: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; }; header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { tenantId: components["parameters"]["path_tenantId"]; };
+      query?: { fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { tenantId: components["parameters"]["path_tenantId"]; };
     };
     responses: {
       200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { tenant: components["schemas"]["Tenant"]; } & components["schemas"]["Success"]; }; };
@@ -9817,8 +9899,8 @@ export interface operations {
   get_tenants_tenantId_invitations: {
     parameters: {
       query?: {
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
-        page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
+        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "email" | "expires_at"; sort_order?: components["parameters"]["sort_order"];
         status?: "pending" | "accepted" | "declined" | "revoked" | "expired";
       };
@@ -9916,8 +9998,8 @@ export interface operations {
   };
   get_tenants_tenantId_modules: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; }; header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { tenantId: components["parameters"]["path_tenantId"]; };
+      query?: { fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { tenantId: components["parameters"]["path_tenantId"]; };
     };
     responses: {
       200: {
@@ -9974,8 +10056,8 @@ export interface operations {
   };
   get_tenants_tenantId_permissions: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; }; header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { tenantId: components["parameters"]["path_tenantId"]; };
+      query?: { fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { tenantId: components["parameters"]["path_tenantId"]; };
     };
     responses: {
       200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["NamedRole"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
@@ -9990,8 +10072,8 @@ export interface operations {
   };
   get_tenants_tenantId_roles: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; }; header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { tenantId: components["parameters"]["path_tenantId"]; };
+      query?: { fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { tenantId: components["parameters"]["path_tenantId"]; };
     };
     responses: {
       200: {
@@ -10055,8 +10137,8 @@ export interface operations {
   };
   get_tenants_tenantId_subscription: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; }; header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
-      path: { tenantId: components["parameters"]["path_tenantId"]; };
+      query?: { fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { tenantId: components["parameters"]["path_tenantId"]; };
     };
     responses: {
       200: {
@@ -10177,7 +10259,7 @@ export interface operations {
   get_tenants_tenantId_users: {
     parameters: {
       query?: {
-        format?: components["parameters"]["format"]; is_active?: components["parameters"]["is_active"];
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; is_active?: components["parameters"]["is_active"];
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
         role?: "tenant_admin" | "operations_manager" | "dispatcher" | "warehouse_manager" | "warehouse_staff" | "driver" | "institution" | "customer";
         search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "created_at" | "full_name" | "email" | "updated_at";
@@ -10291,8 +10373,8 @@ export interface operations {
   get_tenants_me_api_keys: {
     parameters: {
       query?: {
-        created_by?: string; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
+        created_by?: string; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
+        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
         /** Column that orders the rows */ sort_by?: "created_at" | "name"; sort_order?: components["parameters"]["sort_order"];
         status?: "active" | "stopped" | "expired" | "revoked"; tenant_id?: components["parameters"]["tenant_id"];
       };
@@ -10365,11 +10447,12 @@ export interface operations {
     parameters: {
       query?: {
         action?: "insert" | "update" | "delete"; actor_id?: string; actor_key_id?: string; entity_id?: string;
-        entity_type?: components["parameters"]["entity_type"]; format?: components["parameters"]["format"];
-        /** From this day on, or this moment */ from?: string; language?: components["parameters"]["language"];
-        /** Rows of a page: 50, at most 200 */ limit?: number; page?: components["parameters"]["page"]; request_id?: string;
-        sort_by?: components["parameters"]["sort_by"]; sort_order?: components["parameters"]["sort_order"];
-        tenant_id?: components["parameters"]["tenant_id"]; /** To the end of this day, or this moment */ to?: string;
+        entity_type?: components["parameters"]["entity_type"]; fields?: components["parameters"]["fields"];
+        format?: components["parameters"]["format"]; /** From this day on, or this moment */ from?: string;
+        language?: components["parameters"]["language"]; /** Rows of a page: 50, at most 200 */ limit?: number;
+        page?: components["parameters"]["page"]; request_id?: string; sort_by?: components["parameters"]["sort_by"];
+        sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
+        /** To the end of this day, or this moment */ to?: string;
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -10403,7 +10486,8 @@ export interface operations {
   };
   get_tenants_me_invitations: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; }; header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+      query?: { fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"]; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
     responses: {
       200: {
@@ -10465,9 +10549,9 @@ export interface operations {
   get_tenants_me_notifications: {
     parameters: {
       query?: {
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
-        page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"]; sort_order?: components["parameters"]["sort_order"];
-        tenant_id?: components["parameters"]["tenant_id"];
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
+        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
+        sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
         type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "tenant_invitation";
         unread?: boolean | ("true" | "false");
       };
@@ -10653,9 +10737,9 @@ export interface operations {
   get_warehousing_inventory: {
     parameters: {
       query?: {
-        bin_id?: string; format?: components["parameters"]["format"]; item_id?: components["parameters"]["item_id"];
-        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; lot_number?: string;
-        page?: components["parameters"]["page"]; search?: components["parameters"]["search"]; serial_number?: string;
+        bin_id?: string; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
+        item_id?: components["parameters"]["item_id"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        lot_number?: string; page?: components["parameters"]["page"]; search?: components["parameters"]["search"]; serial_number?: string;
         /** Column that orders the rows */ sort_by?: "created_at" | "quantity" | "updated_at"; sort_order?: components["parameters"]["sort_order"];
         status?: string; tenant_id?: components["parameters"]["tenant_id"]; warehouse_id?: components["parameters"]["warehouse_id"];
       };
@@ -10675,8 +10759,8 @@ export interface operations {
   get_warehousing_inventory_items: {
     parameters: {
       query?: {
-        /** Printed on the label; scanners find the parcel by it */ barcode?: string; format?: components["parameters"]["format"];
-        is_active?: components["parameters"]["is_active"]; is_serialized?: boolean | ("true" | "false");
+        /** Printed on the label; scanners find the parcel by it */ barcode?: string; fields?: components["parameters"]["fields"];
+        format?: components["parameters"]["format"]; is_active?: components["parameters"]["is_active"]; is_serialized?: boolean | ("true" | "false");
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
         search?: components["parameters"]["search"]; /** Stock keeping unit, unique in the tenant */ sku?: string;
         /** Column that orders the rows */ sort_by?: "created_at" | "name" | "sku" | "updated_at";
@@ -10715,7 +10799,10 @@ export interface operations {
   };
   get_warehousing_inventory_items_inventory_item_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { inventory_item_id: components["parameters"]["path_inventory_item_id"]; };
     };
@@ -10805,11 +10892,11 @@ export interface operations {
   get_warehousing_inventory_transfers: {
     parameters: {
       query?: {
-        destination_warehouse_id?: components["parameters"]["destination_warehouse_id"]; format?: components["parameters"]["format"];
-        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
-        search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "created_at" | "reference_number";
-        sort_order?: components["parameters"]["sort_order"]; source_warehouse_id?: components["parameters"]["source_warehouse_id"];
-        tenant_id?: components["parameters"]["tenant_id"];
+        destination_warehouse_id?: components["parameters"]["destination_warehouse_id"]; fields?: components["parameters"]["fields"];
+        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
+        /** Column that orders the rows */ sort_by?: "created_at" | "reference_number"; sort_order?: components["parameters"]["sort_order"];
+        source_warehouse_id?: components["parameters"]["source_warehouse_id"]; tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -10868,7 +10955,10 @@ export interface operations {
   };
   get_warehousing_inventory_transfers_transfer_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { transfer_id: string; };
     };
     responses: {
@@ -10921,9 +11011,9 @@ export interface operations {
     parameters: {
       query?: {
         counted_by?: string; date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"];
-        differing?: boolean | ("true" | "false"); format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
-        /** Column that orders the rows */ sort_by?: "created_at" | "units_missing" | "differences";
+        differing?: boolean | ("true" | "false"); fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
+        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
+        search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "created_at" | "units_missing" | "differences";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
         warehouse_id?: components["parameters"]["warehouse_id"];
       };
@@ -10960,7 +11050,10 @@ export interface operations {
   };
   get_warehousing_inventory_counts_count_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { count_id: string; };
     };
     responses: {
@@ -11031,11 +11124,11 @@ export interface operations {
   get_warehousing_inventory_write_offs: {
     parameters: {
       query?: {
-        date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"]; format?: components["parameters"]["format"];
-        item_id?: components["parameters"]["item_id"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
-        page?: components["parameters"]["page"]; /** Why, in words or from the list */ reason?: string; sort_by?: components["parameters"]["sort_by"];
-        sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
-        warehouse_id?: components["parameters"]["warehouse_id"]; written_off_by?: string;
+        date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"]; fields?: components["parameters"]["fields"];
+        format?: components["parameters"]["format"]; item_id?: components["parameters"]["item_id"]; language?: components["parameters"]["language"];
+        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; /** Why, in words or from the list */ reason?: string;
+        sort_by?: components["parameters"]["sort_by"]; sort_order?: components["parameters"]["sort_order"];
+        tenant_id?: components["parameters"]["tenant_id"]; warehouse_id?: components["parameters"]["warehouse_id"]; written_off_by?: string;
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -11070,7 +11163,10 @@ export interface operations {
   };
   get_warehousing_inventory_write_offs_write_off_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { write_off_id: string; };
     };
     responses: {
@@ -11194,9 +11290,9 @@ export interface operations {
     parameters: {
       query?: {
         /** JSON object with any of: mode, operation_type */ column_filters?: string;
-        destination_warehouse_id?: components["parameters"]["destination_warehouse_id"]; format?: components["parameters"]["format"];
-        language?: components["parameters"]["language"]; /** Rows of a page: 25, at most 100 */ limit?: number;
-        mode?: "system_only" | "delivery_operation";
+        destination_warehouse_id?: components["parameters"]["destination_warehouse_id"]; fields?: components["parameters"]["fields"];
+        format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
+        /** Rows of a page: 25, at most 100 */ limit?: number; mode?: "system_only" | "delivery_operation";
         /** As a single delivery or on a waybill; null: in the system only */ operation_type?: "single_delivery" | "waybill";
         page?: components["parameters"]["page"]; /** Part of a name, code or number */ search?: string; sort_by?: components["parameters"]["sort_by"];
         sort_order?: components["parameters"]["sort_order"]; source_warehouse_id?: components["parameters"]["source_warehouse_id"];
@@ -11291,8 +11387,9 @@ export interface operations {
   get_warehousing_picking_orders: {
     parameters: {
       query?: {
-        completed?: boolean | ("true" | "false"); cursor?: components["parameters"]["cursor"]; format?: components["parameters"]["format"];
-        found?: string; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        completed?: boolean | ("true" | "false"); cursor?: components["parameters"]["cursor"]; fields?: components["parameters"]["fields"];
+        format?: components["parameters"]["format"]; found?: string; language?: components["parameters"]["language"];
+        limit?: components["parameters"]["limit"];
         /** How it is picked: for one order, several, or a waybill */ order_type?: "individual" | "batch" | "waybill";
         page?: components["parameters"]["page"]; /** What comes first among equals */ priority?: ("asc" | "desc") | string;
         search?: components["parameters"]["search"];
@@ -11369,7 +11466,10 @@ export interface operations {
   };
   get_warehousing_picking_orders_picking_order_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { picking_order_id: components["parameters"]["path_picking_order_id"]; };
     };
@@ -11499,9 +11599,9 @@ export interface operations {
     parameters: {
       query?: {
         date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"];
-        delivery_id?: components["parameters"]["delivery_id"]; format?: components["parameters"]["format"];
-        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
-        search?: components["parameters"]["search"]; sort_by?: components["parameters"]["sort_by"];
+        delivery_id?: components["parameters"]["delivery_id"]; fields?: components["parameters"]["fields"];
+        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        page?: components["parameters"]["page"]; search?: components["parameters"]["search"]; sort_by?: components["parameters"]["sort_by"];
         sort_order?: components["parameters"]["sort_order"]; source?: "inbound" | "failed_delivery_return" | "delivery_return_handoff" | "supplier";
         status?: "pending" | "received" | "cancelled"; tenant_id?: components["parameters"]["tenant_id"];
         warehouse_id?: components["parameters"]["warehouse_id"];
@@ -11521,7 +11621,10 @@ export interface operations {
   };
   get_warehousing_receiving_orders_receiving_order_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { receiving_order_id: components["parameters"]["path_receiving_order_id"]; };
     };
@@ -11560,10 +11663,10 @@ export interface operations {
     parameters: {
       query?: {
         /** From this day on, or this moment */ date_from?: string; /** To the end of this day, or this moment */ date_to?: string;
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
-        page?: components["parameters"]["page"]; /** Column that orders the rows */ sort_by?: "started_at" | "ended_at" | "status";
-        sort_order?: components["parameters"]["sort_order"]; status?: "active" | "completed"; tenant_id?: components["parameters"]["tenant_id"];
-        warehouse_id?: components["parameters"]["warehouse_id"];
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
+        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
+        /** Column that orders the rows */ sort_by?: "started_at" | "ended_at" | "status"; sort_order?: components["parameters"]["sort_order"];
+        status?: "active" | "completed"; tenant_id?: components["parameters"]["tenant_id"]; warehouse_id?: components["parameters"]["warehouse_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -11605,7 +11708,10 @@ export interface operations {
   };
   get_warehousing_sorting_sessions_session_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { session_id: components["parameters"]["path_session_id"]; };
     };
     responses: {
@@ -11640,7 +11746,10 @@ export interface operations {
   };
   get_warehousing_sorting_sessions_session_id_assignments: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { session_id: components["parameters"]["path_session_id"]; };
     };
     responses: {
@@ -11795,9 +11904,9 @@ export interface operations {
       query?: {
         available_capacity_order?: "asc" | "desc"; carrier_code?: components["parameters"]["carrier_code"]; code?: string;
         /** JSON object with any of: name, code, city, country, status, access_mode, total_capacity, available_capacity, created_at */ column_filters?: string;
-        customer_id?: components["parameters"]["customer_id"]; format?: components["parameters"]["format"];
-        language?: components["parameters"]["language"]; /** Rows of a page: 10, at most 100 */ limit?: number;
-        page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
+        customer_id?: components["parameters"]["customer_id"]; fields?: components["parameters"]["fields"];
+        format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
+        /** Rows of a page: 10, at most 100 */ limit?: number; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "name" | "code" | "status" | "total_capacity" | "available_capacity" | "updated_at";
         sort_order?: components["parameters"]["sort_order"]; status?: "active" | "inactive" | "maintenance" | "full";
         tenant_id?: components["parameters"]["tenant_id"]; total_capacity_order?: "asc" | "desc";
@@ -11861,7 +11970,10 @@ export interface operations {
   };
   get_warehousing_warehouses_warehouse_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { warehouse_id: components["parameters"]["path_warehouse_id"]; };
     };
@@ -11917,8 +12029,8 @@ export interface operations {
   get_warehousing_warehouses_warehouse_id_bins: {
     parameters: {
       query?: {
-        format?: components["parameters"]["format"]; is_active?: components["parameters"]["is_active"]; is_temporary?: boolean | ("true" | "false");
-        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; is_active?: components["parameters"]["is_active"];
+        is_temporary?: boolean | ("true" | "false"); language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
         /** What kind of place it is */ location_type?: "BIN" | "RECEIVING" | "STAGING" | "CAGE" | "TROLLEY"; page?: components["parameters"]["page"];
         search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "name" | "code" | "location_type" | "updated_at";
@@ -11960,7 +12072,10 @@ export interface operations {
   };
   get_warehousing_warehouses_warehouse_id_bins_bin_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { bin_id: components["parameters"]["path_bin_id"]; warehouse_id: components["parameters"]["path_warehouse_id"]; };
     };
@@ -12044,7 +12159,7 @@ export interface operations {
   get_warehousing_warehouses_warehouse_id_staff: {
     parameters: {
       query?: {
-        format?: components["parameters"]["format"]; is_active?: components["parameters"]["is_active"];
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; is_active?: components["parameters"]["is_active"];
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
         /** Column that orders the rows */ sort_by?: "created_at" | "employee_id" | "role"; sort_order?: components["parameters"]["sort_order"];
         tenant_id?: components["parameters"]["tenant_id"]; warehouse_id?: components["parameters"]["warehouse_id"];
@@ -12104,8 +12219,8 @@ export interface operations {
       query?: {
         date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"];
         destination_warehouse_id?: components["parameters"]["destination_warehouse_id"]; driver_id?: components["parameters"]["driver_id"];
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
-        page?: components["parameters"]["page"]; /** Part of a name, code or number */ search?: string;
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
+        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; /** Part of a name, code or number */ search?: string;
         /** Column that orders the rows */ sort_by?: "created_at" | "waybill_number" | "status"; sort_order?: components["parameters"]["sort_order"];
         source_warehouse_id?: components["parameters"]["source_warehouse_id"]; status?: "drafted" | "in_transit" | "received" | "closed";
         tenant_id?: components["parameters"]["tenant_id"];
@@ -12157,7 +12272,10 @@ export interface operations {
   };
   get_warehousing_waybills_waybill_id: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { waybill_id: components["parameters"]["path_waybill_id"]; };
     };
     responses: {
@@ -12284,7 +12402,7 @@ export interface operations {
   get_webhooks_event_types: {
     parameters: {
       query?: {
-        language?: components["parameters"]["language"];
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
         /** What a subscription of this module can hear of */ module?: "delivery" | "cod" | "warehousing" | "storefront" | "carriers" | "webhooks";
         /** A part of the name, or of the description in the caller's language */ search?: string; tenant_id?: components["parameters"]["tenant_id"];
       };
@@ -12303,7 +12421,10 @@ export interface operations {
   };
   get_webhooks_events_eventId_attempts: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { eventId: components["parameters"]["path_eventId"]; };
     };
     responses: {
@@ -12330,7 +12451,10 @@ export interface operations {
   };
   get_webhooks_events_eventId_payload: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { eventId: components["parameters"]["path_eventId"]; };
     };
     responses: {
@@ -12371,9 +12495,9 @@ export interface operations {
   get_webhooks_events_subscriptionId: {
     parameters: {
       query?: {
-        format?: "json" | "csv"; language?: components["parameters"]["language"]; /** Rows of a page: 25, at most 100 */ limit?: number;
-        page?: components["parameters"]["page"]; status?: "pending" | "retrying" | "success" | "failed";
-        tenant_id?: components["parameters"]["tenant_id"];
+        fields?: components["parameters"]["fields"]; format?: "json" | "csv"; language?: components["parameters"]["language"];
+        /** Rows of a page: 25, at most 100 */ limit?: number; page?: components["parameters"]["page"];
+        status?: "pending" | "retrying" | "success" | "failed"; tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { subscriptionId: string; };
     };
@@ -12406,7 +12530,10 @@ export interface operations {
   };
   get_webhooks_subscriptions: {
     parameters: {
-      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
     responses: {

@@ -2,6 +2,7 @@
 import { identify } from "./actor.ts";
 import { type Keyset, listStep, nextCursor } from "../api/cursor.ts";
 import type { AnyEndpoint, Result, Run } from "../api/endpoint.ts";
+import { listOf } from "../api/list-declaration.ts";
 import { type Database, fairnessKeyOf, openDatabase } from "../db/db.ts";
 import { type JobHandlers, runJobs } from "../db/jobs.ts";
 import { AppError, statusOf } from "../errors/errors.ts";
@@ -51,12 +52,12 @@ async function responseTo(
   let db: Database | undefined;
   try {
     db = await openFor(call);
-    const { result, ignored } = await perform(call, db);
+    const { result, ...read } = await perform(call, db);
     const { version, replayed, jobs, events } = db.seen;
     if (jobs && loadJobs) keepAlive(loadJobs().then(runJobs));
     if (events) keepAlive(triggerWebhookDispatch());
     const language = languageOf(start, db);
-    return await respond(endpoint, result, language, start, { version, replayed, ignored });
+    return await respond(endpoint, result, language, start, { version, replayed, ...read });
   } catch (error) {
     return refuse(error, start, db?.seen.language, endpoint);
   }
@@ -77,7 +78,7 @@ async function openFor({ endpoint, start, params, trace }: Call): Promise<Databa
 async function perform(
   { name, endpoint, start, params, trace }: Call,
   db: Database,
-): Promise<{ result: Result; ignored: string[] }> {
+): Promise<{ result: Result; ignored: string[]; fields?: readonly string[] }> {
   try {
     const { ignored, ...input } = await readInput(endpoint, start, params);
     const result = await work(name, endpoint, {
@@ -89,7 +90,7 @@ async function perform(
       idempotencyKey: sentKey(start.request),
       waitUntil: keepAlive,
     });
-    return { result, ignored };
+    return { result, ignored, fields: input.fields };
   } catch (error) {
     // Access comes before the input: a caller without it must not learn whether the input was right.
     const accessUnknown = !db.seen.asked;
@@ -120,11 +121,19 @@ async function work(
   context: Run<undefined, undefined, undefined>,
 ): Promise<Result> {
   const run = (query: unknown): Promise<Result> => endpoint.run({ ...context, query } as never);
-  const query = context.query as { keyset?: Keyset };
+  const sent = context.query as { keyset?: Keyset };
+  // A list reads no more of its rows than is asked for.
+  const query = listOf(endpoint.query) ? { ...sent, fields: context.fields } : sent;
   // An endpoint that always returns a file reads all of its rows by itself.
   if (query.keyset?.file && endpoint.response !== "csv") {
     const { exportList } = await import("../api/csv/export.ts");
-    return await exportList(name, endpoint, query.keyset, (keyset) => run({ ...query, keyset }));
+    return await exportList(
+      name,
+      endpoint,
+      query.keyset,
+      (keyset) => run({ ...query, keyset }),
+      context.fields,
+    );
   }
   const result = await run(query);
   const step = result instanceof Response ? undefined : result[listStep];

@@ -1,5 +1,6 @@
 /** Parameters of an operation, and where those that many have stand once. */
 import { type AnyEndpoint, readsOnly } from "../api/endpoint.ts";
+import { rowsOf } from "../api/fields.ts";
 import type { Json } from "./openapi-components.ts";
 
 /** Parameters of many operations. */
@@ -17,6 +18,15 @@ export const commonParameters: Record<string, Json> = {
     required: false,
     description: "Another tenant of yours than the token's",
     schema: { type: "string", format: "uuid" },
+  },
+  fields: {
+    name: "fields",
+    in: "query",
+    required: false,
+    description:
+      "Fields of the rows, or of the one row, separated by commas: only these and the row's key are sent",
+    schema: { type: "string", maxLength: 2000 },
+    example: "id,status",
   },
   idempotency_key: {
     name: "Idempotency-Key",
@@ -48,6 +58,7 @@ export function commonParametersOf(endpoint: AnyEndpoint): Json[] {
   const list: Json[] = [shared("language")];
   if (tenant !== "none" && tenant !== "path") list.push(shared("tenant_id"));
   if (readsOnly(endpoint)) {
+    if (rowsOf(endpoint)) list.push(shared("fields"));
     if (typeof response !== "string") list.push(shared("if_none_match"));
     return list;
   }

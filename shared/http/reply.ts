@@ -8,6 +8,7 @@ import {
   type Result,
   status,
 } from "../api/endpoint.ts";
+import { withFields, wrongField } from "../api/fields.ts";
 import { strict } from "../runtime/env.ts";
 import {
   AppError,
@@ -45,10 +46,12 @@ export async function respond(
   result: Result,
   language: Language,
   start: Started,
-  { version, ignored, ...engine }: {
+  { version, ignored, fields, ...engine }: {
     version: string | null;
     replayed: boolean;
     ignored: readonly string[];
+    /** The fields of its rows that are asked for; undefined: all. */
+    fields?: readonly string[];
   },
 ): Promise<Response> {
   const headers = headersOf(start, endpoint);
@@ -69,15 +72,10 @@ export async function respond(
   const body = {
     success: true,
     message: literal ?? translate(language, key, result),
-    ...result,
+    ...(fields ? withFields(endpoint, result, fields) : result),
     ...(ignored.length && { ignored }),
   };
-  if (strict && typeof endpoint.response !== "string") {
-    const checked = endpoint.response.safeParse(result);
-    if (!checked.success) {
-      throw new Error(`response differs from its schema: ${checked.error.message}`);
-    }
-  }
+  if (strict) requireDeclared(endpoint, result, fields);
   const code = result[status] ?? endpoint.status ?? 200;
   const text = JSON.stringify(body);
   if (readsOnly(endpoint) && code === 200) {
@@ -88,6 +86,19 @@ export async function respond(
   }
   if (version !== null) headers.etag = `"${version}"`;
   return json(text, code, headers);
+}
+
+/** Throws when an answer is not what its endpoint declares. */
+function requireDeclared(
+  endpoint: AnyEndpoint,
+  result: Result,
+  fields: readonly string[] | undefined,
+): void {
+  if (typeof endpoint.response === "string") return;
+  const wrong = fields
+    ? wrongField(endpoint, result, fields)
+    : endpoint.response.safeParse(result).error?.message;
+  if (wrong) throw new Error(`response differs from its schema: ${wrong}`);
 }
 
 function json(text: string, status: number, headers: Record<string, string>): Response {

@@ -2,6 +2,7 @@
 import type { Actor } from "./actor.ts";
 import type { Claims, Rule } from "../db/db.ts";
 import { type AnyEndpoint, readsOnly } from "../api/endpoint.ts";
+import { askedFields } from "../api/fields.ts";
 import { AppError } from "../errors/errors.ts";
 import { askedLanguage, type Language } from "../i18n/index.ts";
 import { receiveTrace, storedTrace, type TraceContext } from "../runtime/trace-context.ts";
@@ -137,13 +138,17 @@ export async function readInput(
     ? await readJson(request)
     : await readUndeclared(request);
   // Parameters of every endpoint, and those that Supabase's client adds for its gateway.
-  const { language: _, tenant_id: __, forceFunctionRegion: ___, ...own } = query;
+  const { language: _, tenant_id: __, forceFunctionRegion: ___, ...declared } = query;
+  const { fields: sent, ...others } = declared;
+  const asked = askedFields(endpoint, sent);
   const ignored = [
-    ...ignoredFields(endpoint.query, own),
+    ...ignoredFields(endpoint.query, asked ? others : declared),
+    ...(asked?.unknown ?? []),
     ...(json === undefined ? [] : ignoredFields(endpoint.body, json)),
   ];
   return {
     ignored,
+    fields: asked?.fields,
     params: endpoint.params ? accept(endpoint.params, params) : {},
     query: endpoint.query ? accept(endpoint.query, query) : {},
     raw: endpoint.rawBodyMaxBytes

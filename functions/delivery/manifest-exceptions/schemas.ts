@@ -105,6 +105,7 @@ const status = oneOf("status", ["open", "resolved"]);
 
 export const exceptionsList = defineList({
   view: "delivery.manifest_exceptions_list",
+  made: "all",
   sort: ["created_at", "manifest_number", "barcode_value", "resolved_at"],
   params: {
     search,

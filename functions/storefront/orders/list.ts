@@ -41,6 +41,7 @@ const search = foundBy("storefront.orders_matching");
 
 export const adminOrders = defineList({
   view: "storefront.orders_list",
+  made: "all",
   changes: "storefront.storefront_orders",
   sort: ["createdAt", "finalAmount", "deliveryFee", "discountAmount", "totalItems", "status"],
   sortColumns,
@@ -69,6 +70,7 @@ export const adminOrders = defineList({
 
 export const myOrders = defineList({
   view: "storefront.my_orders_list",
+  made: "all",
   search: ["order_number"],
   sort: ["createdAt", "totalPrice"],
   sortColumns: { createdAt: "created_at", totalPrice: "total_price" },

@@ -31,6 +31,7 @@ const types = Object.keys(texts) as [keyof typeof texts, ...(keyof typeof texts)
 
 const notifications = defineList({
   view: "tenancy.notifications_list",
+  made: "all",
   sort: ["created_at"],
   params: { unread: isSet("read_at", "unset"), type: oneOf("type", types) },
   limit: { default: 20, max: 100 },

@@ -108,6 +108,7 @@ const order: Filter = { schema: z.enum(["asc", "desc"]), condition: () => "true"
 
 const list = defineList({
   view: "warehousing.warehouses_list",
+  made: ["carrier_warehouse"],
   search: ["name", "code"],
   sort: [
     "created_at",

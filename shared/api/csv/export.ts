@@ -101,21 +101,27 @@ export function csvEndpoint(
 
 /**
  * The answer of a list endpoint as a file of every row that matches its filters: `run` is repeated from position to
- * position, and the columns are those its response declares, or those the first rows have where it declares none.
+ * position, and the columns are those its response declares, or those the first rows have where it declares none; of
+ * `fields` only theirs.
  */
 export function exportList(
   functionName: string,
   declared: AnyEndpoint,
   keyset: Keyset,
   run: (keyset: Keyset) => Promise<Result>,
+  fields?: readonly string[],
 ): Promise<Response> {
   const names = [functionName, ...declared.path.split("/")];
   const filename = `${names.findLast((part) => part && !part.startsWith(":"))}.csv`;
   const { path, columns } = listShape(declared);
+  const chosen = fields && columns &&
+    Object.fromEntries(
+      Object.entries(columns).filter(([, place]) => fields.includes(place.split(".")[0])),
+    );
   return csvOf(
     filename,
     keyset,
-    (rows) => columns ?? columnsOfRows(rows),
+    (rows) => chosen ?? columns ?? columnsOfRows(rows),
     async (keyset) => {
       const answer = await run(keyset);
       return { rows: at(answer, path) as unknown[], step: stepIn(answer) };

@@ -1,0 +1,186 @@
+/** `fields=`: every list and detail with no more than what is asked for, whatever the function. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { type Rows, rowsOf } from "../../shared/api/fields.ts";
+import { listOf } from "../../shared/api/list-declaration.ts";
+import type { Answer, Person } from "../support/api.ts";
+import { sql } from "../support/db.ts";
+import { addEverything, type Everything } from "../support/everything.ts";
+import { newSystemAdmin, newTenant } from "../support/people.ts";
+import { type Operation, operations } from "./functions.ts";
+import { sampleOf, urlOf } from "./requests.ts";
+
+const reads = operations.filter(({ endpoint }) =>
+  endpoint.method === "get" && typeof endpoint.response !== "string"
+);
+const narrowed = reads.flatMap((operation) => {
+  const rows = rowsOf(operation.endpoint);
+  return rows ? [[operation.name, operation, rows] as const] : [];
+});
+
+/** Neither lists nor one row: reports, and answers of several things. */
+const whole = [
+  "GET /delivery/price",
+  "GET /delivery/cod-summary",
+  "GET /delivery/cod-reconciliation",
+  "GET /delivery/cod-settlements/:settlement_payment_id/receipt",
+  "GET /delivery/wallets/me",
+  "GET /delivery/driver-performance/detail",
+  "GET /warehousing/stock-reconciliation",
+  "GET /warehousing/dashboard",
+  "GET /warehousing/package-scan/:delivery_barcode",
+  "GET /storefront/market",
+  "GET /tenants/me",
+  "GET /tenants/:tenantId/settings",
+  "GET /system/settings",
+];
+
+/** Lists without a row here; they are read all the same. */
+const empty = [
+  "GET /delivery/assignments/open",
+  "GET /tenants/me/notifications",
+  "GET /tenants/me/invitations",
+];
+
+let all: Everything;
+let system: Person;
+let domain: string;
+let event: string;
+beforeAll(async () => {
+  system = await newSystemAdmin();
+  const settings = { "general.driver": { driver_can_self_assign: true } };
+  all = await addEverything(await newTenant({ settings }), "received");
+  const { id } = all.tenant;
+  await sql`update storefront.markets set status = 'approved', is_live = true where tenant_id = ${id}`;
+  [{ domain }] =
+    await sql`select custom_domain as domain from storefront.custom_domains where tenant_id = ${id}`;
+  const { body } = await system.get("/system/events", { query: { limit: "1" } });
+  event = (body.events as { id: string }[])[0].id;
+});
+
+test("every list and detail takes fields; reports do not", () => {
+  expect(reads.filter(({ endpoint }) => !rowsOf(endpoint)).map(({ name }) => name).sort())
+    .toEqual([...whole].sort());
+  expect(reads.filter(({ endpoint }) => listOf(endpoint.query) && !rowsOf(endpoint))).toEqual([]);
+});
+
+/** Where to read what a tenant's ids do not say. */
+function pathOf(operation: Operation): string {
+  if (operation.name === "GET /storefront/public/markets") {
+    return `${operation.path}?domain=${domain}`;
+  }
+  if (operation.name === "GET /system/events/:event_id") return `/system/events/${event}`;
+  return urlOf(operation, sampleOf(operation, all.things));
+}
+
+/** A caller who may read it, and what they read. Undefined where there is nothing of the kind. */
+async function read(operation: Operation): Promise<[Person, string] | undefined> {
+  const url = pathOf(operation);
+  const { tenant } = all;
+  const people = [tenant.admin, tenant.ops, tenant.driver, tenant.institution, tenant.customer];
+  for (const person of [...people, system]) {
+    if ((await person.get(url)).status === 200) return [person, url];
+  }
+}
+
+/** The rows of an answer, or the one row. */
+function rowsIn(answer: Answer, { path }: Rows): Record<string, unknown>[] {
+  const found = path.reduce<unknown>(
+    (value, key) => (value as Record<string, unknown> | null)?.[key],
+    answer.body,
+  );
+  return (Array.isArray(found) ? found : found ? [found] : []) as Record<string, unknown>[];
+}
+
+/** Without the moment of the answer. */
+const withoutClock = ({ as_of: _, ...row }: Record<string, unknown>) => row;
+
+const groups = 4;
+
+describe.each(narrowed)("%s", (_, operation, rows) => {
+  test("answers what is asked for, with the values of the whole", async () => {
+    const found = await read(operation);
+    if (!found) throw new Error(`nobody reads ${operation.name}`);
+    const [person, url] = found;
+    const wanted = rowsIn(await person.get(url), rows);
+    expect(wanted.length > 0).toBe(!empty.includes(operation.name));
+    const names = Object.keys(rows.shape);
+    for (let group = 0; group < groups; group++) {
+      const fields = names.filter((_, i) => i % groups === group);
+      if (!fields.length) continue;
+      const answer = await person.get(url, { query: { fields: fields.join(",") } });
+      expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+      expect(answer.body.ignored).toBeUndefined();
+      const expected = wanted.map((row) =>
+        Object.fromEntries(
+          Object.entries(row).filter(([name]) => fields.includes(name) || name === rows.key),
+        )
+      );
+      expect(rowsIn(answer, rows).map(withoutClock)).toEqual(expected.map(withoutClock));
+    }
+  });
+});
+
+describe("of deliveries", () => {
+  const path = "/delivery/deliveries";
+  const ask = (query: Record<string, string>, url = path) => all.tenant.ops.get(url, { query });
+
+  test("unknown names are named as ignored, and the key is always there", async () => {
+    const answer = await ask({ fields: "status, nothing,also_nothing" });
+    expect(answer).toSucceed(200);
+    expect(answer.body.ignored).toEqual(["nothing", "also_nothing"]);
+    for (const row of answer.body.data as object[]) {
+      expect(Object.keys(row)).toEqual(["id", "status"]);
+    }
+    const none = await ask({ fields: "nothing" });
+    for (const row of none.body.data as object[]) expect(Object.keys(row)).toEqual(["id"]);
+    expect(none.body.pagination).toEqual(answer.body.pagination);
+  });
+
+  test("more names than any answer has are refused", async () => {
+    const answer = await ask({ fields: "status,".repeat(400) });
+    expect(answer).toFailWith(400, "validation_failed");
+    expect(answer.body.field).toBe("fields");
+  });
+
+  test("a file has the columns that are asked for", async () => {
+    const { body } = await ask({ fields: "delivery_code,pickup_address", format: "csv" });
+    const [headings] = new TextDecoder().decode(body as unknown as Uint8Array).split("\r\n");
+    const columns = headings.split(",");
+    expect(columns[0]).toBe("id");
+    expect(columns).toContain("delivery_code");
+    expect(columns.every((name) => /^(id|delivery_code|pickup_address(\..+)?)$/.test(name))).toBe(
+      true,
+    );
+  });
+
+  test("what changed is followed with them", async () => {
+    const first = await ask({ fields: "status", updated_since: "2020-01-01", limit: "1" });
+    expect(Object.keys((first.body.data as object[])[0])).toEqual(["id", "status"]);
+    const next = await ask({ fields: "status", cursor: first.body.next_cursor as string });
+    expect(next).toSucceed(200);
+    expect(next.body.data).not.toEqual(first.body.data);
+  });
+
+  test("a detail's ETag names the whole row: a change with it goes through", async () => {
+    const url = `${path}/${all.things.delivery}`;
+    const part = await ask({ fields: "notes" }, url);
+    const whole = await ask({}, url);
+    const tag = part.headers.get("etag")!;
+    expect(tag.split(".")[0]).toBe(whole.headers.get("etag")!.split(".")[0]);
+    expect(tag).not.toBe(whole.headers.get("etag"));
+    const again = (query: Record<string, string>) =>
+      all.tenant.ops.get(url, { query, headers: { "if-none-match": tag } });
+    expect((await again({ fields: "notes" })).status).toBe(304);
+    expect((await again({ fields: "status" })).status).toBe(200);
+    const headers = { "if-match": tag };
+    expect(await all.tenant.ops.patch(url, { notes: "Third floor" }, { headers })).toSucceed(200);
+    expect(await all.tenant.ops.patch(url, { notes: "Fourth" }, { headers }))
+      .toFailWith(412, "version_conflict");
+  });
+
+  test("an endpoint without rows ignores it as any parameter", async () => {
+    const answer = await all.tenant.ops.get("/tenants/me", { query: { fields: "user" } });
+    expect(answer.body.ignored).toEqual(["fields"]);
+    expect(answer.body.memberships).toBeDefined();
+  });
+});

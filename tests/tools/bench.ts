@@ -23,14 +23,16 @@ const parts: Record<string, (report: Report) => Promise<void>> = {
   webhooks: async (report) => (await import(`${bench}/webhooks.ts`)).benchWebhooks(report),
   cod: async (report) => (await import(`${bench}/cod/index.ts`)).benchCod(report),
   scale: async (report) =>
-    (await import(`${bench}/scale/index.ts`)).benchScale(report, Number(options.rows)),
+    (await import(`${bench}/scale/index.ts`)).benchScale(report, Number(options.rows ?? 1e6)),
   live: async (report) => (await import(`${bench}/live.ts`)).benchLive(report),
+  cost: async (report) =>
+    (await import(`${bench}/cost.ts`)).benchCost(report, Number(options.rows ?? 1e4)),
   "cold-start": async (report) => (await import(`${bench}/cold-start.ts`)).benchColdStart(report),
 };
 
 const { positionals: asked, values: options } = parseArgs({
   allowPositionals: true,
-  options: { rows: { type: "string", default: "1e6" }, redraw: { type: "boolean" } },
+  options: { rows: { type: "string" }, redraw: { type: "boolean" } },
 });
 const names = Object.keys(parts);
 const unknown = asked.find((name) => !names.includes(name));

@@ -1,0 +1,100 @@
+/**
+ * The processor time of PostgreSQL for one answer over HTTP, in units of a fixed piece of work in PL/pgSQL, so that one
+ * machine can be compared with another.
+ */
+import { type Ask, get, post } from "./ask.ts";
+import { cpuOf } from "./scale/cost.ts";
+import { type Ground, grow, openGround } from "./scale/ground.ts";
+import { unassigned } from "./scale/paths.ts";
+import type { Report } from "./report.ts";
+
+/** The unit: 20,000 additions in a loop. */
+const unit = `do $$ declare v bigint := 0; begin for i in 1..20000 loop v := v + i; end loop; end $$`;
+const asks = 400;
+const shown = "id,delivery_code,status,recipient,cash_due,updated_at";
+
+interface Answer {
+  what: string;
+  path: string;
+  /** Units of PostgreSQL, and bytes where they are bounded. */
+  atMost: number;
+  bytes?: number;
+  who?: "admin";
+}
+
+export async function benchCost(report: Report, rows: number): Promise<void> {
+  const ground = await openGround();
+  try {
+    await grow(ground, 0, rows);
+    const ids = await carried(ground);
+    const ms = await unitOf(ground);
+    report.note(`the unit: ${ms.toFixed(2)} ms; ${rows.toLocaleString("en")} rows of each table`);
+    for (const answer of answers(ids[0]!)) await measure(ground, answer, ms, report);
+  } finally {
+    await ground.bench.stop();
+  }
+}
+
+const answers = (id: string): Answer[] => [
+  { what: "who am I", path: "/tenants/me", atMost: 0.7 },
+  { what: "20 deliveries", path: "/delivery/deliveries", atMost: 3 },
+  { what: "one delivery", path: `/delivery/deliveries/${id}`, atMost: 2.5 },
+  { what: "20 assignments", path: "/delivery/assignments?limit=20", atMost: 3 },
+  { what: "20 products", path: "/storefront/products?limit=20", atMost: 1.1, who: "admin" },
+  { what: "20 rows of cash", path: "/delivery/cod-collections?limit=20", atMost: 1.5 },
+  {
+    what: "20 deliveries, six fields",
+    path: `/delivery/deliveries?fields=${shown}`,
+    atMost: 1.3,
+    bytes: 6_000,
+  },
+];
+
+/** Gives the newest deliveries to drivers, so that a list of assignments has rows. */
+async function carried(ground: Ground): Promise<string[]> {
+  const ids = await unassigned(ground, 40);
+  for (const [i, id] of ids.entries()) {
+    const driver = ground.driverIds[i % ground.driverIds.length];
+    await post(ground.bench, "/delivery/assignments", { delivery_id: id, driver_id: driver });
+  }
+  return ids;
+}
+
+async function unitOf({ bench }: Ground): Promise<number> {
+  const { sql } = bench.stack;
+  const times = 300;
+  const loops = async () => {
+    for (let i = 0; i < times; i++) await sql.unsafe(unit);
+  };
+  await sql.unsafe(unit);
+  return (await cpuOf(bench, loops)).database / times;
+}
+
+async function measure(
+  { bench, admin }: Ground,
+  { what, path, atMost, bytes, who }: Answer,
+  ms: number,
+  report: Report,
+): Promise<void> {
+  const ask: Ask = () => get(who === "admin" ? { ...bench, ...admin } : bench, path);
+  const repeat = async (times: number) => {
+    for (let i = 0; i < times; i++) await ask(i);
+  };
+  await repeat(50);
+  const { database, worker } = await cpuOf(bench, () => repeat(asks));
+  const size = await bytesOf(who === "admin" ? { ...bench, ...admin } : bench, path);
+  report.ratio({ what, value: database / asks / ms, atMost, unit: "units" });
+  report.note(
+    `${what}: ${(database / asks).toFixed(2)} ms of PostgreSQL, ${
+      (worker / asks).toFixed(2)
+    } ms of the function, ${(size / 1000).toFixed(1)} kB`,
+  );
+  if (bytes) report.ratio({ what: `${what}: size`, value: size / 1000, atMost: bytes / 1000, unit: "kB" });
+}
+
+async function bytesOf({ stack, token }: Ground["admin"], path: string): Promise<number> {
+  const response = await fetch(`${stack.apiUrl}${path}`, {
+    headers: { authorization: `Bearer ${token}`, "accept-encoding": "identity" },
+  });
+  return (await response.arrayBuffer()).byteLength;
+}

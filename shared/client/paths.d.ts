@@ -264,7 +264,7 @@ export interface paths {
   };
   "/delivery/deliveries/{delivery_id}/outcome": {
     parameters: { };
-    /** Report the outcome of an attempt at the door: delivered, failed or refused @description Who: permission manage:operations:tenant, or role driver. */ post: operations["post_delivery_deliveries_delivery_id_outcome"];
+    /** Report the outcome of an attempt at the door: delivered, failed, refused or postponed @description Who: permission manage:operations:tenant, or role driver. */ post: operations["post_delivery_deliveries_delivery_id_outcome"];
   };
   "/delivery/deliveries/{delivery_id}/pickup": {
     parameters: { };
@@ -1259,7 +1259,8 @@ export interface components {
           /** Printed on the label; scanners find the parcel by it */ barcode: string;
           /** Number of the delivery, unique in the tenant */ delivery_code: number; id: string;
         } | null;
-        parent_id: string | null; recipient: { [key: string]: unknown; };
+        parent_id: string | null; /** The day, YYYY-MM-DD, to which its receiver postponed it */ postponed_to: string | null;
+        recipient: { [key: string]: unknown; };
         /** The person who gives it to the driver; null where that is a warehouse */ sender: { name: string | null; phone: string | null; } | null;
       } | null;
       delivery_details?: { [key: string]: unknown; } | null;
@@ -1914,6 +1915,7 @@ export interface components {
       parent_id: string | null; /** Who pays the delivery fee @enum {string} */ payer_type: "sender" | "receiver";
       /** How the delivery fee or the order is paid @enum {string} */ payment_method: "cash" | "wallet" | "gateway"; picked_up_at: string | null;
       pickup_address: { [key: string]: unknown; }; pickup_address_id: string; pickup_warehouse_id: string | null; pickup_zone_id: string | null;
+      /** The day, YYYY-MM-DD, to which its receiver postponed it; null once it is on its way again */ postponed_to: string | null;
       /** In major units of the currency */ price: number; /** When the receiver may expect it */ promised_at: string | null;
       recipient: { [key: string]: unknown; };
       /** The person who gives it to the driver; null where that is a warehouse */ sender: { name: string | null; phone: string | null; } | null;
@@ -1972,6 +1974,7 @@ export interface components {
       picked_up_at: string | null; pickup_address: { [key: string]: unknown; }; pickup_address_id: string; pickup_warehouse_id: string | null;
       pickup_zone_id: string | null;
       policy: { [key: string]: unknown; } | null;
+      /** The day, YYYY-MM-DD, to which its receiver postponed it; null once it is on its way again */ postponed_to: string | null;
       /** In major units of the currency */ price: number; /** When the receiver may expect it */ promised_at: string | null;
       proof_requirements: { delivery: components["schemas"]["DeliveryNeeds"]; pickup: components["schemas"]["DeliveryNeeds"]; };
       /** With `include=proof_links` each has a `link`, where the picture can be fetched for five minutes; null when it is gone */ proofs: {
@@ -2018,15 +2021,17 @@ export interface components {
       } | null;
       /** Degrees, WGS 84 */ latitude?: number | null; /** Degrees, WGS 84 */ longitude?: number | null; note?: string | null;
       /** The device's time of it: at most 72 hours ago, at most 2 minutes ahead */ occurred_at?: string | null;
+      /** Of what is postponed: from tomorrow to 30 days on, in the company's time zone */ postponed_to?: string | null;
       /** Of what is not delivered they prove the attempt */ proofs?: {
         /** Addresses of uploaded pictures */ photo_urls?: string[] | null; signature_url?: string | null; signed_by?: string | null;
       } | null;
       /** One of `GET /delivery/attempt-reasons` whose `kind` is the result; of what is not delivered */ reason_code?: string | null;
       /** Of what is delivered */ recipient_name?: string | null;
-      /** How the attempt ended @enum {string} */ result: "delivered" | "failed" | "refused";
+      /** How the attempt ended @enum {string} */ result: "delivered" | "failed" | "refused" | "postponed";
     };
     DeliveryPerson: { full_name: string | null; id: string; phone: string | null; };
     /** Say where the parcel is picked up and delivered: {field} is missing. */ DeliveryPlaceRequiredError: { code?: "delivery_place_required"; field?: string; } & components["schemas"]["Error"];
+    /** Some of these deliveries are postponed to another day. */ DeliveryPostponedError: { code?: "delivery_postponed"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
     /** A proof is missing: {field}. */ DeliveryProofRequiredError: { code?: "delivery_proof_required"; field?: string; stage?: string; } & components["schemas"]["Error"];
     /** Choose a delivery service: no default is configured. */ DeliveryServiceIdRequiredError: { code?: "delivery_service_id_required"; field?: string; } & components["schemas"]["Error"];
     /** The service cannot be deleted or switched off while settings name it. */ DeliveryServiceInUseBySettingsError: { code?: "delivery_service_in_use_by_settings"; setting_references?: unknown[]; } & components["schemas"]["Error"];
@@ -2241,6 +2246,7 @@ export interface components {
     /** occurred_at may be at most 72 hours ago and at most 2 minutes ahead. */ InvalidOccurredAtError: { code?: "invalid_occurred_at"; field?: string; } & components["schemas"]["Error"];
     /** The package in {field}: {reason}. */ InvalidPackageError: { code?: "invalid_package"; field?: string; item?: number; name?: string; } & components["schemas"]["Error"];
     /** A payment method named here does not exist. */ InvalidPaymentMethodError: { code?: "invalid_payment_method"; field?: string; } & components["schemas"]["Error"];
+    /** postponed_to must be from {first} to {last}. */ InvalidPostponedToError: { code?: "invalid_postponed_to"; field?: string; first?: string; last?: string; } & components["schemas"]["Error"];
     /** {field} must be an upload of this company or an https address. */ InvalidProofUrlError: { code?: "invalid_proof_url"; field?: string; } & components["schemas"]["Error"];
     /** The receiver of the cash must be an active member of the office staff. */ InvalidReceiverError: { code?: "invalid_receiver"; field?: string; } & components["schemas"]["Error"];
     /** {field} names something that does not exist. */ InvalidReferenceError: { code?: "invalid_reference"; field?: string; } & components["schemas"]["Error"];
@@ -2522,7 +2528,7 @@ export interface components {
       created_at: string; id: string; /** The text, in the reader's language */ message: string;
       /** The subject: ids and numbers */ payload: { [key: string]: unknown; };
       read_at: string | null; tenant_id: string | null;
-      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "tenant_invitation";
+      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "tenant_invitation";
     };
     /** None of the packages can be moved. */ NoTransferablePackagesError: { code?: "no_transferable_packages"; rejected?: Record<string, never>[]; } & components["schemas"]["Error"];
     /** Choose one destination: a branch or an address, not both. */ OneDestinationRequiredError: { code?: "one_destination_required"; field?: string; } & components["schemas"]["Error"];
@@ -4469,7 +4475,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["SelfAssignmentDisabledError"] | components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DriverNotFoundError"] | components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DriverOffDutyError"] | components["schemas"]["DriverNotActiveError"] | components["schemas"]["DriverHasNoVehicleError"] | components["schemas"]["VehicleInactiveError"] | components["schemas"]["DeliveryAlreadyAssignedError"] | components["schemas"]["DeliveryStatusChangedError"] | components["schemas"]["ReturnUnderWayError"] | components["schemas"]["DeliveryHasOpenExceptionError"] | components["schemas"]["ParentExceptionOpenError"] | components["schemas"]["WarehouseItemExceptionOpenError"] | components["schemas"]["WarehousePreparationInconsistentError"] | components["schemas"]["InsufficientVehicleCapacityError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["HandoffAlreadyPendingError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryPostponedError"] | components["schemas"]["DriverOffDutyError"] | components["schemas"]["DriverNotActiveError"] | components["schemas"]["DriverHasNoVehicleError"] | components["schemas"]["VehicleInactiveError"] | components["schemas"]["DeliveryAlreadyAssignedError"] | components["schemas"]["DeliveryStatusChangedError"] | components["schemas"]["ReturnUnderWayError"] | components["schemas"]["DeliveryHasOpenExceptionError"] | components["schemas"]["ParentExceptionOpenError"] | components["schemas"]["WarehouseItemExceptionOpenError"] | components["schemas"]["WarehousePreparationInconsistentError"] | components["schemas"]["InsufficientVehicleCapacityError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["HandoffAlreadyPendingError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -5287,7 +5293,7 @@ export interface operations {
         /** Number in the sender's own system */ external_reference_id?: string; format?: components["parameters"]["format"];
         institution_user_id?: components["parameters"]["institution_user_id"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; manifest_id?: components["parameters"]["manifest_id"]; page?: components["parameters"]["page"];
-        parent_id?: string; pickup_zone_id?: string;
+        parent_id?: string; pickup_zone_id?: string; postponed?: boolean | ("true" | "false");
         /** Customer returns by their request; `requested`: those that wait for the office */ return_request?: "requested" | "approved" | "declined";
         search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "created_at" | "delivery_code" | "status";
         sort_order?: components["parameters"]["sort_order"];
@@ -5813,7 +5819,7 @@ export interface operations {
           } & components["schemas"]["Success"];
         };
       };
-      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidOccurredAtError"] | components["schemas"]["OutcomeEvidenceRequiredError"] | components["schemas"]["InvalidReferenceError"] | components["schemas"]["InvalidProofUrlError"] | components["schemas"]["DeliveryProofRequiredError"] | components["schemas"]["CashAmountMismatchError"] | components["schemas"]["CustomerRequiredForCodError"] | components["schemas"]["InsufficientWalletBalanceError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidOccurredAtError"] | components["schemas"]["OutcomeEvidenceRequiredError"] | components["schemas"]["InvalidReferenceError"] | components["schemas"]["InvalidPostponedToError"] | components["schemas"]["InvalidProofUrlError"] | components["schemas"]["DeliveryProofRequiredError"] | components["schemas"]["CashAmountMismatchError"] | components["schemas"]["CustomerRequiredForCodError"] | components["schemas"]["InsufficientWalletBalanceError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
@@ -10468,7 +10474,7 @@ export interface operations {
         format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
         page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"]; sort_order?: components["parameters"]["sort_order"];
         tenant_id?: components["parameters"]["tenant_id"];
-        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "tenant_invitation";
+        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "tenant_invitation";
         unread?: boolean | ("true" | "false");
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };

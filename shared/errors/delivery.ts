@@ -239,6 +239,8 @@ export const deliveryErrors = {
   driver_has_parcels: { status: 409, fields: ["delivery_codes"] },
   invalid_date_range: { status: 400, fields: ["field"] },
   invalid_occurred_at: { status: 400, fields: ["field"] },
+  invalid_postponed_to: { status: 400, fields: ["field", "first", "last"] },
+  delivery_postponed: { status: 409, fields: ["field", "delivery_ids"] },
   processing_point_required: { status: 400, fields: ["field"] },
   processing_point_choice_not_allowed: 403,
   manifest_workflow_not_allowed: { status: 403, fields: ["creation_source"] },

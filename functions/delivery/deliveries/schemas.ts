@@ -265,6 +265,9 @@ export const DeliveryRow = z.object({
   promised_at: Timestamp.nullable(),
   deliver_after: Timestamp.nullable(),
   deliver_before: Timestamp.nullable(),
+  postponed_to: z.string().nullable().describe(
+    "The day, YYYY-MM-DD, to which its receiver postponed it; null once it is on its way again",
+  ),
   picked_up_at: Timestamp.nullable(),
   delivered_at: Timestamp.nullable(),
   created_by: Id.nullable(),

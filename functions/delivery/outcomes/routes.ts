@@ -24,7 +24,8 @@ export const outcomes: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/deliveries/:delivery_id/outcome",
-    summary: "Report the outcome of an attempt at the door: delivered, failed or refused",
+    summary:
+      "Report the outcome of an attempt at the door: delivered, failed, refused or postponed",
     access: operationsOrDriver,
     params: ids("delivery_id"),
     body: Outcome,
@@ -37,6 +38,7 @@ export const outcomes: AnyEndpoint[] = [
       "invalid_status_transition",
       "outcome_evidence_required",
       "invalid_reference",
+      "invalid_postponed_to",
       "invalid_proof_url",
       "delivery_proof_required",
       "cash_amount_mismatch",

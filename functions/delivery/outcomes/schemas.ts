@@ -23,7 +23,15 @@ export const AttemptReason = z.object({
 
 export const AttemptReasonsResponse = listResponse(AttemptReason);
 
-export const results = ["delivered", "failed", "refused"] as const;
+export const results = ["delivered", "failed", "refused", "postponed"] as const;
+
+/** Fields of some results alone. */
+const belongsTo = {
+  reason_code: ["failed", "refused", "postponed"],
+  cash_collected: ["delivered"],
+  recipient_name: ["delivered"],
+  postponed_to: ["postponed"],
+} as const satisfies Record<string, readonly typeof results[number][]>;
 
 export const Outcome = z.object({
   result: z.enum(results).describe("How the attempt ended"),
@@ -31,25 +39,23 @@ export const Outcome = z.object({
     "One of `GET /delivery/attempt-reasons` whose `kind` is the result; of what is not delivered",
   ),
   note: LongText.nullish(),
+  postponed_to: z.iso.date().nullish().describe(
+    "Of what is postponed: from tomorrow to 30 days on, in the company's time zone",
+  ),
   cash_collected: cash.describe("Of what is delivered: all that is due there"),
   recipient_name: z.string().trim().max(200).nullish().describe("Of what is delivered"),
   proofs: proof.describe("Of what is not delivered they prove the attempt"),
   ...reported,
 }).superRefine((body, context) => {
   bothOrNone(body, context);
-  const others = body.result === "delivered"
-    ? ["reason_code"] as const
-    : ["cash_collected", "recipient_name"] as const;
-  for (const field of others) {
-    if (body[field] != null) {
-      context.addIssue({
-        code: "custom",
-        path: [field],
-        input: undefined,
-        message: `does not belong to ${body.result}`,
-      });
+  const refuse = (field: string, message: string) =>
+    context.issues.push({ code: "custom", path: [field], input: undefined, message });
+  for (const [field, of] of Object.entries(belongsTo)) {
+    if (body[field as keyof typeof belongsTo] != null && !of.some((one) => one === body.result)) {
+      refuse(field, `does not belong to ${body.result}`);
     }
   }
+  if (body.result === "postponed" && !body.postponed_to) refuse("postponed_to", "is required");
 }).meta({ id: "DeliveryOutcome" });
 
 export const OutcomeResponse = z.object({

@@ -9,9 +9,12 @@ begin
 end $$;
 
 -- Ends an attempt that did not deliver: picked_up|in_transit -> failed, for this reason. It uses up an attempt when it counts; after a
--- refusal operations alone allow another one, however many are left. {id, latitude?, longitude?, occurred_at?} -> the delivery as it was
+-- refusal operations alone allow another one, however many are left. postpone_to: the day on which it is attempted again.
+-- {id, latitude?, longitude?, occurred_at?} -> the delivery as it was
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_occurred_at.
-create or replace function delivery.attempt_fails(input jsonb, p_reason text, p_notes text, counts boolean, refused boolean) returns delivery.deliveries
+create or replace function delivery.attempt_fails(
+  input jsonb, p_reason text, p_notes text, counts boolean, refused boolean, postpone_to date default null
+) returns delivery.deliveries
 language plpgsql set search_path = '' as $$
 declare
   d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
@@ -20,7 +23,8 @@ begin
   perform delivery.require_move(d, '{picked_up,in_transit}', 'failed');
   perform delivery.move_reported(d, input);
   update delivery.deliveries x set status = 'failed', status_reason = p_reason, status_notes = p_notes, attempts_exhausted = refused,
-    attempts_used = x.attempts_used + case when counts and delivery.attempt_counts(d) then 1 else 0 end
+    attempts_used = x.attempts_used + case when counts and delivery.attempt_counts(d) then 1 else 0 end,
+    postponed_to = postpone_to, overnight_notice_at = delivery.overnight_notice(postpone_to)
   where x.tenant_id = d.tenant_id and x.id = d.id;
   return d;
 end $$;
@@ -35,7 +39,7 @@ begin
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id));
 end $$;
 
--- failed -> in_transit with the driver who has it, or with reassign -> pending for another one.
+-- failed -> in_transit with the driver who has it, or with reassign -> pending for another one; postponed it is no longer.
 -- {id, reassign?, override_reason?, notes?, latitude?, longitude?, occurred_at?} -> {delivery}
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_occurred_at, delivery_attempts_exhausted (as many as the service
 -- allows were made, or it was refused at the door; operations may give an override_reason), return_through_warehouse (it left a warehouse as a
@@ -68,7 +72,7 @@ begin
       'attempts_used', d.attempts_used, 'allowed_delivery_attempts', coalesce(v_allowed, 1)));
   end if;
   update delivery.deliveries x set status = case when v_reassign then 'pending' else 'in_transit' end,
-    status_reason = v_override, status_notes = input ->> 'notes', attempts_exhausted = false
+    status_reason = v_override, status_notes = input ->> 'notes', attempts_exhausted = false, postponed_to = null, overnight_notice_at = null
   where x.tenant_id = d.tenant_id and x.id = d.id;
   -- On its way again: what was to be received of it stays with the driver.
   perform warehousing.receipts_withdraw(d.id);

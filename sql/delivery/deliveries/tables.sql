@@ -95,7 +95,12 @@ create table if not exists delivery.deliveries (
   ordered_cod_amount numeric(18, 3) check (ordered_cod_amount >= 0),
   -- It was refused at the door: operations alone allow another attempt.
   attempts_exhausted boolean not null default false,
+  -- The day to which its receiver postponed it, and when the office is notified that it has spent a night in a van: null once it was, or
+  -- where there is nothing to notify. A parent shows the day of its leg.
+  postponed_to date,
+  overnight_notice_at timestamptz,
   unique (tenant_id, id),
+  constraint notice_of_postponed check (overnight_notice_at is null or postponed_to is not null),
   constraint deliver_window_in_order check (deliver_after < deliver_before),
   constraint delivery_code_taken unique (tenant_id, delivery_code),
   constraint leg_of_a_parent check ((parent_id is null) = (leg is null) and (parent_id is null) = (sequence_plan is null)),
@@ -168,6 +173,11 @@ create index if not exists deliveries_reference on delivery.deliveries (tenant_i
 create index if not exists deliveries_search on delivery.deliveries using gin ((delivery_code::text || ' ' || barcode || ' '
   || coalesce(external_reference_id, '') || ' ' || coalesce(recipient ->> 'name', '') || ' ' || coalesce(recipient ->> 'phone', ''))
   extensions.gin_trgm_ops);
+
+-- Postponed deliveries by their day, as lists sort them, and those of which the office is to be notified.
+create index if not exists deliveries_postponed on delivery.deliveries (tenant_id, created_at desc nulls last, id desc) where postponed_to is not null;
+create index if not exists deliveries_postponed_to on delivery.deliveries (postponed_to, tenant_id) where postponed_to is not null;
+create index if not exists deliveries_overnight on delivery.deliveries (overnight_notice_at) where overnight_notice_at is not null;
 
 -- Deliveries that nobody carries yet, by the zone they are fetched in; and late ones.
 create index if not exists deliveries_unassigned on delivery.deliveries (tenant_id, pickup_zone_id, created_at)

@@ -91,4 +91,13 @@ export const deliveries: readonly Invariant[] = [
     sql: `select p.delivery_id from money.payments p
       where p.tenant_id = $1 and p.type = 'DELIVERY_FEE' and p.status in ('pending', 'SUCCESS') group by p.delivery_id having count(*) > 1`,
   },
+  {
+    name:
+      "deliveries: what is postponed waits with its driver or in a warehouse, and its parcel shows the day",
+    sql: `select d.id from delivery.deliveries d
+      left join lateral (select max(l.postponed_to) as day from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id) l on true
+      where d.tenant_id = $1 and case when d.delivery_flow = 'pnd_parent' then d.postponed_to is distinct from l.day
+        else d.postponed_to is not null and d.status not in ('failed', 'in_transit', 'returned', 'pending')
+          or d.overnight_notice_at is not null and (d.status <> 'failed' or d.postponed_to is null) end`,
+  },
 ];

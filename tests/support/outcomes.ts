@@ -30,3 +30,13 @@ export const eventsOf = async (id: string, type = "delivery.outcome") =>
 /** The day so many days from today in a time zone, YYYY-MM-DD. */
 export const dayIn = (days: number, timeZone = "UTC") =>
   new Intl.DateTimeFormat("en-CA", { timeZone }).format(Date.now() + days * 86_400_000);
+
+/** A photo of a delivery that was uploaded by its driver, as `proof` names it. */
+export async function photoOf(driver: Person, id: string) {
+  const answer = await driver.post(`/delivery/deliveries/${id}/proof-uploads`, {
+    stage: "delivery",
+    kind: "photo",
+    content_type: "image/jpeg",
+  });
+  return { photo_urls: [answer.body.data.path] };
+}

@@ -45,6 +45,7 @@ export const outcomes: AnyEndpoint[] = [
       "delivery_has_no_driver",
       "customer_required_for_cod",
       "insufficient_wallet_balance",
+      "return_destination_required",
     ],
     run: async ({ db, params, body }) => ({
       data: await db.call("delivery.delivery_outcome", { ...body, id: params.delivery_id }),

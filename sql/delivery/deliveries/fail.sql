@@ -85,13 +85,20 @@ begin
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id));
 end $$;
 
+-- True for an operational return in the hands of the driver who has it from its receiver's door.
+create or replace function delivery.returns_from_door(d delivery.deliveries) returns boolean
+language plpgsql immutable set search_path = '' as $$
+begin
+  return d.made_at_door and d.delivery_flow = 'operational_return' and d.pickup_warehouse_id is null;
+end $$;
+
 -- True when a door-to-door parcel that comes back into this warehouse is not back, but continues from there: its order neither begins
--- nor ends there.
+-- nor ends there. A return that began at a door continues from, or ends in, whichever warehouse takes it in.
 create or replace function delivery.stops_at(d delivery.deliveries, warehouse uuid) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
-  return warehouse is not null and d.delivery_flow = 'standard' and d.order_id is null
-    and warehouse is distinct from (delivery.ordered_from(d)).warehouse_id and warehouse is distinct from delivery.ends_in(d);
+  return warehouse is not null and (delivery.returns_from_door(d) or d.delivery_flow = 'standard' and d.order_id is null
+    and warehouse is distinct from (delivery.ordered_from(d)).warehouse_id and warehouse is distinct from delivery.ends_in(d));
 end $$;
 
 -- picked_up|in_transit|failed -> returned, or in_transit. {id, reason?, notes?, warehouse_id?, latitude?, longitude?, occurred_at?}
@@ -99,7 +106,8 @@ end $$;
 -- Goods that left a warehouse go back there: their receipt is expected, its driver answers for it until then, and
 -- received it waits for another one. The goods of a store's order go back to the warehouse they came from, or to the one
 -- that warehouse_id names, and are its stock again. Anything else is back with its sender, for good; unless warehouse_id names
--- a warehouse: then it stays in_transit until staff receive it there (warehousing.parcel_received), and nothing is refunded before.
+-- a warehouse: then it stays in_transit until staff receive it there (warehousing.parcel_received), and nothing is refunded before. What is
+-- on its way back from a door already ends where it goes, or in a warehouse.
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_occurred_at, warehouse_not_found.
 create or replace function delivery.delivery_return(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -115,6 +123,9 @@ begin
   perform delivery.move_reported(d, input);
   if v_warehouse is not null and not exists (select from warehousing.warehouses w where w.id = v_warehouse and w.deleted_at is null) then
     perform app.fail('warehouse_not_found', '{"field": "warehouse_id"}');
+  end if;
+  if v_warehouse is null and delivery.returns_from_door(d) then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', d.status, 'to', 'returned', 'text_key', 'reason_is_a_return'));
   end if;
   v_awaited := v_warehouse is not null and d.order_id is null and not delivery.leaves_warehouse(d);
   if not delivery.leaves_warehouse(d) then

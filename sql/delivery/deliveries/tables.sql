@@ -99,7 +99,10 @@ create table if not exists delivery.deliveries (
   -- where there is nothing to notify. A parent shows the day of its leg.
   postponed_to date,
   overnight_notice_at timestamptz,
+  -- A return that began in a driver's hands at the receiver's door: it is never back without a proof.
+  made_at_door boolean not null default false,
   unique (tenant_id, id),
+  constraint returns_are_made_at_doors check (not made_at_door or original_delivery_id is not null),
   constraint notice_of_postponed check (overnight_notice_at is null or postponed_to is not null),
   constraint deliver_window_in_order check (deliver_after < deliver_before),
   constraint delivery_code_taken unique (tenant_id, delivery_code),

@@ -25,7 +25,7 @@ export const outcomes: AnyEndpoint[] = [
     method: "post",
     path: "/deliveries/:delivery_id/outcome",
     summary:
-      "Report the outcome of an attempt at the door: delivered, failed, refused or postponed",
+      "Report the outcome of an attempt at the door: delivered, wholly or in part, exchanged, failed, refused or postponed",
     access: operationsOrDriver,
     params: ids("delivery_id"),
     body: Outcome,
@@ -46,6 +46,11 @@ export const outcomes: AnyEndpoint[] = [
       "customer_required_for_cod",
       "insufficient_wallet_balance",
       "return_destination_required",
+      "outcome_not_at_door",
+      "order_amount_fixed",
+      "partial_items_invalid",
+      "item_prices_required",
+      "return_already_exists",
     ],
     run: async ({ db, params, body }) => ({
       data: await db.call("delivery.delivery_outcome", { ...body, id: params.delivery_id }),

@@ -85,11 +85,11 @@ begin
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id));
 end $$;
 
--- True for an operational return in the hands of the driver who has it from its receiver's door.
+-- True for a return that a driver has from its receiver's door, not from a warehouse that has it in stock.
 create or replace function delivery.returns_from_door(d delivery.deliveries) returns boolean
 language plpgsql immutable set search_path = '' as $$
 begin
-  return d.made_at_door and d.delivery_flow = 'operational_return' and d.pickup_warehouse_id is null;
+  return d.made_at_door and not delivery.leaves_warehouse(d);
 end $$;
 
 -- True when a door-to-door parcel that comes back into this warehouse is not back, but continues from there: its order neither begins

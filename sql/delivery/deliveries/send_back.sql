@@ -162,9 +162,9 @@ begin
   n.pickup_warehouse_id := d.current_warehouse_id;
   n.current_warehouse_id := d.current_warehouse_id;
   perform delivery.delivery_insert(n);
-  insert into delivery.delivery_items (tenant_id, delivery_id, position, item_id, name, quantity, weight, length, width, height)
-  select i.tenant_id, n.id, i.position, i.item_id, i.name, i.quantity, i.weight, i.length, i.width, i.height
-  from delivery.delivery_items i where i.tenant_id = n.tenant_id and i.delivery_id = n.original_delivery_id;
+  perform delivery.delivery_contents_write(n.id, (
+    select jsonb_agg(to_jsonb(i) - '{sku,returned_item_id}'::text[] order by i.position)
+    from delivery.delivery_items i where i.tenant_id = n.tenant_id and i.delivery_id = n.original_delivery_id));
   id := n.id;
 end $$;
 

@@ -107,12 +107,13 @@ end $$;
 
 -- Ends an attempt at the door; each result has a function of its own above. What is reported with an attempt that did not deliver is kept as
 -- proofs of the stage attempt, its reason (tenancy.attempt_settings) as status_reason.
--- {id, result: delivered|failed|refused|postponed, reason_code?, note?, cash_collected?, recipient_name?, postponed_to?, proofs?, latitude?,
--- longitude?, occurred_at?} -> {delivery, returns: the deliveries that were made of what goes back, cash{due, collected}}; of what failed
+-- {id, result: delivered|partial|exchanged|failed|refused|postponed, reason_code?, note?, items? [{delivery_item_id, quantity}], taken_back?
+-- [{name, quantity}], cash_collected?, recipient_name?, postponed_to?, proofs?, latitude?, longitude?, occurred_at?}
+-- -> {delivery, returns: the deliveries that were made of what goes back, cash{due, collected}}; of what failed
 -- nothing is due
 -- Locks: as delivery.lock_delivery.
 -- Fails: delivery_status_changed, what delivery.delivery_complete and delivery.delivery_fail fail with, outcome_evidence_required,
--- invalid_reference, invalid_postponed_to, what delivery.return_from_door fails with.
+-- invalid_reference, invalid_postponed_to, what delivery.outcome_partial, delivery.outcome_exchanged and delivery.return_from_door fail with.
 create or replace function delivery.delivery_outcome(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -123,12 +124,14 @@ declare
   v_answer jsonb;
 begin
   perform delivery.require_no_outcome(d);
+  perform delivery.require_carrier(d);
   if v_result in ('failed', 'refused', 'postponed') then
-    perform delivery.require_carrier(d);
     v_reason := delivery.outcome_reason(input);
   end if;
   v_answer := case
     when v_result = 'delivered' then delivery.outcome_delivered(input)
+    when v_result = 'partial' then delivery.outcome_partial(d, input)
+    when v_result = 'exchanged' then delivery.outcome_exchanged(d, input)
     when v_result = 'postponed' then delivery.outcome_postponed(d, input, v_reason)
     -- A carrier has a way of its own to bring back what is refused.
     when v_result = 'refused' and delivery.attempt_counts(d) and d.carrier_type = 'internal'

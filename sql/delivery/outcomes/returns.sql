@@ -4,7 +4,7 @@
 -- charge, to where delivery.return_destination says. It begins before the parcel's own assignment ends, so that the driver's load is never
 -- less than what is in the van. -> its id
 -- flow      operational_return of what was not taken, customer_return of what is given in exchange
--- contents  [{item_id?, name, quantity, weight?, length?, width?, height?}]; null: all that is in the parcel
+-- contents  as delivery.delivery_contents_write takes them, of a part or of other goods; null: all that is in the parcel
 -- SECURITY DEFINER: a driver neither orders nor assigns.
 -- Locks: the driver; the family is locked by the caller.
 -- Fails: delivery_has_no_driver, service_not_found, return_destination_required, return_already_exists.
@@ -30,15 +30,11 @@ begin
   n.pickup_zone_id := p.dropoff_zone_id;
   n.pickup_warehouse_id := null;
   n.current_warehouse_id := null;
+  n.made_at_door := true;
+  n.returns_part := contents is not null;
   perform delivery.delivery_insert(n);
-  update delivery.deliveries x set made_at_door = true, picked_up_at = clock_timestamp() where x.tenant_id = v_tenant and x.id = n.id;
-  if contents is null then
-    contents := delivery.parcel_contents(p);
-  end if;
-  insert into delivery.delivery_items (tenant_id, delivery_id, position, item_id, name, quantity, weight, length, width, height)
-  select v_tenant, n.id, c.position, c.item_id, c.name, c.quantity, c.weight, c.length, c.width, c.height
-  from rows from (jsonb_to_recordset(contents) as (item_id uuid, name text, quantity bigint, weight numeric, length numeric, width numeric,
-    height numeric)) with ordinality c (item_id, name, quantity, weight, length, width, height, position);
+  update delivery.deliveries x set picked_up_at = clock_timestamp() where x.tenant_id = v_tenant and x.id = n.id;
+  perform delivery.delivery_contents_write(n.id, coalesce(contents, delivery.parcel_contents(p)));
   insert into delivery.assignments (tenant_id, delivery_id, driver_id, vehicle_id, status, sequence_number, units, assigned_by, responded_at,
     to_warehouse_id)
   values (v_tenant, n.id, a.driver_id, a.vehicle_id, 'accepted', a.sequence_number, n.unit_size, app.user_id(), clock_timestamp(),
@@ -49,14 +45,12 @@ end $$;
 -- All that is in a parcel, as delivery.return_from_door takes it. The goods of a store are a parcel on their way back: they are received by the
 -- order (storefront.order_goods_expect), not by the parcel.
 create or replace function delivery.parcel_contents(p delivery.deliveries) returns jsonb
-language plpgsql stable security definer set search_path = '' as $$
-declare
-  v_tenant uuid := app.tenant_id();
+language plpgsql stable set search_path = '' as $$
 begin
   return (
-    select jsonb_agg(jsonb_build_object('item_id', case when p.order_id is null then i.item_id end, 'name', i.name, 'quantity', i.quantity,
-      'weight', i.weight, 'length', i.length, 'width', i.width, 'height', i.height) order by i.position)
-    from delivery.delivery_items i where i.tenant_id = v_tenant and i.delivery_id = p.id);
+    select jsonb_agg(to_jsonb(i) - '{sku,returned_item_id}'::text[] || case when p.order_id is null then '{}' else '{"item_id": null}'::jsonb end
+      order by i.position)
+    from delivery.delivery_items i where i.tenant_id = p.tenant_id and i.delivery_id = p.id);
 end $$;
 
 grant execute on function delivery.return_from_door(delivery.deliveries, text, jsonb, jsonb) to barid_caller;

@@ -2895,7 +2895,7 @@ export interface components {
         assignment_change_settings?: { settings: { default_driver_id?: string | null; }; };
         attempts?: {
           settings: {
-            after_last?: ("ask" | "return") | null;
+            /** Of what is refused at the door: `ask` leaves it to the office, `return` sends it back at once */ after_last?: ("ask" | "return") | null;
             reasons?: {
               /** Whether it uses up one of the attempts that the service allows; never of kind `postponed` */ counts: boolean;
               kind: "failed" | "postponed" | "refused"; label: components["schemas"]["LocalizedText"];

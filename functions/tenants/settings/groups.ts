@@ -113,10 +113,7 @@ const deliveryGroups = {
   // Shown with what holds: defaults in three languages stand in sql/tenants/settings/attempts.sql.
   attempts: settings({
     reasons: AttemptReasons,
-    after_last: z.enum(["ask", "return"]).meta({
-      description:
-        "Of what is refused at the door: `ask` leaves it to the office, `return` sends it back at once",
-    }),
+    after_last: z.enum(["ask", "return"]),
   }),
 };
 

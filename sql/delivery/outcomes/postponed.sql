@@ -43,7 +43,7 @@ end $$;
 create or replace function delivery.postponement_ends() returns trigger
 language plpgsql set search_path = '' as $$
 begin
-  if new.status not in ('failed', 'in_transit', 'pending') and not (new.status = 'returned' and delivery.returns_to_warehouse(new))
+  if new.status not in ('failed', 'in_transit', 'pending') and not (new.status = 'returned' and delivery.leaves_warehouse(new))
       or new.carrier_type <> 'internal' and new.status <> 'failed' then
     new.postponed_to := null;
   end if;

@@ -24,7 +24,7 @@ begin
   perform delivery.move_reported(d, input);
   update delivery.deliveries x set status = 'failed', status_reason = p_reason, status_notes = p_notes, attempts_exhausted = refused,
     attempts_used = x.attempts_used + case when counts and delivery.attempt_counts(d) then 1 else 0 end,
-    postponed_to = postpone_to, overnight_notice_at = delivery.overnight_notice(postpone_to)
+    postponed_to = postpone_to, overnight_notice_at = case d.carrier_type when 'internal' then delivery.overnight_notice(postpone_to) end
   where x.tenant_id = d.tenant_id and x.id = d.id;
   return d;
 end $$;
@@ -43,7 +43,7 @@ end $$;
 -- {id, reassign?, override_reason?, notes?, latitude?, longitude?, occurred_at?} -> {delivery}
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_occurred_at, delivery_attempts_exhausted (as many as the service
 -- allows were made, or it was refused at the door; operations may give an override_reason), return_through_warehouse (it left a warehouse as a
--- parcel of its own: for another driver it comes back there first).
+-- parcel of its own, or a door as a return: for another driver it comes there first).
 create or replace function delivery.delivery_retry(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -59,7 +59,7 @@ begin
   if not v_operations and (v_reassign or v_override is not null) then
     perform app.fail('forbidden');
   end if;
-  if v_reassign and delivery.leaves_warehouse(d) then
+  if v_reassign and (delivery.leaves_warehouse(d) or delivery.returns_from_door(d)) then
     perform app.fail('return_through_warehouse');
   end if;
   if not v_reassign and a.id is null and d.carrier_type = 'internal' then

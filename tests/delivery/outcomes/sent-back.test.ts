@@ -221,6 +221,8 @@ describe("what is not at its receiver's door", () => {
     const answer = await report(tenant.driver, back.id, refused);
     expect(answer).toSucceed(200);
     expect(answer.body.data).toMatchObject({ delivery: { status: "failed" }, returns: [] });
+    expect(await move(tenant.ops, back.id, "retry", { reassign: true, override_reason: "Ill" }))
+      .toFailWith(409, "return_through_warehouse");
     expect(await move(tenant.ops, back.id, "retry", { override_reason: "He is back" }))
       .toSucceed(200);
     const { id } = await deliveryIn(ground, "returned");

@@ -111,7 +111,7 @@ begin
     returning d.tenant_id, d.id, d.delivery_code, d.postponed_to
   ), written as (
     insert into tenancy.notifications (tenant_id, user_id, type, payload)
-    select distinct n.tenant_id, u.user_id, 'postponed_in_van', jsonb_build_object('delivery_id', n.id, 'delivery_code', n.delivery_code,
+    select distinct n.tenant_id, u.user_id, 'delivery_postponed_in_van', jsonb_build_object('delivery_id', n.id, 'delivery_code', n.delivery_code,
       'postponed_to', n.postponed_to)
     from noticed n
     join tenancy.tenant_users u on u.tenant_id = n.tenant_id and u.is_active

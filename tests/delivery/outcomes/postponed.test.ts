@@ -45,7 +45,7 @@ const nightPasses = async (id: string) => {
 };
 const noticesOf = (id: string) =>
   sql`select user_id, payload from tenancy.notifications
-    where type = 'postponed_in_van' and payload ->> 'delivery_id' = ${id}`;
+    where type = 'delivery_postponed_in_van' and payload ->> 'delivery_id' = ${id}`;
 const dayOf = async (id: string) =>
   (await sql`select postponed_to::text as day from delivery.deliveries where id = ${id}`)[0].day;
 
@@ -202,7 +202,9 @@ describe("a night in a van", () => {
       [...new Set([tenant.admin, tenant.ops, tenant.dispatcher].map(({ id }) => id))].sort(),
     );
     expect(notices[0].payload).toMatchObject({ delivery_id: id, postponed_to: dayIn(3) });
-    const { body } = await tenant.ops.get("/tenants/me/notifications?type=postponed_in_van");
+    const { body } = await tenant.ops.get(
+      "/tenants/me/notifications?type=delivery_postponed_in_van",
+    );
     expect(body.data[0].message).toContain(dayIn(3));
   });
 
@@ -230,10 +232,10 @@ describe("in a warehouse", () => {
 
   test("it waits for its day: no search, no driver who chooses; then it is searched for", async () => {
     const at = await newGround(await newTenant());
+    const id = await onItsWay(at);
     await auto(at.tenant);
     await saveSettings(at.tenant.id, "general.driver", { driver_can_self_assign: true });
     const driver = await onDuty(at.tenant);
-    const id = await onItsWay(at);
     expect(await report(at.tenant.driver, id, postponed())).toSucceed(200);
     await brought(at, id);
     expect(await statusOf(id)).toBe("pending");

@@ -38,10 +38,10 @@ export const deliveries: Mutant[] = [
     ],
   },
   {
-    name: "a postponed parcel is searched for before its day",
-    file: "sql/delivery/auto-assignment/searches.sql",
-    from: "n.status = 'pending' and n.postponed_to is null",
-    to: "n.status = 'pending' and true",
+    name: "a postponed parcel is offered to drivers who choose",
+    file: "sql/delivery/self-assignment/self.sql",
+    from: "d.status = 'pending' and d.postponed_to is null and d.carrier_type",
+    to: "d.status = 'pending' and d.carrier_type",
     test: [
       "tests/delivery/outcomes/postponed.test.ts",
       "it waits for its day: no search, no driver who chooses; then it is searched for",

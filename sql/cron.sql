@@ -24,6 +24,8 @@ begin
 
   perform cron.schedule('barid_kick_jobs', '* * * * *', 'select integration.kick_jobs()');
   perform cron.schedule('barid_searches_sweep', '* * * * *', 'select delivery.searches_sweep()');
+  perform cron.schedule('barid_postponed_resume', '*/10 * * * *', 'select delivery.postponed_resume()');
+  perform cron.schedule('barid_postponed_notify', '*/10 * * * *', 'select delivery.postponed_notify()');
   perform cron.schedule('barid_tallies_fold', '* * * * *', 'select private.tallies_fold()');
   perform cron.schedule('barid_receipts_sweep', '*/10 * * * *', 'select money.receipts_sweep()');
   perform cron.schedule('barid_cod_reconcile', '17 2 * * *', 'select money.cod_reconcile_all()');

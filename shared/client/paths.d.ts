@@ -264,7 +264,7 @@ export interface paths {
   };
   "/delivery/deliveries/{delivery_id}/outcome": {
     parameters: { };
-    /** Report the outcome of an attempt at the door: delivered, failed or refused @description Who: permission manage:operations:tenant, or role driver. */ post: operations["post_delivery_deliveries_delivery_id_outcome"];
+    /** Report the outcome of an attempt at the door: delivered, wholly or in part, exchanged, failed, refused or postponed @description Who: permission manage:operations:tenant, or role driver. */ post: operations["post_delivery_deliveries_delivery_id_outcome"];
   };
   "/delivery/deliveries/{delivery_id}/pickup": {
     parameters: { };
@@ -1259,7 +1259,8 @@ export interface components {
           /** Printed on the label; scanners find the parcel by it */ barcode: string;
           /** Number of the delivery, unique in the tenant */ delivery_code: number; id: string;
         } | null;
-        parent_id: string | null; recipient: { [key: string]: unknown; };
+        parent_id: string | null; /** The day, YYYY-MM-DD, to which its receiver postponed it */ postponed_to: string | null;
+        recipient: { [key: string]: unknown; };
         /** The person who gives it to the driver; null where that is a warehouse */ sender: { name: string | null; phone: string | null; } | null;
       } | null;
       delivery_details?: { [key: string]: unknown; } | null;
@@ -1633,8 +1634,8 @@ export interface components {
       delivery_service_id?: string | null; dropoff_address_id?: string | null; dropoff_warehouse_id?: string | null;
       /** Number in the sender's own system */ external_reference_id?: string | null; institution_user_id?: string | null; notes?: string | null;
       original_delivery_id?: string | null;
-      /** {items: [{name, quantity, weight, length, width, height}]}, no number of it above 1,000,000 */ package?: unknown;
-      /** {items: [{name, quantity, weight, length, width, height}]}, no number of it above 1,000,000 */ package_details?: unknown;
+      /** {items: [{name, quantity, weight, length, width, height, unit_price}]}, no measure above 1,000,000. Of an order `unit_price` stands on all items or none, and they add up to `cod_amount` */ package?: unknown;
+      /** {items: [{name, quantity, weight, length, width, height, unit_price}]}, no measure above 1,000,000. Of an order `unit_price` stands on all items or none, and they add up to `cod_amount` */ package_details?: unknown;
       /** Who pays the delivery fee @enum {string} */ payer_type: "sender" | "receiver";
       /** How the delivery fee or the order is paid @enum {string} */ payment_method: "cash" | "wallet" | "gateway";
       pickup_address_id?: string | null;
@@ -1650,6 +1651,9 @@ export interface components {
       recipient?: ({
         name?: string | null; phone?: string | null;
       } & { [key: string]: unknown; }) | null;
+      /** Of a customer return: the `items` of the original that come back; all that no other return brings back when left out */ return_items?: {
+        delivery_item_id: string; /** Pieces */ quantity: number;
+      }[] | null;
       /** By way of a warehouse: two legs */ staged?: boolean | null; status?: ("draft" | "pending") | null;
       /** Units that are charged; settings turn weight and measures into units */ unit_size?: ("" | (number | string)) | null;
       /** The warehouse a staged delivery goes through; the tenant's default one when left out */ warehouse_id?: string | null;
@@ -1898,8 +1902,8 @@ export interface components {
       created_by: string | null; /** ISO 4217, three capital letters */ currency: string; current_warehouse_id: string | null;
       customer: components["schemas"]["DeliveryPerson"] | null; customer_id: string | null;
       /** The receiver cannot be met before */ deliver_after: string | null; /** The receiver cannot be met after */ deliver_before: string | null;
-      delivered_at: string | null; /** Number of the delivery, unique in the tenant */ delivery_code: number;
-      /** What the delivery costs, in major units */ delivery_fee: number;
+      delivered_at: string | null; /** Its receiver kept a part; `returns` of the detail bring back the rest */ delivered_in_part: boolean;
+      /** Number of the delivery, unique in the tenant */ delivery_code: number; /** What the delivery costs, in major units */ delivery_fee: number;
       /** What kind of journey it is: one way, staged through a warehouse, a leg, a return @enum {string} */ delivery_flow: "standard" | "pnd_parent" | "pnd_inbound" | "pnd_outbound" | "operational_return" | "customer_return";
       delivery_service: components["schemas"]["NamedRecord"]; delivery_service_id: string; /** In kilometres */ distance_km: number | null;
       dropoff_address: { [key: string]: unknown; }; dropoff_address_id: string; dropoff_warehouse_id: string | null; dropoff_zone_id: string | null;
@@ -1914,6 +1918,7 @@ export interface components {
       parent_id: string | null; /** Who pays the delivery fee @enum {string} */ payer_type: "sender" | "receiver";
       /** How the delivery fee or the order is paid @enum {string} */ payment_method: "cash" | "wallet" | "gateway"; picked_up_at: string | null;
       pickup_address: { [key: string]: unknown; }; pickup_address_id: string; pickup_warehouse_id: string | null; pickup_zone_id: string | null;
+      /** The day, YYYY-MM-DD, to which its receiver postponed it; null once it is on its way again */ postponed_to: string | null;
       /** In major units of the currency */ price: number; /** When the receiver may expect it */ promised_at: string | null;
       recipient: { [key: string]: unknown; };
       /** The person who gives it to the driver; null where that is a warehouse */ sender: { name: string | null; phone: string | null; } | null;
@@ -1946,8 +1951,8 @@ export interface components {
       created_at: string; created_by: string | null; /** ISO 4217, three capital letters */ currency: string; current_warehouse_id: string | null;
       customer: components["schemas"]["DeliveryPerson"] | null; customer_id: string | null;
       /** The receiver cannot be met before */ deliver_after: string | null; /** The receiver cannot be met after */ deliver_before: string | null;
-      delivered_at: string | null; /** Number of the delivery, unique in the tenant */ delivery_code: number;
-      /** What the delivery costs, in major units */ delivery_fee: number;
+      delivered_at: string | null; /** Its receiver kept a part; `returns` of the detail bring back the rest */ delivered_in_part: boolean;
+      /** Number of the delivery, unique in the tenant */ delivery_code: number; /** What the delivery costs, in major units */ delivery_fee: number;
       /** What kind of journey it is: one way, staged through a warehouse, a leg, a return @enum {string} */ delivery_flow: "standard" | "pnd_parent" | "pnd_inbound" | "pnd_outbound" | "operational_return" | "customer_return";
       delivery_service: components["schemas"]["NamedRecord"]; delivery_service_id: string; /** In kilometres */ distance_km: number | null;
       dropoff_address: { [key: string]: unknown; }; dropoff_address_id: string; dropoff_warehouse_id: string | null; dropoff_zone_id: string | null;
@@ -1972,6 +1977,7 @@ export interface components {
       picked_up_at: string | null; pickup_address: { [key: string]: unknown; }; pickup_address_id: string; pickup_warehouse_id: string | null;
       pickup_zone_id: string | null;
       policy: { [key: string]: unknown; } | null;
+      /** The day, YYYY-MM-DD, to which its receiver postponed it; null once it is on its way again */ postponed_to: string | null;
       /** In major units of the currency */ price: number; /** When the receiver may expect it */ promised_at: string | null;
       proof_requirements: { delivery: components["schemas"]["DeliveryNeeds"]; pickup: components["schemas"]["DeliveryNeeds"]; };
       /** With `include=proof_links` each has a `link`, where the picture can be fetched for five minutes; null when it is gone */ proofs: {
@@ -2013,20 +2019,26 @@ export interface components {
     /** This parcel is not in a warehouse. */ DeliveryNotInWarehouseError: { code?: "delivery_not_in_warehouse"; destination_warehouse_id?: string; transfer_id?: string; waybill_id?: string | null; } & components["schemas"]["Error"];
     /** The package is not on this waybill. */ DeliveryNotInWaybillError: { code?: "delivery_not_in_waybill"; field?: string; } & components["schemas"]["Error"];
     DeliveryOutcome: {
-      /** Of what is delivered: all that is due there */ cash_collected?: {
+      /** Of what is delivered: all that is due there, of a part what is due for it */ cash_collected?: {
         /** Cash on delivery, in major units */ cod?: number | null; /** What the delivery costs, in major units */ delivery_fee?: number | null;
       } | null;
+      /** Of what is delivered in part: the `items` of the parcel that the receiver kept */ items?: {
+        delivery_item_id: string; /** Pieces */ quantity: number;
+      }[] | null;
       /** Degrees, WGS 84 */ latitude?: number | null; /** Degrees, WGS 84 */ longitude?: number | null; note?: string | null;
       /** The device's time of it: at most 72 hours ago, at most 2 minutes ahead */ occurred_at?: string | null;
+      /** Of what is postponed: from tomorrow to 30 days on, in the company's time zone */ postponed_to?: string | null;
       /** Of what is not delivered they prove the attempt */ proofs?: {
         /** Addresses of uploaded pictures */ photo_urls?: string[] | null; signature_url?: string | null; signed_by?: string | null;
       } | null;
       /** One of `GET /delivery/attempt-reasons` whose `kind` is the result; of what is not delivered */ reason_code?: string | null;
       /** Of what is delivered */ recipient_name?: string | null;
-      /** How the attempt ended @enum {string} */ result: "delivered" | "failed" | "refused";
+      /** How the attempt ended @enum {string} */ result: "delivered" | "partial" | "exchanged" | "failed" | "refused" | "postponed";
+      /** Of what is exchanged: the goods that the receiver gave */ taken_back?: { name: string; /** Pieces */ quantity: number; }[] | null;
     };
     DeliveryPerson: { full_name: string | null; id: string; phone: string | null; };
     /** Say where the parcel is picked up and delivered: {field} is missing. */ DeliveryPlaceRequiredError: { code?: "delivery_place_required"; field?: string; } & components["schemas"]["Error"];
+    /** Some of these deliveries are postponed to another day. */ DeliveryPostponedError: { code?: "delivery_postponed"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
     /** A proof is missing: {field}. */ DeliveryProofRequiredError: { code?: "delivery_proof_required"; field?: string; stage?: string; } & components["schemas"]["Error"];
     /** Choose a delivery service: no default is configured. */ DeliveryServiceIdRequiredError: { code?: "delivery_service_id_required"; field?: string; } & components["schemas"]["Error"];
     /** The service cannot be deleted or switched off while settings name it. */ DeliveryServiceInUseBySettingsError: { code?: "delivery_service_in_use_by_settings"; setting_references?: unknown[]; } & components["schemas"]["Error"];
@@ -2241,6 +2253,7 @@ export interface components {
     /** occurred_at may be at most 72 hours ago and at most 2 minutes ahead. */ InvalidOccurredAtError: { code?: "invalid_occurred_at"; field?: string; } & components["schemas"]["Error"];
     /** The package in {field}: {reason}. */ InvalidPackageError: { code?: "invalid_package"; field?: string; item?: number; name?: string; } & components["schemas"]["Error"];
     /** A payment method named here does not exist. */ InvalidPaymentMethodError: { code?: "invalid_payment_method"; field?: string; } & components["schemas"]["Error"];
+    /** postponed_to must be from {first} to {last}. */ InvalidPostponedToError: { code?: "invalid_postponed_to"; field?: string; first?: string; last?: string; } & components["schemas"]["Error"];
     /** {field} must be an upload of this company or an https address. */ InvalidProofUrlError: { code?: "invalid_proof_url"; field?: string; } & components["schemas"]["Error"];
     /** The receiver of the cash must be an active member of the office staff. */ InvalidReceiverError: { code?: "invalid_receiver"; field?: string; } & components["schemas"]["Error"];
     /** {field} names something that does not exist. */ InvalidReferenceError: { code?: "invalid_reference"; field?: string; } & components["schemas"]["Error"];
@@ -2314,6 +2327,8 @@ export interface components {
     /** This item is on no manifest. If its parcel is here, open an exception with the barcode. */ ItemNotFoundError: { code?: "item_not_found"; } & components["schemas"]["Error"];
     /** The item is not stored in this bin. */ ItemNotInBinError: { code?: "item_not_in_bin"; field?: string; item_id?: string; } & components["schemas"]["Error"];
     /** This item is part of a package and moves only with it. */ ItemOfParcelError: { code?: "item_of_parcel"; field?: string; item_id?: string; } & components["schemas"]["Error"];
+    /** The prices of the items must stand on all of them and add up to {cod_amount}; they are {items_total}. */ ItemPricesNotCodError: { cod_amount?: number; code?: "item_prices_not_cod"; field?: string; items_total?: string; } & components["schemas"]["Error"];
+    /** The items have no prices that hold: agree on an amount for the kept items first. */ ItemPricesRequiredError: { code?: "item_prices_required"; field?: string; } & components["schemas"]["Error"];
     ItemReceipt: {
       manifests: {
         item_ids: string[]; manifest_id: string; manifest_number: string; ready: boolean; remaining_count: number; status: string;
@@ -2522,7 +2537,7 @@ export interface components {
       created_at: string; id: string; /** The text, in the reader's language */ message: string;
       /** The subject: ids and numbers */ payload: { [key: string]: unknown; };
       read_at: string | null; tenant_id: string | null;
-      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "tenant_invitation";
+      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "tenant_invitation";
     };
     /** None of the packages can be moved. */ NoTransferablePackagesError: { code?: "no_transferable_packages"; rejected?: Record<string, never>[]; } & components["schemas"]["Error"];
     /** Choose one destination: a branch or an address, not both. */ OneDestinationRequiredError: { code?: "one_destination_required"; field?: string; } & components["schemas"]["Error"];
@@ -2582,6 +2597,7 @@ export interface components {
       /** In the language asked for. */ message: string; success: boolean;
     };
     /** What this reason needs is missing: {missing}. */ OutcomeEvidenceRequiredError: { code?: "outcome_evidence_required"; field?: string; missing?: string[]; } & components["schemas"]["Error"];
+    /** This result is for parcels at their receiver's door. */ OutcomeNotAtDoorError: { code?: "outcome_not_at_door"; field?: string; } & components["schemas"]["Error"];
     /** The package is in another warehouse. */ PackageElsewhereError: { code?: "package_elsewhere"; current_warehouse_id?: string | null; } & components["schemas"]["Error"];
     /** No warehouse holds the package: it is with its sender or in a driver's hands. Receive it first. */ PackageNotHereError: { code?: "package_not_here"; field?: string; } & components["schemas"]["Error"];
     /** The package is {status} and is not sorted any more. */ PackageNotSortableError: { code?: "package_not_sortable"; status?: string; } & components["schemas"]["Error"];
@@ -2879,6 +2895,7 @@ export interface components {
         assignment_change_settings?: { settings: { default_driver_id?: string | null; }; };
         attempts?: {
           settings: {
+            /** Of what is refused at the door: `ask` leaves it to the office, `return` sends it back at once */ after_last?: ("ask" | "return") | null;
             reasons?: {
               /** Whether it uses up one of the attempts that the service allows; never of kind `postponed` */ counts: boolean;
               kind: "failed" | "postponed" | "refused"; label: components["schemas"]["LocalizedText"];
@@ -3318,8 +3335,8 @@ export interface components {
       } | null;
       delivery_service_id?: string; dropoff_address_id?: string | null; dropoff_warehouse_id?: string | null;
       /** Number in the sender's own system */ external_reference_id?: string | null; institution_user_id?: string | null; notes?: string | null;
-      /** {items: [{name, quantity, weight, length, width, height}]}, no number of it above 1,000,000 */ package?: unknown;
-      /** {items: [{name, quantity, weight, length, width, height}]}, no number of it above 1,000,000 */ package_details?: unknown;
+      /** {items: [{name, quantity, weight, length, width, height, unit_price}]}, no measure above 1,000,000. Of an order `unit_price` stands on all items or none, and they add up to `cod_amount` */ package?: unknown;
+      /** {items: [{name, quantity, weight, length, width, height, unit_price}]}, no measure above 1,000,000. Of an order `unit_price` stands on all items or none, and they add up to `cod_amount` */ package_details?: unknown;
       /** Who pays the delivery fee @enum {string} */ payer_type?: "sender" | "receiver";
       /** How the delivery fee or the order is paid @enum {string} */ payment_method?: "cash" | "wallet" | "gateway";
       pickup_address_id?: string | null;
@@ -4485,7 +4502,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["SelfAssignmentDisabledError"] | components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DriverNotFoundError"] | components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DriverOffDutyError"] | components["schemas"]["DriverNotActiveError"] | components["schemas"]["DriverHasNoVehicleError"] | components["schemas"]["VehicleInactiveError"] | components["schemas"]["DeliveryAlreadyAssignedError"] | components["schemas"]["DeliveryStatusChangedError"] | components["schemas"]["ReturnUnderWayError"] | components["schemas"]["DeliveryHasOpenExceptionError"] | components["schemas"]["ParentExceptionOpenError"] | components["schemas"]["WarehouseItemExceptionOpenError"] | components["schemas"]["WarehousePreparationInconsistentError"] | components["schemas"]["InsufficientVehicleCapacityError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["HandoffAlreadyPendingError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryPostponedError"] | components["schemas"]["DriverOffDutyError"] | components["schemas"]["DriverNotActiveError"] | components["schemas"]["DriverHasNoVehicleError"] | components["schemas"]["VehicleInactiveError"] | components["schemas"]["DeliveryAlreadyAssignedError"] | components["schemas"]["DeliveryStatusChangedError"] | components["schemas"]["ReturnUnderWayError"] | components["schemas"]["DeliveryHasOpenExceptionError"] | components["schemas"]["ParentExceptionOpenError"] | components["schemas"]["WarehouseItemExceptionOpenError"] | components["schemas"]["WarehousePreparationInconsistentError"] | components["schemas"]["InsufficientVehicleCapacityError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["HandoffAlreadyPendingError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -5310,6 +5327,7 @@ export interface operations {
         format?: components["parameters"]["format"]; institution_user_id?: components["parameters"]["institution_user_id"];
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
         manifest_id?: components["parameters"]["manifest_id"]; page?: components["parameters"]["page"]; parent_id?: string; pickup_zone_id?: string;
+        postponed?: boolean | ("true" | "false");
         /** Customer returns by their request; `requested`: those that wait for the office */ return_request?: "requested" | "approved" | "declined";
         search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "created_at" | "delivery_code" | "status";
         sort_order?: components["parameters"]["sort_order"];
@@ -5370,7 +5388,7 @@ export interface operations {
           } & components["schemas"]["Success"];
         };
       };
-      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryPlaceRequiredError"] | components["schemas"]["DeliveryServiceIdRequiredError"] | components["schemas"]["DeliveryServiceNotAvailableError"] | components["schemas"]["ServiceNotForReturnsError"] | components["schemas"]["InvalidPackageError"] | components["schemas"]["InvalidCoordinatesError"] | components["schemas"]["UnitSizeOrDimensionsRequiredError"] | components["schemas"]["CanNotUseThisDeliveryForThisUnitSizeError"] | components["schemas"]["TooManyDecimalsError"] | components["schemas"]["InvalidDeliveryWindowError"] | components["schemas"]["CustomerRequiredForCodError"] | components["schemas"]["CustomerRequiredForWalletError"] | components["schemas"]["WalletIsTheSendersError"] | components["schemas"]["CarrierCodeRequiredError"] | components["schemas"]["StagingWarehouseRequiredError"] | components["schemas"]["ReturnDestinationRequiredError"] | components["schemas"]["InsufficientWalletBalanceError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryPlaceRequiredError"] | components["schemas"]["DeliveryServiceIdRequiredError"] | components["schemas"]["DeliveryServiceNotAvailableError"] | components["schemas"]["ServiceNotForReturnsError"] | components["schemas"]["InvalidPackageError"] | components["schemas"]["ItemPricesNotCodError"] | components["schemas"]["InvalidCoordinatesError"] | components["schemas"]["UnitSizeOrDimensionsRequiredError"] | components["schemas"]["CanNotUseThisDeliveryForThisUnitSizeError"] | components["schemas"]["TooManyDecimalsError"] | components["schemas"]["InvalidDeliveryWindowError"] | components["schemas"]["CustomerRequiredForCodError"] | components["schemas"]["CustomerRequiredForWalletError"] | components["schemas"]["WalletIsTheSendersError"] | components["schemas"]["CarrierCodeRequiredError"] | components["schemas"]["StagingWarehouseRequiredError"] | components["schemas"]["PartialItemsInvalidError"] | components["schemas"]["ReturnDestinationRequiredError"] | components["schemas"]["InsufficientWalletBalanceError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["CustomerNotFoundError"] | components["schemas"]["AddressNotFoundError"] | components["schemas"]["WarehouseNotFoundError"] | components["schemas"]["ServiceNotFoundError"] | components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
@@ -5432,7 +5450,7 @@ export interface operations {
           } & components["schemas"]["Success"];
         };
       };
-      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryPlaceRequiredError"] | components["schemas"]["DeliveryServiceIdRequiredError"] | components["schemas"]["DeliveryServiceNotAvailableError"] | components["schemas"]["ServiceNotForReturnsError"] | components["schemas"]["InvalidPackageError"] | components["schemas"]["InvalidCoordinatesError"] | components["schemas"]["UnitSizeOrDimensionsRequiredError"] | components["schemas"]["CanNotUseThisDeliveryForThisUnitSizeError"] | components["schemas"]["TooManyDecimalsError"] | components["schemas"]["InvalidDeliveryWindowError"] | components["schemas"]["CustomerRequiredForCodError"] | components["schemas"]["CustomerRequiredForWalletError"] | components["schemas"]["WalletIsTheSendersError"] | components["schemas"]["CarrierCodeRequiredError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryPlaceRequiredError"] | components["schemas"]["DeliveryServiceIdRequiredError"] | components["schemas"]["DeliveryServiceNotAvailableError"] | components["schemas"]["ServiceNotForReturnsError"] | components["schemas"]["InvalidPackageError"] | components["schemas"]["ItemPricesNotCodError"] | components["schemas"]["InvalidCoordinatesError"] | components["schemas"]["UnitSizeOrDimensionsRequiredError"] | components["schemas"]["CanNotUseThisDeliveryForThisUnitSizeError"] | components["schemas"]["TooManyDecimalsError"] | components["schemas"]["InvalidDeliveryWindowError"] | components["schemas"]["CustomerRequiredForCodError"] | components["schemas"]["CustomerRequiredForWalletError"] | components["schemas"]["WalletIsTheSendersError"] | components["schemas"]["CarrierCodeRequiredError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["CustomerNotFoundError"] | components["schemas"]["AddressNotFoundError"] | components["schemas"]["WarehouseNotFoundError"] | components["schemas"]["ServiceNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
@@ -5476,7 +5494,7 @@ export interface operations {
           } & components["schemas"]["Success"];
         };
       };
-      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryPlaceRequiredError"] | components["schemas"]["DeliveryServiceIdRequiredError"] | components["schemas"]["DeliveryServiceNotAvailableError"] | components["schemas"]["ServiceNotForReturnsError"] | components["schemas"]["InvalidPackageError"] | components["schemas"]["InvalidCoordinatesError"] | components["schemas"]["UnitSizeOrDimensionsRequiredError"] | components["schemas"]["CanNotUseThisDeliveryForThisUnitSizeError"] | components["schemas"]["TooManyDecimalsError"] | components["schemas"]["InvalidDeliveryWindowError"] | components["schemas"]["CustomerRequiredForCodError"] | components["schemas"]["CustomerRequiredForWalletError"] | components["schemas"]["WalletIsTheSendersError"] | components["schemas"]["CarrierCodeRequiredError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryPlaceRequiredError"] | components["schemas"]["DeliveryServiceIdRequiredError"] | components["schemas"]["DeliveryServiceNotAvailableError"] | components["schemas"]["ServiceNotForReturnsError"] | components["schemas"]["InvalidPackageError"] | components["schemas"]["ItemPricesNotCodError"] | components["schemas"]["InvalidCoordinatesError"] | components["schemas"]["UnitSizeOrDimensionsRequiredError"] | components["schemas"]["CanNotUseThisDeliveryForThisUnitSizeError"] | components["schemas"]["TooManyDecimalsError"] | components["schemas"]["InvalidDeliveryWindowError"] | components["schemas"]["CustomerRequiredForCodError"] | components["schemas"]["CustomerRequiredForWalletError"] | components["schemas"]["WalletIsTheSendersError"] | components["schemas"]["CarrierCodeRequiredError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["CustomerNotFoundError"] | components["schemas"]["AddressNotFoundError"] | components["schemas"]["WarehouseNotFoundError"] | components["schemas"]["ServiceNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
@@ -5835,11 +5853,11 @@ export interface operations {
           } & components["schemas"]["Success"];
         };
       };
-      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidOccurredAtError"] | components["schemas"]["OutcomeEvidenceRequiredError"] | components["schemas"]["InvalidReferenceError"] | components["schemas"]["InvalidProofUrlError"] | components["schemas"]["DeliveryProofRequiredError"] | components["schemas"]["CashAmountMismatchError"] | components["schemas"]["CustomerRequiredForCodError"] | components["schemas"]["InsufficientWalletBalanceError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidOccurredAtError"] | components["schemas"]["OutcomeEvidenceRequiredError"] | components["schemas"]["InvalidReferenceError"] | components["schemas"]["InvalidPostponedToError"] | components["schemas"]["InvalidProofUrlError"] | components["schemas"]["DeliveryProofRequiredError"] | components["schemas"]["CashAmountMismatchError"] | components["schemas"]["CustomerRequiredForCodError"] | components["schemas"]["InsufficientWalletBalanceError"] | components["schemas"]["ReturnDestinationRequiredError"] | components["schemas"]["PartialItemsInvalidError"] | components["schemas"]["ItemPricesRequiredError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryStatusChangedError"] | components["schemas"]["AssignmentNotAcceptedError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["DeliveryHasNoDriverError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryStatusChangedError"] | components["schemas"]["AssignmentNotAcceptedError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["DeliveryHasNoDriverError"] | components["schemas"]["OutcomeNotAtDoorError"] | components["schemas"]["OrderAmountFixedError"] | components["schemas"]["ReturnAlreadyExistsError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -6100,7 +6118,7 @@ export interface operations {
       };
       header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
     };
-    /** A heading and at most 500 lines, in UTF-8, with comma, semicolon or tab. Columns: `customer_id`, `institution_user_id`, `delivery_service_id`, `pickup_address_id`, `pickup_location`, `pickup_location.latitude`, `pickup_location.longitude`, `pickup_location.lat`, `pickup_location.lng`, `pickup_location.long`, `pickup_location.full_address`, `pickup_location.title`, `pickup_location.title.en`, `pickup_location.title.ar`, `pickup_location.title.ku`, `pickup_location.city`, `pickup_location.country`, `pickup_location.contact_info`, `pickup_location.contact_info.*`, `dropoff_address_id`, `delivery_location`, `delivery_location.latitude`, `delivery_location.longitude`, `delivery_location.lat`, `delivery_location.lng`, `delivery_location.long`, `delivery_location.full_address`, `delivery_location.title`, `delivery_location.title.en`, `delivery_location.title.ar`, `delivery_location.title.ku`, `delivery_location.city`, `delivery_location.country`, `delivery_location.contact_info`, `delivery_location.contact_info.*`, `pickup_warehouse_id`, `dropoff_warehouse_id`, `payer_type`, `payment_method`, `cod_amount`, `unit_size`, `package`, `package_details`, `recipient`, `recipient.name`, `recipient.phone`, `recipient.*`, `external_reference_id`, `notes`, `promised_at`, `deliver_after`, `deliver_before`, `barcode`, `carrier_type`, `carrier_code`, `staged`, `warehouse_id`, `status`, `delivery_flow`, `original_delivery_id`. Needed: `payer_type`, `payment_method`. */ requestBody: {
+    /** A heading and at most 500 lines, in UTF-8, with comma, semicolon or tab. Columns: `customer_id`, `institution_user_id`, `delivery_service_id`, `pickup_address_id`, `pickup_location`, `pickup_location.latitude`, `pickup_location.longitude`, `pickup_location.lat`, `pickup_location.lng`, `pickup_location.long`, `pickup_location.full_address`, `pickup_location.title`, `pickup_location.title.en`, `pickup_location.title.ar`, `pickup_location.title.ku`, `pickup_location.city`, `pickup_location.country`, `pickup_location.contact_info`, `pickup_location.contact_info.*`, `dropoff_address_id`, `delivery_location`, `delivery_location.latitude`, `delivery_location.longitude`, `delivery_location.lat`, `delivery_location.lng`, `delivery_location.long`, `delivery_location.full_address`, `delivery_location.title`, `delivery_location.title.en`, `delivery_location.title.ar`, `delivery_location.title.ku`, `delivery_location.city`, `delivery_location.country`, `delivery_location.contact_info`, `delivery_location.contact_info.*`, `pickup_warehouse_id`, `dropoff_warehouse_id`, `payer_type`, `payment_method`, `cod_amount`, `unit_size`, `package`, `package_details`, `recipient`, `recipient.name`, `recipient.phone`, `recipient.*`, `external_reference_id`, `notes`, `promised_at`, `deliver_after`, `deliver_before`, `barcode`, `carrier_type`, `carrier_code`, `staged`, `warehouse_id`, `status`, `delivery_flow`, `original_delivery_id`, `return_items`. Needed: `payer_type`, `payment_method`. */ requestBody: {
       content: { "text/csv": string; };
     };
     responses: {
@@ -6110,7 +6128,7 @@ export interface operations {
           "application/json": {
             /** True: say what would happen, and change nothing */ dry_run: boolean; error_count: number;
             /** The first hundred, by line */ errors: {
-              code: "validation_failed" | "field_too_large" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "forbidden" | "customer_not_found" | "address_not_found" | "warehouse_not_found" | "delivery_place_required" | "delivery_service_id_required" | "service_not_found" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "invalid_delivery_window" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "delivery_barcode_taken" | "staging_warehouse_required" | "delivery_not_found" | "original_not_delivered" | "return_already_exists" | "return_destination_required" | "insufficient_wallet_balance";
+              code: "validation_failed" | "field_too_large" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "forbidden" | "customer_not_found" | "address_not_found" | "warehouse_not_found" | "delivery_place_required" | "delivery_service_id_required" | "service_not_found" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "item_prices_not_cod" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "invalid_delivery_window" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "delivery_barcode_taken" | "staging_warehouse_required" | "delivery_not_found" | "original_not_delivered" | "return_already_exists" | "partial_items_invalid" | "return_destination_required" | "insufficient_wallet_balance";
               /** Path of the field at fault; null: none */ field: string | null; /** Line of the file, the heading being 1 */ line: number;
               message: string;
             }[];
@@ -6125,7 +6143,7 @@ export interface operations {
           "application/json": {
             /** True: say what would happen, and change nothing */ dry_run: boolean; error_count: number;
             /** The first hundred, by line */ errors: {
-              code: "validation_failed" | "field_too_large" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "forbidden" | "customer_not_found" | "address_not_found" | "warehouse_not_found" | "delivery_place_required" | "delivery_service_id_required" | "service_not_found" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "invalid_delivery_window" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "delivery_barcode_taken" | "staging_warehouse_required" | "delivery_not_found" | "original_not_delivered" | "return_already_exists" | "return_destination_required" | "insufficient_wallet_balance";
+              code: "validation_failed" | "field_too_large" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "forbidden" | "customer_not_found" | "address_not_found" | "warehouse_not_found" | "delivery_place_required" | "delivery_service_id_required" | "service_not_found" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "item_prices_not_cod" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "invalid_delivery_window" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "delivery_barcode_taken" | "staging_warehouse_required" | "delivery_not_found" | "original_not_delivered" | "return_already_exists" | "partial_items_invalid" | "return_destination_required" | "insufficient_wallet_balance";
               /** Path of the field at fault; null: none */ field: string | null; /** Line of the file, the heading being 1 */ line: number;
               message: string;
             }[];
@@ -6932,8 +6950,8 @@ export interface operations {
           /** {latitude, longitude}; also lat, lng, long */ dropoff_location?: unknown;
           /** Coordinate, where no location is sent */ dropoff_long?: unknown;
           /** Coordinate, where no location is sent */ dropoff_longitude?: unknown;
-          /** {items: [{name, quantity, weight, length, width, height}]}, no number of it above 1,000,000 */ package?: unknown;
-          /** {items: [{name, quantity, weight, length, width, height}]}, no number of it above 1,000,000 */ package_details?: unknown;
+          /** {items: [{name, quantity, weight, length, width, height, unit_price}]}, no measure above 1,000,000. Of an order `unit_price` stands on all items or none, and they add up to `cod_amount` */ package?: unknown;
+          /** {items: [{name, quantity, weight, length, width, height, unit_price}]}, no measure above 1,000,000. Of an order `unit_price` stands on all items or none, and they add up to `cod_amount` */ package_details?: unknown;
           /** {latitude, longitude}; also lat, lng, long */ pickup_address?: unknown;
           /** Coordinate, where no location is sent */ pickup_lat?: unknown; /** Coordinate, where no location is sent */ pickup_latitude?: unknown;
           /** Coordinate, where no location is sent */ pickup_lng?: unknown;
@@ -10552,7 +10570,7 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
-        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "tenant_invitation";
+        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "tenant_invitation";
         unread?: boolean | ("true" | "false");
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };

@@ -249,6 +249,8 @@ export const words: Readonly<Record<string, string>> = {
   is_active: "False: kept, and no longer used",
   timezone: "IANA name, such as Asia/Baghdad",
   as_of: "The moment the books are read at; now unless said",
+  after_last:
+    "Of what is refused at the door: `ask` leaves it to the office, `return` sends it back at once",
 };
 
 /** Parameters of a query, where they differ from fields of the name. */
@@ -289,5 +291,6 @@ export const queryWords: Readonly<Record<string, string>> = {
   settled_at_from: "Settled from then on",
   settled_at_to: "Settled until then",
   open: "`true`: only what nobody resolved",
+  postponed: "`true`: only what its receiver postponed to another day",
   reversed: "`true`: only what was reversed",
 };

@@ -9,7 +9,8 @@ import { unassigned } from "./scale/paths.ts";
 import type { Report } from "./report.ts";
 
 /** The unit: 20,000 additions in a loop. */
-const unit = `do $$ declare v bigint := 0; begin for i in 1..20000 loop v := v + i; end loop; end $$`;
+const unit =
+  `do $$ declare v bigint := 0; begin for i in 1..20000 loop v := v + i; end loop; end $$`;
 const asks = 400;
 const shown = "id,delivery_code,status,recipient,cash_due,updated_at";
 
@@ -89,7 +90,9 @@ async function measure(
       (worker / asks).toFixed(2)
     } ms of the function, ${(size / 1000).toFixed(1)} kB`,
   );
-  if (bytes) report.ratio({ what: `${what}: size`, value: size / 1000, atMost: bytes / 1000, unit: "kB" });
+  if (bytes) {
+    report.ratio({ what: `${what}: size`, value: size / 1000, atMost: bytes / 1000, unit: "kB" });
+  }
 }
 
 async function bytesOf({ stack, token }: Ground["admin"], path: string): Promise<number> {

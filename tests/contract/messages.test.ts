@@ -37,8 +37,11 @@ const internalConstraints = new Set([
   "amount_change_state",
   "deliver_window_in_order",
   "next_attempt_while_open",
+  "notice_of_postponed",
+  "parts_are_delivered",
   "position_whole",
   "reported_place_whole",
+  "returns_are_made_at_doors",
   // Sorting, package transfers and waybills: written by cores that ask first.
   "already_in_waybill",
   "already_sorted",

@@ -39,7 +39,7 @@ const kinds = {
     `select reference_number as marker, id || ' ' || status as value from warehousing.picking_orders
     where tenant_id = $1 and delivery_id is null and order_id is null`,
   ordered:
-    `select barcode as marker, id || ' ' || cod_amount::float8 as value from delivery.deliveries
+    `select barcode as marker, id || ' ' || coalesce(ordered_cod_amount, cod_amount)::float8 as value from delivery.deliveries
     where tenant_id = $1 and barcode ~ '^[0-9a-f-]{36}$' and parent_id is null`,
   collected:
     `select delivery_id || case collection_stage when 'pickup' then ' pickup' else '' end as marker,
@@ -105,14 +105,14 @@ export type Kind = keyof typeof kinds;
 
 export class Facts {
   readonly #told = new Map<Kind, Map<string, string>>();
-  /** How often each kind was told. */
+  /** How often each kind was answered. */
   readonly said: Partial<Record<Kind, number>> = {};
   /** Answers that no answer to that question can be. */
   readonly wrong: string[] = [];
   /** Answers that said what was done. */
   acknowledged = 0;
 
-  /** A client was told this; the last word about a marker counts. */
+  /** A client got this answer; the last one about a marker counts. */
   told(kind: Kind, marker: string, value: string): void {
     this.said[kind] = (this.said[kind] ?? 0) + 1;
     const known = this.#told.get(kind) ?? new Map<string, string>();

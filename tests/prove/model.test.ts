@@ -8,6 +8,7 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openReader, sql } from "../support/db.ts";
+import { saveSettings } from "../support/people.ts";
 import { newBin, newWarehouse, stockIn } from "../support/warehouses.ts";
 import { Caller } from "./caller.ts";
 import { allBreaches, ofTenant, openBreaches } from "./invariants.ts";
@@ -187,6 +188,7 @@ async function begin(): Promise<{ model: Known; real: Real }> {
     bin_id: second.bin,
     quantity: units / 2,
   });
+  await saveSettings(place.id, "delivery.attempts", { after_last: "return" });
   const real = new Real(place, second, new Caller(world.ports, false));
   const start = await seen(reader, real);
   const state = {

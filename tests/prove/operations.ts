@@ -34,6 +34,7 @@ export const kinds = [
   "comeShort",
   "giveBack",
   "breakDown",
+  "atDoor",
   "split",
 ] as const;
 

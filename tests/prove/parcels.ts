@@ -80,6 +80,47 @@ export class Parcels extends DriverPay {
     this.facts.told("collected", id, `${holder.id} 1 ${cod}`);
   }
 
+  /** At the door one of two things is kept, or all of them against others; the driver brings back the rest. */
+  async atDoor({ a, b, c }: Step): Promise<void> {
+    const driver = this.driver(b);
+    const unit_price = 250 * (1 + a % 40);
+    const made = await this.newDelivery(2 * unit_price, {
+      package: { items: [{ name: "Thing", quantity: 2, unit_price }] },
+    });
+    if (!made || !await this.give(made.id, driver)) return;
+    for (const step of ["pickup", "depart"]) if (!await this.move(driver, made.id, step)) return;
+    const path = `/delivery/deliveries/${made.id}`;
+    const found = await this.ask(
+      driver,
+      "GET",
+      path,
+      undefined,
+      ({ delivery }) => delivery.id === made.id && delivery.items.length === 1,
+    );
+    if (!found) return;
+    const [{ id: delivery_item_id }] = found.delivery.items;
+    const report = c % 2
+      ? { result: "partial", items: [{ delivery_item_id, quantity: 1 }] }
+      : { result: "exchanged", taken_back: [{ name: "Other thing", quantity: 1 }] };
+    const done = await this.ask(
+      driver,
+      "POST",
+      `${path}/outcome`,
+      report,
+      ({ data }) =>
+        data.delivery.id === made.id && data.returns.length === 1 &&
+        data.cash.collected.cod === unit_price * (c % 2 ? 1 : 2),
+    );
+    if (!done) return;
+    const { returns: [back], cash: { collected } } = done.data;
+    this.facts.told("assigned", back.id, driver.id);
+    this.facts.told(
+      "collected",
+      made.id,
+      `${driver.id} 1 ${collected.cod + collected.delivery_fee}`,
+    );
+  }
+
   /** Through a warehouse into a driver's hands, and then to its door, or back into the warehouse. */
   async handOver({ a, b, c }: Step): Promise<void> {
     const staged = await this.stage(a, this.driver(b));

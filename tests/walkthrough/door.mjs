@@ -1,4 +1,5 @@
-// A parcel changes on its way: its amount, decided by the office or requested by the driver, and its address, priced anew.
+// A parcel changes on its way: its amount, decided by the office or requested by the driver, and its address, priced anew. At the door a part of
+// another one is kept, a third is exchanged, and a fourth is postponed.
 // node tests/walkthrough/door.mjs
 import { call, check, expectError, money, say, show, signIn } from "./barid.mjs";
 
@@ -85,6 +86,107 @@ check(
 );
 const late = await expectError(ops, "POST", `${path}/redirect`, asked);
 check("what is delivered goes nowhere else", late.code, "delivery_ended");
+
+say("Three more parcels: two shirts and a cap with their prices, a telephone, and a book");
+const onTheWay = async (more) => {
+  const { delivery } = await call(ops, "POST", "delivery/deliveries", {
+    customer_id: customer.id,
+    delivery_service_id: standard.id,
+    pickup_address_id: mansour.id,
+    dropoff_address_id: karrada.id,
+    payer_type: "receiver",
+    payment_method: "cash",
+    unit_size: 1,
+    recipient: { name: "زهراء محمود", phone: "+9647712345678" },
+    ...more,
+  });
+  const { bulk_assignment_id } = await call(ops, "POST", "delivery/assignments/bulk", {
+    driver_id: driver.id,
+    delivery_ids: [delivery.id],
+  });
+  await call(driver, "PUT", `delivery/assignments/bulk/${bulk_assignment_id}`, {
+    status: "accepted",
+  });
+  for (const step of ["pickup", "depart"]) {
+    await call(driver, "POST", `delivery/deliveries/${delivery.id}/${step}`, {});
+  }
+  return { id: delivery.id, path: `delivery/deliveries/${delivery.id}`, fee: delivery.price };
+};
+const shirts = await onTheWay({
+  cod_amount: 40_000,
+  package: {
+    items: [
+      { name: "Shirt", quantity: 2, unit_price: 15_000 },
+      { name: "Cap", quantity: 1, unit_price: 10_000 },
+    ],
+  },
+});
+const telephone = await onTheWay({ cod_amount: 90_000 });
+const book = await onTheWay({ cod_amount: 12_000 });
+
+say("One shirt is too small: the receiver keeps the other one and the cap");
+const { items } = (await call(driver, "GET", shirts.path)).delivery;
+const part = await call(driver, "POST", `${shirts.path}/outcome`, {
+  result: "partial",
+  items: items.map(({ id }) => ({ delivery_item_id: id, quantity: 1 })),
+});
+check("collected for what is kept", part.data.cash.collected, {
+  cod: 25_000,
+  delivery_fee: shirts.fee,
+  currency: "IQD",
+});
+const [rest] = part.data.returns;
+check("the rest is in the van", [rest.status, rest.delivery_flow, rest.price], [
+  "picked_up",
+  "operational_return",
+  0,
+]);
+const unproven = await expectError(driver, "POST", `delivery/deliveries/${rest.id}/complete`, {});
+check("and back with a photo alone", unproven.code, "delivery_proof_required");
+const upload = await call(driver, "POST", `delivery/deliveries/${rest.id}/proof-uploads`, {
+  stage: "delivery",
+  kind: "photo",
+  content_type: "image/jpeg",
+});
+await call(driver, "POST", `delivery/deliveries/${rest.id}/complete`, {
+  proof: { photo_urls: [upload.data.path] },
+});
+
+say("The telephone replaces an old one, which the driver takes along");
+const exchange = await call(driver, "POST", `${telephone.path}/outcome`, {
+  result: "exchanged",
+  taken_back: [{ name: "Old telephone", quantity: 1 }],
+});
+check(
+  "given back",
+  exchange.data.returns.map(({ delivery_flow, status }) => [
+    delivery_flow,
+    status,
+  ]),
+  [["customer_return", "picked_up"]],
+);
+await call(driver, "POST", `delivery/deliveries/${exchange.data.returns[0].id}/complete`, {});
+
+say("The book is wanted in three days");
+const day = new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 10);
+const later = await call(driver, "POST", `${book.path}/outcome`, {
+  result: "postponed",
+  reason_code: "postponed",
+  postponed_to: day,
+});
+check("postponed, without an attempt", [
+  later.data.delivery.postponed_to,
+  later.data.delivery.attempts_used,
+], [day, 0]);
+const { data: waiting } = await call(ops, "GET", "delivery/deliveries?postponed=true&limit=100");
+check("seen by the office", waiting.some(({ id }) => id === book.id), true);
+await call(driver, "POST", `${book.path}/retry`, {});
+await call(driver, "POST", `${book.path}/complete`, {});
+check(
+  "she called: it is delivered today",
+  (await call(ops, "GET", book.path)).delivery.status,
+  "delivered",
+);
 
 async function read() {
   return (await call(ops, "GET", path)).delivery;

@@ -138,6 +138,9 @@ const Assignment = z.object({
     barcode: z.string(),
     parent_id: Id.nullable(),
     leg: z.enum(["A", "B"]).nullable(),
+    postponed_to: z.string().nullable().describe(
+      "The day, YYYY-MM-DD, to which its receiver postponed it",
+    ),
     ...carriedFields,
   }).nullable(),
   drivers: z.object({ id: Id, user: Who.nullable() }),

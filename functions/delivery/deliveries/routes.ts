@@ -34,6 +34,7 @@ const terms: readonly ErrorCode[] = [
   "delivery_service_not_available",
   "service_not_for_returns",
   "invalid_package",
+  "item_prices_not_cod",
   "invalid_coordinates",
   "unit_size_or_dimensions_required",
   "can_not_use_this_delivery_for_this_unit_size",
@@ -53,6 +54,7 @@ const ordering: readonly ErrorCode[] = [
   "delivery_not_found",
   "original_not_delivered",
   "return_already_exists",
+  "partial_items_invalid",
   "return_destination_required",
   "insufficient_wallet_balance",
 ];

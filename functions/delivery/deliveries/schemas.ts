@@ -128,6 +128,10 @@ export const CreateDelivery = z.object({
   status: z.enum(["draft", "pending"]).optional(),
   delivery_flow: z.enum(["standard", "customer_return"]).optional(),
   original_delivery_id: Id.nullish(),
+  return_items: z.array(z.object({ delivery_item_id: Id, quantity: z.int().min(1).max(1_000_000) }))
+    .min(1).max(500).nullish().describe(
+      "Of a customer return: the `items` of the original that come back; all that no other return brings back when left out",
+    ),
 }).superRefine((body, context) => {
   const isReturn = body.delivery_flow === "customer_return";
   const refuse = (field: string) =>
@@ -143,6 +147,7 @@ export const CreateDelivery = z.object({
   }
   if (isReturn !== Boolean(body.original_delivery_id)) refuse("original_delivery_id");
   if (isReturn && body.staged) refuse("staged");
+  if (!isReturn && body.return_items) refuse("return_items");
 }).transform(saidInItsWords).meta({ id: "CreateDelivery" });
 
 /** Null takes a value away. */
@@ -265,6 +270,12 @@ export const DeliveryRow = z.object({
   promised_at: Timestamp.nullable(),
   deliver_after: Timestamp.nullable(),
   deliver_before: Timestamp.nullable(),
+  postponed_to: z.string().nullable().describe(
+    "The day, YYYY-MM-DD, to which its receiver postponed it; null once it is on its way again",
+  ),
+  delivered_in_part: z.boolean().describe(
+    "Its receiver kept a part; `returns` of the detail bring back the rest",
+  ),
   picked_up_at: Timestamp.nullable(),
   delivered_at: Timestamp.nullable(),
   created_by: Id.nullable(),

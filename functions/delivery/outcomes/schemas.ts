@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { listResponse, LongText, Text } from "../../../shared/schemas/schemas.ts";
+import { Id, listResponse, LongText, Text } from "../../../shared/schemas/schemas.ts";
 import { CashSplit } from "../../../shared/schemas/carried-delivery.ts";
 import { bothOrNone, cash, DeliveryRow, proof, reported } from "../deliveries/schemas.ts";
 
@@ -23,7 +23,28 @@ export const AttemptReason = z.object({
 
 export const AttemptReasonsResponse = listResponse(AttemptReason);
 
-export const results = ["delivered", "failed", "refused"] as const;
+export const results = [
+  "delivered",
+  "partial",
+  "exchanged",
+  "failed",
+  "refused",
+  "postponed",
+] as const;
+const handedOver = ["delivered", "partial", "exchanged"] as const;
+
+/** Fields of some results alone. */
+const belongsTo = {
+  reason_code: ["failed", "refused", "postponed"],
+  items: ["partial"],
+  taken_back: ["exchanged"],
+  cash_collected: handedOver,
+  recipient_name: handedOver,
+  postponed_to: ["postponed"],
+} as const satisfies Record<string, readonly typeof results[number][]>;
+
+/** The field without which a result says nothing. */
+const needed = { partial: "items", exchanged: "taken_back", postponed: "postponed_to" } as const;
 
 export const Outcome = z.object({
   result: z.enum(results).describe("How the attempt ended"),
@@ -31,24 +52,36 @@ export const Outcome = z.object({
     "One of `GET /delivery/attempt-reasons` whose `kind` is the result; of what is not delivered",
   ),
   note: LongText.nullish(),
-  cash_collected: cash.describe("Of what is delivered: all that is due there"),
+  items: z.array(z.object({ delivery_item_id: Id, quantity: z.int().min(1).max(1_000_000) }))
+    .min(1).max(500).nullish().describe(
+      "Of what is delivered in part: the `items` of the parcel that the receiver kept",
+    ),
+  taken_back: z.array(
+    z.object({
+      name: z.string().trim().min(1).max(200),
+      quantity: z.int().min(1).max(1_000_000),
+    }),
+  ).min(1).max(100).nullish().describe("Of what is exchanged: the goods that the receiver gave"),
+  postponed_to: z.iso.date().nullish().describe(
+    "Of what is postponed: from tomorrow to 30 days on, in the company's time zone",
+  ),
+  cash_collected: cash.describe(
+    "Of what is delivered: all that is due there, of a part what is due for it",
+  ),
   recipient_name: z.string().trim().max(200).nullish().describe("Of what is delivered"),
   proofs: proof.describe("Of what is not delivered they prove the attempt"),
   ...reported,
 }).superRefine((body, context) => {
   bothOrNone(body, context);
-  const others = body.result === "delivered"
-    ? ["reason_code"] as const
-    : ["cash_collected", "recipient_name"] as const;
-  for (const field of others) {
-    if (body[field] != null) {
-      context.addIssue({
-        code: "custom",
-        path: [field],
-        input: undefined,
-        message: `does not belong to ${body.result}`,
-      });
+  const refuse = (field: string, message: string) =>
+    context.issues.push({ code: "custom", path: [field], input: undefined, message });
+  for (const [field, of] of Object.entries(belongsTo)) {
+    if (body[field as keyof typeof belongsTo] != null && !of.some((one) => one === body.result)) {
+      refuse(field, `does not belong to ${body.result}`);
     }
+  }
+  for (const [result, field] of Object.entries(needed)) {
+    if (body.result === result && body[field] == null) refuse(field, "is required");
   }
 }).meta({ id: "DeliveryOutcome" });
 

@@ -24,7 +24,7 @@ export const Package = maxBytes(maxDocumentBytes, z.unknown()).refine((value) =>
       items.every((item) => typeof item === "object" && item !== null && !Array.isArray(item));
 }, { error: "invalid_package" }).meta({
   description:
-    "{items: [{name, quantity, weight, length, width, height}]}, no number of it above 1,000,000",
+    "{items: [{name, quantity, weight, length, width, height, unit_price}]}, no measure above 1,000,000. Of an order `unit_price` stands on all items or none, and they add up to `cod_amount`",
 });
 
 const Loose = Object.fromEntries(placeKeys.map((key) => [

@@ -35,6 +35,7 @@ export const selfAssignment: AnyEndpoint[] = [
     status: 201,
     errors: [
       "self_assignment_disabled",
+      "delivery_postponed",
       "driver_off_duty",
       ...obstacles,
       "deliveries_zone_context_incomplete",

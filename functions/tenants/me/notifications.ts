@@ -12,6 +12,7 @@ const texts = {
   assignment_returned: "notification_assignment_returned",
   assignments_handed_over: "notification_assignments_handed_over",
   auto_assignment_failed: "notification_auto_assignment_failed",
+  delivery_postponed_in_van: "notification_delivery_postponed_in_van",
   picking_assigned: "notification_picking_assigned",
   delivery_cancelled: "notification_delivery_cancelled",
   delivery_changed: "notification_delivery_changed",

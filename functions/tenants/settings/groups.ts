@@ -113,6 +113,7 @@ const deliveryGroups = {
   // Shown with what holds: defaults in three languages stand in sql/tenants/settings/attempts.sql.
   attempts: settings({
     reasons: AttemptReasons,
+    after_last: z.enum(["ask", "return"]),
   }),
 };
 

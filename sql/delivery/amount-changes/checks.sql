@@ -82,8 +82,9 @@ begin
 end $$;
 
 -- The kept items of a change, each once and in the order sent; null: none were named. They are units of the parcel, at least one and not
--- all. kept: [{delivery_item_id, quantity}] Fails: partial_items_invalid. SECURITY DEFINER: the driver of a leg sees no parcel.
-create or replace function delivery.kept_items_of(parcel uuid, kept jsonb) returns jsonb
+-- all. kept: [{delivery_item_id, quantity}]; field: its name in a refusal. Fails: partial_items_invalid. SECURITY DEFINER: the driver of a leg
+-- sees no parcel.
+create or replace function delivery.kept_items_of(parcel uuid, kept jsonb, field text default 'kept_items') returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
@@ -100,11 +101,11 @@ begin
   left join delivery.delivery_items i on i.tenant_id = v_tenant and i.delivery_id = parcel and i.id = k.delivery_item_id;
   select sum(i.quantity) into v_all from delivery.delivery_items i where i.tenant_id = v_tenant and i.delivery_id = parcel;
   if coalesce(v_wrong or v_units >= v_all, true) then
-    perform app.fail('partial_items_invalid', '{"field": "kept_items"}');
+    perform app.fail('partial_items_invalid', jsonb_build_object('field', field));
   end if;
   return (
     select jsonb_agg(jsonb_build_object('delivery_item_id', k.delivery_item_id, 'quantity', k.quantity) order by k.position)
     from rows from (jsonb_to_recordset(kept) as (delivery_item_id uuid, quantity bigint)) with ordinality k (delivery_item_id, quantity, position));
 end $$;
 
-grant execute on function delivery.kept_items_of(uuid, jsonb) to barid_caller;
+grant execute on function delivery.kept_items_of(uuid, jsonb, text) to barid_caller;

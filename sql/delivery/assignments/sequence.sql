@@ -74,8 +74,8 @@ end $$;
 -- The input of a proposed sequence. {driver_id} -> {start: {latitude, longitude} | null, detour, assignments: [{assignment_id,
 -- delivery_id, delivery_code, picked_up, pickup, dropoff: {latitude, longitude} | null, pickup_by, dropoff_after, dropoff_by}]}
 -- start: the driver's last known position, at the latest pickup or delivery. dropoff_by: the earliest of the assignment's estimate,
--- the promised time and the end of the receiver's window; the last two bind nobody who brings a parcel into a warehouse. detour: how
--- much longer roads are than great circles at the first place.
+-- the promised time and the end of the receiver's window; the last two bind nobody who brings a parcel into a warehouse. What is postponed
+-- to another day is no stop. detour: how much longer roads are than great circles at the first place.
 create or replace function delivery.sequence_stops(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
@@ -113,7 +113,7 @@ begin
   cross join lateral (
     select (p.place ->> 'latitude')::double precision as latitude, (p.place ->> 'longitude')::double precision as longitude
     from (select delivery.brought_to(d) as place offset 0) p) t
-  where a.tenant_id = v_tenant and a.driver_id = v_driver and a.status in ('pending', 'assigned', 'accepted');
+  where a.tenant_id = v_tenant and a.driver_id = v_driver and a.status in ('pending', 'assigned', 'accepted') and d.postponed_to is null;
   return jsonb_build_object('start', case when v_start is not null then jsonb_build_object(
     'latitude', v_start -> 'latitude', 'longitude', v_start -> 'longitude') end, 'assignments', v_list,
     'detour', delivery.detour_factor(coalesce((v_list #>> '{0,pickup,latitude}')::double precision,

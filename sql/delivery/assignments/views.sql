@@ -23,7 +23,8 @@ select a.id, a.tenant_id, a.delivery_id, a.driver_id, a.vehicle_id, a.bulk_assig
   (select jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'external_reference_id', d.external_reference_id,
       'customer', (select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone)
         from tenancy.profiles p where p.id = case when d.customer_id is null then d.institution_user_id else d.customer_id end))
-    || jsonb_build_object('barcode', d.barcode, 'parent_id', d.parent_id, 'leg', d.leg) || delivery.carried(d)
+    || jsonb_build_object('barcode', d.barcode, 'parent_id', d.parent_id, 'leg', d.leg, 'postponed_to', d.postponed_to)
+    || delivery.carried(d)
     from delivery.deliveries d where d.tenant_id = a.tenant_id and d.id = a.delivery_id) as delivery,
   jsonb_build_object('id', a.driver_id, 'user', (select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone)
     from tenancy.profiles p where p.id = a.driver_id)) as drivers,

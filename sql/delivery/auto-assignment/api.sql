@@ -11,7 +11,8 @@ begin
     jsonb_build_object('status', 'off', 'attempts', 0, 'next_attempt_at', null, 'passed_over', delivery.drivers_passed_over(null)));
 end $$;
 
--- Starts the search for a driver again, with all its attempts, whatever the setting says: {id} -> {auto_assignment}.
+-- Starts the search for a driver again, with all its attempts, whatever the setting says: {id} -> {auto_assignment}. What was postponed is
+-- no longer.
 -- dry_run: true changes nothing and says who would be asked, in order: {candidates: [{driver_id, full_name, live_stops, distance_km,
 -- eligible, reasons}]}, see delivery.driver_ranking.
 -- Locks: the delivery. Fails: delivery_not_found, delivery_status_changed (not pending), delivery_not_auto_assignable.
@@ -41,6 +42,7 @@ begin
         'distance_km', round(r.distance_km::numeric, 3), 'eligible', r.reasons = '{}', 'reasons', to_jsonb(r.reasons)) order by r.place), '[]')
       from delivery.driver_ranking(d) r join tenancy.profiles p on p.id = r.driver_id));
   end if;
+  update delivery.deliveries x set postponed_to = null where x.tenant_id = d.tenant_id and x.id = d.id and x.postponed_to is not null;
   insert into delivery.driver_searches as s (tenant_id, delivery_id, status, next_attempt_at)
   values (d.tenant_id, d.id, 'searching', clock_timestamp())
   on conflict (tenant_id, delivery_id) do update set status = 'searching', attempts = 0, next_attempt_at = clock_timestamp(),

@@ -14,7 +14,7 @@ begin
   notify := app.boolean_or(v_set -> 'notify_admin_on_failure', false);
 end $$;
 
--- True for deliveries that are assigned automatically: carried by the tenant's own drivers, in one piece, and from no manifest.
+-- True for deliveries that may be assigned automatically: carried by the tenant's own drivers, in one piece, and from no manifest.
 create or replace function delivery.is_auto_assignable(d delivery.deliveries) returns boolean
 language plpgsql immutable set search_path = '' as $$
 begin
@@ -42,7 +42,8 @@ begin
   perform app.job_add('delivery.auto_assignment', '{}');
 end $$;
 
--- A delivery that becomes pending without a driver is searched for; one that ends, leaves or goes to a carrier is so no longer.
+-- A delivery that becomes pending without a driver is searched for, a postponed one when its day has come; one that ends, leaves or goes
+-- to a carrier is so no longer.
 create or replace function delivery.searches_follow_deliveries() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -53,7 +54,8 @@ begin
     end if;
     return null;
   end if;
-  if not exists (select from new_rows n join old_rows o on o.id = n.id where n.status <> o.status or n.carrier_type <> o.carrier_type) then
+  if not exists (select from new_rows n join old_rows o on o.id = n.id where n.status <> o.status or n.carrier_type <> o.carrier_type
+      or n.postponed_to is distinct from o.postponed_to) then
     return null;
   end if;
   update delivery.driver_searches s set status = 'off', next_attempt_at = null
@@ -64,8 +66,8 @@ begin
   -- Deliveries that drivers lose before pickup are the affair of their assignments.
   if (delivery.auto_assignment_settings()).enabled then
     perform delivery.searches_begin(array(select n.id from new_rows n join old_rows o on o.id = n.id
-      where n.tenant_id = app.tenant_id() and n.status = 'pending' and o.status not in ('pending', 'assigned', 'accepted')
-        and delivery.is_auto_assignable(n)));
+      where n.tenant_id = app.tenant_id() and n.status = 'pending' and n.postponed_to is null
+        and (o.status not in ('pending', 'assigned', 'accepted') or o.postponed_to is not null) and delivery.is_auto_assignable(n)));
   end if;
   return null;
 end $$;

@@ -48,7 +48,7 @@ begin
     return delivery.search_withdraw(s, v_offer);
   end if;
   select * into d from delivery.deliveries x where x.tenant_id = tenant and x.id = s.delivery_id;
-  if d.status <> 'pending' or not delivery.is_auto_assignable(d) then
+  if d.status <> 'pending' or d.postponed_to is not null or not delivery.is_auto_assignable(d) then
     update delivery.driver_searches x set status = 'off', next_attempt_at = null where x.tenant_id = tenant and x.delivery_id = d.id;
     return 'off';
   end if;

@@ -32,11 +32,12 @@ begin
     perform app.fail('forbidden');
   end if;
   perform delivery.require_owner(d);
-  -- Back to who sent it, as long as its order stays cancelled; unless it was lost or written off, and nothing is left to go back.
-  if d.delivery_flow = 'operational_return' and exists (select from delivery.deliveries o
-      where o.tenant_id = d.tenant_id and o.id = d.original_delivery_id and o.status = 'cancelled') and not warehousing.return_is_lost(d) then
-    perform app.fail('invalid_status_transition',
-      jsonb_build_object('from', d.status, 'to', 'cancelled', 'text_key', 'reason_return_of_cancelled'));
+  -- Back to who sent it, as long as its order stays cancelled, or as it ended at the door; unless it was lost or written off, and nothing is
+  -- left to go back.
+  if (d.made_at_door or d.delivery_flow = 'operational_return' and exists (select from delivery.deliveries o
+      where o.tenant_id = d.tenant_id and o.id = d.original_delivery_id and o.status = 'cancelled')) and not warehousing.return_is_lost(d) then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', d.status, 'to', 'cancelled',
+      'text_key', case when d.made_at_door then 'reason_return_from_door' else 'reason_return_of_cancelled' end));
   end if;
   select * into v_waiting from delivery.deliveries x
   where x.tenant_id = d.tenant_id and (x.id = d.id or x.parent_id = d.id) and x.delivery_flow in ('standard', 'pnd_outbound')

@@ -53,13 +53,14 @@ end $$;
 
 -- Which proofs a delivery needs at a stage, {photo_required, signature_required}: the tenant's setting
 -- delivery.proof_settings, and the service's own signature at the door. A leg that ends in a warehouse needs none:
--- staff count it there.
+-- staff count it there. A return that was made at a door needs at least a photo wherever it ends.
 create or replace function delivery.proof_needs(d delivery.deliveries, stage text) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
   return (
     select jsonb_build_object(
-      'photo_required', n.asked and app.boolean_or(s #> array[stage, 'photo_required'], false),
+      'photo_required', n.asked and app.boolean_or(s #> array[stage, 'photo_required'], false)
+        or stage = 'delivery' and d.made_at_door and d.delivery_flow = 'operational_return',
       'signature_required', n.asked and (app.boolean_or(s #> array[stage, 'signature_required'], false)
         or (stage = 'delivery' and d.delivery_flow <> 'operational_return' and coalesce((
           select app.boolean_or(v.service_options -> 'signature_required', false) from delivery.delivery_services v
@@ -128,8 +129,10 @@ language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_parcels uuid[] := parcel || array(
-    select r.original_delivery_id from delivery.deliveries r
-    where r.tenant_id = v_tenant and r.id = parcel and r.delivery_flow = 'operational_return');
+    select o.id from delivery.deliveries r
+    join delivery.deliveries o on o.tenant_id = r.tenant_id and o.id = r.original_delivery_id
+    -- The rest of a parcel that was delivered in part is not the parcel.
+    where r.tenant_id = v_tenant and r.id = parcel and r.delivery_flow = 'operational_return' and o.status <> 'delivered');
 begin
   update delivery.deliveries d set current_warehouse_id = warehouse
   where d.tenant_id = v_tenant and (d.id = any (v_parcels) or d.parent_id = any (v_parcels)) and d.current_warehouse_id is distinct from warehouse;

@@ -59,19 +59,33 @@ begin
   return jsonb_strip_nulls(v_filled) || input || jsonb_build_object('original_delivery_id', v_original.id);
 end $$;
 
--- Writes what is in parcels: the items of each one's package, or the parcel as one. Pricing has checked the measurements.
+-- Writes what is in parcels: the items of each one's package, or the parcel as one. Pricing has checked the measurements, ordering the
+-- prices. Orders of manifests collect nothing, and what comes back is not sold: neither has prices.
 create or replace function delivery.delivery_items_write(parcels delivery.deliveries[]) returns void
 language plpgsql set search_path = '' as $$
 begin
-  insert into delivery.delivery_items (tenant_id, delivery_id, position, name, quantity, weight, length, width, height)
+  insert into delivery.delivery_items (tenant_id, delivery_id, position, name, quantity, weight, length, width, height, unit_price)
   select d.tenant_id, d.id, n.position, coalesce(nullif(trim(left(n.item ->> 'name', 200)), ''), 'Parcel ' || d.delivery_code),
     coalesce((delivery.read_measure(n.item -> 'quantity')).measure, 1), (delivery.read_measure(n.item -> 'weight')).measure,
     (delivery.read_measure(n.item -> 'length')).measure, (delivery.read_measure(n.item -> 'width')).measure,
-    (delivery.read_measure(n.item -> 'height')).measure
+    (delivery.read_measure(n.item -> 'height')).measure,
+    case when d.manifest_id is null and d.original_delivery_id is null then (delivery.read_price(n.item -> 'unit_price')).price end
   from unnest(parcels) d
   cross join lateral jsonb_array_elements(
     case when jsonb_typeof(d.package_details -> 'items') = 'array' and jsonb_array_length(d.package_details -> 'items') > 0
       then d.package_details -> 'items' else '[{}]' end) with ordinality n (item, position);
+end $$;
+
+-- Writes what is in a parcel where that is known by item.
+-- contents: [{item_id?, name, sku?, quantity, weight?, length?, width?, height?, returned_item_id?}]
+create or replace function delivery.delivery_contents_write(parcel uuid, contents jsonb) returns void
+language plpgsql set search_path = '' as $$
+begin
+  insert into delivery.delivery_items (tenant_id, delivery_id, position, item_id, name, sku, quantity, weight, length, width, height, returned_item_id)
+  select app.tenant_id(), parcel, c.position, c.item_id, c.name, c.sku, c.quantity, c.weight, c.length, c.width, c.height, c.returned_item_id
+  from rows from (jsonb_to_recordset(contents) as (item_id uuid, name text, sku text, quantity bigint, weight numeric, length numeric,
+    width numeric, height numeric, returned_item_id uuid)) with ordinality
+    c (item_id, name, sku, quantity, weight, length, width, height, returned_item_id, position);
 end $$;
 
 -- A draft becomes an order: its fee is charged, a staged one gets its legs. The delivery is locked and pending.
@@ -86,14 +100,15 @@ end $$;
 
 -- Makes a delivery. {delivery_service_id, payer_type, payment_method, pickup and dropoff (see delivery_place), customer_id?,
 -- institution_user_id?, cod_amount?, unit_size?, package?, recipient?, staged?, warehouse_id?, status? draft|pending,
--- delivery_flow? standard|customer_return, original_delivery_id?, barcode?, external_reference_id?, notes?, promised_at?,
+-- delivery_flow? standard|customer_return, original_delivery_id?, return_items?, barcode?, external_reference_id?, notes?, promised_at?,
 -- deliver_after?, deliver_before?, carrier_type?, carrier_code?} -> the delivery
--- Fails: what delivery_terms, staging_of and customer_return_input fail with, insufficient_wallet_balance,
--- delivery_barcode_taken, return_already_exists.
+-- Fails: what delivery_terms, staging_of, customer_return_input and returned_contents fail with, insufficient_wallet_balance,
+-- delivery_barcode_taken.
 create or replace function delivery.delivery_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   d delivery.deliveries;
+  v_contents jsonb;
   v_staged boolean := coalesce((input ->> 'staged')::boolean, false);
   -- An owner's return that waits for the office is a draft until then.
   v_asked boolean := input ->> 'delivery_flow' = 'customer_return' and input ->> 'status' is distinct from 'draft' and delivery.return_needs_approval();
@@ -102,6 +117,7 @@ begin
     input := delivery.customer_return_input(input);
     -- Two returns of one delivery at the same moment: the second waits here and then finds the first.
     perform delivery.lock_deliveries(array[(input ->> 'original_delivery_id')::uuid]);
+    v_contents := delivery.returned_contents((input ->> 'original_delivery_id')::uuid, input -> 'return_items');
   end if;
   if v_staged then
     input := input || jsonb_build_object('warehouse_id', delivery.staging_of(input)) - '{pickup_warehouse_id,dropoff_warehouse_id}'::text[];
@@ -115,7 +131,8 @@ begin
     d.staging_warehouse_id := (input ->> 'warehouse_id')::uuid;
   end if;
   -- By itself: what reads in the statement that writes would not see it.
-  d.id := delivery.delivery_write(d);
+  d.returns_part := v_contents is not null;
+  d.id := delivery.delivery_write(d, v_contents);
   if v_asked then
     perform delivery.return_request_ask(d.id);
   end if;
@@ -124,7 +141,7 @@ end $$;
 
 -- Numbers a delivery whose terms are known, writes it and, unless it is a draft, orders it. From its number to the end of
 -- the transaction nobody else of the tenant gets one. -> its id
--- contents: what is in it where that is known by item, [{item_id, name, sku, quantity}]; else its package says it.
+-- contents: what is in it where that is known by item, see delivery.delivery_contents_write; else its package says it.
 -- Fails: insufficient_wallet_balance, delivery_barcode_taken, return_already_exists.
 create or replace function delivery.delivery_write(d delivery.deliveries, contents jsonb default null) returns uuid
 language plpgsql set search_path = '' as $$
@@ -137,10 +154,7 @@ begin
   if contents is null then
     perform delivery.delivery_items_write(array[d]);
   else
-    insert into delivery.delivery_items (tenant_id, delivery_id, position, item_id, name, sku, quantity)
-    select d.tenant_id, d.id, c.position, c.item_id, c.name, c.sku, c.quantity
-    from rows from (jsonb_to_recordset(contents) as (item_id uuid, name text, sku text, quantity bigint)) with ordinality
-      c (item_id, name, sku, quantity, position);
+    perform delivery.delivery_contents_write(d.id, contents);
   end if;
   if d.status = 'pending' then
     perform delivery.delivery_confirm(d);
@@ -164,13 +178,13 @@ begin
     currency, unit_size, unit_size_source, package_details, distance_km, pickup_address_id, dropoff_address_id, pickup_snapshot,
     dropoff_snapshot, pickup_zone_id, dropoff_zone_id, pickup_warehouse_id, dropoff_warehouse_id, current_warehouse_id, staging_warehouse_id,
     recipient, notes, service_snapshot, status_reason, promised_at, created_by, order_id, deliver_after,
-    deliver_before)
+    deliver_before, made_at_door, returns_part)
   values (d.id, d.tenant_id, d.delivery_code, d.barcode, d.external_reference_id, d.original_delivery_id, d.delivery_flow, d.status,
     d.customer_id, d.institution_user_id, d.delivery_service_id, d.carrier_type, d.carrier_code, d.payer_type, d.payment_method, d.cod_amount,
     d.delivery_fee, d.currency, d.unit_size, d.unit_size_source, d.package_details, d.distance_km, d.pickup_address_id, d.dropoff_address_id,
     d.pickup_snapshot, d.dropoff_snapshot, d.pickup_zone_id, d.dropoff_zone_id, d.pickup_warehouse_id, d.dropoff_warehouse_id,
     d.current_warehouse_id, d.staging_warehouse_id, d.recipient, d.notes, d.service_snapshot, d.status_reason, d.promised_at, d.created_by,
-    d.order_id, d.deliver_after, d.deliver_before);
+    d.order_id, d.deliver_after, d.deliver_before, coalesce(d.made_at_door, false), coalesce(d.returns_part, false));
 end $$;
 
 -- The answer of creating and changing a delivery.

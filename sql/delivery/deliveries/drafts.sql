@@ -92,9 +92,11 @@ begin
     external_reference_id = t.external_reference_id, promised_at = t.promised_at, deliver_after = t.deliver_after,
     deliver_before = t.deliver_before
   where x.tenant_id = d.tenant_id and x.id = d.id;
-  if t.package_details is distinct from d.package_details then
+  -- The contents of a part that comes back are those of its original.
+  if t.package_details is distinct from d.package_details and not d.returns_part then
     perform delivery.delivery_items_clear(d.id);
     t.id := d.id;
+    t.original_delivery_id := d.original_delivery_id;
     t.delivery_code := d.delivery_code;
     perform delivery.delivery_items_write(array[t]);
   end if;

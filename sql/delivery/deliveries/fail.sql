@@ -9,9 +9,12 @@ begin
 end $$;
 
 -- Ends an attempt that did not deliver: picked_up|in_transit -> failed, for this reason. It uses up an attempt when it counts; after a
--- refusal operations alone allow another one, however many are left. {id, latitude?, longitude?, occurred_at?} -> the delivery as it was
+-- refusal operations alone allow another one, however many are left. postpone_to: the day on which it is attempted again.
+-- {id, latitude?, longitude?, occurred_at?} -> the delivery as it was
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_occurred_at.
-create or replace function delivery.attempt_fails(input jsonb, p_reason text, p_notes text, counts boolean, refused boolean) returns delivery.deliveries
+create or replace function delivery.attempt_fails(
+  input jsonb, p_reason text, p_notes text, counts boolean, refused boolean, postpone_to date default null
+) returns delivery.deliveries
 language plpgsql set search_path = '' as $$
 declare
   d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
@@ -20,7 +23,8 @@ begin
   perform delivery.require_move(d, '{picked_up,in_transit}', 'failed');
   perform delivery.move_reported(d, input);
   update delivery.deliveries x set status = 'failed', status_reason = p_reason, status_notes = p_notes, attempts_exhausted = refused,
-    attempts_used = x.attempts_used + case when counts and delivery.attempt_counts(d) then 1 else 0 end
+    attempts_used = x.attempts_used + case when counts and delivery.attempt_counts(d) then 1 else 0 end,
+    postponed_to = postpone_to, overnight_notice_at = case d.carrier_type when 'internal' then delivery.overnight_notice(postpone_to) end
   where x.tenant_id = d.tenant_id and x.id = d.id;
   return d;
 end $$;
@@ -35,11 +39,11 @@ begin
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id));
 end $$;
 
--- failed -> in_transit with the driver who has it, or with reassign -> pending for another one.
+-- failed -> in_transit with the driver who has it, or with reassign -> pending for another one; postponed it is no longer.
 -- {id, reassign?, override_reason?, notes?, latitude?, longitude?, occurred_at?} -> {delivery}
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_occurred_at, delivery_attempts_exhausted (as many as the service
 -- allows were made, or it was refused at the door; operations may give an override_reason), return_through_warehouse (it left a warehouse as a
--- parcel of its own: for another driver it comes back there first).
+-- parcel of its own, or a door as a return: for another driver it comes there first).
 create or replace function delivery.delivery_retry(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -55,7 +59,7 @@ begin
   if not v_operations and (v_reassign or v_override is not null) then
     perform app.fail('forbidden');
   end if;
-  if v_reassign and delivery.leaves_warehouse(d) then
+  if v_reassign and (delivery.leaves_warehouse(d) or delivery.returns_from_door(d)) then
     perform app.fail('return_through_warehouse');
   end if;
   if not v_reassign and a.id is null and d.carrier_type = 'internal' then
@@ -68,7 +72,7 @@ begin
       'attempts_used', d.attempts_used, 'allowed_delivery_attempts', coalesce(v_allowed, 1)));
   end if;
   update delivery.deliveries x set status = case when v_reassign then 'pending' else 'in_transit' end,
-    status_reason = v_override, status_notes = input ->> 'notes', attempts_exhausted = false
+    status_reason = v_override, status_notes = input ->> 'notes', attempts_exhausted = false, postponed_to = null, overnight_notice_at = null
   where x.tenant_id = d.tenant_id and x.id = d.id;
   -- On its way again: what was to be received of it stays with the driver.
   perform warehousing.receipts_withdraw(d.id);
@@ -81,13 +85,20 @@ begin
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id));
 end $$;
 
+-- True for a return that a driver has from its receiver's door, not from a warehouse that has it in stock.
+create or replace function delivery.returns_from_door(d delivery.deliveries) returns boolean
+language plpgsql immutable set search_path = '' as $$
+begin
+  return d.made_at_door and not delivery.leaves_warehouse(d);
+end $$;
+
 -- True when a door-to-door parcel that comes back into this warehouse is not back, but continues from there: its order neither begins
--- nor ends there.
+-- nor ends there. A return that began at a door continues from, or ends in, whichever warehouse takes it in.
 create or replace function delivery.stops_at(d delivery.deliveries, warehouse uuid) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
-  return warehouse is not null and d.delivery_flow = 'standard' and d.order_id is null
-    and warehouse is distinct from (delivery.ordered_from(d)).warehouse_id and warehouse is distinct from delivery.ends_in(d);
+  return warehouse is not null and (delivery.returns_from_door(d) or d.delivery_flow = 'standard' and d.order_id is null
+    and warehouse is distinct from (delivery.ordered_from(d)).warehouse_id and warehouse is distinct from delivery.ends_in(d));
 end $$;
 
 -- picked_up|in_transit|failed -> returned, or in_transit. {id, reason?, notes?, warehouse_id?, latitude?, longitude?, occurred_at?}
@@ -95,7 +106,8 @@ end $$;
 -- Goods that left a warehouse go back there: their receipt is expected, its driver answers for it until then, and
 -- received it waits for another one. The goods of a store's order go back to the warehouse they came from, or to the one
 -- that warehouse_id names, and are its stock again. Anything else is back with its sender, for good; unless warehouse_id names
--- a warehouse: then it stays in_transit until staff receive it there (warehousing.parcel_received), and nothing is refunded before.
+-- a warehouse: then it stays in_transit until staff receive it there (warehousing.parcel_received), and nothing is refunded before. What is
+-- on its way back from a door already ends where it goes, or in a warehouse.
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_occurred_at, warehouse_not_found.
 create or replace function delivery.delivery_return(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -111,6 +123,9 @@ begin
   perform delivery.move_reported(d, input);
   if v_warehouse is not null and not exists (select from warehousing.warehouses w where w.id = v_warehouse and w.deleted_at is null) then
     perform app.fail('warehouse_not_found', '{"field": "warehouse_id"}');
+  end if;
+  if v_warehouse is null and delivery.returns_from_door(d) then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', d.status, 'to', 'returned', 'text_key', 'reason_is_a_return'));
   end if;
   v_awaited := v_warehouse is not null and d.order_id is null and not delivery.leaves_warehouse(d);
   if not delivery.leaves_warehouse(d) then

@@ -94,17 +94,20 @@ begin
   if v_parents is not null then
     perform from delivery.deliveries p where p.id = any (v_parents) order by p.id for no key update;
     update delivery.deliveries p set status = f.status, status_reason = f.reason, status_notes = f.notes, attempts_used = f.attempts,
+      postponed_to = f.postponed_to,
       picked_up_at = coalesce(p.picked_up_at, f.picked_up_at),
       delivered_at = case when f.status = 'delivered' then f.delivered_at end
     from (
       select l.tenant_id, l.parent_id, delivery.parent_status(array_agg(l.status order by l.sequence_plan)) as status,
         (array_agg(l.status_reason order by l.updated_at desc, l.sequence_plan desc))[1] as reason,
         (array_agg(l.status_notes order by l.updated_at desc, l.sequence_plan desc))[1] as notes, sum(l.attempts_used) as attempts,
+        max(l.postponed_to) as postponed_to,
         min(l.picked_up_at) as picked_up_at, max(l.delivered_at) as delivered_at
       from delivery.deliveries l where l.parent_id = any (v_parents)
       group by l.tenant_id, l.parent_id
     ) f
-    where p.tenant_id = f.tenant_id and p.id = f.parent_id and (p.status <> f.status or p.attempts_used <> f.attempts);
+    where p.tenant_id = f.tenant_id and p.id = f.parent_id and
+      (p.status <> f.status or p.attempts_used <> f.attempts or p.postponed_to is distinct from f.postponed_to);
   end if;
   perform delivery.originals_come_back(array(
     select n.original_delivery_id from new_rows n join old_rows o on o.id = n.id

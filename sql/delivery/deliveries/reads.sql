@@ -37,7 +37,8 @@ begin
         'status', c.status, 'collected_at', c.collected_at) order by c.collected_at), '[]')
       from money.cod_collections c where c.tenant_id = d.tenant_id and c.delivery_id = v_parcel),
     'items', (select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'item_id', i.item_id, 'name', i.name, 'sku', i.sku,
-        'quantity', i.quantity, 'weight', i.weight, 'length', i.length, 'width', i.width, 'height', i.height) order by i.position), '[]')
+        'quantity', i.quantity, 'weight', i.weight, 'length', i.length, 'width', i.width, 'height', i.height,
+        'unit_price', i.unit_price, 'returned_item_id', i.returned_item_id) order by i.position), '[]')
       from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = v_parcel),
     'history', (select coalesce(jsonb_agg(jsonb_build_object('id', h.id, 'from_status', h.from_status, 'to_status', h.to_status,
         'actor', case when h.actor_id is not null then jsonb_build_object('id', h.actor_id, 'full_name', coalesce(delivery.person_name(h.actor_id), '')) end,

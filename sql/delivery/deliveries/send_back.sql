@@ -88,29 +88,23 @@ begin
   return delivery.delivery_created_to_json(v_made.id);
 end $$;
 
--- The operational return of d, a parcel or the leg of one that lies in a warehouse: what was bound to its way out is freed.
--- {delivery_service_id?, dropoff_address_id? | dropoff_warehouse_id?, reason?, notes?}
--- -> the new delivery, and the picks whose stock operational_return_shelve puts back, after the wallets.
--- Fails: delivery_not_in_warehouse, service_not_found, what delivery.return_destination fails with, return_already_exists.
-create or replace function delivery.operational_return_make(d delivery.deliveries, input jsonb, out id uuid, out picks uuid[])
+-- The operational return of a parcel p, worked out but for where it is fetched and not written: to delivery.return_destination, under a
+-- number of its own, free of charge. {delivery_service_id?, dropoff_address_id? | dropoff_warehouse_id?, at_door?, reason?, notes?}
+-- Fails: service_not_found, what delivery.return_destination fails with.
+create or replace function delivery.operational_return_of(p delivery.deliveries, input jsonb) returns delivery.deliveries
 language plpgsql set search_path = '' as $$
 declare
-  n delivery.deliveries;
+  n delivery.deliveries := p;
   v_to record;
   v_service delivery.delivery_services;
 begin
-  if exists (select from warehousing.receiving_orders r where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.status = 'pending') then
-    perform app.fail('delivery_not_in_warehouse');
-  end if;
-  select * into n from delivery.deliveries x where x.tenant_id = d.tenant_id and x.id = delivery.parcel_of(d);
   select * into v_service from delivery.delivery_services s
   where s.id = coalesce((input ->> 'delivery_service_id')::uuid, n.delivery_service_id) and (input ->> 'delivery_service_id' is null or s.deleted_at is null);
   if not found then
     perform app.fail('service_not_found', '{"field": "delivery_service_id"}');
   end if;
-  picks := delivery.delivery_release(n.id);
-  v_to := delivery.return_destination(n, input);
-  n.original_delivery_id := n.id;
+  v_to := delivery.return_destination(p, input);
+  n.original_delivery_id := p.id;
   n.id := gen_random_uuid();
   -- A warehouse takes it back under its own name, as somebody's door under theirs.
   n.recipient := jsonb_strip_nulls(jsonb_build_object('name', coalesce(delivery.warehouse_name(n.tenant_id, v_to.warehouse_id),
@@ -121,11 +115,6 @@ begin
   n.dropoff_zone_id := v_to.zone_id;
   -- The goods of a store are received in their warehouse by themselves, when the parcel is back (storefront.order_goods_expect).
   n.dropoff_warehouse_id := case when n.order_id is null then v_to.warehouse_id end;
-  select to_jsonb(a), a.zone_id, a.id into n.pickup_snapshot, n.pickup_zone_id, n.pickup_address_id
-  from warehousing.warehouses w join delivery.addresses_list a on a.id = w.address_id
-  where w.tenant_id = d.tenant_id and w.id = d.current_warehouse_id;
-  n.pickup_warehouse_id := d.current_warehouse_id;
-  n.current_warehouse_id := d.current_warehouse_id;
   n.staging_warehouse_id := null;
   n.delivery_flow := 'operational_return';
   n.status := 'pending';
@@ -148,10 +137,34 @@ begin
   n.created_by := app.user_id();
   n.delivery_code := app.take_numbers('delivery_code');
   n.barcode := delivery.barcode_of_code(n.delivery_code);
+  return n;
+end $$;
+
+-- The operational return of d, a parcel or the leg of one that lies in a warehouse: what was bound to its way out is freed.
+-- {delivery_service_id?, dropoff_address_id? | dropoff_warehouse_id?, reason?, notes?}
+-- -> the new delivery, and the picks whose stock operational_return_shelve puts back, after the wallets.
+-- Fails: delivery_not_in_warehouse, what delivery.operational_return_of fails with, return_already_exists.
+create or replace function delivery.operational_return_make(d delivery.deliveries, input jsonb, out id uuid, out picks uuid[])
+language plpgsql set search_path = '' as $$
+declare
+  p delivery.deliveries;
+  n delivery.deliveries;
+begin
+  if exists (select from warehousing.receiving_orders r where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.status = 'pending') then
+    perform app.fail('delivery_not_in_warehouse');
+  end if;
+  select * into p from delivery.deliveries x where x.tenant_id = d.tenant_id and x.id = delivery.parcel_of(d);
+  picks := delivery.delivery_release(p.id);
+  n := delivery.operational_return_of(p, input);
+  select to_jsonb(a), a.zone_id, a.id into n.pickup_snapshot, n.pickup_zone_id, n.pickup_address_id
+  from warehousing.warehouses w join delivery.addresses_list a on a.id = w.address_id
+  where w.tenant_id = d.tenant_id and w.id = d.current_warehouse_id;
+  n.pickup_warehouse_id := d.current_warehouse_id;
+  n.current_warehouse_id := d.current_warehouse_id;
   perform delivery.delivery_insert(n);
-  insert into delivery.delivery_items (tenant_id, delivery_id, position, item_id, name, quantity, weight, length, width, height)
-  select i.tenant_id, n.id, i.position, i.item_id, i.name, i.quantity, i.weight, i.length, i.width, i.height
-  from delivery.delivery_items i where i.tenant_id = n.tenant_id and i.delivery_id = n.original_delivery_id;
+  perform delivery.delivery_contents_write(n.id, (
+    select jsonb_agg(to_jsonb(i) - '{sku,returned_item_id}'::text[] order by i.position)
+    from delivery.delivery_items i where i.tenant_id = n.tenant_id and i.delivery_id = n.original_delivery_id));
   id := n.id;
 end $$;
 

@@ -95,7 +95,20 @@ create table if not exists delivery.deliveries (
   ordered_cod_amount numeric(18, 3) check (ordered_cod_amount >= 0),
   -- It was refused at the door: operations alone allow another attempt.
   attempts_exhausted boolean not null default false,
+  -- It brings back a part of its original, as the returned_item_id of its items say, or other goods. Else a return brings back all.
+  returns_part boolean not null default false,
+  -- The day to which its receiver postponed it, and when the office is notified that it has spent a night in a van: null once it was, or
+  -- where there is nothing to notify. A parent shows the day of its leg.
+  postponed_to date,
+  overnight_notice_at timestamptz,
+  -- A return that began in a driver's hands at the receiver's door: it is never back without a proof.
+  made_at_door boolean not null default false,
+  -- Its receiver kept a part and gave the rest back. Also of the leg that brought it.
+  delivered_in_part boolean not null default false,
   unique (tenant_id, id),
+  constraint returns_are_made_at_doors check (not (made_at_door or returns_part) or original_delivery_id is not null),
+  constraint parts_are_delivered check (not delivered_in_part or status = 'delivered'),
+  constraint notice_of_postponed check (overnight_notice_at is null or postponed_to is not null),
   constraint deliver_window_in_order check (deliver_after < deliver_before),
   constraint delivery_code_taken unique (tenant_id, delivery_code),
   constraint leg_of_a_parent check ((parent_id is null) = (leg is null) and (parent_id is null) = (sequence_plan is null)),
@@ -130,9 +143,9 @@ create unique index if not exists delivery_barcode_taken on delivery.deliveries 
 create index if not exists deliveries_manifest_item on delivery.deliveries (tenant_id, manifest_item_id) where manifest_item_id is not null;
 create unique index if not exists leg_sequence_taken on delivery.deliveries (tenant_id, parent_id, sequence_plan) where parent_id is not null;
 
--- A delivery has at most one return that is not cancelled.
+-- A delivery has at most one return of all of it that is not cancelled; of parts, delivery.returned_units has the last word.
 create unique index if not exists return_already_exists on delivery.deliveries (tenant_id, original_delivery_id)
-  where original_delivery_id is not null and status <> 'cancelled';
+  where original_delivery_id is not null and status <> 'cancelled' and not returns_part;
 create index if not exists deliveries_order on delivery.deliveries (tenant_id, order_id) where order_id is not null;
 create index if not exists deliveries_barcode on delivery.deliveries (tenant_id, barcode);
 create index if not exists deliveries_recent on delivery.deliveries (tenant_id, created_at desc nulls last, id desc);
@@ -168,6 +181,11 @@ create index if not exists deliveries_reference on delivery.deliveries (tenant_i
 create index if not exists deliveries_search on delivery.deliveries using gin ((delivery_code::text || ' ' || barcode || ' '
   || coalesce(external_reference_id, '') || ' ' || coalesce(recipient ->> 'name', '') || ' ' || coalesce(recipient ->> 'phone', ''))
   extensions.gin_trgm_ops);
+
+-- Postponed deliveries by their day, as lists sort them, and those of which the office is to be notified.
+create index if not exists deliveries_postponed on delivery.deliveries (tenant_id, created_at desc nulls last, id desc) where postponed_to is not null;
+create index if not exists deliveries_postponed_to on delivery.deliveries (postponed_to, tenant_id) where postponed_to is not null;
+create index if not exists deliveries_overnight on delivery.deliveries (overnight_notice_at) where overnight_notice_at is not null;
 
 -- Deliveries that nobody carries yet, by the zone they are fetched in; and late ones.
 create index if not exists deliveries_unassigned on delivery.deliveries (tenant_id, pickup_zone_id, created_at)
@@ -216,10 +234,16 @@ create table if not exists delivery.delivery_items (
   length numeric(12, 3),
   width numeric(12, 3),
   height numeric(12, 3),
+  -- The price of one unit, where the order names prices: of all items together they are its COD.
+  unit_price numeric(18, 3) check (unit_price >= 0),
+  -- Of a return of a part: the item of the original that this is.
+  returned_item_id uuid,
   unique (tenant_id, id),
   unique (tenant_id, delivery_id, position),
+  foreign key (tenant_id, returned_item_id) references delivery.delivery_items (tenant_id, id) on delete restrict,
   foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
 );
+create index if not exists delivery_items_returned on delivery.delivery_items (tenant_id, returned_item_id) where returned_item_id is not null;
 create index if not exists delivery_items_item on delivery.delivery_items (tenant_id, item_id) where item_id is not null;
 
 -- Proof photographs and signatures: paths of storage objects, never the images themselves.

@@ -88,7 +88,7 @@ end $$;
 
 -- A delivery of these terms, checked and priced but not written. input: the body of POST /delivery/deliveries with
 -- `package` and `package_field`, as POST /delivery/price reads them.
--- Fails: what delivery_people, delivery_place and delivery_priced fail with, delivery_service_id_required,
+-- Fails: what delivery_people, delivery_place, delivery_priced and require_item_prices fail with, delivery_service_id_required,
 -- too_many_decimals, customer_required_for_cod, customer_required_for_wallet, wallet_is_the_senders, invalid_delivery_window.
 create or replace function delivery.delivery_terms(input jsonb) returns delivery.deliveries
 language plpgsql set search_path = '' as $$
@@ -111,6 +111,9 @@ begin
   d.currency := v_currency.code;
   if d.cod_amount <> round(d.cod_amount, v_currency.decimals) then
     perform app.fail('too_many_decimals', jsonb_build_object('field', 'cod_amount', 'currency', d.currency, 'decimals', v_currency.decimals));
+  end if;
+  if input ->> 'delivery_flow' is distinct from 'customer_return' then
+    perform delivery.require_item_prices(input -> 'package', d.cod_amount, v_currency.decimals, coalesce(input ->> 'package_field', 'package'));
   end if;
   if d.cod_amount > 0 and v_owner is null then
     perform app.fail('customer_required_for_cod', '{"field": "customer_id"}');

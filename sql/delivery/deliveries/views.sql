@@ -36,7 +36,7 @@ select d.id, d.tenant_id, d.delivery_code, d.barcode, d.external_reference_id, d
     where x.tenant_id = d.tenant_id and x.delivery_id = d.id and x.status <> 'rejected'
     order by x.status in ('pending', 'assigned', 'accepted') desc, x.assignment_time desc limit 1) as assignment,
   d.promised_at, d.picked_up_at, d.delivered_at, d.created_by, d.created_at, d.updated_at,
-  d.deliver_after, d.deliver_before
+  d.deliver_after, d.deliver_before, d.postponed_to, d.delivered_in_part
 from delivery.deliveries d;
 
 create view delivery.handoffs_list with (security_invoker = true) as

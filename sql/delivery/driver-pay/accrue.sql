@@ -33,7 +33,8 @@ begin
 end $$;
 
 -- Books the pay of the driver who delivered p_delivery: a row, its journal and its event. Without a driver (a carrier brought it), without
--- a rule, or accrued before: nothing happens. Last in its transaction: everybody who earns waits for the account of the costs.
+-- a rule, of a return that was made at the door, or accrued before: nothing happens.
+-- Last in its transaction: everybody who earns waits for the account of the costs.
 create or replace function money.driver_pay_accrue(p_delivery uuid, p_driver uuid) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -46,7 +47,7 @@ begin
   end if;
   select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
   v_due := money.driver_pay_due(d);
-  if v_due.amount is null then
+  if v_due.amount is null or d.made_at_door then
     return;
   end if;
   insert into money.driver_pay (tenant_id, delivery_id, driver_id, mode, percentage, base_amount, delivery_fee, amount, currency, delivery_code)

@@ -43,35 +43,102 @@ begin
   return v_reason;
 end $$;
 
--- Ends an attempt at the door: delivered as delivery.delivery_complete has it; failed or refused as delivery.delivery_fail does, with a
--- reason of the company (tenancy.attempt_settings) as status_reason. What is reported with a failure is kept as proofs of the stage attempt. A
--- reason that does not count uses up no attempt; after a refusal operations alone allow another one.
--- {id, result: delivered|failed|refused, reason_code?, note?, cash_collected?, recipient_name?, proofs?, latitude?, longitude?, occurred_at?}
--- -> {delivery, returns: [], cash{due, collected}}; of what failed nothing is due
+-- The cash part of the answer for what was not delivered: nothing is due.
+create or replace function delivery.no_cash(d delivery.deliveries) returns jsonb
+language plpgsql immutable set search_path = '' as $$
+begin
+  return delivery.cash_summary(jsonb_build_object('cod', 0, 'delivery_fee', 0, 'currency', d.currency));
+end $$;
+
+-- Delivered: as delivery.delivery_complete. -> {delivery, cash, returns}
+create or replace function delivery.outcome_delivered(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  return delivery.delivery_complete(input || jsonb_build_object('proof', input -> 'proofs')) || '{"returns": []}';
+end $$;
+
+-- Refused where the company sends back what is (setting delivery.attempts.after_last): the parcel is returned, and in its driver's hands
+-- goes back as a return of its own, which ends its way. -> {delivery, cash, returns}
+-- Fails: what delivery.return_from_door fails with.
+create or replace function delivery.outcome_sent_back(d delivery.deliveries, input jsonb, reason jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  a delivery.assignments := delivery.require_carrier(d);
+  v_return uuid;
+begin
+  perform delivery.require_move(d, '{picked_up,in_transit}', 'returned');
+  perform delivery.move_reported(d, input);
+  v_return := delivery.return_from_door(d, 'operational_return', null, jsonb_build_object('reason', reason -> 'value', 'notes', input -> 'note'));
+  update delivery.deliveries x set status = 'returned', status_reason = reason ->> 'value', status_notes = input ->> 'note',
+    attempts_used = x.attempts_used + case when (reason ->> 'counts')::boolean then 1 else 0 end, postponed_to = null, overnight_notice_at = null
+  where x.tenant_id = d.tenant_id and x.id = d.id;
+  perform delivery.delivery_proofs_keep(d, 'attempt', input -> 'proofs');
+  perform delivery.assignment_end(a, 'returned');
+  perform storefront.orders_settle();
+  return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'cash', delivery.no_cash(d),
+    'returns', jsonb_build_array(delivery.delivery_to_json(v_return)));
+end $$;
+
+-- Failed or refused: as delivery.delivery_fail, for a reason of the company. One that does not count uses up no attempt; after a refusal
+-- operations alone allow another one. -> {delivery, cash, returns}
+create or replace function delivery.outcome_failed(d delivery.deliveries, input jsonb, reason jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  perform delivery.attempt_fails(input, reason ->> 'value', input ->> 'note', (reason ->> 'counts')::boolean, input ->> 'result' = 'refused');
+  perform delivery.delivery_proofs_keep(d, 'attempt', input -> 'proofs');
+  return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'cash', delivery.no_cash(d), 'returns', '[]'::jsonb);
+end $$;
+
+-- Postponed: failed, to be attempted on that day (delivery.postponed_resume). -> {delivery, cash, returns}
+-- Fails: invalid_postponed_to.
+create or replace function delivery.outcome_postponed(d delivery.deliveries, input jsonb, reason jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_day date := delivery.require_postponed_to(input);
+  v_parcel delivery.deliveries := delivery.parcel_terms(d);
+begin
+  perform delivery.attempt_fails(input, reason ->> 'value', input ->> 'note', false, false, v_day);
+  perform delivery.delivery_proofs_keep(d, 'attempt', input -> 'proofs');
+  perform app.events_add(jsonb_build_array(jsonb_build_object('source_module', 'delivery', 'event_type', 'delivery.postponed',
+    'entity_type', 'delivery', 'entity_id', v_parcel.id, 'event_data', jsonb_build_object('delivery_id', v_parcel.id,
+      'delivery_code', v_parcel.delivery_code, 'postponed_to', v_day, 'reason_code', reason -> 'value', 'actor_id', app.user_id()))));
+  return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'cash', delivery.no_cash(d), 'returns', '[]'::jsonb);
+end $$;
+
+-- Ends an attempt at the door; each result has a function of its own above. What is reported with an attempt that did not deliver is kept as
+-- proofs of the stage attempt, its reason (tenancy.attempt_settings) as status_reason.
+-- {id, result: delivered|partial|exchanged|failed|refused|postponed, reason_code?, note?, items? [{delivery_item_id, quantity}], taken_back?
+-- [{name, quantity}], cash_collected?, recipient_name?, postponed_to?, proofs?, latitude?, longitude?, occurred_at?}
+-- -> {delivery, returns: the deliveries that were made of what goes back, cash{due, collected}}; of what failed
+-- nothing is due
 -- Locks: as delivery.lock_delivery.
 -- Fails: delivery_status_changed, what delivery.delivery_complete and delivery.delivery_fail fail with, outcome_evidence_required,
--- invalid_reference.
+-- invalid_reference, invalid_postponed_to, what delivery.outcome_partial, delivery.outcome_exchanged and delivery.return_from_door fail with.
 create or replace function delivery.delivery_outcome(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
   v_parcel delivery.deliveries := delivery.parcel_terms(d);
+  v_result text := input ->> 'result';
   v_reason jsonb;
   v_answer jsonb;
 begin
   perform delivery.require_no_outcome(d);
-  if input ->> 'result' = 'delivered' then
-    v_answer := delivery.delivery_complete(input || jsonb_build_object('proof', input -> 'proofs'));
-  else
-    perform delivery.require_carrier(d);
+  perform delivery.require_carrier(d);
+  if v_result in ('failed', 'refused', 'postponed') then
     v_reason := delivery.outcome_reason(input);
-    perform delivery.attempt_fails(input, v_reason ->> 'value', input ->> 'note', (v_reason ->> 'counts')::boolean, input ->> 'result' = 'refused');
-    perform delivery.delivery_proofs_keep(d, 'attempt', input -> 'proofs');
-    v_answer := jsonb_build_object('delivery', delivery.delivery_to_json(d.id),
-      'cash', delivery.cash_summary(jsonb_build_object('cod', 0, 'delivery_fee', 0, 'currency', d.currency)));
   end if;
+  v_answer := case
+    when v_result = 'delivered' then delivery.outcome_delivered(input)
+    when v_result = 'partial' then delivery.outcome_partial(d, input)
+    when v_result = 'exchanged' then delivery.outcome_exchanged(d, input)
+    when v_result = 'postponed' then delivery.outcome_postponed(d, input, v_reason)
+    -- A carrier has a way of its own to bring back what is refused.
+    when v_result = 'refused' and delivery.attempt_counts(d) and d.carrier_type = 'internal'
+      and tenancy.attempt_settings() ->> 'after_last' = 'return' then delivery.outcome_sent_back(d, input, v_reason)
+    else delivery.outcome_failed(d, input, v_reason) end;
   perform app.events_add(jsonb_build_array(jsonb_build_object('source_module', 'delivery', 'event_type', 'delivery.outcome',
     'entity_type', 'delivery', 'entity_id', v_parcel.id, 'event_data', jsonb_build_object('delivery_id', v_parcel.id,
-      'delivery_code', v_parcel.delivery_code, 'result', input ->> 'result', 'reason_code', v_reason ->> 'value', 'actor_id', app.user_id()))));
-  return v_answer || '{"returns": []}';
+      'delivery_code', v_parcel.delivery_code, 'result', v_result, 'reason_code', v_reason ->> 'value', 'actor_id', app.user_id()))));
+  return v_answer;
 end $$;

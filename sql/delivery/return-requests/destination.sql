@@ -37,7 +37,8 @@ end $$;
 
 -- The place to which a parcel d goes back as an operational return: the one that is named, else that of the setting. A parcel that lies
 -- in the default warehouse goes from there to its sender. The goods of a store's order always go back to where they are sold from.
--- {dropoff_address_id? | dropoff_warehouse_id?} -> as delivery.ordered_from
+-- at_door: a driver who has it in hand is not asked to choose, it goes to its sender.
+-- {dropoff_address_id? | dropoff_warehouse_id?, at_door?} -> as delivery.ordered_from
 -- Fails: return_destination_required, return_destination_fixed, address_not_found, warehouse_not_found, invalid_status_transition (it
 -- lies there).
 create or replace function delivery.return_destination(
@@ -55,7 +56,7 @@ begin
   elsif v_named then
     warehouse_id := (input ->> 'dropoff_warehouse_id')::uuid;
     address_id := (input ->> 'dropoff_address_id')::uuid;
-  elsif v_mode = 'choose' and d.order_id is null then
+  elsif v_mode = 'choose' and d.order_id is null and not coalesce((input ->> 'at_door')::boolean, false) then
     perform app.fail('return_destination_required', '{"field": "dropoff_address_id"}');
   elsif v_mode = 'warehouse' and d.order_id is null then
     warehouse_id := nullif(delivery.returns_warehouse(), d.current_warehouse_id);

@@ -60,7 +60,7 @@ begin
   from (
     select d.id, d.created_at, delivery.way_to(v_seen.latitude, v_seen.longitude, delivery.fetched_at(d), v_detour) as km
     from delivery.deliveries d
-    where d.tenant_id = v_tenant and d.status = 'pending' and d.carrier_type = 'internal' and d.delivery_flow <> 'pnd_parent'
+    where d.tenant_id = v_tenant and d.status = 'pending' and d.postponed_to is null and d.carrier_type = 'internal' and d.delivery_flow <> 'pnd_parent'
       and d.unit_size <= v_vehicle.unit_capacity - v_driver.capacity_used
       and (v_driver.all_zones or d.pickup_zone_id = any (v_zones) and d.dropoff_zone_id = any (v_zones))
     order by km nulls last, d.created_at, d.id limit 300) n;
@@ -84,14 +84,21 @@ end $$;
 
 -- Assigns deliveries to the calling driver, all or none and accepted already. {delivery_ids} -> what a bulk assignment answers
 -- SECURITY DEFINER: a driver may not write what they do not carry yet; the plan decides as for everybody else.
--- Fails: self_assignment_disabled, driver_off_duty, and what a plan fails with.
+-- Fails: self_assignment_disabled, driver_off_duty, what a plan fails with, and delivery_postponed {delivery_ids}.
 create or replace function delivery.self_assign(input jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
   v_driver delivery.drivers := delivery.require_self_assignment();
   v_plan jsonb := delivery.assignments_plan(app.uuids(input -> 'delivery_ids'), v_driver.user_id, null, true);
+  v_postponed uuid[];
 begin
   perform delivery.assignments_demand(v_plan, 'delivery_ids');
+  -- The plan holds them.
+  v_postponed := array(select d.id from delivery.deliveries d
+    where d.tenant_id = app.tenant_id() and d.id = any (app.uuids(input -> 'delivery_ids')) and d.postponed_to is not null order by d.id);
+  if cardinality(v_postponed) > 0 then
+    perform app.fail('delivery_postponed', jsonb_build_object('field', 'delivery_ids', 'delivery_ids', v_postponed));
+  end if;
   return delivery.bulk_made(v_plan, delivery.assignments_write(v_plan, '{"bulk": true, "accepted": true}'));
 end $$;
 

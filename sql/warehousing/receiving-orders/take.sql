@@ -152,11 +152,13 @@ begin
     where n.tenant_id = d.tenant_id and n.parent_id = d.parent_id and n.sequence_plan = d.sequence_plan + 1 and n.status = 'draft';
     return;
   end if;
-  if d.delivery_flow = 'standard' and d.status in ('picked_up', 'in_transit', 'failed')
-      and (d.order_id is not null or delivery.stops_at(d, r.warehouse_id)) then
+  if d.status in ('picked_up', 'in_transit', 'failed')
+      and (d.delivery_flow = 'standard' and d.order_id is not null or delivery.stops_at(d, r.warehouse_id)) then
     -- It stops here, and continues from here.
     update delivery.deliveries x set status = 'in_transit' where x.tenant_id = d.tenant_id and x.id = d.id and x.status <> 'in_transit';
     perform warehousing.parcels_advance(array[d.id], r.warehouse_id);
+    -- A return that has come to its end.
+    perform delivery.returned_fees_refund(array[d.id]);
   elsif d.status in ('picked_up', 'in_transit', 'failed') then
     update delivery.deliveries x set status = 'returned' where x.tenant_id = d.tenant_id and x.id = d.id;
     if not delivery.leaves_warehouse(d) then

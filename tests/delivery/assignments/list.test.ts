@@ -93,6 +93,7 @@ describe("the list", () => {
         customer: { id: tenant.customer.id, ...person },
         barcode: expect.any(String),
         parent_id: null,
+        postponed_to: null,
         leg: null,
         cod_amount: 0,
         delivery_fee: 1000,

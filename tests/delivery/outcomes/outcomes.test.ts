@@ -1,7 +1,6 @@
 /** Outcomes of attempts at the door: delivered as completed, failed and refused for a reason of the company. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Person } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
 import {
   assign,
@@ -18,6 +17,7 @@ import {
   statusOf,
 } from "../../support/deliveries.ts";
 import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
+import { cash, dayIn, eventsOf, label, nothing, onItsWay, report } from "../../support/outcomes.ts";
 import {
   expectGuarded,
   expectNoSuch,
@@ -35,9 +35,6 @@ beforeAll(async () => {
 });
 afterAll(() => checkAll(tenant));
 
-const cash = { cod: 5000, delivery_fee: 2000 };
-const nothing = { cod: 0, delivery_fee: 0, currency: "IQD" };
-const label = { en: "A", ar: "B", ku: "C" };
 const reason = (value: string, kind: string, counts: boolean, needs = {}) => ({
   value,
   label,
@@ -45,15 +42,10 @@ const reason = (value: string, kind: string, counts: boolean, needs = {}) => ({
   counts,
   needs,
 });
-const report = (by: Person, id: string, body: Record<string, unknown>) =>
-  move(by, id, "outcome", body);
-const parcel = async (at: Ground = ground, status = "in_transit") =>
-  (await deliveryIn(at, status, { cod_amount: 5000 })).id as string;
+const parcel = (at: Ground = ground, status = "in_transit") => onItsWay(at, status);
 const failed = { result: "failed", reason_code: "no_answer" };
 const refused = { result: "refused", reason_code: "refused" };
 const photo = (url: string) => ({ photo_urls: [url] });
-const eventsOf = (id: string) =>
-  sql`select event_data from integration.system_events where entity_id = ${id} and event_type = 'delivery.outcome'`;
 
 describe("delivered", () => {
   test.each(["picked_up", "in_transit"])(
@@ -74,7 +66,7 @@ describe("delivered", () => {
         cash: { due: split, collected: split },
       });
       expect(await bookOf(tenant, "driver_cash", tenant.driver.id)).toBe(held + 7000);
-      expect((await eventsOf(id)).map(({ event_data }) => event_data)).toEqual([
+      expect(await eventsOf(id)).toEqual([
         expect.objectContaining({ delivery_id: id, result: "delivered", reason_code: null }),
       ]);
     },
@@ -114,7 +106,7 @@ describe("failed", () => {
       returns: [],
       cash: { due: nothing, collected: nothing },
     });
-    expect((await eventsOf(id))[0].event_data).toMatchObject({
+    expect((await eventsOf(id))[0]).toMatchObject({
       result: "failed",
       reason_code: "no_answer",
       actor_id: tenant.driver.id,
@@ -270,6 +262,7 @@ describe("a report", () => {
     ["delivered", { result: "delivered", cash_collected: cash }],
     ["failed", failed],
     ["refused", refused],
+    ["postponed", { result: "postponed", reason_code: "postponed", postponed_to: dayIn(2) }],
   ])("the same report of %s again is one outcome", async (_, body) => {
     const id = await parcel();
     await expectReplayed(tenant.driver, `${path}/${id}/outcome`, body, {

@@ -91,4 +91,48 @@ export const deliveries: readonly Invariant[] = [
     sql: `select p.delivery_id from money.payments p
       where p.tenant_id = $1 and p.type = 'DELIVERY_FEE' and p.status in ('pending', 'SUCCESS') group by p.delivery_id having count(*) > 1`,
   },
+  {
+    name:
+      "deliveries: what is postponed waits with its driver or in a warehouse, and its parcel shows the day",
+    sql: `select d.id from delivery.deliveries d
+      left join lateral (select max(l.postponed_to) as day from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id) l on true
+      where d.tenant_id = $1 and case when d.delivery_flow = 'pnd_parent' then d.postponed_to is distinct from l.day
+        else d.postponed_to is not null and d.status not in ('failed', 'in_transit', 'returned', 'pending')
+          or d.overnight_notice_at is not null and (d.status <> 'failed' or d.postponed_to is null) end`,
+  },
+  {
+    name:
+      "returns: of an item no more comes back than there was, and nothing beside a return of all",
+    sql: `select i.id from delivery.delivery_items i
+      join delivery.delivery_items x on x.tenant_id = i.tenant_id and x.returned_item_id = i.id
+      join delivery.deliveries r on r.tenant_id = x.tenant_id and r.id = x.delivery_id and r.status <> 'cancelled'
+      where i.tenant_id = $1
+      group by i.id, i.quantity, i.delivery_id
+      having sum(x.quantity) > i.quantity or bool_or(r.original_delivery_id <> i.delivery_id) or exists (
+        select from delivery.deliveries w where w.tenant_id = $1 and w.original_delivery_id = i.delivery_id and w.status <> 'cancelled'
+          and not w.returns_part)`,
+  },
+  {
+    name: "door: what a receiver kept and what went back from the door is what was ordered",
+    sql: `select d.id from delivery.deliveries d
+      where d.tenant_id = $1 and d.parent_id is null and d.delivered_in_part and (d.status <> 'delivered' or 1 <> (
+        select count(*) from delivery.deliveries r where r.tenant_id = d.tenant_id and r.original_delivery_id = d.id
+          and r.made_at_door and r.delivery_flow = 'operational_return' and r.status <> 'cancelled')
+        or not exists (select from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = d.id
+          and i.quantity > coalesce((select sum(x.quantity) from delivery.delivery_items x
+            join delivery.deliveries r on r.tenant_id = x.tenant_id and r.id = x.delivery_id and r.made_at_door and r.status <> 'cancelled'
+            where x.tenant_id = i.tenant_id and x.returned_item_id = i.id), 0)))`,
+  },
+  {
+    name:
+      "door: a return made there is free, and of all that is in its parcel when it is not of a part",
+    sql: `select r.id from delivery.deliveries r
+      join delivery.deliveries o on o.tenant_id = r.tenant_id and o.id = r.original_delivery_id
+      where r.tenant_id = $1 and r.made_at_door and r.status <> 'cancelled' and (r.cod_amount + r.delivery_fee <> 0
+        or o.status not in ('delivered', 'returned') or (not r.returns_part and (
+          select jsonb_agg(jsonb_build_array(i.name, i.quantity) order by i.position) from delivery.delivery_items i
+          where i.tenant_id = r.tenant_id and i.delivery_id = r.id) is distinct from (
+          select jsonb_agg(jsonb_build_array(i.name, i.quantity) order by i.position) from delivery.delivery_items i
+          where i.tenant_id = r.tenant_id and i.delivery_id = o.id)))`,
+  },
 ];

@@ -18,6 +18,7 @@ const rules: { [T in Op["type"]]: (state: State, op: Of<T>) => string } = {
   unpayOut: pay.unpayOut,
   adjust: cash.adjust,
   step: parcels.step,
+  outcome: parcels.outcome,
   handOver: parcels.handOver,
   confirm: parcels.confirm,
   receive: stock.put,

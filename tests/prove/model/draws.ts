@@ -23,6 +23,7 @@ export const draft: fc.Arbitrary<Draft> = fc.record({
       "step",
       "step",
       "step",
+      "outcome",
       "handOver",
       "confirm",
       "fetch",
@@ -152,6 +153,21 @@ const draws: { [T in Op["type"]]: (known: Known, dice: Dice) => Drawn<T> } = {
       name,
       driver: c % 6 && driver !== null ? driver : b % drivers,
       what: c % 9 ? likely[b % likely.length] : all[b % 5],
+    };
+  },
+  outcome({ state }, [a, b, c, d]) {
+    const parcels = Object.entries(state.parcels).filter(([, { of }]) => !of);
+    if (!parcels.length) return;
+    const [name, { driver }] = one(
+      parcels,
+      a,
+      ({ status }) => status === "picked_up" || status === "in_transit",
+    );
+    return {
+      type: "outcome",
+      name,
+      driver: c % 6 && driver !== null ? driver : b % drivers,
+      result: (["partial", "exchanged", "postponed", "refused"] as const)[d % 4],
     };
   },
   handOver({ state }, [a, b, c]) {

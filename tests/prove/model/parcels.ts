@@ -1,7 +1,7 @@
 /** Parcels on the road: what drivers do with them, and how they come from one driver to another. */
 import { deliveryPay } from "../world.ts";
 import { ended, leaves } from "./orders.ts";
-import { type Of, parcelFee, type State, type Step } from "./state.ts";
+import { backName, type Of, type Parcel, parcelFee, type State, type Step } from "./state.ts";
 
 const from: Record<Step, string[]> = {
   pickup: ["accepted"],
@@ -24,14 +24,46 @@ export function step(state: State, { name, driver, what }: Of<"step">): string {
   if (parcel.inHand !== null) return "assignment_not_accepted";
   if (!from[what].includes(parcel.status)) return "invalid_status_transition";
   if (what === "pickup" && parcel.of && !leaves(state, parcel.of)) return "goods_not_picked";
+  // A return from a door ends where it goes.
+  if (what === "return" && parcel.from) return "invalid_status_transition";
   parcel.status = to[what];
   if (what === "complete") return `ok ${to[what]}${complete(state, name)}`;
   if (what === "return") return `ok ${to[what]}${comeBack(state, name)}`;
   return `ok ${to[what]}`;
 }
 
+/** One of the two things that are in each parcel is kept, or it is exchanged, refused, or wanted another day. */
+export function outcome(state: State, { name, driver, result }: Of<"outcome">): string {
+  const parcel = state.parcels[name];
+  if (!from.complete.includes(parcel.status) || parcel.driver !== driver) return "not_now";
+  if (parcel.inHand !== null) return "assignment_not_accepted";
+  if (result === "postponed" || result === "refused" && parcel.from) {
+    parcel.status = "failed";
+    return "ok failed took 0";
+  }
+  if (parcel.from) return "outcome_not_at_door";
+  const back: Parcel = { ...parcel, status: "picked_up", hand: null, cod: 0, due: null };
+  state.parcels[backName(name)] = back;
+  if (result === "refused") {
+    parcel.status = "returned";
+    back.from = { parcel: name, brings: "all" };
+    leaveList(state, name, "returned");
+    return "ok returned took 0 back picked_up";
+  }
+  if (result === "partial") parcel.cod /= 2;
+  back.from = { parcel: name, brings: result === "partial" ? "part" : "exchange" };
+  parcel.status = "delivered";
+  return `ok delivered${complete(state, name)} back picked_up`;
+}
+
 function complete(state: State, name: string): string {
   const parcel = state.parcels[name];
+  if (parcel.from) {
+    const { parcel: original, brings } = parcel.from;
+    if (brings === "all") giveFeeBack(state, original);
+    leaveList(state, name, "completed");
+    return " took 0";
+  }
   if (parcel.cod > 0) {
     state.rows[`${name} dropoff`] = {
       driver: parcel.driver!,
@@ -58,6 +90,11 @@ function comeBack(state: State, name: string): string {
     return " expected";
   }
   leaveList(state, name, "returned");
+  return giveFeeBack(state, name);
+}
+
+function giveFeeBack(state: State, name: string): string {
+  const parcel = state.parcels[name];
   if (parcel.customer !== null) {
     state.customers[parcel.customer] += parcelFee;
     return " refunded";

@@ -6,13 +6,21 @@ import { order as deliveryOf } from "../../support/deliveries.ts";
 import { home, newCart, orderOf } from "../../support/orders.ts";
 import type { Asked, Attempt, Caller } from "../caller.ts";
 import type { Place } from "../world.ts";
-import { type Of, type Op, partName, type Row } from "./state.ts";
+import { backName, type Of, type Op, partName, type Row } from "./state.ts";
 
 type Body = Attempt["body"];
 
 /** Refusals that say the same in several codes: which of them comes depends on what the caller may still see. */
 const alike: Partial<Record<Op["type"], [string, ...string[]]>> = {
   step: ["not_the_drivers", "forbidden", "assignment_ended", "delivery_not_found"],
+  outcome: [
+    "not_now",
+    "forbidden",
+    "assignment_ended",
+    "delivery_not_found",
+    "delivery_status_changed",
+    "invalid_status_transition",
+  ],
   move: ["picking_ended", "invalid_status_transition"],
   report: ["picking_ended", "invalid_status_transition", "picking_items_fixed"],
   fetch: [
@@ -66,9 +74,13 @@ export class Real {
         customer_id: sender,
         payer_type: "sender",
         cod_amount: cod,
+        package: { items: [{ name: "Thing", quantity: 2, unit_price: cod / 2 }] },
       }),
     });
     this.ids[name] = delivery.id;
+    const [{ id }] = await sql`select id from delivery.delivery_items
+      where tenant_id = ${place.id} and delivery_id = ${delivery.id}`;
+    this.ids[`item of ${name}`] = id;
     await this.give(name, driver);
     await this.done({
       token: place.drivers[driver].token,
@@ -186,7 +198,17 @@ export class Real {
         return by(
           place.drivers[op.driver].token,
           `/delivery/deliveries/${ids[op.name]}/${op.what}`,
-          op.what === "fail" ? { reason: "absent" } : {},
+          op.what === "fail"
+            ? { reason: "absent" }
+            : op.what === "complete" && ids[`proof of ${op.name}`]
+            ? { proof: { photo_urls: [ids[`proof of ${op.name}`]] } }
+            : {},
+        );
+      case "outcome":
+        return by(
+          place.drivers[op.driver].token,
+          `/delivery/deliveries/${ids[op.name]}/outcome`,
+          { result: op.result, ...this.reported(op) },
         );
       case "handOver":
         return by(
@@ -286,6 +308,40 @@ export class Real {
     }
   }
 
+  /** The fields of a result at the door. */
+  private reported({ name, result }: Of<"outcome">) {
+    switch (result) {
+      case "partial":
+        return { items: [{ delivery_item_id: this.ids[`item of ${name}`], quantity: 1 }] };
+      case "exchanged":
+        return { taken_back: [{ name: "Other thing", quantity: 1 }] };
+      case "refused":
+        return { reason_code: "refused" };
+      case "postponed":
+        return {
+          reason_code: "postponed",
+          postponed_to: new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 10),
+        };
+    }
+  }
+
+  /** Notes the fee that is due to the sender of a parcel which this return brought back. */
+  private async dueAfter(original: string | null): Promise<void> {
+    if (!original) return;
+    const [due] = await sql`select id from money.payments
+      where tenant_id = ${this.place.id} and delivery_id = ${original} and type = 'REFUND' and payment_method = 'cash'`;
+    if (due) this.ids[`due ${this.nameOf(original)}`] = due.id;
+  }
+
+  /** Notes the return that began at the door of a parcel; it is back with a picture. */
+  private back(name: string, { id, status }: Body): string {
+    const back = backName(name);
+    this.ids[back] = id;
+    this.ids[`item of ${back}`] = this.ids[`item of ${name}`];
+    this.ids[`proof of ${back}`] = `${this.place.id}/deliveries/${id}/delivery-photo-model.jpg`;
+    return ` back ${status}`;
+  }
+
   /** Where the shop's product lies in one of its two warehouses. */
   private goodsAt(warehouse: number): Second {
     return warehouse ? this.second : this.place.shop.shelf;
@@ -335,13 +391,22 @@ export class Real {
         return ` ${body.wallet.balance}`;
       case "step": {
         const said = ` ${body.delivery.status}`;
-        if (op.what === "complete") return `${said} took ${body.cash.collected.cod}`;
+        if (op.what === "complete") {
+          await this.dueAfter(body.delivery.original_delivery_id);
+          return `${said} took ${body.cash.collected.cod}`;
+        }
         if (op.what !== "return") return said;
         if (body.refund_due) this.ids[`due ${op.name}`] = body.refund_due.id;
         if (body.receiving_order_id) this.ids[`back ${op.name}`] = body.receiving_order_id;
         return said + (body.receiving_order_id ? " expected" : "") +
           (body.refunded ? " refunded" : "") +
           (body.refund_due ? ` due ${body.refund_due.amount}` : "");
+      }
+      case "outcome": {
+        const { delivery, cash, returns: [back] } = data;
+        return ` ${delivery.status} took ${cash.collected.cod}${
+          back ? this.back(op.name, back) : ""
+        }`;
       }
       case "handOver":
         this.ids[op.id] = body.bulk_assignment_id;

@@ -5,6 +5,7 @@
 export type Way = "remit" | "settle-by-wallet";
 export type Resolution = "recounted" | "driver_owes" | "written_off" | "returned";
 export type Step = "pickup" | "depart" | "complete" | "fail" | "return";
+export type Result = "partial" | "exchanged" | "postponed" | "refused";
 
 /** `driver`, `customer`, `shelf`, `item`, `warehouse`: places in the lists of the state. */
 export type Op =
@@ -22,8 +23,9 @@ export type Op =
     | { type: "payOut"; driver: number; wallet: boolean }
     | { type: "unpayOut"; payout: string }
     | { type: "adjust"; driver: number; amount: number; credit: boolean }
-    // Parcels: a driver moves one, the office hands it to another driver, who confirms it or does not.
+    // Parcels: a driver moves one or reports what came of it at the door, the office hands it to another driver, who confirms it or does not.
     | { type: "step"; name: string; driver: number; what: Step }
+    | { type: "outcome"; name: string; driver: number; result: Result }
     | { type: "handOver"; name: string; from: number; to: number }
     | { type: "confirm"; hand: string; to: number; accept: boolean }
     // Stock.
@@ -61,6 +63,7 @@ export const types = [
   "unpayOut",
   "adjust",
   "step",
+  "outcome",
   "handOver",
   "confirm",
   "receive",
@@ -133,6 +136,8 @@ export interface Parcel {
   /** The cash refund due to a sender without a wallet. */
   due: "open" | "paid" | null;
   of?: { order: string; part: number };
+  /** The parcel at whose door this return began, and what it brings back of it. */
+  from?: { parcel: string; brings: "all" | "part" | "exchange" };
 }
 
 export interface Part {
@@ -209,4 +214,5 @@ export const unitFee = 1_000;
 /** The fee of a parcel that is no order. */
 export const parcelFee = 2_000;
 
+export const backName = (parcel: string) => `${parcel} back`;
 export const partName = (order: string, part: number) => `${order} part ${part}`;

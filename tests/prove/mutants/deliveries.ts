@@ -8,6 +8,46 @@ const manifestRaces = "tests/delivery/manifests/races.test.ts";
 
 export const deliveries: Mutant[] = [
   {
+    name: "a receiver pays for what goes back",
+    file: "sql/delivery/outcomes/partial.sql",
+    from: "select sum(i.unit_price * k.quantity) into",
+    to: "select sum(i.unit_price * i.quantity) into",
+    test: [
+      "tests/delivery/outcomes/partial.test.ts",
+      "its price and the fee are taken, the rest is in the driver's hands",
+    ],
+  },
+  {
+    name: "what is kept goes back, too",
+    file: "sql/delivery/outcomes/partial.sql",
+    from: "'quantity', i.quantity - coalesce(k.quantity, 0), 'returned_item_id'",
+    to: "'quantity', i.quantity, 'returned_item_id'",
+    test: [
+      "tests/delivery/outcomes/partial.test.ts",
+      "its price and the fee are taken, the rest is in the driver's hands",
+    ],
+  },
+  {
+    name: "a return from a door is back on paper alone",
+    file: "sql/delivery/deliveries/carriers.sql",
+    from: "or stage = 'delivery' and d.made_at_door",
+    to: "or false and d.made_at_door",
+    test: [
+      "tests/delivery/outcomes/sent-back.test.ts",
+      "is back with a proof, and not before: then its fee is refunded by the policy",
+    ],
+  },
+  {
+    name: "a postponed parcel is offered to drivers who choose",
+    file: "sql/delivery/self-assignment/self.sql",
+    from: "d.status = 'pending' and d.postponed_to is null and d.carrier_type",
+    to: "d.status = 'pending' and d.carrier_type",
+    test: [
+      "tests/delivery/outcomes/postponed.test.ts",
+      "it waits for its day: no search, no driver who chooses; then it is searched for",
+    ],
+  },
+  {
     name: "a refund forgets what changed the fee",
     file: "sql/delivery/charges/refunds.sql",
     from: "v_total := coalesce(v_paid.amount, 0) + coalesce((",
@@ -136,8 +176,8 @@ export const deliveries: Mutant[] = [
   {
     name: "a stop on the way back is the end of it",
     file: "sql/delivery/deliveries/fail.sql",
-    from: "return warehouse is not null and d.delivery_flow = 'standard'",
-    to: "return false and d.delivery_flow = 'standard'",
+    from: "return warehouse is not null and (delivery.returns_from_door(d) or",
+    to: "return false and (delivery.returns_from_door(d) or",
     test: [
       "tests/delivery/deliveries/return-into-warehouse.test.ts",
       "it is on its way until it is received, waits there, and goes to its door with its attempt kept",

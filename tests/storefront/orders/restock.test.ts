@@ -1,10 +1,12 @@
 /** Goods that the customer did not accept: a warehouse receives them, and they can be sold again. */
 import { beforeAll, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
-import { assign, moves } from "../../support/deliveries.ts";
+import { assign, move, moves } from "../../support/deliveries.ts";
 import "../../support/expect.ts";
 import { approveOrder, newSplitShop, whereabouts } from "../../support/order-goods.ts";
 import { checkAll, placeOrder, type Shop } from "../../support/orders.ts";
+import { photoOf } from "../../support/outcomes.ts";
+import { saveSettings } from "../../support/people.ts";
 import { newBin, newWarehouse, stockIn, unitsOf } from "../../support/warehouses.ts";
 
 let shop: Shop;
@@ -141,4 +143,34 @@ test("restocks the same serial numbers and lots", async () => {
     .toEqual(["S-1 L-1", "S-2 L-1", "S-3 L-1"]);
   expect(rows.filter(({ status }) => status === "damaged")).toHaveLength(1);
   await checkAll(tenant);
+});
+
+test("what goes back from the door at once is expected once, and is stock when it is received", async () => {
+  const own = await newSplitShop({ first: 4, second: 0 });
+  await saveSettings(own.tenant.id, "delivery.attempts", { after_last: "return" });
+  const { id } = await placeOrder(own, "cash", 4);
+  const { deliveries: [{ delivery_id }] } = await approveOrder(own, id);
+  await assign(own.tenant, delivery_id);
+  await moves(own.tenant.driver, delivery_id, "pickup", "depart");
+  const answer = await move(own.tenant.driver, delivery_id, "outcome", {
+    result: "refused",
+    reason_code: "refused",
+  });
+  expect(answer).toSucceed(200);
+  const [back] = answer.body.data.returns;
+  expect(back).toMatchObject({ delivery_flow: "operational_return", status: "picked_up" });
+  expect(await whereabouts(id)).toEqual({ out: 4 });
+  const proof = await photoOf(own.tenant.driver, back.id);
+  await moves(own.tenant.driver, back.id, ["complete", { proof }]);
+  const receipts = await sql`select id from warehousing.receiving_orders
+    where tenant_id = ${own.tenant.id} and status = 'pending'`;
+  expect(receipts).toHaveLength(1);
+  expect(
+    await own.tenant.ops.put(`/warehousing/receiving-orders/${receipts[0].id}`, {
+      status: "received",
+    }),
+  ).toSucceed(200);
+  expect(await whereabouts(id)).toEqual({ back: 4 });
+  expect(await unitsOf(own.shelf.item)).toEqual({ available: 4 });
+  await checkAll(own.tenant);
 });

@@ -1,0 +1,126 @@
+-- Parcels whose receivers asked for another day: they stay with their driver, or wait in a warehouse, until the morning of that day.
+
+-- The hour of the tenant's clock at which a day's work begins: what was postponed to that day is on its way again, and what has spent a
+-- night in a van is noticed.
+create or replace function delivery.morning() returns interval
+language plpgsql immutable set search_path = '' as $$
+begin
+  return interval '6 hours';
+end $$;
+
+-- The day for which the tenant's clock has come to its morning.
+create or replace function delivery.working_day() returns date
+language plpgsql stable set search_path = '' as $$
+begin
+  return (now() at time zone app.timezone() - delivery.morning())::date;
+end $$;
+
+-- When the office is notified that a parcel postponed to this day has spent a night in a van: the next morning. Null: it is on its way by
+-- then, or not postponed.
+create or replace function delivery.overnight_notice(postponed_to date) returns timestamptz
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tomorrow date := (now() at time zone app.timezone())::date + 1;
+begin
+  return case when postponed_to > v_tomorrow then (v_tomorrow + delivery.morning()) at time zone app.timezone() end;
+end $$;
+
+-- The day to which an attempt is postponed: from tomorrow to 30 days on, in the tenant's time zone. {postponed_to} -> the day
+-- Fails: invalid_postponed_to {first, last}.
+create or replace function delivery.require_postponed_to(input jsonb) returns date
+language plpgsql stable set search_path = '' as $$
+declare
+  v_day date := (input ->> 'postponed_to')::date;
+  v_today date := (now() at time zone app.timezone())::date;
+begin
+  if v_day is null or v_day not between v_today + 1 and v_today + 30 then
+    perform app.fail('invalid_postponed_to', jsonb_build_object('field', 'postponed_to', 'first', v_today + 1, 'last', v_today + 30));
+  end if;
+  return v_day;
+end $$;
+
+-- A postponed parcel is so until somebody sends it out again, or it ends. On its way into a warehouse, and there, it stays postponed.
+create or replace function delivery.postponement_ends() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  if new.status not in ('failed', 'in_transit', 'pending') and not (new.status = 'returned' and delivery.leaves_warehouse(new))
+      or new.carrier_type <> 'internal' and new.status <> 'failed' then
+    new.postponed_to := null;
+  end if;
+  if new.postponed_to is null or new.status <> 'failed' then
+    new.overnight_notice_at := null;
+  end if;
+  return new;
+end $$;
+
+drop trigger if exists postponement_ends on delivery.deliveries;
+create trigger postponement_ends before update of status on delivery.deliveries
+  for each row when (old.postponed_to is not null and new.status <> old.status and new.delivery_flow <> 'pnd_parent')
+  execute function delivery.postponement_ends();
+
+-- Sends out again what was postponed to a day whose morning has come: in_transit with its driver, or pending in the warehouse it lies in,
+-- where the search for a driver begins. It is no retry and uses up no attempt. Run by cron. -> how many
+-- Locks: the deliveries' families, tenant after tenant.
+create or replace function delivery.postponed_resume() returns integer
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid;
+  v_day date;
+  v_ids uuid[];
+  v_parents uuid[];
+  v_count integer := 0;
+begin
+  for v_tenant in
+    -- A day ahead of UTC, for clocks east of it.
+    select distinct d.tenant_id from delivery.deliveries d where d.postponed_to <= (now() at time zone 'UTC')::date + 1 order by 1
+  loop
+    perform set_config('app.tenant_id', v_tenant::text, true);
+    v_day := delivery.working_day();
+    v_ids := array(select d.id from delivery.deliveries d
+      where d.tenant_id = v_tenant and d.postponed_to <= v_day and d.delivery_flow <> 'pnd_parent' order by d.id limit 1000);
+    perform delivery.lock_deliveries(v_ids);
+    v_parents := array(select d.parent_id from delivery.deliveries d where d.tenant_id = v_tenant and d.id = any (v_ids) and d.parent_id is not null);
+    with resumed as (
+      update delivery.deliveries d set status = case d.status when 'failed' then 'in_transit' else d.status end, postponed_to = null,
+        overnight_notice_at = null, status_reason = case d.status when 'failed' then null else d.status_reason end,
+        status_notes = case d.status when 'failed' then null else d.status_notes end
+      where d.tenant_id = v_tenant and d.id = any (v_ids) and d.postponed_to <= v_day
+      returning 1
+    )
+    select v_count + count(*) into v_count from resumed;
+    -- Those of legs that wait in a warehouse do not follow by themselves.
+    update delivery.deliveries p set postponed_to = null
+    where p.tenant_id = v_tenant and p.id = any (v_parents) and p.postponed_to <= v_day;
+  end loop;
+  perform set_config('app.tenant_id', '', true);
+  return v_count;
+end $$;
+
+-- Notifies the office, once for each, of postponed parcels that have spent a night in a van: they must come to a warehouse. Run by cron.
+-- -> how many
+create or replace function delivery.postponed_notify() returns integer
+language plpgsql set search_path = '' as $$
+declare
+  v_count integer;
+begin
+  with due as (
+    select d.id from delivery.deliveries d where d.overnight_notice_at <= now()
+    order by d.overnight_notice_at limit 1000 for no key update skip locked
+  ), noticed as (
+    update delivery.deliveries d set overnight_notice_at = null from due where d.id = due.id
+    returning d.tenant_id, d.id, d.delivery_code, d.postponed_to
+  ), written as (
+    insert into tenancy.notifications (tenant_id, user_id, type, payload)
+    select distinct n.tenant_id, u.user_id, 'delivery_postponed_in_van', jsonb_build_object('delivery_id', n.id, 'delivery_code', n.delivery_code,
+      'postponed_to', n.postponed_to)
+    from noticed n
+    join tenancy.tenant_users u on u.tenant_id = n.tenant_id and u.is_active
+    join tenancy.tenant_user_roles r on r.tenant_id = u.tenant_id and r.user_id = u.user_id
+      and r.role_key in ('tenant_admin', 'operations_manager', 'dispatcher')
+  )
+  select count(*) into v_count from noticed;
+  return v_count;
+end $$;
+
+-- Nobody calls these but other functions, triggers and cron.
+revoke execute on function delivery.postponement_ends(), delivery.postponed_resume(), delivery.postponed_notify() from barid_caller;

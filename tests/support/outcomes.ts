@@ -1,0 +1,42 @@
+/** Outcomes at the door for tests. */
+import type { Person } from "./api.ts";
+import { sql } from "./db.ts";
+import { deliveryIn, type Ground, move } from "./deliveries.ts";
+
+export const label = { en: "A", ar: "B", ku: "C" };
+
+/** The cash that a parcel of `onItsWay` owes at the door, and none. */
+export const cash = { cod: 5000, delivery_fee: 2000 };
+export const nothing = { cod: 0, delivery_fee: 0, currency: "IQD" };
+
+/** Reports the outcome of a delivery. */
+export const report = (by: Person, id: string, body: Record<string, unknown>) =>
+  move(by, id, "outcome", body);
+
+/** A parcel with 5,000 to collect and a fee of 2,000 that its receiver pays, on its way with the driver. */
+export const onItsWay = async (
+  at: Ground,
+  status = "in_transit",
+  more: Record<string, unknown> = {},
+): Promise<string> => (await deliveryIn(at, status, { cod_amount: 5000, ...more })).id;
+
+/** The data of a delivery's events of a type, the oldest first. */
+export const eventsOf = async (id: string, type = "delivery.outcome") =>
+  (await sql`select event_data from integration.system_events
+    where entity_id = ${id} and event_type = ${type} order by id`).map(({ event_data }) =>
+    event_data
+  );
+
+/** The day so many days from today in a time zone, YYYY-MM-DD. */
+export const dayIn = (days: number, timeZone = "UTC") =>
+  new Intl.DateTimeFormat("en-CA", { timeZone }).format(Date.now() + days * 86_400_000);
+
+/** A photo of a delivery that was uploaded by its driver, as `proof` names it. */
+export async function photoOf(driver: Person, id: string) {
+  const answer = await driver.post(`/delivery/deliveries/${id}/proof-uploads`, {
+    stage: "delivery",
+    kind: "photo",
+    content_type: "image/jpeg",
+  });
+  return { photo_urls: [answer.body.data.path] };
+}

@@ -22,6 +22,7 @@ begin
   update delivery.deliveries x set status = 'failed', status_reason = p_reason, status_notes = p_notes, attempts_exhausted = refused,
     attempts_used = x.attempts_used + case when counts and delivery.attempt_counts(d) then 1 else 0 end
   where x.tenant_id = d.tenant_id and x.id = d.id;
+  perform delivery.outcome_record(d, coalesce(input ->> 'result', 'failed'));
   return d;
 end $$;
 

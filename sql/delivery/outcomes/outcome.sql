@@ -47,7 +47,7 @@ end $$;
 -- reason of the company (tenancy.attempt_settings) as status_reason. What is reported with a failure is kept as proofs of the stage attempt. A
 -- reason that does not count uses up no attempt; after a refusal operations alone allow another one.
 -- {id, result: delivered|failed|refused, reason_code?, note?, cash_collected?, recipient_name?, proofs?, latitude?, longitude?, occurred_at?}
--- -> {delivery, returns: [], cash{due, collected}}; of what failed nothing is due
+-- -> {delivery, returns: [], cash{due, collected}, undo_until}; of what failed nothing is due; until then the caller may undo it
 -- Locks: as delivery.lock_delivery.
 -- Fails: delivery_status_changed, what delivery.delivery_complete and delivery.delivery_fail fail with, outcome_evidence_required,
 -- invalid_reference.
@@ -73,5 +73,6 @@ begin
   perform app.events_add(jsonb_build_array(jsonb_build_object('source_module', 'delivery', 'event_type', 'delivery.outcome',
     'entity_type', 'delivery', 'entity_id', v_parcel.id, 'event_data', jsonb_build_object('delivery_id', v_parcel.id,
       'delivery_code', v_parcel.delivery_code, 'result', input ->> 'result', 'reason_code', v_reason ->> 'value', 'actor_id', app.user_id()))));
-  return v_answer || '{"returns": []}';
+  perform delivery.outcome_complete(d.id);
+  return v_answer || jsonb_build_object('returns', '[]'::jsonb, 'undo_until', delivery.outcome_undo_until(delivery.outcome_of(d.id)));
 end $$;

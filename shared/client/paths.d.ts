@@ -2898,7 +2898,7 @@ export interface components {
               };
               value: string;
             }[] | null;
-            undo_minutes?: number | null;
+            /** How long a driver may undo an outcome; 10 unless saved */ undo_minutes?: number | null;
           };
         };
         cod?: {

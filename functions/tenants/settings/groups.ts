@@ -113,9 +113,7 @@ const deliveryGroups = {
   // Shown with what holds: defaults in three languages stand in sql/tenants/settings/attempts.sql.
   attempts: settings({
     reasons: AttemptReasons,
-    undo_minutes: z.int().min(0).max(1_440).meta({
-      description: "How long a driver may undo an outcome; 10 unless saved",
-    }),
+    undo_minutes: z.int().min(0).max(1_440),
   }),
 };
 

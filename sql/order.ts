@@ -36,6 +36,7 @@ export const ports: Record<string, string> = {
   "warehousing.transfer_arrives": "a parcel that arrives continues on its next leg",
   "warehousing.transfer_ends": "a transfer without an open leg is over",
   "warehousing.parcel_arrives": "a parcel brought to a warehouse is expected there",
+  "warehousing.arrival_withdraw": "and is not, when its arrival is undone",
   "warehousing.receipt_expect": "what comes back is expected where it goes",
   "warehousing.receipts_withdraw": "what was expected does not come any more",
   "warehousing.return_shelved": "what goes back from a warehouse is picked there",

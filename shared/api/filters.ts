@@ -14,6 +14,11 @@ export interface Filter {
   readonly field?: string;
   /** Its condition on the list's kept totals, `{column: value}` in SQL, where that is not its own name and value. */
   readonly kept?: (value: string) => string;
+  /**
+   * The condition of the list while the parameter is left out, and the same on its kept totals, `{column: value}` in SQL. Those who
+   * ask what changed get the rows it leaves out as well: a copy has to learn of them.
+   */
+  readonly unasked?: { condition: string; kept: string };
   /** Matching rows come first and carry this key as true, instead of being the only ones. */
   readonly prefers?: string;
 }

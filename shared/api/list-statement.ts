@@ -12,6 +12,8 @@ interface Condition {
   sql: string;
   value: string;
   kept?: Filter["kept"];
+  /** It holds because its parameter was left out (`Filter.unasked`). */
+  unasked?: true;
 }
 
 /** The parts of a query that narrow a list, filter by filter. */
@@ -66,6 +68,11 @@ function narrowingOf(list: ListDeclaration, query: ListQuery): Narrowing {
     if (list.columnsWin && (filter.field ?? name) in query.column_filters) continue;
     use("param", name, filter);
   }
+  for (const [name, { unasked }] of Object.entries(list.params ?? {})) {
+    if (!unasked || name in query.filters) continue;
+    const { condition, kept } = unasked;
+    conditions.push({ name, sql: condition, value: "", kept: () => kept, unasked: true });
+  }
   for (const name of Object.keys(query.column_filters)) use("column", name, list.columns![name]);
   if (query.search && list.search) conditions.push(searchIn(list.search));
   return narrowing;
@@ -89,7 +96,10 @@ function whereOf(conditions: readonly Condition[]): string {
  */
 function pageOf(list: ListDeclaration, query: ListQuery, narrowing: Narrowing): string {
   const { keyset } = query;
-  const { conditions, preferred } = narrowing;
+  const { preferred } = narrowing;
+  const conditions = narrowing.conditions.filter(({ unasked }) =>
+    !(unasked && keyset?.by === "changes")
+  );
   const from = keyset ? keysetFrom(list, keyset) : `${list.view} r`;
   const where = whereOf(conditions) + (keyset ? ` and ${keysetCondition(list, keyset)}` : "");
   const order = keyset ? keysetOrder(list, keyset) : [
@@ -100,7 +110,8 @@ function pageOf(list: ListDeclaration, query: ListQuery, narrowing: Narrowing): 
   const select = (columns: string) =>
     `select ${columns} from ${from} where ${where} order by ${order}
       limit ($1 ->> 'limit')::bigint offset ($1 ->> 'offset')::bigint`;
-  const sortedFirst = !keyset && (conditions.length > 0 || query.sort_by !== undefined);
+  const narrowed = conditions.some(({ unasked }) => !unasked);
+  const sortedFirst = !keyset && (narrowed || query.sort_by !== undefined);
   return sortedFirst
     ? `select ${row} from (${select("r.id")}) i join ${from} on r.id = i.id order by ${order}`
     : select(row);
@@ -176,7 +187,9 @@ function summaryOf(
 
 /** `{column: value}` for the tally; null when not only columns that it is kept by narrow the rows. */
 function tallyKeyOf({ tally }: ListDeclaration, conditions: readonly Condition[]): string | null {
-  if (!tally || conditions.some(({ name }) => !tally.filters.includes(name))) return null;
+  if (!tally || conditions.some(({ name, unasked }) => !unasked && !tally.filters.includes(name))) {
+    return null;
+  }
   // Narrowed twice by one column: both must hold, which a tally cannot say.
   if (new Set(conditions.map(({ name }) => name)).size < conditions.length) return null;
   return conditions.map(({ name, value, kept }) =>
@@ -189,5 +202,7 @@ function tallyKeyOf({ tally }: ListDeclaration, conditions: readonly Condition[]
  * Of a text or a time a rare value and a common one want different plans; so do words of more columns than one.
  */
 function keepsPlan({ tally }: ListDeclaration, conditions: readonly Condition[]): boolean {
-  return conditions.every(({ name, kept }) => !kept && tally?.filters.includes(name));
+  return conditions.every(({ name, kept, unasked }) =>
+    unasked || !kept && tally?.filters.includes(name)
+  );
 }

@@ -266,6 +266,10 @@ export interface paths {
     parameters: { };
     /** Report the outcome of an attempt at the door: delivered, wholly or in part, exchanged, failed, refused or postponed @description Who: permission manage:operations:tenant, or role driver. */ post: operations["post_delivery_deliveries_delivery_id_outcome"];
   };
+  "/delivery/deliveries/{delivery_id}/outcome/undo": {
+    parameters: { };
+    /** Undo the last outcome of a delivery: it is on its way again @description Who: permission manage:operations:tenant, or role driver. */ post: operations["post_delivery_deliveries_delivery_id_outcome_undo"];
+  };
   "/delivery/deliveries/{delivery_id}/pickup": {
     parameters: { };
     /** The driver has the parcel: to picked_up; a sender's cash is taken with it @description Who: permission manage:operations:tenant, or role driver. */ post: operations["post_delivery_deliveries_delivery_id_pickup"];
@@ -1419,6 +1423,7 @@ export interface components {
       reversal_reason: string | null; /** Null unless it was reversed */ reversed_at: string | null;
       reversed_by: components["schemas"]["Person"] | null;
     };
+    /** The outcome of this delivery is what its carrier reports; it is not undone here. */ CarrierReportsOutcomeError: { code?: "carrier_reports_outcome"; } & components["schemas"]["Error"];
     /** The carrier did not answer. Try again later. */ CarrierUnavailableError: { code?: "carrier_unavailable"; } & components["schemas"]["Error"];
     Cart: {
       createdAt: string; /** ISO 4217, three capital letters */ currency: string; id: string;
@@ -1537,8 +1542,9 @@ export interface components {
       driver_info: { avatar: string | null; email: string | null; full_name: string | null; };
       /** Number in the sender's own system */ external_reference_id: string | null; id: string;
       /** Of a staged parcel the numbers of its legs, which its drivers know it by */ leg_codes: number[]; receiver_name: string;
-      remitted_at: string | null; remitted_to_user_id: string | null; settled_at: string | null; settlement_payment_id: string | null;
-      status: "collected" | "remitted" | "settled_by_wallet";
+      remitted_at: string | null; remitted_to_user_id: string | null;
+      /** Format: date-time @description Only of a reversed row: when the outcome that it was taken with was undone */ reversed_at?: string;
+      settled_at: string | null; settlement_payment_id: string | null; status: "collected" | "remitted" | "settled_by_wallet";
     };
     /** Choose the collections to settle. */ CodCollectionIdsRequiredError: { code?: "cod_collection_ids_required"; field?: string; } & components["schemas"]["Error"];
     /** This collection does not exist. */ CodCollectionNotFoundError: { code?: "cod_collection_not_found"; } & components["schemas"]["Error"];
@@ -2529,6 +2535,7 @@ export interface components {
     };
     /** The parcel has no leg that can be assigned now. */ NoActiveChildLegError: { code?: "no_active_child_leg"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
     /** No cage of the session is for this package's destination. */ NoMatchingDestinationError: { code?: "no_matching_destination"; } & components["schemas"]["Error"];
+    /** This delivery has no outcome to undo. */ NoOutcomeToUndoError: { code?: "no_outcome_to_undo"; status?: string; } & components["schemas"]["Error"];
     /** There is no collected cash that waits to be settled. */ NoPendingCollectionsError: { code?: "no_pending_collections"; } & components["schemas"]["Error"];
     /** The driver has nothing that could still be handed over. */ NothingToHandOverError: { code?: "nothing_to_hand_over"; } & components["schemas"]["Error"];
     /** Nothing is due to this driver. */ NothingToPayError: { code?: "nothing_to_pay"; } & components["schemas"]["Error"];
@@ -2537,7 +2544,7 @@ export interface components {
       created_at: string; id: string; /** The text, in the reader's language */ message: string;
       /** The subject: ids and numbers */ payload: { [key: string]: unknown; };
       read_at: string | null; tenant_id: string | null;
-      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "tenant_invitation";
+      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "outcome_undone" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "tenant_invitation";
     };
     /** None of the packages can be moved. */ NoTransferablePackagesError: { code?: "no_transferable_packages"; rejected?: Record<string, never>[]; } & components["schemas"]["Error"];
     /** Choose one destination: a branch or an address, not both. */ OneDestinationRequiredError: { code?: "one_destination_required"; field?: string; } & components["schemas"]["Error"];
@@ -2596,8 +2603,12 @@ export interface components {
       /** Fields and query parameters that were sent and mean nothing here; absent when there are none. */ ignored?: string[];
       /** In the language asked for. */ message: string; success: boolean;
     };
+    /** The last outcome of this delivery has been undone already. */ OutcomeAlreadyUndoneError: { code?: "outcome_already_undone"; } & components["schemas"]["Error"];
     /** What this reason needs is missing: {missing}. */ OutcomeEvidenceRequiredError: { code?: "outcome_evidence_required"; field?: string; missing?: string[]; } & components["schemas"]["Error"];
+    /** Money of this outcome has been settled or paid out. Reverse that first. */ OutcomeIsSettledError: { code?: "outcome_is_settled"; } & components["schemas"]["Error"];
     /** This result is for parcels at their receiver's door. */ OutcomeNotAtDoorError: { code?: "outcome_not_at_door"; field?: string; } & components["schemas"]["Error"];
+    OutcomeUndo: { /** Why, in words or from the list */ reason: string; };
+    /** More has happened since this outcome, so it cannot be undone. */ OutcomeWentOnError: { code?: "outcome_went_on"; delivery_ids?: string[]; status?: string; } & components["schemas"]["Error"];
     /** The package is in another warehouse. */ PackageElsewhereError: { code?: "package_elsewhere"; current_warehouse_id?: string | null; } & components["schemas"]["Error"];
     /** No warehouse holds the package: it is with its sender or in a driver's hands. Receive it first. */ PackageNotHereError: { code?: "package_not_here"; field?: string; } & components["schemas"]["Error"];
     /** The package is {status} and is not sorted any more. */ PackageNotSortableError: { code?: "package_not_sortable"; status?: string; } & components["schemas"]["Error"];
@@ -2904,6 +2915,7 @@ export interface components {
               };
               value: string;
             }[] | null;
+            /** How long a driver may undo an outcome; 10 unless saved */ undo_minutes?: number | null;
           };
         };
         cod?: {
@@ -3293,6 +3305,7 @@ export interface components {
     /** Another inventory transfer already has this reference number. */ TransferReferenceExistsError: { code?: "transfer_reference_exists"; field?: string; } & components["schemas"]["Error"];
     UnassignDeliveries: { /** Why, in words or from the list */ reason?: string | null; };
     /** Please sign in. */ UnauthorizedError: { code?: "unauthorized"; } & components["schemas"]["Error"];
+    /** This outcome could be undone until {undo_until}. */ UndoPeriodOverError: { code?: "undo_period_over"; undo_until?: string; } & components["schemas"]["Error"];
     /** Give the unit size, or every measurement of the package. */ UnitSizeOrDimensionsRequiredError: { code?: "unit_size_or_dimensions_required"; } & components["schemas"]["Error"];
     /** There is no column {field}. */ UnknownColumnError: { code?: "unknown_column"; field?: string; } & components["schemas"]["Error"];
     /** There is no field {field} here: use {expected_field}. */ UnknownFieldError: { code?: "unknown_field"; expected_field?: string; field?: string; } & components["schemas"]["Error"];
@@ -4710,8 +4723,9 @@ export interface operations {
         driver_id?: string; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
         from_date?: components["parameters"]["from_date"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
         page?: components["parameters"]["page"]; remitted_at_from?: components["parameters"]["remitted_at_from"];
-        remitted_at_to?: components["parameters"]["remitted_at_to"]; search?: components["parameters"]["search"];
-        settled_at_from?: components["parameters"]["settled_at_from"]; settled_at_to?: components["parameters"]["settled_at_to"];
+        remitted_at_to?: components["parameters"]["remitted_at_to"]; reversed?: components["parameters"]["reversed"];
+        search?: components["parameters"]["search"]; settled_at_from?: components["parameters"]["settled_at_from"];
+        settled_at_to?: components["parameters"]["settled_at_to"];
         /** Column that orders the rows */ sort_by?: "collected_at" | "delivery_code" | "amount" | "status" | "remitted_at" | "settled_at" | "customer_name" | "driver_name";
         sort_order?: components["parameters"]["sort_order"]; status?: components["parameters"]["status"];
         tenant_id?: components["parameters"]["tenant_id"]; to_date?: components["parameters"]["to_date"];
@@ -4793,8 +4807,8 @@ export interface operations {
         driver_id?: string; format?: components["parameters"]["format"]; from_date?: components["parameters"]["from_date"];
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
         remitted_at_from?: components["parameters"]["remitted_at_from"]; remitted_at_to?: components["parameters"]["remitted_at_to"];
-        search?: components["parameters"]["search"]; settled_at_from?: components["parameters"]["settled_at_from"];
-        settled_at_to?: components["parameters"]["settled_at_to"];
+        reversed?: components["parameters"]["reversed"]; search?: components["parameters"]["search"];
+        settled_at_from?: components["parameters"]["settled_at_from"]; settled_at_to?: components["parameters"]["settled_at_to"];
         /** Column that orders the rows */ sort_by?: "collected_at" | "delivery_code" | "amount" | "status" | "remitted_at" | "settled_at" | "customer_name" | "driver_name";
         sort_order?: components["parameters"]["sort_order"]; status?: components["parameters"]["status"];
         tenant_id?: components["parameters"]["tenant_id"]; to_date?: components["parameters"]["to_date"];
@@ -5849,6 +5863,7 @@ export interface operations {
               cash: { collected: components["schemas"]["CashSplit"]; due: components["schemas"]["CashSplit"]; };
               delivery: components["schemas"]["Delivery"];
               /** Deliveries that were made of what goes back */ returns: components["schemas"]["Delivery"][];
+              /** Format: date-time @description Until then the caller may undo it */ undo_until: string;
             };
           } & components["schemas"]["Success"];
         };
@@ -5858,6 +5873,34 @@ export interface operations {
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
       409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryStatusChangedError"] | components["schemas"]["AssignmentNotAcceptedError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["DeliveryHasNoDriverError"] | components["schemas"]["OutcomeNotAtDoorError"] | components["schemas"]["OrderAmountFixedError"] | components["schemas"]["ReturnAlreadyExistsError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  post_delivery_deliveries_delivery_id_outcome_undo: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      path: { delivery_id: components["parameters"]["path_delivery_id"]; };
+    };
+    requestBody: { content: { "application/json": components["schemas"]["OutcomeUndo"]; }; };
+    responses: {
+      200: {
+        headers: { [name: string]: unknown; };
+        content: {
+          "application/json": {
+            data: {
+              /** What counts as not collected any more */ cash: components["schemas"]["CashSplit"]; delivery: components["schemas"]["Delivery"];
+            };
+          } & components["schemas"]["Success"];
+        };
+      };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InsufficientWalletBalanceError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["NoOutcomeToUndoError"] | components["schemas"]["CarrierReportsOutcomeError"] | components["schemas"]["OutcomeAlreadyUndoneError"] | components["schemas"]["UndoPeriodOverError"] | components["schemas"]["OutcomeWentOnError"] | components["schemas"]["OutcomeIsSettledError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -10570,7 +10613,7 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
-        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "tenant_invitation";
+        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "outcome_undone" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "tenant_invitation";
         unread?: boolean | ("true" | "false");
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };

@@ -112,6 +112,12 @@ export const deliveryErrors = {
 
   // Outcomes at the door
   outcome_evidence_required: { status: 400, fields: ["field", "missing"] },
+  no_outcome_to_undo: { status: 409, fields: ["status"] },
+  carrier_reports_outcome: 409,
+  outcome_already_undone: 409,
+  undo_period_over: { status: 409, fields: ["undo_until"] },
+  outcome_went_on: { status: 409, fields: ["status", "delivery_ids"] },
+  outcome_is_settled: 409,
 
   // Amount and address on the way
   delivery_is_draft: 409,

@@ -31,6 +31,7 @@ export const words: Readonly<Record<string, string>> = {
   total_price: "Everything the customer pays, in major units",
   totalPrice: "Everything the customer pays, in major units",
   finalAmount: "Everything the customer pays, in major units",
+  undo_minutes: "How long a driver may undo an outcome; 10 unless saved",
   unit_price: "Price of one piece, in major units",
   unitPrice: "Price of one piece, in major units",
   deliveryFee: "What the delivery costs, in major units",

@@ -83,7 +83,9 @@ const internalConstraints = new Set([
   "variant_already_in_order",
   "webhook_event_taken",
   // Deliveries under way: written by cores that ask first.
-  "cash_already_collected",
+  "cash_already_taken",
+  "reversed_cash_was_in_hand",
+  "outcome_undone_when_and_why",
   "count_adds_up",
   "place_counted_twice",
   "cash_leaves_its_desk",

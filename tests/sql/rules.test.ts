@@ -18,6 +18,7 @@ const wholeBooks = [
   "money.desk_positions",
   "money.driver_pay_differences",
   "money.driver_pay_positions",
+  "money.reversed_differences",
   "money.verify_books",
   "warehousing.stock_differences",
   "warehousing.verify_stock",

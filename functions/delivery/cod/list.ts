@@ -10,6 +10,7 @@ import {
   forField,
   foundBy,
   id,
+  isSet,
   number,
   oneOf,
   since,
@@ -80,6 +81,13 @@ const declared = defineList({
     to_date: forField("collected_at", untilDay("collected_at")),
     ...between("remitted_at"),
     ...between("settled_at"),
+    reversed: {
+      ...isSet("reversed_at", "set"),
+      unasked: {
+        condition: "r.reversed_at is null",
+        kept: `'{"reversed_at": null}'::jsonb`,
+      },
+    },
   },
   columns: {
     customer_name: contains("customer_name"),
@@ -119,8 +127,9 @@ const declared = defineList({
 
 export const collections = withDriverIdFilter(declared, "money.require_cod_driver_id");
 
-/** A row without the columns that only filter and sort. */
+/** A row without the columns that only filter and sort; `reversed_at` stands on reversed rows alone. */
 export function shown(row: Record<string, unknown>): Record<string, unknown> {
-  const { customer_name: _c, delivery_address: _a, driver_name: _d, ...collection } = row;
-  return collection;
+  const { customer_name: _c, delivery_address: _a, driver_name: _d, reversed_at, ...collection } =
+    row;
+  return reversed_at === null ? collection : { ...collection, reversed_at };
 }

@@ -141,6 +141,7 @@ export const cod: AnyEndpoint[] = [
       settled_at: "settled_at",
       settlement_payment_id: "settlement_payment_id",
       id: "id",
+      reversed_at: "reversed_at",
     },
   }),
 ];

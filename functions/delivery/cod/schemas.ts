@@ -42,6 +42,9 @@ const Collection = z.object({
   remitted_to_user_id: Id.nullable(),
   settlement_payment_id: Id.nullable(),
   external_reference_id: z.string().nullable(),
+  reversed_at: Timestamp.optional().describe(
+    "Only of a reversed row: when the outcome that it was taken with was undone",
+  ),
 }).meta({ id: "CodCollection" });
 
 export const CollectionsResponse = z.object({

@@ -7,6 +7,8 @@ import {
   AttemptReasonsResponse,
   Outcome,
   OutcomeResponse,
+  Undo,
+  UndoResponse,
 } from "./schemas.ts";
 
 /** Reasons and outcomes of attempts at the door. */
@@ -54,6 +56,28 @@ export const outcomes: AnyEndpoint[] = [
     ],
     run: async ({ db, params, body }) => ({
       data: await db.call("delivery.delivery_outcome", { ...body, id: params.delivery_id }),
+    }),
+  }),
+  endpoint({
+    method: "post",
+    path: "/deliveries/:delivery_id/outcome/undo",
+    summary: "Undo the last outcome of a delivery: it is on its way again",
+    access: operationsOrDriver,
+    params: ids("delivery_id"),
+    body: Undo,
+    response: UndoResponse,
+    errors: [
+      "delivery_not_found",
+      "no_outcome_to_undo",
+      "carrier_reports_outcome",
+      "outcome_already_undone",
+      "undo_period_over",
+      "outcome_went_on",
+      "outcome_is_settled",
+      "insufficient_wallet_balance",
+    ],
+    run: async ({ db, params, body }) => ({
+      data: await db.call("delivery.outcome_undo", { ...body, id: params.delivery_id }),
     }),
   }),
 ];

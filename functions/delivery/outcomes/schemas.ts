@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Id, listResponse, LongText, Text } from "../../../shared/schemas/schemas.ts";
+import { Id, listResponse, LongText, Text, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { CashSplit } from "../../../shared/schemas/carried-delivery.ts";
 import { bothOrNone, cash, DeliveryRow, proof, reported } from "../deliveries/schemas.ts";
 
@@ -90,5 +90,15 @@ export const OutcomeResponse = z.object({
     delivery: DeliveryRow,
     returns: z.array(DeliveryRow).describe("Deliveries that were made of what goes back"),
     cash: z.object({ due: CashSplit, collected: CashSplit }),
+    undo_until: Timestamp.describe("Until then the caller may undo it"),
+  }),
+});
+
+export const Undo = z.object({ reason: Text }).meta({ id: "OutcomeUndo" });
+
+export const UndoResponse = z.object({
+  data: z.object({
+    delivery: DeliveryRow,
+    cash: CashSplit.describe("What counts as not collected any more"),
   }),
 });

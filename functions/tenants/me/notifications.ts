@@ -18,6 +18,7 @@ const texts = {
   delivery_changed: "notification_delivery_changed",
   amount_change_requested: "notification_amount_change_requested",
   amount_change_declined: "notification_amount_change_declined",
+  outcome_undone: "notification_outcome_undone",
   cash_handed_over: "notification_cash_handed_over",
   cash_handover_reversed: "notification_cash_handover_reversed",
   cod_settlement_reversed: "notification_cod_settlement_reversed",

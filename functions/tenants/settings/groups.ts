@@ -114,6 +114,7 @@ const deliveryGroups = {
   attempts: settings({
     reasons: AttemptReasons,
     after_last: z.enum(["ask", "return"]),
+    undo_minutes: z.int().min(0).max(1_440),
   }),
 };
 

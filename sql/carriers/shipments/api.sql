@@ -77,7 +77,7 @@ begin
   end if;
   if v_pickup.cod + v_pickup.delivery_fee > 0 and not exists (
       select from money.cod_collections x
-      where x.tenant_id = v_parcel.tenant_id and x.delivery_id = v_parcel.id and x.collection_stage = 'pickup') then
+      where x.tenant_id = v_parcel.tenant_id and x.delivery_id = v_parcel.id and x.collection_stage = 'pickup' and x.reversed_at is null) then
     perform app.fail('sender_cash_not_collected', jsonb_build_object('amount', v_pickup.cod + v_pickup.delivery_fee, 'currency', v_parcel.currency));
   end if;
   return v_due;

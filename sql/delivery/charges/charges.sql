@@ -69,7 +69,7 @@ declare
       where a.tenant_id = app.tenant_id() and a.parent_id = v_parcel.id and a.delivery_flow = 'pnd_inbound'
         and a.status in ('draft', 'pending', 'assigned', 'accepted')))
     and not exists (select from money.cod_collections c
-      where c.tenant_id = app.tenant_id() and c.delivery_id = v_parcel.id and c.collection_stage = cash_to_take.stage)
+      where c.tenant_id = app.tenant_id() and c.delivery_id = v_parcel.id and c.collection_stage = cash_to_take.stage and c.reversed_at is null)
     and not exists (select from money.carrier_collections c
       where c.tenant_id = app.tenant_id() and c.delivery_id = v_parcel.id and stage = 'dropoff');
 begin
@@ -98,7 +98,7 @@ begin
       select coalesce(jsonb_agg(l.delivery_code order by l.sequence_plan), '[]') from delivery.deliveries l
       where l.tenant_id = d.tenant_id and l.parent_id = d.id),
     d.external_reference_id, money.payer_name(d), coalesce(d.dropoff_snapshot ->> 'full_address', ''), coalesce(d.recipient ->> 'name', ''))
-  on conflict on constraint cash_already_collected do nothing
+  on conflict (tenant_id, delivery_id, collection_stage) where reversed_at is null do nothing
   returning id into v_row;
   if v_row is not null then
     perform money.cash_book(d, p_stage, 'cod_collection', v_row, money.account_of('driver_cash', 'driver', p_driver, d.currency::text));

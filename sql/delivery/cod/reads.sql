@@ -54,7 +54,7 @@ begin
       'total_settled_by_wallet', coalesce((t.by_status #>> '{settled_by_wallet,amount}')::numeric, 0),
       'total_pending', coalesce((t.by_status #>> '{collected,amount}')::numeric, 0),
       'total_cod_collections', coalesce((select sum((s.value ->> 'entries')::bigint) from jsonb_each(t.by_status) s), 0))
-    from (select app.tally_by('cod_collections', 'status', wanted) as by_status offset 0) t);
+    from (select app.tally_by('cod_collections', 'status', wanted || '{"reversed_at": null}') as by_status offset 0) t);
 end $$;
 
 -- The cash a driver still holds, or all drivers. {driver_id?} ->
@@ -70,14 +70,14 @@ declare
 begin
   select jsonb_build_object('total_unremitted', coalesce(sum(c.amount), 0), 'pending_collections_count', count(*),
     'oldest_unremitted_date', min(c.collected_at), 'currency', (app.currency()).code, 'cash_ceiling', v_ceiling) into v_answer
-  from money.cod_collections c where c.status = 'collected' and (v_driver is null or c.driver_id = v_driver);
+  from money.cod_collections c where c.status = 'collected' and c.reversed_at is null and (v_driver is null or c.driver_id = v_driver);
   -- Drivers above the tenant's limit: the one that was asked for, or all.
   select coalesce(jsonb_agg(jsonb_build_object('driver_id', o.driver_id, 'full_name', o.full_name, 'amount', o.amount)
     order by o.amount desc, o.driver_id), '[]') into v_over
   from (
     select c.driver_id, p.full_name, sum(c.amount) as amount from money.cod_collections c
     left join tenancy.profiles p on p.id = c.driver_id
-    where v_ceiling is not null and c.status = 'collected' and (v_driver is null or c.driver_id = v_driver)
+    where v_ceiling is not null and c.status = 'collected' and c.reversed_at is null and (v_driver is null or c.driver_id = v_driver)
     group by c.driver_id, p.full_name having sum(c.amount) > v_ceiling
   ) o;
   return jsonb_build_object('summary', v_answer || jsonb_build_object('over_ceiling', v_over));

@@ -9,7 +9,7 @@ language sql stable security definer set search_path = '' as $$
   with moved (driver_id, currency, collected, remitted, settled, ledger) as (
     select c.driver_id, c.currency::text, sum(c.amount), coalesce(sum(c.amount) filter (where c.remitted_at <= as_of), 0),
       coalesce(sum(c.amount) filter (where c.settled_at <= as_of), 0), 0
-    from money.cod_collections c where c.tenant_id = tenant and c.collected_at <= as_of
+    from money.cod_collections c where c.tenant_id = tenant and c.collected_at <= as_of and (c.reversed_at is null or c.reversed_at > as_of)
     group by c.driver_id, c.currency
     union all
     -- Reversed since.
@@ -29,12 +29,13 @@ $$;
 
 -- Every difference in a tenant's cash as of a moment; none means that every dinar is accounted for.
 --   driver_cash         a driver's rows in hand are not what the ledger says the driver holds
---   collection_journal  a row was not booked as cash taken, or with another amount
+--   collection_journal  a row was not booked as cash taken, or with another amount; one that was reversed has to leave nothing
 --   settlement_items    a settlement is not the sum of its items, or they were not reversed with it
 --   settled_row         a row is not as its settlement took it, or is settled without one
 --   settlement_journal  a settlement took another amount from the driver in the ledger; a reversed one has to leave nothing
 --   driver_shortage     what was missing at counts, remitted and not resolved yet is not what the ledger says a driver is short of
 --   cod_credit          the COD paid out to merchants is not the COD collected, by drivers and carriers together
+--   reversed_row        as money.reversed_differences finds it
 --   fee_change          the change of a fee is not what its wallet paid, or got back, in the ledger
 --   ledger              the books contradict themselves
 --   carrier_…           what money.carrier_differences finds
@@ -46,19 +47,21 @@ language sql stable security definer set search_path = '' as $$
   select 'driver_cash', p.driver_id, null::text, null::uuid, p.currency, p.in_hand, p.ledger, array(
       select c.id from money.cod_collections c
       where c.tenant_id = tenant and c.driver_id = p.driver_id and c.currency = p.currency and c.collected_at <= as_of
-        and coalesce(c.remitted_at, c.settled_at, 'infinity') > as_of
+        and coalesce(c.remitted_at, c.settled_at, c.reversed_at, 'infinity') > as_of
       order by c.collected_at, c.id limit 100)
   from money.cod_positions(tenant, as_of) p where p.in_hand <> p.ledger
   union all
-  select 'collection_journal', c.driver_id, null, null, c.currency, c.amount, b.amount, array[c.id]
+  select 'collection_journal', c.driver_id, null, null, c.currency, n.taken, b.amount, array[c.id]
   from money.cod_collections c
+  cross join lateral (select case when c.reversed_at <= as_of then 0 else c.amount end as taken) n
   left join lateral (
     select sum(e.amount) as amount from money.ledger_transactions t
     join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id
     join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a.kind = 'driver_cash' and a.owner_user_id = c.driver_id
-    where t.tenant_id = tenant and t.kind = 'cash_collected' and t.reference_type = 'cod_collection' and t.reference_id = c.id
+    where t.tenant_id = tenant and t.kind in ('cash_collected', 'cash_collected_REVERSAL') and t.reference_type = 'cod_collection'
+      and t.reference_id = c.id and t.created_at <= as_of
   ) b on true
-  where c.tenant_id = tenant and c.collected_at <= as_of and c.amount is distinct from b.amount
+  where c.tenant_id = tenant and c.collected_at <= as_of and b.amount is distinct from n.taken
   union all
   select 'settlement_items', s.driver_id, null, null, s.currency, s.total, i.total, i.rows
   from money.cod_settlements s
@@ -108,21 +111,28 @@ language sql stable security definer set search_path = '' as $$
   union all
   select 'cod_credit', null, null, null, r.currency, r.cod, p.paid, r.rows
   from (
-    select c.currency, sum(c.cod_amount) as cod, (array_agg(c.id order by c.collected_at desc, c.id) filter (where not exists (
+    select c.currency, sum(c.cod) as cod, (array_agg(c.id order by c.collected_at desc, c.id) filter (where c.cod > 0 and not exists (
       select from money.payments q where q.tenant_id = tenant and q.delivery_id = c.delivery_id and q.type = 'COD_COLLECTION'
         and q.status = 'SUCCESS' and q.amount = c.cod_amount)))[1:100] as rows
     from (
-      select x.id, x.delivery_id, x.currency::text as currency, x.cod_amount, x.collected_at from money.cod_collections x where x.tenant_id = tenant
+      select x.id, x.delivery_id, x.currency::text as currency, x.cod_amount, case when x.reversed_at <= as_of then 0 else x.cod_amount end as cod,
+        x.collected_at from money.cod_collections x where x.tenant_id = tenant
       union all
-      select x.id, x.delivery_id, x.currency::text, x.cod_amount, x.collected_at from money.carrier_collections x where x.tenant_id = tenant
+      select x.id, x.delivery_id, x.currency::text, x.cod_amount, x.cod_amount, x.collected_at from money.carrier_collections x
+      where x.tenant_id = tenant
     ) c
     where c.cod_amount > 0 and c.collected_at <= as_of group by c.currency
   ) r
   left join lateral (
     select coalesce(sum(q.amount), 0) as paid from money.payments q
-    where q.tenant_id = tenant and q.type = 'COD_COLLECTION' and q.status = 'SUCCESS' and q.currency = r.currency and q.processed_at <= as_of
+    where q.tenant_id = tenant and q.type = 'COD_COLLECTION' and q.currency = r.currency and q.processed_at <= as_of
+      -- Also one that counted then and was cancelled with its row since.
+      and (q.status = 'SUCCESS' or q.status = 'CANCELLED' and exists (select from money.cod_collections x
+        where x.tenant_id = tenant and x.delivery_id = q.delivery_id and x.collected_at = q.processed_at and x.reversed_at > as_of))
   ) p on true
   where r.cod <> p.paid
+  union all
+  select d.kind, d.driver_id, null, null, d.currency, d.expected, d.found, d.rows from money.reversed_differences(tenant, as_of) d
   union all
   select 'fee_change', null, null, null, p.currency, p.amount, b.paid, array[p.id]
   from money.payments p

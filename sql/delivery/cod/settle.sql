@@ -64,7 +64,7 @@ begin
     perform from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = v_driver for share;
     select array_agg(l order by l.collected_at, l.id) into v_rows from (
       select c.* from money.cod_collections c
-      where c.tenant_id = v_tenant and c.driver_id = v_driver and c.status = 'collected'
+      where c.tenant_id = v_tenant and c.driver_id = v_driver and c.status = 'collected' and c.reversed_at is null
       order by c.id for no key update) l;
     if v_rows is null then
       perform app.fail('no_pending_collections');
@@ -76,7 +76,8 @@ begin
   end if;
   select array_agg(l order by l.collected_at, l.id), count(distinct l.driver_id) into v_rows, v_drivers from (
     select c.* from money.cod_collections c
-    where c.tenant_id = v_tenant and c.id = any (collection_ids) and c.status = 'collected' and (c.driver_id = v_driver or v_office)
+    where c.tenant_id = v_tenant and c.id = any (collection_ids) and c.status = 'collected' and c.reversed_at is null
+      and (c.driver_id = v_driver or v_office)
     order by c.id for no key update) l;
   if cardinality(v_rows) is distinct from cardinality(collection_ids) then
     perform app.fail('cod_collections_not_pending', jsonb_build_object('field', 'cod_collection_ids', 'invalid_ids', (

@@ -37,9 +37,11 @@ create table if not exists money.cod_collections (
   updated_at timestamptz not null default now(),
   -- Id of the last writing transaction; the cursor of incremental reads (shared/api/cursor.ts).
   changed bigint not null default (pg_current_xact_id()::text::bigint),
+  -- When the outcome that it was taken with was undone: it keeps its status and counts for nothing any more.
+  reversed_at timestamptz,
   unique (tenant_id, id),
   constraint cash_is_its_parts check (amount = cod_amount + delivery_fee_amount),
-  constraint cash_already_collected unique nulls not distinct (tenant_id, delivery_id, collection_stage),
+  constraint reversed_cash_was_in_hand check (reversed_at is null or status = 'collected'),
   constraint cash_state_and_times check (
     (status = 'remitted') = (remitted_at is not null) and (status = 'settled_by_wallet') = (settled_at is not null)
     and (status <> 'collected' or settlement_payment_id is null)),
@@ -48,6 +50,12 @@ create table if not exists money.cod_collections (
   foreign key (tenant_id, remitted_to_user_id) references tenancy.tenant_users (tenant_id, user_id) on delete restrict,
   foreign key (tenant_id, settlement_payment_id) references money.payments (tenant_id, id) on delete restrict
 );
+-- Cash is taken once a stage, unless that was reversed.
+create unique index if not exists cash_already_taken on money.cod_collections (tenant_id, delivery_id, collection_stage) nulls not distinct
+  where reversed_at is null;
+create index if not exists cod_collections_delivery on money.cod_collections (tenant_id, delivery_id);
+create index if not exists cod_collections_reversed on money.cod_collections (tenant_id, collected_at desc nulls last, id desc)
+  where reversed_at is not null;
 create index if not exists cod_collections_changed on money.cod_collections (tenant_id, changed, id);
 create index if not exists cod_collections_recent on money.cod_collections (tenant_id, collected_at desc nulls last, id desc);
 create index if not exists cod_collections_driver on money.cod_collections (tenant_id, driver_id, collected_at desc nulls last, id desc);

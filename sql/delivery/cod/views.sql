@@ -1,4 +1,4 @@
--- Collected cash as lists show it; the columns after `external_reference_id` are for filters and order only.
+-- Collected cash as lists show it; the columns after `reversed_at` are for filters and order only.
 drop view if exists money.cod_collections_list cascade;
 
 create view money.cod_collections_list with (security_invoker = true) as
@@ -10,7 +10,7 @@ select c.id, c.delivery_id, c.driver_id, c.amount, c.currency,
     'receiver_name', c.receiver_name)
     as delivery_details,
   jsonb_build_object('full_name', p.full_name, 'email', p.email, 'avatar', p.avatar_url) as driver_info,
-  c.remitted_to_user_id, c.settlement_payment_id, c.external_reference_id,
+  c.remitted_to_user_id, c.settlement_payment_id, c.external_reference_id, c.reversed_at,
   c.customer_name, c.delivery_address, p.full_name as driver_name
 from money.cod_collections c
 left join tenancy.profiles p on p.id = c.driver_id;

@@ -69,6 +69,15 @@ begin
       (select not (stage = 'delivery' and (delivery.is_transferred(d) or delivery.ends_in(d) is not null)) as asked) n);
 end $$;
 
+-- True while a proof proves something: not of an outcome that was undone. SECURITY DEFINER: it may be another driver's.
+create or replace function delivery.proof_counts(p delivery.delivery_proofs) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return not exists (
+    select from delivery.outcomes o
+    where o.tenant_id = p.tenant_id and o.delivery_id = p.delivery_id and o.created_at = p.created_at and o.undone_at is not null);
+end $$;
+
 -- Keeps the proofs of a stage and refuses the move when one that is needed is missing.
 -- proof: {photo_urls?, signature_url?, signed_by?} or null. Fails: invalid_proof_url, delivery_proof_required.
 create or replace function delivery.delivery_proofs_keep(d delivery.deliveries, p_stage text, proof jsonb) returns void
@@ -89,10 +98,12 @@ begin
     select 'signature', v_signature where v_signature is not null
   ) n
   where not exists (select from delivery.delivery_proofs p
-    where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.stage = p_stage and p.kind = n.kind and p.url = n.url);
+    where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.stage = p_stage and p.kind = n.kind and p.url = n.url
+      and delivery.proof_counts(p));
   select k.kind into v_missing from (values ('photo', 'proof.photo_urls'), ('signature', 'proof.signature_url')) k (kind, field)
   where (v_needs ->> (k.kind || '_required'))::boolean and not exists (
-    select from delivery.delivery_proofs p where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.stage = p_stage and p.kind = k.kind)
+    select from delivery.delivery_proofs p where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.stage = p_stage and p.kind = k.kind
+      and delivery.proof_counts(p))
   limit 1;
   if v_missing is not null then
     perform app.fail('delivery_proof_required', jsonb_build_object('field',

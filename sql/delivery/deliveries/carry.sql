@@ -147,6 +147,7 @@ begin
     perform warehousing.parcel_arrives(d.id, v_warehouse);
   end if;
   perform delivery.returned_fees_refund(array[d.id]);
+  perform delivery.outcome_record(d, coalesce(input ->> 'result', 'delivered'));
   perform storefront.orders_settle();
   perform money.driver_pay_accrue(d.id, a.driver_id);
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'cash', v_cash);

@@ -26,6 +26,7 @@ begin
     attempts_used = x.attempts_used + case when counts and delivery.attempt_counts(d) then 1 else 0 end,
     postponed_to = postpone_to, overnight_notice_at = case d.carrier_type when 'internal' then delivery.overnight_notice(postpone_to) end
   where x.tenant_id = d.tenant_id and x.id = d.id;
+  perform delivery.outcome_record(d, coalesce(input ->> 'result', 'failed'));
   return d;
 end $$;
 

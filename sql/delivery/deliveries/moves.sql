@@ -54,8 +54,8 @@ begin
   return null;
 end $$;
 
--- Allows legal moves of a delivery only; records each in the history, emits its event and lets parents follow their
--- legs.
+-- Allows legal moves of a delivery only, and those of an undo (delivery.move_is_undone); records each in the history, emits its event and
+-- lets parents follow their legs.
 create or replace function delivery.deliveries_after_update() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -66,7 +66,8 @@ begin
     return null;
   end if;
   select o.status as was, n.status as becomes into v_wrong from new_rows n join old_rows o on o.id = n.id
-  where n.status <> o.status and not delivery.move_is_legal(n.delivery_flow, o.status, n.status) limit 1;
+  where n.status <> o.status and not delivery.move_is_legal(n.delivery_flow, o.status, n.status)
+    and not delivery.move_is_undone(n, o.status) limit 1;
   if found then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', v_wrong.was, 'to', v_wrong.becomes));
   end if;

@@ -35,7 +35,7 @@ begin
         'amount', c.amount, 'cod_amount', c.cod_amount, 'delivery_fee_amount', c.delivery_fee_amount,
         'allocations', jsonb_build_object('cod', c.cod_amount, 'delivery_fee', c.delivery_fee_amount), 'currency', c.currency,
         'status', c.status, 'collected_at', c.collected_at) order by c.collected_at), '[]')
-      from money.cod_collections c where c.tenant_id = d.tenant_id and c.delivery_id = v_parcel),
+      from money.cod_collections c where c.tenant_id = d.tenant_id and c.delivery_id = v_parcel and c.reversed_at is null),
     'items', (select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'item_id', i.item_id, 'name', i.name, 'sku', i.sku,
         'quantity', i.quantity, 'weight', i.weight, 'length', i.length, 'width', i.width, 'height', i.height,
         'unit_price', i.unit_price, 'returned_item_id', i.returned_item_id) order by i.position), '[]')

@@ -64,3 +64,18 @@ begin
     array[money.account_of('driver_payable', 'driver', p_driver, v_due.currency), money.account_of('driver_cost', 'tenant', null, v_due.currency)],
     array[v_due.amount, -v_due.amount]);
 end $$;
+
+-- Reverses the pay of a delivery that was not delivered after all, by the mirror of its journal; it is not paid out, and locked. None accrued:
+-- nothing happens. Last in its transaction, as its accrual.
+create or replace function money.driver_pay_unaccrue(p_delivery uuid, p_reason text) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_id uuid;
+begin
+  update money.driver_pay p set status = 'reversed', reversed_at = now()
+  where p.tenant_id = app.tenant_id() and p.delivery_id = p_delivery and p.status = 'accrued'
+  returning p.id into v_id;
+  if v_id is not null then
+    perform money.reverse('driver_pay', 'driver_pay', v_id, p_reason);
+  end if;
+end $$;

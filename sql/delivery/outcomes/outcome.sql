@@ -72,6 +72,7 @@ begin
   update delivery.deliveries x set status = 'returned', status_reason = reason ->> 'value', status_notes = input ->> 'note',
     attempts_used = x.attempts_used + case when (reason ->> 'counts')::boolean then 1 else 0 end, postponed_to = null, overnight_notice_at = null
   where x.tenant_id = d.tenant_id and x.id = d.id;
+  perform delivery.outcome_record(d, 'refused');
   perform delivery.delivery_proofs_keep(d, 'attempt', input -> 'proofs');
   perform delivery.assignment_end(a, 'returned');
   perform storefront.orders_settle();
@@ -109,8 +110,8 @@ end $$;
 -- proofs of the stage attempt, its reason (tenancy.attempt_settings) as status_reason.
 -- {id, result: delivered|partial|exchanged|failed|refused|postponed, reason_code?, note?, items? [{delivery_item_id, quantity}], taken_back?
 -- [{name, quantity}], cash_collected?, recipient_name?, postponed_to?, proofs?, latitude?, longitude?, occurred_at?}
--- -> {delivery, returns: the deliveries that were made of what goes back, cash{due, collected}}; of what failed
--- nothing is due
+-- -> {delivery, returns: the deliveries that were made of what goes back, cash{due, collected}, undo_until}; of what failed
+-- nothing is due; until then the caller may undo it
 -- Locks: as delivery.lock_delivery.
 -- Fails: delivery_status_changed, what delivery.delivery_complete and delivery.delivery_fail fail with, outcome_evidence_required,
 -- invalid_reference, invalid_postponed_to, what delivery.outcome_partial, delivery.outcome_exchanged and delivery.return_from_door fail with.
@@ -140,5 +141,6 @@ begin
   perform app.events_add(jsonb_build_array(jsonb_build_object('source_module', 'delivery', 'event_type', 'delivery.outcome',
     'entity_type', 'delivery', 'entity_id', v_parcel.id, 'event_data', jsonb_build_object('delivery_id', v_parcel.id,
       'delivery_code', v_parcel.delivery_code, 'result', v_result, 'reason_code', v_reason ->> 'value', 'actor_id', app.user_id()))));
-  return v_answer;
+  perform delivery.outcome_complete(d.id);
+  return v_answer || jsonb_build_object('undo_until', delivery.outcome_undo_until(delivery.outcome_of(d.id)));
 end $$;

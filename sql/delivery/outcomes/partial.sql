@@ -22,7 +22,7 @@ begin
     return p.cod_amount;
   end if;
   -- Prices add up to what was ordered, not to what was agreed since.
-  if not v_agreed.changed then
+  if p.cod_amount = coalesce(p.ordered_cod_amount, p.cod_amount) then
     select sum(i.unit_price * k.quantity) into v_amount
     from jsonb_to_recordset(kept) k (delivery_item_id uuid, quantity bigint)
     join delivery.delivery_items i on i.tenant_id = app.tenant_id() and i.delivery_id = p.id and i.id = k.delivery_item_id;
@@ -60,6 +60,23 @@ begin
   values (app.tenant_id(), p.id, p.cod_amount, amount, p.currency, p_reason, kept, 'approved', app.user_id(), app.user_id(), clock_timestamp())
   returning id into v_id;
   perform delivery.amount_change_apply(v_id);
+end $$;
+
+-- Puts back what a parcel owed before a part of it was kept, by one more approved change; no change of the part, nothing to put back.
+-- SECURITY DEFINER: a driver writes no amounts.
+create or replace function delivery.kept_amount_undo(parcel uuid, since timestamptz, p_reason text) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  p delivery.deliveries;
+  v_amount numeric;
+begin
+  select c.old_cod_amount into v_amount from delivery.amount_changes c
+  where c.tenant_id = app.tenant_id() and c.delivery_id = kept_amount_undo.parcel and c.status = 'approved' and c.decided_at >= since
+  order by c.decided_at limit 1;
+  if found then
+    select * into strict p from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = kept_amount_undo.parcel;
+    perform delivery.kept_amount_write(p, v_amount, null, p_reason);
+  end if;
 end $$;
 
 -- Marks a parcel, and the leg d that brought it, as delivered in part. SECURITY DEFINER: the driver of a leg sees no parcel.

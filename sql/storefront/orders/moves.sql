@@ -27,18 +27,20 @@ begin
 end $$;
 
 -- Allows legal moves of an order only, and keeps what was bought, by whom and for how much as agreed. A paid order
--- remains paid.
+-- remains paid, unless it was paid by an outcome at the door that is undone.
 create or replace function storefront.order_guard() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  -- A shipped order that nobody brings any more may have come back.
+  -- A shipped order that nobody brings any more may have come back, and a delivered one is on its way again by an undo.
   if new.status <> old.status and not storefront.order_move_is_legal(old.status, new.status)
+      and not (old.status = 'delivered' and new.status = 'shipped' and storefront.order_is_undelivered(old.tenant_id, old.id))
       and not (new.status = 'cancelled' and old.status = 'shipped' and not exists (
         select from delivery.deliveries d where d.tenant_id = old.tenant_id and d.order_id = old.id
           and d.status not in ('returned', 'cancelled'))) then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', old.status, 'to', new.status));
   end if;
-  if old.payment_status = 'paid' and new.payment_status <> 'paid' then
+  if old.payment_status = 'paid' and new.payment_status <> 'paid'
+      and not (new.status = 'shipped' and new.payment_status = 'pending' and storefront.order_is_undelivered(old.tenant_id, old.id)) then
     raise exception 'order % was paid and stays so', old.id using errcode = 'integrity_constraint_violation';
   end if;
   -- Goods, customer and price are agreed. The shop may send less than it promised, for as much less.
@@ -82,7 +84,7 @@ begin
   perform storefront.order_event_emit(n, n.status, jsonb_build_object('from_status', o.status))
   from new_rows n join old_rows o on o.id = n.id where n.status <> o.status;
   perform storefront.order_event_emit(n, case n.payment_status when 'paid' then 'paid' else 'payment_failed' end)
-  from new_rows n join old_rows o on o.id = n.id where n.payment_status <> o.payment_status;
+  from new_rows n join old_rows o on o.id = n.id where n.payment_status <> o.payment_status and n.payment_status <> 'pending';
   return null;
 end $$;
 
@@ -148,7 +150,7 @@ declare
   o storefront.storefront_orders;
 begin
   for v_moved in
-    select n.id, n.order_id, n.status, n.tenant_id, n.carrier_type from new_rows n join old_rows w on w.id = n.id
+    select n.id, n.order_id, n.status, w.status as was, n.tenant_id, n.carrier_type from new_rows n join old_rows w on w.id = n.id
     where n.order_id is not null and n.status <> w.status and n.status in ('picked_up', 'in_transit', 'delivered', 'returned', 'cancelled')
     order by n.order_id, n.id
   loop
@@ -161,7 +163,9 @@ begin
         o.status := 'shipped';
       end if;
     end if;
-    if v_moved.status in ('delivered', 'returned', 'cancelled') and o.status = 'shipped' then
+    if v_moved.was = 'delivered' then
+      perform storefront.order_undelivered(o);
+    elsif v_moved.status in ('delivered', 'returned', 'cancelled') and o.status = 'shipped' then
       perform storefront.order_after_delivery_ended(o);
     end if;
   end loop;

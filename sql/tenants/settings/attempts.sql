@@ -23,12 +23,12 @@ begin
 end $$;
 
 -- The settings of attempts that hold: what the tenant saved over the defaults.
--- -> {reasons [{value, label, kind, counts, needs{photo, note, place}}], after_last: ask|return}
+-- -> {reasons [{value, label, kind, counts, needs{photo, note, place}}], after_last: ask|return, undo_minutes}
 create or replace function tenancy.attempt_settings() returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
   return (
-    select '{"after_last": "ask"}' || s.saved || jsonb_build_object('reasons', case
+    select '{"after_last": "ask", "undo_minutes": 10}' || s.saved || jsonb_build_object('reasons', case
       when s.saved ? 'reasons' then (
         select jsonb_agg(r.reason || jsonb_build_object('needs', '{"photo": false, "note": false, "place": false}'::jsonb
           || coalesce(r.reason -> 'needs', '{}')) order by r.position)

@@ -89,6 +89,14 @@ begin
   return v_order;
 end $$;
 
+-- A delivery that was said to have come to a warehouse did not: it is not expected there.
+create or replace function warehousing.arrival_withdraw(p_delivery uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  update warehousing.receiving_orders r set status = 'cancelled'
+  where r.tenant_id = app.tenant_id() and r.delivery_id = p_delivery and r.status = 'pending' and r.source = 'inbound';
+end $$;
+
 grant execute on function warehousing.receipt_expect(uuid, uuid, boolean), warehousing.receipts_withdraw(uuid, uuid),
   warehousing.parcel_arrives(uuid, uuid) to barid_caller;
 

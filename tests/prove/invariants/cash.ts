@@ -64,7 +64,7 @@ export const cash: readonly Invariant[] = [
     name: "cash: what a driver holds in the ledger is what his rows say",
     sql: `select d.user_id from delivery.drivers d where d.tenant_id = $1 and
       coalesce((select sum(c.amount) from money.cod_collections c
-        where c.tenant_id = d.tenant_id and c.driver_id = d.user_id and c.status = 'collected'), 0)
+        where c.tenant_id = d.tenant_id and c.driver_id = d.user_id and c.status = 'collected' and c.reversed_at is null), 0)
       <> coalesce((select sum(a.balance) from money.accounts a
         where a.tenant_id = d.tenant_id and a.owner_user_id = d.user_id and a.kind = 'driver_cash'), 0)`,
   },
@@ -181,9 +181,29 @@ export const cash: readonly Invariant[] = [
       left join delivery.deliveries d on d.tenant_id = c.tenant_id and d.id = c.delivery_id
       where c.tenant_id = $1 and (d.status is distinct from 'delivered'
         or exists (select from money.cod_collections x
-          where x.tenant_id = c.tenant_id and x.delivery_id = c.delivery_id and x.collection_stage = 'dropoff')
+          where x.tenant_id = c.tenant_id and x.delivery_id = c.delivery_id and x.collection_stage = 'dropoff' and x.reversed_at is null)
         or c.cod_amount <> (select coalesce(sum(p.amount), 0) from money.payments p where p.tenant_id = c.tenant_id
           and p.delivery_id = c.delivery_id and p.type = 'COD_COLLECTION' and p.status = 'SUCCESS'))`,
+  },
+  {
+    name:
+      "cash: a row is reversed exactly with the outcome it was taken with: mirrored once in the books, its payments cancelled, its pay reversed",
+    sql: `select c.id from money.cod_collections c
+      left join (${journalsOf("cod_collection")}) j on j.reference_id = c.id
+      left join lateral (select bool_or(o.undone_at is not null) as undone from delivery.outcomes o
+        join delivery.deliveries d on d.tenant_id = o.tenant_id and d.id = o.delivery_id and c.delivery_id in (d.id, d.parent_id)
+        where o.tenant_id = c.tenant_id and o.created_at = c.collected_at) o on true
+      where c.tenant_id = $1 and ((c.reversed_at is not null) <> coalesce(o.undone, false)
+        or coalesce('cash_collected_REVERSAL' = any (j.kinds), false) <> (c.reversed_at is not null)
+        or coalesce('cod_credit_REVERSAL' = any (j.kinds), false) <> (c.reversed_at is not null and c.cod_amount > 0)
+        or (c.reversed_at is not null and (c.status <> 'collected'
+          or exists (select from money.payments p where p.tenant_id = c.tenant_id and p.delivery_id = c.delivery_id
+            and p.processed_at = c.collected_at and p.status <> 'CANCELLED')
+          or exists (select from money.driver_pay w where w.tenant_id = c.tenant_id and w.driver_id = c.driver_id
+            and w.accrued_at = c.collected_at and w.status <> 'reversed'))))
+      union all
+      select null where exists (select from money.cod_collections c where c.tenant_id = $1 and c.reversed_at is null
+        group by c.delivery_id, c.collection_stage having count(*) > 1)`,
   },
   {
     name: "cash: one settlement a key",

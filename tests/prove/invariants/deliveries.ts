@@ -14,7 +14,11 @@ export const deliveries: readonly Invariant[] = [
       "assignments: a driver's load is what his live assignments add up to, and his vehicle carries it",
     sql: `select d.user_id from delivery.drivers d
       left join delivery.vehicles v on v.tenant_id = d.tenant_id and v.id = d.vehicle_id
-      where d.tenant_id = $1 and (d.capacity_used > coalesce(v.unit_capacity, d.capacity_used) or d.capacity_used <> (
+      -- An undo brings a parcel back into a driver's hands, above the capacity as well.
+      left join lateral (select coalesce(sum(a.units), 0) as units from delivery.outcomes o
+        join delivery.assignments a on a.tenant_id = o.tenant_id and a.id = o.new_assignment_id and a.status in ('assigned', 'accepted')
+        where o.tenant_id = d.tenant_id and a.driver_id = d.user_id) u on true
+      where d.tenant_id = $1 and (d.capacity_used - u.units > coalesce(v.unit_capacity, d.capacity_used) or d.capacity_used <> (
         select coalesce(sum(a.units), 0) from delivery.assignments a
         where a.tenant_id = d.tenant_id and a.driver_id = d.user_id and a.status in ('pending', 'assigned', 'accepted')))`,
   },

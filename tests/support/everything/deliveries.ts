@@ -46,6 +46,16 @@ export async function addDeliveries({ one, made, tenant }: Adding): Added {
     status: "accepted",
     units: 1,
   });
+  await one("delivery.outcomes", {
+    delivery_id: delivery,
+    result: "failed",
+    from_status: "in_transit",
+    assignment_id: assignment,
+    driver_id: driver,
+    before: {},
+    last_move_id: 1,
+    reported_by: driver,
+  });
   const driver2 = tenant.driver2.id;
   await one("delivery.drivers", { user_id: driver2 }, "user_id");
   await one("public.delivery_realtime_assignments", {

@@ -260,6 +260,11 @@ export const deliveries: Calls = {
       note: "Rang three times within ten minutes",
     }),
   },
+  "POST /delivery/deliveries/:delivery_id/outcome/undo": {
+    ...given("delivered"),
+    by: "driver",
+    body: () => ({ reason: "Reported for another parcel" }),
+  },
   "POST /delivery/deliveries/:delivery_id/retry": {
     ...given("failed"),
     body: () => ({

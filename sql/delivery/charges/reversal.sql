@@ -1,0 +1,50 @@
+-- Cash that counts as not taken after all, since the outcome that it was taken with is undone.
+
+-- Reverses the cash that drivers took for a parcel at this moment: its row is reversed and keeps its status, its payments are cancelled,
+-- and its journals get their mirrors, of the kinds cash_collected_REVERSAL and cod_credit_REVERSAL. The row is locked, and in its driver's
+-- hands. -> {cod, delivery_fee}, 0 where none was taken. SECURITY DEFINER, as all writers of cash; each statement names the caller's tenant.
+-- Fails: insufficient_wallet_balance (the COD was spent).
+create or replace function money.cash_uncollected(p_parcel uuid, p_taken_at timestamptz, p_reason text) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_kind text;
+  c money.cod_collections;
+begin
+  update money.cod_collections x set reversed_at = now()
+  where x.tenant_id = v_tenant and x.delivery_id = p_parcel and x.collected_at = p_taken_at and x.status = 'collected' and x.reversed_at is null
+  returning * into c;
+  if c.id is null then
+    return '{"cod": 0, "delivery_fee": 0}';
+  end if;
+  update money.payments p set status = 'CANCELLED'
+  where p.tenant_id = v_tenant and p.delivery_id = p_parcel and p.type in ('COD_COLLECTION', 'DELIVERY_FEE') and p.payment_method = 'cash'
+    and p.status = 'SUCCESS' and p.processed_at = p_taken_at;
+  -- All accounts of both journals in one order, as a collection books them.
+  perform money.lock_balances(array(
+    select distinct e.account_id from money.ledger_transactions t
+    join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id
+    where t.tenant_id = v_tenant and t.reference_type = 'cod_collection' and t.reference_id = c.id));
+  foreach v_kind in array case when c.cod_amount > 0 then '{cash_collected,cod_credit}' else '{cash_collected}' end::text[] loop
+    perform money.reverse(v_kind, 'cod_collection', c.id, p_reason);
+  end loop;
+  return jsonb_build_object('cod', c.cod_amount, 'delivery_fee', c.delivery_fee_amount);
+end $$;
+
+-- Reversed cash whose payments or pay still count as of a moment, though they were made with it: a difference of kind reversed_row each.
+create or replace function money.reversed_differences(tenant uuid, as_of timestamptz)
+returns table (kind text, driver_id uuid, currency text, expected numeric, found numeric, rows uuid[])
+language sql stable security definer set search_path = '' as $$
+  select 'reversed_row', c.driver_id, c.currency::text, 0::numeric, m.counting, array[c.id]
+  from money.cod_collections c
+  cross join lateral (
+    select coalesce((select sum(q.amount) from money.payments q where q.tenant_id = tenant and q.delivery_id = c.delivery_id
+        and q.processed_at = c.collected_at and q.type in ('COD_COLLECTION', 'DELIVERY_FEE') and q.status <> 'CANCELLED'), 0)
+      + coalesce((select sum(w.amount) from money.driver_pay w
+        join delivery.deliveries l on l.tenant_id = tenant and l.id = w.delivery_id and c.delivery_id in (l.id, l.parent_id)
+        where w.tenant_id = tenant and w.driver_id = c.driver_id and w.accrued_at = c.collected_at and w.status <> 'reversed'), 0) as counting
+  ) m
+  where c.tenant_id = tenant and c.reversed_at <= as_of and m.counting <> 0
+$$;
+
+revoke execute on function money.reversed_differences(uuid, timestamptz) from barid_caller;

@@ -1,0 +1,70 @@
+-- The record of an outcome, from which it can be undone. SECURITY DEFINER, since nobody else writes outcomes; each names the caller's tenant.
+
+-- The last move of a delivery, as its history has it. SECURITY DEFINER, so that it is the last one whatever the caller sees.
+create or replace function delivery.last_move(p_delivery uuid) returns bigint
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (select max(h.id) from delivery.delivery_status_history h where h.tenant_id = app.tenant_id() and h.delivery_id = p_delivery);
+end $$;
+
+-- Records that an attempt with a delivery, given as it was before, came to this result. Its family is locked.
+create or replace function delivery.outcome_record(d delivery.deliveries, p_result text) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  a delivery.assignments;
+begin
+  select * into a from delivery.assignments x
+  where x.tenant_id = app.tenant_id() and x.delivery_id = d.id and x.status in ('assigned', 'accepted', 'completed')
+  order by x.assignment_time desc, x.id desc limit 1;
+  insert into delivery.outcomes (tenant_id, delivery_id, result, from_status, assignment_id, driver_id, before, last_move_id, reported_by)
+  values (d.tenant_id, d.id, p_result, d.status, a.id, a.driver_id,
+    jsonb_build_object('attempts_used', d.attempts_used, 'attempts_exhausted', d.attempts_exhausted, 'received_by', d.recipient -> 'received_by',
+      'transfer_kind', d.transfer_kind, 'dropoff_warehouse_id', d.dropoff_warehouse_id, 'ordered_to_warehouse_id', d.ordered_to_warehouse_id,
+      'postponed_to', d.postponed_to),
+    delivery.last_move(d.id), app.user_id());
+end $$;
+
+-- Counts the moves that a delivery has made in this transaction since its outcome was recorded as part of that outcome.
+create or replace function delivery.outcome_complete(p_delivery uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  update delivery.outcomes o set last_move_id = delivery.last_move(p_delivery)
+  where o.tenant_id = app.tenant_id() and o.delivery_id = p_delivery and o.created_at = now() and o.undone_at is null;
+end $$;
+
+-- The latest outcome of a delivery; null when it has none.
+create or replace function delivery.outcome_of(p_delivery uuid) returns delivery.outcomes
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  o delivery.outcomes;
+begin
+  select * into o from delivery.outcomes x where x.tenant_id = app.tenant_id() and x.delivery_id = p_delivery order by x.id desc limit 1;
+  return o;
+end $$;
+
+-- Until when the caller may undo an outcome: operations for 72 hours, its driver for the minutes of the setting.
+create or replace function delivery.outcome_undo_until(o delivery.outcomes) returns timestamptz
+language plpgsql stable set search_path = '' as $$
+begin
+  return o.created_at + case when app.has_permission('manage:operations:tenant') then interval '72 hours'
+    else make_interval(mins => (tenancy.attempt_settings() ->> 'undo_minutes')::integer) end;
+end $$;
+
+-- True when an undo that is under way in this transaction moves a delivery from that status: back to where its attempt began; a
+-- return that the outcome had made, to cancelled.
+create or replace function delivery.move_is_undone(d delivery.deliveries, p_from text) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (
+    select from delivery.outcomes o
+    where o.tenant_id = d.tenant_id and o.delivery_id = d.id and o.undone_in = pg_current_xact_id()
+      and o.from_status = d.status and p_from in ('delivered', 'failed', 'returned'))
+  or (p_from = 'picked_up' and d.status = 'cancelled' and exists (
+    select from delivery.deliveries p
+    join delivery.outcomes o on o.tenant_id = p.tenant_id and o.delivery_id = p.id
+    where p.tenant_id = d.tenant_id and (p.id = d.original_delivery_id or p.parent_id = d.original_delivery_id)
+      and o.undone_in = pg_current_xact_id() and o.created_at = d.created_at));
+end $$;
+
+-- Nobody calls it but the guard of deliveries.
+revoke execute on function delivery.move_is_undone(delivery.deliveries, text) from barid_caller;

@@ -1,0 +1,159 @@
+-- Undo of an outcome: the delivery is on its way again, and all that the outcome made is reversed.
+
+-- The delivery whose outcome is to be undone, with its family and the deliveries that were made of it locked. Fails: delivery_not_found.
+create or replace function delivery.lock_outcome(p_delivery uuid) returns delivery.deliveries
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries;
+begin
+  select * into d from delivery.deliveries x where x.id = p_delivery;
+  if not found then
+    perform app.fail('delivery_not_found');
+  end if;
+  perform delivery.lock_deliveries(d.id || delivery.made_of(delivery.parcel_of(d)));
+  return delivery.delivery_to_move(d.id);
+end $$;
+
+-- The returns that were made of a parcel and not cancelled. SECURITY DEFINER: a driver does not see all of them.
+create or replace function delivery.made_of(parcel uuid) returns uuid[]
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return array(select r.id from delivery.deliveries r
+    where r.tenant_id = app.tenant_id() and r.original_delivery_id = parcel and r.status <> 'cancelled');
+end $$;
+
+-- Locks what stands between an outcome and its undo, in the order in which completions and settlements hold it: the store's order, the
+-- driver, the row of cash, the pay. The deliveries are locked.
+create or replace function delivery.lock_outcome_effects(o delivery.outcomes, d delivery.deliveries) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform from storefront.storefront_orders x where x.tenant_id = o.tenant_id and x.id = d.order_id for no key update;
+  perform from delivery.drivers x where x.tenant_id = o.tenant_id and x.user_id = o.driver_id for no key update;
+  perform from money.cod_collections c
+  where c.tenant_id = o.tenant_id and c.delivery_id = delivery.parcel_of(d) and c.collected_at = o.created_at order by c.id for no key update;
+  perform from money.driver_pay p
+  where p.tenant_id = o.tenant_id and p.delivery_id = d.id and p.status <> 'reversed' order by p.id for no key update;
+end $$;
+
+-- All that stands in the way of an undo, the first of it: {code, params}; no row when nothing does. A new obstacle is a line here.
+-- SECURITY DEFINER: neither drivers nor operations see all of it. Everything it reads is locked.
+create or replace function delivery.outcome_obstacle(o delivery.outcomes, d delivery.deliveries, out code text, out params jsonb)
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_parcel uuid := delivery.parcel_of(d);
+  v_goes_back uuid := case d.delivery_flow when 'operational_return' then d.original_delivery_id end;
+  v_until timestamptz := delivery.outcome_undo_until(o);
+begin
+  select x.code, x.params into code, params from (values
+    (1, 'no_outcome_to_undo', o.id is null, jsonb_build_object('status', d.status)),
+    (2, 'carrier_reports_outcome', d.carrier_type = 'external', '{}'),
+    (3, 'outcome_already_undone', o.undone_at is not null, '{}'),
+    (4, 'undo_period_over', now() > v_until, jsonb_build_object('undo_until', v_until)),
+    -- The delivery moved on, or somebody else has it.
+    (5, 'outcome_went_on', delivery.last_move(d.id) > o.last_move_id, jsonb_build_object('status', d.status)),
+    (6, 'outcome_went_on', exists (select from delivery.assignments a where a.tenant_id = o.tenant_id and a.delivery_id = d.id
+      and a.status in ('pending', 'assigned', 'accepted') and a.id is distinct from o.assignment_id), jsonb_build_object('status', d.status)),
+    -- A return made of it moved on, or was ordered since.
+    (7, 'outcome_went_on', exists (select from delivery.deliveries r where r.tenant_id = o.tenant_id and r.original_delivery_id = v_parcel
+      and r.status <> 'cancelled' and r.created_at >= o.created_at and (r.created_at, r.status) is distinct from (o.created_at, 'picked_up')),
+      jsonb_build_object('delivery_ids', delivery.made_of(v_parcel))),
+    -- A warehouse received it.
+    (8, 'outcome_went_on', exists (select from warehousing.receiving_orders r where r.tenant_id = o.tenant_id and r.delivery_id = d.id
+      and r.created_at >= o.created_at and r.status not in ('pending', 'cancelled')), '{}'),
+    -- It brought a parcel back, whose order ended with it.
+    (9, 'outcome_went_on', exists (select from delivery.delivery_status_history h
+      join delivery.deliveries x on x.tenant_id = h.tenant_id and x.id = h.delivery_id
+      where h.tenant_id = o.tenant_id and v_goes_back in (x.id, x.parent_id) and h.to_status = 'returned' and h.created_at >= o.created_at), '{}'),
+    -- Its fee was given back since.
+    (10, 'outcome_went_on', exists (select from money.payments p where p.tenant_id = o.tenant_id and p.type = 'REFUND'
+      and p.delivery_id in (v_parcel, v_goes_back) and p.created_at >= o.created_at), '{}'),
+    -- The store's order ended, or money of it was given back.
+    (11, 'outcome_went_on', exists (select from storefront.storefront_orders s where s.tenant_id = o.tenant_id and s.id = d.order_id
+      and (s.status not in ('shipped', 'delivered') or exists (select from money.payments p where p.tenant_id = s.tenant_id and p.order_id = s.id
+        and p.type = 'REFUND' and p.created_at >= o.created_at))), '{}'),
+    (12, 'outcome_is_settled', exists (select from money.cod_collections c where c.tenant_id = o.tenant_id and c.delivery_id = v_parcel
+      and c.collected_at = o.created_at and c.status <> 'collected'), '{}'),
+    (13, 'outcome_is_settled', exists (select from money.driver_pay p where p.tenant_id = o.tenant_id and p.delivery_id = d.id
+      and p.accrued_at = o.created_at and p.status = 'paid'), '{}')
+  ) x (place, code, holds, params) where x.holds order by x.place limit 1;
+end $$;
+
+-- Puts an outcome out of force: its returns are cancelled, the delivery is as before the attempt and in its driver's hands, above
+-- capacity if need be, and what a warehouse expected of it does not come. SECURITY DEFINER: a driver may not write what is no longer on
+-- the driver's list.
+create or replace function delivery.outcome_withdraw(o delivery.outcomes, d delivery.deliveries, reason text) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_returns uuid[] := array(select r.id from delivery.deliveries r
+    where r.tenant_id = o.tenant_id and r.original_delivery_id = delivery.parcel_of(d) and r.created_at = o.created_at and r.status = 'picked_up');
+  v_assignment uuid;
+begin
+  -- First, since by it the guard of deliveries knows that these moves are an undo.
+  update delivery.outcomes x set undone_at = now(), undone_by = app.user_id(), undo_reason = reason, undone_in = pg_current_xact_id()
+  where x.tenant_id = o.tenant_id and x.id = o.id;
+  update delivery.deliveries r set status = 'cancelled', status_reason = 'outcome_undone', status_notes = reason
+  where r.tenant_id = o.tenant_id and r.id = any (v_returns);
+  update delivery.assignments a set status = 'returned', ended_at = clock_timestamp()
+  where a.tenant_id = o.tenant_id and a.delivery_id = any (v_returns) and a.status in ('pending', 'assigned', 'accepted');
+  perform warehousing.arrival_withdraw(d.id);
+  update delivery.deliveries x set delivered_in_part = false
+  where x.tenant_id = o.tenant_id and x.id in (d.id, delivery.parcel_of(d)) and x.delivered_in_part;
+  update delivery.deliveries x set status = o.from_status, status_reason = 'outcome_undone', status_notes = reason, delivered_at = null,
+    attempts_used = (o.before ->> 'attempts_used')::integer, attempts_exhausted = (o.before ->> 'attempts_exhausted')::boolean,
+    recipient = x.recipient - 'received_by' || jsonb_strip_nulls(jsonb_build_object('received_by', o.before -> 'received_by')),
+    transfer_kind = o.before ->> 'transfer_kind', dropoff_warehouse_id = (o.before ->> 'dropoff_warehouse_id')::uuid,
+    ordered_to_warehouse_id = (o.before ->> 'ordered_to_warehouse_id')::uuid, postponed_to = (o.before ->> 'postponed_to')::date,
+    overnight_notice_at = null
+  where x.tenant_id = o.tenant_id and x.id = d.id;
+  if o.result = 'partial' then
+    perform delivery.kept_amount_undo(delivery.parcel_of(d), o.created_at, reason);
+  end if;
+  if exists (select from delivery.assignments a where a.tenant_id = o.tenant_id and a.delivery_id = d.id and a.status in ('assigned', 'accepted')) then
+    return;
+  end if;
+  insert into delivery.assignments (tenant_id, delivery_id, driver_id, vehicle_id, status, sequence_number, units, notes, assigned_by, responded_at,
+    route_details)
+  select a.tenant_id, a.delivery_id, a.driver_id, a.vehicle_id, 'accepted', a.sequence_number, a.units, a.notes, app.user_id(), clock_timestamp(),
+    a.route_details
+  from delivery.assignments a where a.tenant_id = o.tenant_id and a.id = o.assignment_id
+  returning id into v_assignment;
+  update delivery.outcomes x set new_assignment_id = v_assignment where x.tenant_id = o.tenant_id and x.id = o.id;
+  perform app.events_add(jsonb_agg(jsonb_build_object('source_module', 'delivery', 'event_type', 'assignment.created', 'entity_type', 'assignment',
+    'entity_id', a.id, 'event_data', jsonb_build_object('assignment_ids', array[a.id], 'driver_id', a.driver_id, 'status', a.status,
+      'delivery_ids', array[a.delivery_id], 'total_units', a.units, 'actor_id', app.user_id()))))
+  from delivery.assignments a where a.tenant_id = o.tenant_id and a.id = v_assignment having count(*) > 0;
+end $$;
+
+-- Undoes the last outcome of a delivery: what `complete`, `fail` and `outcome` did alike. {id, reason} -> {delivery, cash{cod, delivery_fee,
+-- currency}}, the cash that counts as not taken any more. The driver of the outcome for delivery.attempts.undo_minutes, operations for 72 hours.
+-- Locks: as delivery.lock_deliveries with the returns that were made of it, the store's order, the driver, the row of cash, the pay, accounts.
+-- Fails: delivery_not_found, forbidden, what delivery.outcome_obstacle names, insufficient_wallet_balance (the owner spent the COD).
+create or replace function delivery.outcome_undo(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.lock_outcome((input ->> 'id')::uuid);
+  v_parcel delivery.deliveries := delivery.parcel_terms(d);
+  o delivery.outcomes := delivery.outcome_of(d.id);
+  v_obstacle record;
+  v_cash jsonb;
+begin
+  if not app.has_permission('manage:operations:tenant') and o.driver_id is distinct from app.user_id() then
+    perform app.fail('forbidden');
+  end if;
+  perform delivery.lock_outcome_effects(o, d);
+  v_obstacle := delivery.outcome_obstacle(o, d);
+  if v_obstacle.code is not null then
+    perform app.fail(v_obstacle.code, v_obstacle.params);
+  end if;
+  perform delivery.outcome_withdraw(o, d, input ->> 'reason');
+  v_cash := money.cash_uncollected(v_parcel.id, o.created_at, input ->> 'reason');
+  perform app.events_add(jsonb_build_array(jsonb_build_object('source_module', 'delivery', 'event_type', 'delivery.outcome_undone',
+    'entity_type', 'delivery', 'entity_id', v_parcel.id, 'event_data', jsonb_build_object('delivery_id', v_parcel.id,
+      'delivery_code', v_parcel.delivery_code, 'result', o.result, 'reason', input ->> 'reason', 'actor_id', app.user_id()))));
+  insert into tenancy.notifications (tenant_id, user_id, type, payload)
+  select d.tenant_id, o.driver_id, 'outcome_undone', jsonb_build_object('delivery_id', d.id, 'delivery_code', d.delivery_code, 'result', o.result)
+  where o.driver_id <> app.user_id();
+  perform money.driver_pay_unaccrue(d.id, input ->> 'reason');
+  return jsonb_build_object('delivery', delivery.delivery_to_json(d.id),
+    'cash', v_cash || jsonb_build_object('currency', v_parcel.currency));
+end $$;

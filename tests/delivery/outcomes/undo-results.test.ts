@@ -1,0 +1,170 @@
+/** The undo of what was kept in part, exchanged, postponed or sent back at once: the parcel and its money are as before. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { breachesOf } from "../../prove/invariants.ts";
+import type { Body, Person } from "../../support/api.ts";
+import { cashDifferences } from "../../support/cod.ts";
+import { sql } from "../../support/db.ts";
+import {
+  bookOf,
+  checkAll,
+  type Ground,
+  handedTo,
+  move,
+  newGround,
+  path,
+  stagedInWarehouse,
+  statusOf,
+} from "../../support/deliveries.ts";
+import { fundWallet } from "../../support/money.ts";
+import { dayIn, onItsWay, photoOf, report } from "../../support/outcomes.ts";
+import { newTenant, type Tenant } from "../../support/people.ts";
+
+let tenant: Tenant;
+let ground: Ground;
+beforeAll(async () => {
+  tenant = await newTenant({ settings: { "delivery.attempts": { after_last: "return" } } });
+  ground = await newGround(tenant);
+  await fundWallet(tenant, "customer", tenant.customer.id, 100_000);
+});
+
+/** Two shirts at 8,000 and a cap at 4,000: 20,000. */
+const priced = {
+  cod_amount: 20_000,
+  package: {
+    items: [
+      { name: "Shirt", quantity: 2, unit_price: 8000 },
+      { name: "Cap", quantity: 1, unit_price: 4000 },
+    ],
+  },
+};
+const undo = (by: Person, id: string) =>
+  by.post(`${path}/${id}/outcome/undo`, { reason: "Wrong button" });
+const detailOf = async (id: string): Promise<Body> =>
+  (await tenant.ops.get(`${path}/${id}`)).body.delivery;
+const oneShirt = async (id: string) => {
+  const items: Body[] = (await detailOf(id)).items;
+  const { id: delivery_item_id } = items.find(({ name }) => name === "Shirt")!;
+  return { result: "partial", items: [{ delivery_item_id, quantity: 1 }] };
+};
+const standing = async () => ({
+  wallet: await bookOf(tenant, "wallet", tenant.customer.id),
+  held: await bookOf(tenant, "driver_cash", tenant.driver.id),
+  clearing: await bookOf(tenant, "cod_clearing"),
+  load: (await sql`select capacity_used, live_stops from delivery.drivers
+    where tenant_id = ${tenant.id} and user_id = ${tenant.driver.id}`)[0],
+});
+const sound = async () => {
+  await checkAll(tenant);
+  expect(await breachesOf(sql, tenant.id)).toEqual([]);
+  expect(await cashDifferences(tenant)).toEqual([]);
+};
+
+describe("a part that was kept", () => {
+  test("is undone and reported anew, by the prices of its items, as often as need be", async () => {
+    const id = await onItsWay(ground, "in_transit", priced);
+    const before = await standing();
+    for (let life = 1; life <= 2; life++) {
+      const done = await report(tenant.driver, id, await oneShirt(id));
+      expect(done).toSucceed(200);
+      const [back] = done.body.data.returns as Body[];
+      expect(await standing()).toMatchObject({
+        wallet: before.wallet + 8000,
+        held: before.held + 10_000,
+      });
+      expect(await undo(tenant.driver, id)).toSucceed(200);
+      expect(await standing()).toEqual(before);
+      expect(await statusOf(back.id)).toBe("cancelled");
+      expect(await detailOf(id)).toMatchObject({
+        status: "in_transit",
+        cod_amount: 20_000,
+        ordered_cod_amount: 20_000,
+        cash_due: { delivery: { cod: 20_000, delivery_fee: 2000 } },
+      });
+      await sound();
+    }
+    expect(await report(tenant.driver, id, { result: "delivered" })).toSucceed(200);
+    expect(await standing()).toMatchObject({
+      wallet: before.wallet + 20_000,
+      held: before.held + 22_000,
+    });
+    await sound();
+  });
+
+  test("of a staged parcel's last leg gives leg and parcel back", async () => {
+    const { parent: { id: parent }, b: second } = await stagedInWarehouse(ground, priced);
+    const handoff = await handedTo(ground, second);
+    expect(await tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed(200);
+    const before = await standing();
+    expect(await report(tenant.driver, second, await oneShirt(parent))).toSucceed(200);
+    expect((await detailOf(parent)).delivered_in_part).toBe(true);
+    expect(await undo(tenant.ops, second)).toSucceed(200);
+    expect(await standing()).toEqual(before);
+    expect(await statusOf(second)).toBe("picked_up");
+    expect(await detailOf(parent)).toMatchObject({ cod_amount: 20_000, delivered_in_part: false });
+    await sound();
+  });
+
+  test("whose rest moved on stays: the return is in the warehouse or with its sender", async () => {
+    const id = await onItsWay(ground, "in_transit", priced);
+    const done = await report(tenant.driver, id, await oneShirt(id));
+    const [back] = done.body.data.returns as Body[];
+    expect(
+      await move(tenant.driver, back.id, "complete", {
+        proof: await photoOf(tenant.driver, back.id),
+      }),
+    )
+      .toSucceed(200);
+    const before = await standing();
+    const answer = await undo(tenant.ops, id);
+    expect(answer).toFailWith(409, "outcome_went_on");
+    expect(answer.body.delivery_ids).toEqual([back.id]);
+    expect(await standing()).toEqual(before);
+    await sound();
+  });
+});
+
+test("an exchange is undone with its return, which was never ordered then", async () => {
+  const id = await onItsWay(ground);
+  const before = await standing();
+  const done = await report(tenant.driver, id, {
+    result: "exchanged",
+    taken_back: [{ name: "Old kettle", quantity: 1 }],
+  });
+  expect(done).toSucceed(200);
+  const [back] = done.body.data.returns as Body[];
+  expect(await undo(tenant.driver, id)).toSucceed(200);
+  expect(await standing()).toEqual(before);
+  expect(await statusOf(back.id)).toBe("cancelled");
+  expect(await report(tenant.driver, id, { result: "delivered" })).toSucceed(200);
+  await sound();
+});
+
+test("a parcel that was postponed is on its way again, without a day", async () => {
+  const id = await onItsWay(ground);
+  const before = await standing();
+  const body = { result: "postponed", reason_code: "postponed", postponed_to: dayIn(3) };
+  expect(await report(tenant.driver, id, body)).toSucceed(200);
+  expect(await undo(tenant.driver, id)).toSucceed(200);
+  expect(await detailOf(id)).toMatchObject({ status: "in_transit", postponed_to: null });
+  expect(await standing()).toEqual(before);
+  await sound();
+});
+
+test("a parcel that was sent back at once is with its driver, and its return is cancelled", async () => {
+  const id = await onItsWay(ground);
+  const before = await standing();
+  const { attempts_used } = await detailOf(id);
+  const done = await report(tenant.driver, id, { result: "refused", reason_code: "refused" });
+  expect(done).toSucceed(200);
+  expect(await statusOf(id)).toBe("returned");
+  expect(await undo(tenant.driver, id)).toSucceed(200);
+  expect(await detailOf(id)).toMatchObject({
+    status: "in_transit",
+    attempts_used,
+    assignment: { status: "accepted", driver: { id: tenant.driver.id } },
+  });
+  expect(await statusOf((done.body.data.returns as Body[])[0].id)).toBe("cancelled");
+  expect(await standing()).toEqual(before);
+  expect(await report(tenant.driver, id, { result: "delivered" })).toSucceed(200);
+  await sound();
+});

@@ -1,0 +1,494 @@
+/** The undo of an outcome: everything it made is reversed, and the delivery lives on as if it had not come to one. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { breachesOf } from "../../prove/invariants.ts";
+import type { Person } from "../../support/api.ts";
+import { cashDifferences } from "../../support/cod.ts";
+import { sql } from "../../support/db.ts";
+import {
+  assign,
+  bookOf,
+  checkAll,
+  deliveryIn,
+  type Ground,
+  move,
+  moves,
+  newDelivery,
+  newGround,
+  path,
+  stagedInWarehouse,
+  statusOf,
+} from "../../support/deliveries.ts";
+import { payFor, perDelivery, setRule } from "../../support/driver-pay.ts";
+import { balanceOf, fundWallet } from "../../support/money.ts";
+import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
+import {
+  expectGuarded,
+  expectNoSuch,
+  expectRefused,
+  expectReplayed,
+} from "../../support/promises.ts";
+
+let tenant: Tenant;
+let ground: Ground;
+let wallet: string;
+beforeAll(async () => {
+  tenant = await newTenant();
+  ground = await newGround(tenant);
+  await setRule(tenant, perDelivery(500));
+  wallet = await fundWallet(tenant, "customer", tenant.customer.id, 100_000);
+});
+
+const undo = (by: Person, id: string, reason: unknown = "Wrong parcel") =>
+  by.post(`${path}/${id}/outcome/undo`, { reason });
+const report = (by: Person, id: string, body: Record<string, unknown>) =>
+  move(by, id, "outcome", body);
+const cash = { cod: 5000, delivery_fee: 2000 };
+const failed = { result: "failed", reason_code: "no_answer" };
+const parcel = async (at: Ground = ground, status = "in_transit") =>
+  (await deliveryIn(at, status, { cod_amount: 5000 })).id as string;
+
+/** All that money and hands hold. */
+const standing = async () => ({
+  wallet: await balanceOf(wallet),
+  held: await bookOf(tenant, "driver_cash", tenant.driver.id),
+  clearing: await bookOf(tenant, "cod_clearing"),
+  outside: await bookOf(tenant, "external"),
+  payable: await bookOf(tenant, "driver_payable", tenant.driver.id),
+  cost: await bookOf(tenant, "driver_cost"),
+  load: (await sql`select capacity_used, live_stops from delivery.drivers
+    where tenant_id = ${tenant.id} and user_id = ${tenant.driver.id}`)[0],
+});
+const paymentsOf = async (id: string) =>
+  (await sql`select type, status from money.payments where delivery_id = ${id} order by created_at, type`)
+    .map(({ type, status }) => `${type} ${status}`);
+const listed = async (id: string, query: Record<string, string> = {}) =>
+  (await tenant.admin.get("/delivery/cod-collections", { query: { delivery_id: id, ...query } }))
+    .body.cod;
+const age = (id: string, minutes: number) =>
+  sql`update delivery.outcomes set created_at = created_at - make_interval(mins => ${minutes}) where delivery_id = ${id}`;
+const sound = async (at: Tenant = tenant) => {
+  await checkAll(at);
+  expect(await breachesOf(sql, at.id)).toEqual([]);
+  expect(await cashDifferences(at)).toEqual([]);
+};
+
+describe("delivered", () => {
+  test.each(["picked_up", "in_transit"])(
+    "is as it was in %s: cash, COD, pay, payments and load; and it lives its whole life again",
+    async (from) => {
+      const id = await parcel(ground, from);
+      const before = await standing();
+      const { attempts_used } = (await tenant.ops.get(`${path}/${id}`)).body.delivery;
+      for (let life = 1; life <= 2; life++) {
+        const done = await report(tenant.driver, id, {
+          result: "delivered",
+          cash_collected: cash,
+          recipient_name: "Sara",
+        });
+        expect(done).toSucceed(200);
+        expect(await standing()).toMatchObject({
+          wallet: before.wallet + 5000,
+          held: before.held + 7000,
+          payable: before.payable + 500,
+        });
+        const answer = await undo(tenant.driver, id);
+        expect(answer).toSucceed(200);
+        expect(answer.body.data).toMatchObject({
+          delivery: {
+            id,
+            status: from,
+            status_reason: "outcome_undone",
+            status_notes: "Wrong parcel",
+            attempts_used,
+            assignment: { status: "accepted", driver: { id: tenant.driver.id } },
+            delivered_at: null,
+          },
+          cash: { ...cash, currency: "IQD" },
+        });
+        expect(answer.body.data.delivery.recipient.received_by).toBeUndefined();
+        expect(await standing()).toEqual(before);
+        expect((await payFor(id)).map(({ status }) => status)).toEqual(
+          Array(life).fill("reversed"),
+        );
+        expect(await paymentsOf(id)).toEqual(
+          Array(life).fill(["COD_COLLECTION CANCELLED", "DELIVERY_FEE CANCELLED"]).flat(),
+        );
+        expect((await listed(id)).collections).toEqual([]);
+        await sound();
+      }
+      expect(await move(tenant.driver, id, "complete", { cash_collected: cash })).toSucceed(200);
+      expect(await standing()).toEqual({
+        ...before,
+        wallet: before.wallet + 5000,
+        held: before.held + 7000,
+        clearing: before.clearing - 5000,
+        outside: before.outside - 7000,
+        payable: before.payable + 500,
+        cost: before.cost - 500,
+        load: {
+          capacity_used: before.load.capacity_used - 2,
+          live_stops: before.load.live_stops - 1,
+        },
+      });
+      const { delivery } = (await tenant.ops.get(`${path}/${id}`)).body;
+      expect(delivery.collections).toHaveLength(1);
+      expect(delivery.history.slice(-5).map((row: { to_status: string }) => row.to_status))
+        .toEqual(["delivered", from, "delivered", from, "delivered"]);
+      expect(delivery.history.at(-2).note).toBe("outcome_undone: Wrong parcel");
+      await sound();
+    },
+  );
+
+  test("its row of cash is in no list, sum or file unless reversed ones are asked for, and copies learn of it", async () => {
+    const at = await newGround(await newTenant());
+    const id = await parcel(at);
+    const other = await parcel(at);
+    const all = async (query: Record<string, string> = {}, by = at.tenant.admin) =>
+      (await by.get("/delivery/cod-collections", { query })).body.cod;
+    await moves(at.tenant.driver, other, "complete");
+    await moves(at.tenant.driver, id, "complete");
+    const since = new Date(Date.now() - 60_000).toISOString();
+    expect(await undo(at.tenant.driver, id)).toSucceed(200);
+    for (const by of [at.tenant.admin, at.tenant.driver]) {
+      const left = await all({}, by);
+      expect(left.collections.map((row: { delivery_id: string }) => row.delivery_id))
+        .toEqual([other]);
+      expect(left.pagination.total).toBe(1);
+      expect(left.summary).toMatchObject({ total_collected: 7000, total_cod_collections: 1 });
+    }
+    expect((await all({ amount_min: "1" })).summary.total_collected).toBe(7000);
+    expect((await all({ reversed: "false" })).pagination.total).toBe(1);
+    const reversed = await all({ reversed: "true" });
+    expect(reversed.pagination.total).toBe(1);
+    expect(reversed.collections).toEqual([
+      expect.objectContaining({
+        delivery_id: id,
+        status: "collected",
+        amount: 7000,
+        reversed_at: expect.any(String),
+      }),
+    ]);
+    const changed = await all({ updated_since: since });
+    expect(
+      changed.collections.map((row: { reversed_at: unknown }) => row.reversed_at !== undefined)
+        .sort(),
+    )
+      .toEqual([false, true]);
+    const file = await at.tenant.admin.get("/delivery/cod-collections/export");
+    expect(new TextDecoder().decode(file.body).trim().split("\n")).toHaveLength(2);
+    const { summary } = (await at.tenant.admin.get("/delivery/cod-summary")).body;
+    expect(summary).toMatchObject({ total_unremitted: 7000, pending_collections_count: 1 });
+    const [row] = reversed.collections;
+    const remit = await at.tenant.admin.post("/delivery/cod-collections/remit", {
+      scope: "selected",
+      cod_collection_ids: [row.id],
+    });
+    expect(remit).toFailWith(400, "cod_collections_not_pending");
+    expect(
+      await at.tenant.admin.post("/delivery/cod-collections/remit", {
+        scope: "all",
+        driver_id: at.tenant.driver.id,
+      }),
+    ).toSucceed();
+    await sound(at.tenant);
+  });
+
+  test("the reconciliation counts it until it was undone, and not from then on", async () => {
+    const at = await newGround(await newTenant());
+    await setRule(at.tenant, perDelivery(500));
+    const id = await parcel(at);
+    await moves(at.tenant.driver, id, "complete");
+    const [{ now: before }] = await sql`select clock_timestamp()::text as now`;
+    expect(await undo(at.tenant.ops, id)).toSucceed(200);
+    const position = async (when: string) => ({
+      cash:
+        (await sql`select collected, in_hand, ledger from money.cod_positions(${at.tenant.id}, ${when}::text::timestamptz)`)
+          .map((row) => ({ ...row })),
+      differences:
+        await sql`select * from money.cod_differences(${at.tenant.id}, ${when}::text::timestamptz)`,
+    });
+    expect(await position(before)).toEqual({
+      cash: [{ collected: 7000, in_hand: 7000, ledger: 7000 }],
+      differences: [],
+    });
+    const after = await position("infinity");
+    expect(after.differences).toEqual([]);
+    expect(after.cash.map(({ in_hand, ledger }) => [in_hand, ledger])).toEqual([[0, 0]]);
+    expect(await sql`select money.cod_reconcile_all(${at.tenant.id}) as found`).toEqual([{
+      found: 0,
+    }]);
+  });
+
+  test("a reversed row whose payments or pay still count is a difference", async () => {
+    const at = await newGround(await newTenant());
+    await setRule(at.tenant, perDelivery(500));
+    const id = await parcel(at);
+    await moves(at.tenant.driver, id, "complete");
+    expect(await undo(at.tenant.ops, id)).toSucceed(200);
+    const kinds = async () =>
+      (await sql`select kind from money.cod_differences(${at.tenant.id}, 'infinity')`)
+        .map(({ kind }) => kind);
+    expect(await kinds()).toEqual([]);
+    await sql`update money.payments set status = 'SUCCESS' where delivery_id = ${id} and type = 'DELIVERY_FEE'`;
+    expect(await kinds()).toEqual(["reversed_row"]);
+    await sql`update money.payments set status = 'CANCELLED' where delivery_id = ${id}`;
+    expect(await kinds()).toEqual([]);
+  });
+
+  test("cash that the sender paid at pickup stays taken", async () => {
+    const { id } = await deliveryIn(ground, "in_transit", {
+      payer_type: "sender",
+      cod_amount: 5000,
+    });
+    const before = await standing();
+    await moves(tenant.driver, id, "complete");
+    const answer = await undo(tenant.driver, id);
+    expect(answer.body.data.cash).toEqual({ cod: 5000, delivery_fee: 0, currency: "IQD" });
+    expect(await standing()).toEqual(before);
+    expect(await paymentsOf(id)).toEqual(["DELIVERY_FEE SUCCESS", "COD_COLLECTION CANCELLED"]);
+    await sound();
+  });
+
+  test("a delivery without cash has nothing to give back", async () => {
+    const at = await newGround(await newTenant());
+    const { id } = await deliveryIn(at, "in_transit", {
+      payment_method: "cash",
+      payer_type: "sender",
+    });
+    await moves(at.tenant.driver, id, "complete");
+    expect((await undo(at.tenant.driver, id)).body.data.cash)
+      .toEqual({ cod: 0, delivery_fee: 0, currency: "IQD" });
+    await sound(at.tenant);
+  });
+
+  test("a proof of what was undone proves nothing; the same picture may prove the next one", async () => {
+    const at = await newGround(await newTenant());
+    await saveSettings(at.tenant.id, "delivery.proof_settings", {
+      delivery: { photo_required: true },
+    });
+    const id = await parcel(at);
+    const { body: { data: place } } = await at.tenant.driver.post(`${path}/${id}/proof-uploads`, {
+      stage: "delivery",
+      kind: "photo",
+      content_type: "image/jpeg",
+    });
+    const proof = { photo_urls: [place.path] };
+    expect(await move(at.tenant.driver, id, "complete", { proof })).toSucceed(200);
+    expect(await undo(at.tenant.driver, id)).toSucceed(200);
+    expect(await move(at.tenant.driver, id, "complete")).toFailWith(400, "delivery_proof_required");
+    expect(await move(at.tenant.driver, id, "complete", { proof })).toSucceed(200);
+  });
+
+  test("comes back to a driver who is full by now", async () => {
+    const at = await newGround(await newTenant());
+    const id = await parcel(at);
+    await moves(at.tenant.driver, id, "complete");
+    await sql`update delivery.vehicles set unit_capacity = 1 where tenant_id = ${at.tenant.id}`;
+    expect(await undo(at.tenant.ops, id)).toSucceed(200);
+    const [{ capacity_used }] = await sql`select capacity_used from delivery.drivers
+      where tenant_id = ${at.tenant.id} and user_id = ${at.tenant.driver.id}`;
+    expect(capacity_used).toBe(2);
+    await sound(at.tenant);
+    const notices = await at.tenant.driver.get("/tenants/me/notifications", {
+      query: { type: "outcome_undone" },
+    });
+    expect(notices.body.data).toEqual([expect.objectContaining({
+      payload: expect.objectContaining({ delivery_id: id, result: "delivered" }),
+    })]);
+  });
+
+  test("subscribers hear of it, and the log says who and why", async () => {
+    const id = await parcel();
+    await moves(tenant.driver, id, "complete");
+    expect(await undo(tenant.ops, id, "Typed for another parcel")).toSucceed(200);
+    const [{ event_data }] = await sql`select event_data from integration.system_events
+      where entity_id = ${id} and event_type = 'delivery.outcome_undone'`;
+    expect(event_data).toMatchObject({
+      delivery_id: id,
+      result: "delivered",
+      reason: "Typed for another parcel",
+      actor_id: tenant.ops.id,
+    });
+    const logged =
+      await sql`select actor_id, after from app.audit_log where tenant_id = ${tenant.id}
+      and entity = 'delivery.outcomes' and action = 'update' and after ->> 'undo_reason' = 'Typed for another parcel'`;
+    expect(logged.map(({ actor_id }) => actor_id)).toEqual([tenant.ops.id]);
+  });
+});
+
+describe("failed", () => {
+  test.each([
+    ["fail", { reason: "absent" }, 1],
+    ["outcome", failed, 1],
+    ["outcome", { result: "failed", reason_code: "no_access", note: "Closed" }, 0],
+    ["outcome", { result: "refused", reason_code: "refused" }, 1],
+  ])("by %s %j: the attempt was none", async (step, body, counted) => {
+    const id = await parcel();
+    const before = await standing();
+    const made = await move(tenant.driver, id, step, body);
+    expect(made).toSucceed(200);
+    expect((made.body.data ?? made.body).delivery.attempts_used).toBe(counted);
+    const { delivery, cash: none } = (await undo(tenant.driver, id)).body.data;
+    expect(delivery).toMatchObject({
+      status: "in_transit",
+      attempts_used: 0,
+      assignment: { status: "accepted" },
+    });
+    expect(none).toEqual({ cod: 0, delivery_fee: 0, currency: "IQD" });
+    expect(await standing()).toEqual(before);
+    // A refusal that was undone needs no operations for the next attempt.
+    await sql`update delivery.delivery_services set allowed_delivery_attempts = 2 where id = ${ground.service}`;
+    await moves(tenant.driver, id, "fail", "retry", "complete");
+    await sql`update delivery.delivery_services set allowed_delivery_attempts = 1 where id = ${ground.service}`;
+    await sound();
+  });
+
+  test("a second attempt's outcome goes, the first stays", async () => {
+    await sql`update delivery.delivery_services set allowed_delivery_attempts = 3 where id = ${ground.service}`;
+    const id = await parcel();
+    await moves(tenant.driver, id, "fail", "retry", "fail");
+    const { delivery } = (await undo(tenant.driver, id)).body.data;
+    expect(delivery).toMatchObject({ status: "in_transit", attempts_used: 1 });
+    expect(await undo(tenant.driver, id)).toFailWith(409, "outcome_already_undone");
+    await moves(tenant.driver, id, "fail");
+    expect((await undo(tenant.driver, id)).body.data.delivery.attempts_used).toBe(1);
+    await sql`update delivery.delivery_services set allowed_delivery_attempts = 1 where id = ${ground.service}`;
+  });
+});
+
+describe("a staged parcel", () => {
+  test("its last leg is on its way again, and its parcel with it", async () => {
+    const { parent, b } = await stagedInWarehouse(ground, { cod_amount: 5000 });
+    await sql`update delivery.deliveries set status = 'accepted' where id = ${b}`;
+    await sql`insert into delivery.assignments (tenant_id, delivery_id, driver_id, status, units)
+      values (${tenant.id}, ${b}, ${tenant.driver.id}, 'accepted', 2)`;
+    await sql`update delivery.deliveries set status = 'picked_up' where id = ${b}`;
+    const before = await standing();
+    for (const named of [b, parent.id]) {
+      await moves(tenant.driver, b, "complete");
+      expect(await statusOf(parent.id)).toBe("delivered");
+      expect(await undo(tenant.ops, named)).toSucceed(200);
+      expect([await statusOf(b), await statusOf(parent.id)]).toEqual(["picked_up", "in_transit"]);
+      expect(await standing()).toEqual(before);
+    }
+    await moves(tenant.driver, b, "fail");
+    const [{ attempts_used }] =
+      await sql`select attempts_used from delivery.deliveries where id = ${parent.id}`;
+    expect(attempts_used).toBe(1);
+    expect(await undo(tenant.driver, b)).toSucceed(200);
+    expect(
+      (await sql`select attempts_used from delivery.deliveries where id = ${parent.id}`)[0]
+        .attempts_used,
+    )
+      .toBe(0);
+    await moves(tenant.driver, b, "complete");
+    expect(await standing()).toMatchObject({
+      wallet: before.wallet + 5000,
+      held: before.held + 7000,
+    });
+    await sound();
+  });
+
+  test("a leg that was said to have come to a warehouse is not expected there; one that was received went on", async () => {
+    await saveSettings(tenant.id, "general.warehouse", { handoff_required: true });
+    const { legs: [a, b] } = await newDelivery(ground, {
+      staged: true,
+      warehouse_id: ground.warehouse,
+    });
+    await assign(tenant, a.id);
+    await moves(tenant.driver, a.id, "pickup", "depart", "complete");
+    const receipts =
+      async () => (await sql`select id, status from warehousing.receiving_orders where delivery_id = ${a.id} order by created_at`);
+    expect((await receipts()).map(({ status }) => status)).toEqual(["pending"]);
+    expect(await undo(tenant.driver, a.id)).toSucceed(200);
+    expect((await receipts()).map(({ status }) => status)).toEqual(["cancelled"]);
+    expect([await statusOf(a.id), await statusOf(b.id)]).toEqual(["in_transit", "draft"]);
+    await moves(tenant.driver, a.id, "complete");
+    const [, { id }] = await receipts();
+    expect(await tenant.admin.put(`/warehousing/receiving-orders/${id}`, { status: "received" }))
+      .toSucceed();
+    expect(await undo(tenant.ops, a.id)).toFailWith(409, "outcome_went_on");
+    await saveSettings(tenant.id, "general.warehouse", { handoff_required: false });
+    await sound();
+  });
+});
+
+describe("who and until when", () => {
+  test("its driver for the minutes of the setting, operations for 72 hours", async () => {
+    const id = await parcel();
+    const until = async (by: Person, one: string) =>
+      new Date((await report(by, one, failed)).body.data.undo_until).getTime() - Date.now();
+    expect(Math.abs(await until(tenant.driver, id) - 10 * 60_000)).toBeLessThan(60_000);
+    await age(id, 11);
+    const late = await undo(tenant.driver, id);
+    expect(late).toFailWith(409, "undo_period_over");
+    expect(late.body.undo_until).toEqual(expect.any(String));
+    expect(await undo(tenant.ops, id)).toSucceed(200);
+    await saveSettings(tenant.id, "delivery.attempts", { undo_minutes: 30 });
+    expect(Math.abs(await until(tenant.driver, id) - 30 * 60_000)).toBeLessThan(60_000);
+    await saveSettings(tenant.id, "delivery.attempts", {});
+    await age(id, 72 * 60 + 1);
+    expect(await undo(tenant.ops, id)).toFailWith(409, "undo_period_over");
+    const other = await parcel();
+    expect(Math.abs(await until(tenant.ops, other) - 72 * 3_600_000)).toBeLessThan(60_000);
+  });
+
+  test("another driver, an owner and nobody may not; a reason is needed", async () => {
+    const id = await parcel();
+    await moves(tenant.driver, id, "complete");
+    const call = {
+      method: "POST",
+      path: `${path}/${id}/outcome/undo`,
+      body: { reason: "Wrong" },
+    } as const;
+    await expectGuarded(call, { denied: [tenant.customer, tenant.institution] });
+    expect([403, 404]).toContain((await undo(tenant.driver2, id)).status);
+    await expectRefused(tenant.driver, call, [
+      [{}, "reason"],
+      [{ reason: "" }, "reason"],
+      [{ reason: 7 }, "reason"],
+    ]);
+    const other = await newTenant();
+    const theirs = await newDelivery(await newGround(other));
+    await expectNoSuch(
+      tenant.ops,
+      { ...call, path: `${path}/{id}/outcome/undo` },
+      "delivery_id",
+      "delivery_not_found",
+      theirs.id,
+    );
+    expect(await statusOf(id)).toBe("delivered");
+  });
+
+  test("what has no outcome cannot be undone, and an outcome is undone once", async () => {
+    for (const status of ["pending", "in_transit", "cancelled"]) {
+      const { id } = await deliveryIn(ground, status);
+      expect(await undo(tenant.ops, id)).toFailWith(409, "no_outcome_to_undo");
+    }
+    const id = await parcel();
+    await moves(tenant.driver, id, "complete");
+    expect(await undo(tenant.ops, id)).toSucceed(200);
+    expect(await undo(tenant.ops, id)).toFailWith(409, "outcome_already_undone");
+    expect(await undo(tenant.driver, id)).toFailWith(409, "outcome_already_undone");
+  });
+
+  test("what a carrier brought is what it reports", async () => {
+    const id = await parcel();
+    await moves(tenant.driver, id, "complete");
+    await sql`update delivery.deliveries set carrier_type = 'external' where id = ${id}`;
+    expect(await undo(tenant.ops, id)).toFailWith(409, "carrier_reports_outcome");
+    await sql`update delivery.deliveries set carrier_type = 'internal' where id = ${id}`;
+  });
+
+  test("again with the same key it is one undo", async () => {
+    const id = await parcel();
+    await moves(tenant.driver, id, "complete");
+    await expectReplayed(tenant.driver, `${path}/${id}/outcome/undo`, { reason: "Wrong" }, {
+      reason: "Other",
+    });
+    expect(
+      await sql`select from integration.system_events where entity_id = ${id}
+      and event_type = 'delivery.outcome_undone'`,
+    ).toHaveLength(1);
+  });
+});

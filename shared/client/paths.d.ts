@@ -2222,7 +2222,7 @@ export interface components {
     /** Your role does not allow this. */ InsufficientPermissionsError: { code?: "insufficient_permissions"; } & components["schemas"]["Error"];
     /** There is not enough available stock. */ InsufficientStockError: { code?: "insufficient_stock"; field?: string; item_id?: string; variant_id?: string | null; } & components["schemas"]["Error"];
     /** The vehicle cannot hold what the driver carries. */ InsufficientVehicleCapacityError: { capacity?: number | null; code?: "insufficient_vehicle_capacity"; delivery_ids?: string[]; field?: string; used?: number; } & components["schemas"]["Error"];
-    /** The wallet balance is not enough. */ InsufficientWalletBalanceError: { balance?: number; code?: "insufficient_wallet_balance"; currency?: string; required?: number; } & components["schemas"]["Error"];
+    /** The wallet balance is not enough. */ InsufficientWalletBalanceError: { available?: string; balance?: number; code?: "insufficient_wallet_balance"; currency?: string; required?: number; } & components["schemas"]["Error"];
     /** Something went wrong on our side. Please try again. */ InternalServerErrorError: { code?: "internal_server_error"; } & components["schemas"]["Error"];
     /** This is not a valid postal barcode. */ InvalidBarcodeError: { barcode_value?: string; code?: "invalid_barcode"; field?: string; } & components["schemas"]["Error"];
     /** The filter {field} is not valid. */ InvalidColumnFiltersError: { code?: "invalid_column_filters"; field?: string; } & components["schemas"]["Error"];
@@ -2903,6 +2903,7 @@ export interface components {
             } | null;
           };
         };
+        payouts?: { settings: { hold_days?: number | null; release?: ("on_delivery" | "on_remit") | null; }; };
         proof_settings?: {
           settings: {
             delivery?: {
@@ -3469,9 +3470,11 @@ export interface components {
     /** Somebody changed this meanwhile; read it again before you change it. */ VersionConflictError: { code?: "version_conflict"; current_version?: string; } & components["schemas"]["Error"];
     WaitingManifestItem: { /** Postal barcode of 14 characters with a MOD 11 check digit */ barcode_value: string; item_id: string; };
     Wallet: {
+      /** The balance without what is held: it can be spent */ available_balance: number;
       /** Money in major units of the account's currency; negative: it owes */ balance: number; created_at: string;
-      /** ISO 4217, three capital letters */ currency: string; id: string; /** False: kept, and no longer used */ is_active: boolean;
-      owner: components["schemas"]["PersonRef"] | null; owner_id: string | null;
+      /** ISO 4217, three capital letters */ currency: string;
+      /** COD that cannot be spent yet, by the setting `delivery.payouts` */ held_balance: number; id: string;
+      /** False: kept, and no longer used */ is_active: boolean; owner: components["schemas"]["PersonRef"] | null; owner_id: string | null;
       /** Whose account it is @enum {string} */ owner_type: "driver" | "customer" | "institution" | "staff" | "tenant"; updated_at: string;
     };
     /** A receiver cannot pay by the sender's wallet. */ WalletIsTheSendersError: { code?: "wallet_is_the_senders"; field?: string; } & components["schemas"]["Error"];
@@ -4968,7 +4971,7 @@ export interface operations {
               /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code: string | null;
               /** ISO 4217, three capital letters */ currency: string; driver_id: string | null; expected: number | null; found: number | null;
               kind: string; /** Ids of the rows concerned, at most 100 */ rows: string[] | null;
-              /** Whose desk it is, in differences of desks; null for the tenant's own till */ user_id: string | null;
+              /** Whose desk or wallet it is, in differences of desks and of what is held; null for the tenant's own till */ user_id: string | null;
             }[];
             /** Pay of drivers: what is earned less what is paid out */ driver_pay: {
               /** Earned with deliveries, paid out or not */ accrued: number; /** ISO 4217, three capital letters */ currency: string;
@@ -4979,6 +4982,12 @@ export interface operations {
               collected: number; /** ISO 4217, three capital letters */ currency: string; driver_id: string; driver_name: string | null;
               /** Cash that drivers still hold, in major units */ in_hand: number; /** The driver's balance by the ledger */ ledger: number;
               remitted: number; settled_by_wallet: number;
+            }[];
+            /** Wallets of which something is held, by the setting `delivery.payouts` */ held: {
+              /** ISO 4217, three capital letters */ currency: string; /** What the holds of the wallet add up to */ held: number;
+              /** COD of cash that drivers have not handed in */ in_hand: number; user_id: string; user_name: string | null;
+              /** COD whose cash is in and whose day has not come */ waiting: number; wallet_id: string;
+              /** COD of cash that carriers have not paid */ with_carriers: number;
             }[];
             /** True when the books and the rows agree */ reconciled: boolean; totals: components["schemas"]["CashPosition"][];
           } & components["schemas"]["Success"];

@@ -7,6 +7,7 @@ import type postgres from "postgres";
 import { books } from "./invariants/books.ts";
 import { cash } from "./invariants/cash.ts";
 import { deliveries } from "./invariants/deliveries.ts";
+import { holds } from "./invariants/holds.ts";
 import type { Invariant } from "./invariants/invariant.ts";
 import { orders } from "./invariants/orders.ts";
 import { pay } from "./invariants/pay.ts";
@@ -16,6 +17,7 @@ import { stock } from "./invariants/stock.ts";
 export const ofTenant: readonly Invariant[] = [
   ...books,
   ...cash,
+  ...holds,
   ...pay,
   ...stock,
   ...orders,

@@ -114,6 +114,16 @@ const deliveryGroups = {
   attempts: settings({
     reasons: AttemptReasons,
   }),
+  // When merchants may spend their COD: sql/delivery/cod-holds.
+  payouts: settings({
+    release: z.enum(["on_delivery", "on_remit"]).meta({
+      description: "COD can be spent at once, or when its driver or carrier has handed it in; " +
+        "holds of cash collected from then on",
+    }),
+    hold_days: z.int().min(0).max(365).meta({
+      description: "And not before the start of that day after it was collected: 0",
+    }),
+  }),
 };
 
 const generalGroups = {

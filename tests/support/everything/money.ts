@@ -63,6 +63,17 @@ export async function addMoney({ tenant, tx, one, json, next, made }: Adding): A
     delivery_code: 1,
     delivery_number: "1",
   }, "position");
+  // Its COD was held until it was remitted.
+  const held = {
+    account_id: made.wallet,
+    reference_type: "cod_collection",
+    reference_id: collection,
+    release: "on_remit",
+    due_at: new Date(0),
+    counts_from: new Date(Date.now() + 60_000),
+  };
+  await one("money.wallet_holds", { ...held, step: 1, amount: 90 });
+  await one("money.wallet_holds", { ...held, step: 2, amount: -90 });
   const handover = await one("money.cash_handovers", {
     driver_id: made.driver,
     currency: "IQD",

@@ -11,6 +11,7 @@ import { holds } from "./invariants/holds.ts";
 import type { Invariant } from "./invariants/invariant.ts";
 import { orders } from "./invariants/orders.ts";
 import { pay } from "./invariants/pay.ts";
+import { statements } from "./invariants/statements.ts";
 import { stock } from "./invariants/stock.ts";
 
 /** About one tenant, cheap. */
@@ -18,6 +19,7 @@ export const ofTenant: readonly Invariant[] = [
   ...books,
   ...cash,
   ...holds,
+  ...statements,
   ...pay,
   ...stock,
   ...orders,

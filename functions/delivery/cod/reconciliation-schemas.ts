@@ -37,7 +37,9 @@ export const ReconciliationResponse = z.object({
       "Brought to the bank or handed to others; what was reversed does not count",
     ),
     transferred_in: z.number(),
-    paid_out: z.number().describe("Paid to drivers in cash; what was reversed does not count"),
+    paid_out: z.number().describe(
+      "Paid to drivers and merchants in cash; what was reversed does not count",
+    ),
     in_hand: z.number(),
     ledger: z.number().describe("The desk's balance by the ledger"),
   })).describe(

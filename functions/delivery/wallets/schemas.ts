@@ -27,7 +27,10 @@ export const Wallet = z.object({
     description: "COD that cannot be spent yet, by the setting `delivery.payouts`",
   }),
   available_balance: z.number().meta({
-    description: "The balance without what is held: it can be spent",
+    description: "The balance without what is held or stated: it can be spent",
+  }),
+  stated_balance: z.number().meta({
+    description: "The net of open statements, which waits to be paid out",
   }),
 }).meta({ id: "Wallet" });
 

@@ -123,6 +123,8 @@ const deliveryGroups = {
     hold_days: z.int().min(0).max(365).meta({
       description: "And not before the start of that day after it was collected: 0",
     }),
+    minimum: Money,
+    keep: Money,
   }),
 };
 

@@ -33,7 +33,7 @@ begin
     where a.tenant_id = d.tenant_id and a.kind = 'wallet' and a.currency = d.currency and (difference > 0 and a.owner_user_id = v_owner
       and a.owner_type = case when d.institution_user_id is null then 'customer' else 'institution' end
       or difference < 0 and a.owner_type = 'tenant');
-    v_held := case when money.may_be_held(v_payer) then money.held_of(v_payer.tenant_id, v_payer.id) else 0 end;
+    v_held := coalesce(money.unavailable_of(v_payer), 0);
     if coalesce(v_payer.balance, 0) - v_held < abs(difference) then
       perform money.wallet_short(v_payer, -abs(difference), v_held);
     end if;

@@ -56,18 +56,28 @@ end $$;
 -- A row never counts before the one it follows, so that what is released for a later day and held again is held once.
 create or replace function money.cod_holds_follow(tenant uuid, kind text, ids uuid[]) returns void
 language plpgsql security definer set search_path = '' as $$
+declare
+  v_again uuid[];
 begin
-  insert into money.wallet_holds (tenant_id, account_id, reference_type, reference_id, step, amount, release, due_at, counts_from)
-  select h.tenant_id, h.account_id, h.reference_type, h.reference_id, h.step + 1, -h.amount, h.release, h.due_at,
-    greatest(now(), h.counts_from, case when h.amount > 0 then h.due_at end)
-  from (
-    select distinct on (x.reference_id) x.* from money.wallet_holds x
-    where x.tenant_id = tenant and x.reference_type = kind and x.reference_id = any (ids) and x.release <> 'on_delivery'
-    order by x.reference_id, x.step desc
-  ) h
-  left join money.cash_in(tenant, kind, ids) i (id) on i.id = h.reference_id
-  where (h.amount > 0) = (i.id is not null)
-  order by h.reference_id;
+  with written as (
+    insert into money.wallet_holds (tenant_id, account_id, reference_type, reference_id, step, amount, release, due_at, counts_from)
+    select h.tenant_id, h.account_id, h.reference_type, h.reference_id, h.step + 1, -h.amount, h.release, h.due_at,
+      greatest(now(), h.counts_from, case when h.amount > 0 then h.due_at end)
+    from (
+      select distinct on (x.reference_id) x.* from money.wallet_holds x
+      where x.tenant_id = tenant and x.reference_type = kind and x.reference_id = any (ids) and x.release <> 'on_delivery'
+      order by x.reference_id, x.step desc
+    ) h
+    left join money.cash_in(tenant, kind, ids) i (id) on i.id = h.reference_id
+    where (h.amount > 0) = (i.id is not null)
+    order by h.reference_id
+    returning reference_id, amount
+  )
+  select array_agg(w.reference_id) into v_again from written w where w.amount > 0;
+  -- COD that is held again may be on a statement already. What is released was held, so the next statement looks at it anyway.
+  if v_again is not null then
+    perform money.movements_pend(tenant, kind, v_again);
+  end if;
 end $$;
 
 -- Follows each statement that changes rows of cash; whether they are in, money.cash_in alone says.

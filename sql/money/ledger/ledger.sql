@@ -55,7 +55,7 @@ grant execute on function money.require_core() to barid_caller;
 -- `journal` is any text that groups the entries of one journal; the first entry of each says its kind,
 -- reference and description. Amounts are signed, not zero, and have at most three decimals.
 -- Locks the accounts in the order of their ids, then books in the order given: balances and versions
--- run through the whole list. The floor, and what is held of a wallet, hold for the balance at the end. All or nothing.
+-- run through the whole list. The floor, and what is held or stated of a wallet, hold for the balance at the end. All or nothing.
 -- Fails: forbidden (see money.require_core), wallet_not_found, insufficient_wallet_balance, journal_already_booked;
 -- unbalanced journals fail at commit.
 create or replace function money.post(postings jsonb) returns void
@@ -124,7 +124,7 @@ begin
   end if;
 end $$;
 
--- Refuses to take what an account does not have, or what of it is held. What it has and what was needed is said to whose wallet
+-- Refuses to take what an account does not have, or what of it is held or stated. What it has and what was needed is said to whose wallet
 -- it is, and to those who run the company. Fails: insufficient_wallet_balance.
 create or replace function money.wallet_short(a money.accounts, change numeric, held numeric default 0) returns void
 language plpgsql set search_path = '' as $$
@@ -135,7 +135,7 @@ begin
     else '{}' end);
 end $$;
 
--- The values of the refusal of a debit: of a wallet of which something is held, both what is available and its balance.
+-- The values of the refusal of a debit: of a wallet of which something is held or stated, both what is available and its balance.
 create or replace function money.wallet_shortage(available numeric, held numeric, required numeric, currency text) returns jsonb
 language plpgsql immutable set search_path = '' as $$
 begin
@@ -177,7 +177,7 @@ begin
     values (v_tenant, v_journal, v_line.account_id, v_line.amount, v_account.currency, v_account.balance, v_account.version);
     if v_line.amount < 0 then
       v_account.balance := v_account.balance - v_line.amount;
-      perform money.require_available(v_account, v_line.amount);
+      perform money.require_available(v_account, v_line.amount, kind);
     end if;
   end loop;
 end $$;
@@ -278,7 +278,7 @@ grant execute on function money.account_of(text, text, uuid, text, text), money.
   money.post_journal(text, text, uuid, text, uuid[], numeric[]), money.reverse(text, text, uuid, text) to barid_caller;
 
 -- Locks accounts of the caller's tenant in the order of their ids and answers what each can give, {account id: balance}, for
--- deciding before posting: of wallets without what is held.
+-- deciding before posting: of wallets without what is held or stated.
 create or replace function money.lock_balances(account_ids uuid[]) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -289,9 +289,9 @@ begin
     select l.* from money.accounts l
     where l.tenant_id = app.tenant_id() and l.id = any (account_ids) order by l.id for no key update
   ) a;
-  -- A statement of its own: what was held until the lock was had counts.
+  -- A query of its own: what was held and stated until the lock was had counts.
   return (
-    select coalesce(jsonb_object_agg(a.id, a.balance - case when money.may_be_held(a) then money.held_of(a.tenant_id, a.id) else 0 end), '{}')
+    select coalesce(jsonb_object_agg(a.id, a.balance - money.unavailable_of(a)), '{}')
     from unnest(v_locked) a);
 end $$;
 

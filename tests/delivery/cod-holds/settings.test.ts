@@ -17,9 +17,14 @@ test("says when COD is released; what would have no effect is refused by its nam
   const tenant = await newTenant();
   const put = (settings: unknown) =>
     tenant.admin.put(`/tenants/${tenant.id}/settings`, { delivery: { payouts: { settings } } });
-  const saved = await put({ release: "on_remit", hold_days: 3 });
+  const saved = await put({ release: "on_remit", hold_days: 3, minimum: 500, keep: 0 });
   expect(saved).toSucceed(200);
-  expect(saved.body.delivery.payouts.settings).toEqual({ release: "on_remit", hold_days: 3 });
+  expect(saved.body.delivery.payouts.settings).toEqual({
+    release: "on_remit",
+    hold_days: 3,
+    minimum: 500,
+    keep: 0,
+  });
   for (
     const [settings, field] of [
       [{ release: "never" }, "release"],
@@ -28,14 +33,18 @@ test("says when COD is released; what would have no effect is refused by its nam
       [{ hold_days: 1.5 }, "hold_days"],
       [{ hold_days: 366 }, "hold_days"],
       [{ hold_days: "2" }, "hold_days"],
+      [{ minimum: -1 }, "minimum"],
+      [{ keep: "much" }, "keep"],
     ] as const
   ) {
     const answer = await put(settings);
     expect(answer).toFailWith(400, "validation_failed");
     expect(answer.body.field).toBe(`delivery.payouts.settings.${field}`);
   }
-  expect(await put({ released: "on_remit" })).toFailWith(400, "validation_failed");
-  const emptied = await put({ release: null, hold_days: null });
+  for (const unknown of [{ released: "on_remit" }, { cycle: "weekly" }, { release: "on_bank" }]) {
+    expect(await put(unknown)).toFailWith(400, "validation_failed");
+  }
+  const emptied = await put({ release: null, hold_days: null, minimum: null, keep: null });
   expect(emptied.body.delivery.payouts.settings).toEqual({});
 });
 

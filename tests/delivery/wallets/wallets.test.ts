@@ -42,6 +42,7 @@ test("a credit and a debit move the wallet, the books and the payments by the sa
       updated_at: expect.any(String),
       held_balance: 0,
       available_balance: 5000,
+      stated_balance: 0,
     },
     transaction: {
       id: expect.any(Number),

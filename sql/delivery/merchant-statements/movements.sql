@@ -51,8 +51,14 @@ begin
     from wanted w
     join money.merchant_accounts m on m.tenant_id = p_tenant and m.account_id = p_account
     where w.movement = 0
+  ), said as materialized (
+    select l.movement, sum(l.amount) as said
+    from money.merchant_statement_lines l
+    join money.merchant_statements o on o.tenant_id = l.tenant_id and o.id = l.statement_id and o.status <> 'void'
+    where l.tenant_id = p_tenant and l.account_id = p_account and l.movement in (select w.movement from wanted w)
+    group by l.movement
   )
-  select m.movement, m.kind, case when m.happened_at < p_until then m.whole - h.held - s.said else 0 end, s.lines > 0,
+  select m.movement, m.kind, case when m.happened_at < p_until then m.whole - h.held - coalesce(s.said, 0) else 0 end, s.movement is not null,
     m.happened_at < p_until and h.held = 0, m.happened_at < p_until, m.happened_at, greatest(m.happened_at, h.released_at),
     coalesce(p.delivery_id, c.delivery_id, r.delivery_id)
   from moved m
@@ -62,12 +68,7 @@ begin
     from money.wallet_holds x
     where m.holdable and x.tenant_id = p_tenant and x.reference_type = m.reference_type and x.reference_id = m.reference_id
   ) h
-  cross join lateral (
-    select coalesce(sum(l.amount), 0) as said, count(*) as lines
-    from money.merchant_statement_lines l
-    join money.merchant_statements o on o.tenant_id = l.tenant_id and o.id = l.statement_id and o.status <> 'void'
-    where l.tenant_id = p_tenant and l.account_id = p_account and l.movement = m.movement
-  ) s
+  left join said s on s.movement = m.movement
   left join money.payments p on m.reference_type = 'payment' and p.tenant_id = p_tenant and p.id = m.reference_id
   left join money.cod_collections c on m.reference_type = 'cod_collection' and c.tenant_id = p_tenant and c.id = m.reference_id
   left join money.carrier_collections r on m.reference_type = 'carrier_collection' and r.tenant_id = p_tenant and r.id = m.reference_id;

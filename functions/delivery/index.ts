@@ -113,6 +113,10 @@ export default serve("delivery", [
     async () => (await import("./driver-pay/routes.ts")).driverPayEndpoints,
   ),
   feature(
+    { "merchant-statements": "Statements of what merchants are due, and their payouts." },
+    async () => (await import("./merchant-statements/routes.ts")).merchantStatements,
+  ),
+  feature(
     { wallets: "Balances of people and of the company, with every movement." },
     async () => (await import("./wallets/routes.ts")).walletEndpoints,
   ),

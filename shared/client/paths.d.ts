@@ -411,6 +411,31 @@ export interface paths {
     parameters: { };
     /** Add the branches of a CSV file to an institution @description Who: permission manage:operations:tenant. Needs the tenant setting `transfer_manifest.enabled`. */ post: operations["post_delivery_institutions_institution_user_id_branches_import"];
   };
+  "/delivery/merchant-statements": {
+    parameters: { };
+    /** List statements of merchants; owners find their own @description Who: role tenant_admin or operations_manager or dispatcher, or role customer or institution, or permission manage:tenant. */ get: operations["get_delivery_merchant_statements"];
+    /** Make a statement of all that is released to an owner and on no statement yet @description Who: role tenant_admin or operations_manager. */ post: operations["post_delivery_merchant_statements"];
+  };
+  "/delivery/merchant-statements/{id}": {
+    parameters: { };
+    /** Read a statement with its lines @description Who: role tenant_admin or operations_manager or dispatcher, or role customer or institution, or permission manage:tenant. */ get: operations["get_delivery_merchant_statements_id"];
+  };
+  "/delivery/merchant-statements/{id}/confirm": {
+    parameters: { };
+    /** Mark the payout of my statement as received @description Who: role customer or institution. */ post: operations["post_delivery_merchant_statements_id_confirm"];
+  };
+  "/delivery/merchant-statements/{id}/pay": {
+    parameters: { };
+    /** Pay a statement: its net leaves the wallet, in cash also the caller's desk @description Who: role tenant_admin or operations_manager or dispatcher. */ post: operations["post_delivery_merchant_statements_id_pay"];
+  };
+  "/delivery/merchant-statements/{id}/reverse": {
+    parameters: { };
+    /** Reverse the payout of a statement with a reversing entry; it is open again @description Who: role tenant_admin or operations_manager or dispatcher. */ post: operations["post_delivery_merchant_statements_id_reverse"];
+  };
+  "/delivery/merchant-statements/{id}/void": {
+    parameters: { };
+    /** Void an open statement; its lines are free for the next one @description Who: role tenant_admin or operations_manager. */ post: operations["post_delivery_merchant_statements_id_void"];
+  };
   "/delivery/price": {
     parameters: { };
     /** Price of a number of units (legacy) @description Who: any member of the tenant, or permission view:tenant. */ get: operations["get_delivery_price"];
@@ -2240,7 +2265,7 @@ export interface components {
     /** Your role does not allow this. */ InsufficientPermissionsError: { code?: "insufficient_permissions"; } & components["schemas"]["Error"];
     /** There is not enough available stock. */ InsufficientStockError: { code?: "insufficient_stock"; field?: string; item_id?: string; variant_id?: string | null; } & components["schemas"]["Error"];
     /** The vehicle cannot hold what the driver carries. */ InsufficientVehicleCapacityError: { capacity?: number | null; code?: "insufficient_vehicle_capacity"; delivery_ids?: string[]; field?: string; used?: number; } & components["schemas"]["Error"];
-    /** The wallet balance is not enough. */ InsufficientWalletBalanceError: { balance?: number; code?: "insufficient_wallet_balance"; currency?: string; required?: number; } & components["schemas"]["Error"];
+    /** The wallet balance is not enough. */ InsufficientWalletBalanceError: { available?: number; balance?: number; code?: "insufficient_wallet_balance"; currency?: string; required?: number; } & components["schemas"]["Error"];
     /** Something went wrong on our side. Please try again. */ InternalServerErrorError: { code?: "internal_server_error"; } & components["schemas"]["Error"];
     /** This is not a valid postal barcode. */ InvalidBarcodeError: { barcode_value?: string; code?: "invalid_barcode"; field?: string; } & components["schemas"]["Error"];
     /** The filter {field} is not valid. */ InvalidColumnFiltersError: { code?: "invalid_column_filters"; field?: string; } & components["schemas"]["Error"];
@@ -2492,6 +2517,35 @@ export interface components {
       /** Name in addresses: lower case, digits and single hyphens */ slug: string; tenant_id: string;
       /** Whether a person is staff, a driver, an institution or a customer of the tenant @enum {string} */ tenant_user_type: "staff" | "driver" | "institution" | "customer";
     };
+    /** This person is no customer or institution of this company. */ MerchantNotFoundError: { code?: "merchant_not_found"; field?: string; } & components["schemas"]["Error"];
+    MerchantStatement: {
+      /** Top-ups, adjustments by hand, what is kept in the wallet, and second lines of a movement */ adjustments: number;
+      /** When the owner said that the payout arrived */ confirmed_at: string | null; /** How many lines it has */ count: number;
+      /** ISO 4217, three capital letters */ currency: string; /** What deliveries cost: the lines of fees are negative, this is not */ fees: number;
+      /** The lines of kind `cod` */ gross_cod: number; id: string; /** gross_cod - fees + refunds + adjustments: the sum of the lines */ net: number;
+      /** `MS-000001`, without a gap in a company; void ones keep theirs */ number: string; opened_at: string; owner: components["schemas"]["Person"];
+      /** The payout that paid it and was not reversed */ payout: {
+        /** Money in major units of `currency` */ amount: number; id: string;
+        /** How it was paid @enum {string} */ method: "cash" | "bank" | "gateway_transfer"; paid_at: string; paid_by: components["schemas"]["Person"];
+        /** What shows that it happened: photos, a signature */ proof: string | null;
+        /** Number on the paper or in the other system */ reference: string | null;
+      } | null;
+      payout_id: string | null;
+      period: {
+        /** Format: date-time @description The end of the statement before, or when the wallet began */ from: string;
+        /** Format: date-time @description Movements before it are stated */ to: string;
+      };
+      /** The lines of kind `refund` */ refunds: number; status: "open" | "paid" | "void"; void_reason: string | null; voided_at: string | null;
+    };
+    MerchantStatementLine: {
+      /** Signed: what is due is positive */ amount: number;
+      /** Format: date-time @description When the money moved: of COD when it was collected */ collected_at: string;
+      delivery: {
+        /** Number of the delivery, unique in the tenant */ delivery_code: number;
+        /** Number in the sender's own system */ external_reference_id: string | null; id: string;
+      } | null;
+      kind: "cod" | "delivery_fee" | "refund" | "adjustment"; /** Format: date-time @description Since when it could be stated */ released_at: string;
+    };
     /** The column {field} is missing. */ MissingColumnError: { code?: "missing_column"; field?: string; } & components["schemas"]["Error"];
     /** The chosen collections belong to different drivers. Settle one driver at a time. */ MixedDriverSelectionError: { code?: "mixed_driver_selection"; field?: string; } & components["schemas"]["Error"];
     /** Month and year are sent together or not at all. */ MonthAndYearTogetherError: { code?: "month_and_year_together"; field?: string; } & components["schemas"]["Error"];
@@ -2562,6 +2616,11 @@ export interface components {
       dropoff: components["schemas"]["PlaceOfOpenDelivery"]; leg: ("A" | "B") | null; pickup: components["schemas"]["PlaceOfOpenDelivery"];
       /** When the receiver may expect it */ promised_at: string | null;
       /** Units that are charged; settings turn weight and measures into units */ unit_size: number;
+    };
+    OpenMerchantStatement: {
+      /** The tenant's unless said */ currency?: string | null;
+      /** Of movements until then: a day (to its end, in the tenant's time zone) or an instant; all unless said */ date_to?: (string) | null;
+      owner_user_id: string;
     };
     OperationalReturn: {
       delivery_service_id?: string | null;
@@ -2656,6 +2715,10 @@ export interface components {
     /** There is no such gateway event. */ PaymentEventNotFoundError: { code?: "payment_event_not_found"; } & components["schemas"]["Error"];
     /** This event needs no settling, or has been settled. */ PaymentEventNotOpenError: { code?: "payment_event_not_open"; } & components["schemas"]["Error"];
     /** There is no such payment method. */ PaymentMethodNotFoundError: { code?: "payment_method_not_found"; field?: string; } & components["schemas"]["Error"];
+    PayMerchantStatement: {
+      method: "cash" | "bank" | "gateway_transfer"; /** Address of a picture or document that shows the payout */ proof?: string | null;
+      /** Number on the paper or in the other system */ reference?: string | null;
+    };
     PayOutDriver: {
       /** The tenant's unless said */ currency?: string | null;
       /** Pays what accrued until then: a day (to its end, in the tenant's time zone) or an instant; all unless said */ date_to?: (string) | null;
@@ -2897,6 +2960,7 @@ export interface components {
     ReverseCarrierRemittance: { /** Why, in words or from the list */ reason: string; };
     ReverseCashDeskTransfer: { /** Why, in words or from the list */ reason: string; };
     ReverseDriverPayout: { /** Why, in words or from the list */ reason: string; };
+    ReverseMerchantPayout: { /** Why, in words or from the list */ reason: string; };
     ReviewMarket: { admin_notes?: string | null; decision: "approved" | "rejected"; };
     /** This review does not exist. */ ReviewNotFoundError: { code?: "review_not_found"; } & components["schemas"]["Error"];
     /** Only somebody who received this product can review it. */ ReviewRequiresPurchaseError: { code?: "review_requires_purchase"; } & components["schemas"]["Error"];
@@ -2930,6 +2994,14 @@ export interface components {
               /** Whether a cancelled delivery's fee is given back; null: inherited */ refund_delivery_fee_on_cancel?: boolean | null;
               /** Whether a returned delivery's fee is given back; null: inherited */ refund_delivery_fee_on_return?: boolean | null;
             } | null;
+          };
+        };
+        payouts?: {
+          settings: {
+            hold_days?: number | null;
+            /** Stays in the wallet when a statement is made; in the tenant's currency, 0 unless said */ keep?: number | null;
+            /** Statements with a lower net are not made; in the tenant's currency, 0 unless said */ minimum?: number | null;
+            release?: ("on_delivery" | "on_remit") | null;
           };
         };
         proof_settings?: {
@@ -3163,6 +3235,12 @@ export interface components {
     /** Not an active staff member of this warehouse. */ StaffNotInWarehouseError: { code?: "staff_not_in_warehouse"; field?: string; } & components["schemas"]["Error"];
     /** Name the warehouse this delivery goes through; no default is configured. */ StagingWarehouseRequiredError: { code?: "staging_warehouse_required"; field?: string; } & components["schemas"]["Error"];
     StartManifestReceiving: { receive_all?: boolean | null; };
+    /** This statement has already been paid. */ StatementAlreadyPaidError: { code?: "statement_already_paid"; } & components["schemas"]["Error"];
+    /** What is due to this owner is not enough for a statement. */ StatementBelowMinimumError: { code?: "statement_below_minimum"; currency?: string; minimum?: number; } & components["schemas"]["Error"];
+    /** The wallet does not cover this statement: {required} {currency} are needed, and of {balance} {currency} are held {held} {currency}. */ StatementNotCoveredError: { balance?: number; code?: "statement_not_covered"; currency?: string; held?: number; required?: number; } & components["schemas"]["Error"];
+    /** This statement does not exist. */ StatementNotFoundError: { code?: "statement_not_found"; } & components["schemas"]["Error"];
+    /** This statement is not open any more. */ StatementNotOpenError: { code?: "statement_not_open"; from?: string; } & components["schemas"]["Error"];
+    /** This statement has not been paid. */ StatementNotPaidError: { code?: "statement_not_paid"; from?: string; } & components["schemas"]["Error"];
     StepWithProof: {
       /** Degrees, WGS 84 */ latitude?: number | null; /** Degrees, WGS 84 */ longitude?: number | null;
       proof?: {
@@ -3497,12 +3575,16 @@ export interface components {
     /** This vehicle does not exist. */ VehicleNotFoundError: { code?: "vehicle_not_found"; field?: string; } & components["schemas"]["Error"];
     VehicleRef: { id: string; image_url: string | null; name: string; };
     /** Somebody changed this meanwhile; read it again before you change it. */ VersionConflictError: { code?: "version_conflict"; current_version?: string; } & components["schemas"]["Error"];
+    VoidMerchantStatement: { /** Why, in words or from the list */ reason?: string | null; };
     WaitingManifestItem: { /** Postal barcode of 14 characters with a MOD 11 check digit */ barcode_value: string; item_id: string; };
     Wallet: {
+      /** The balance without what is held or stated: it can be spent */ available_balance: number;
       /** Money in major units of the account's currency; negative: it owes */ balance: number; created_at: string;
-      /** ISO 4217, three capital letters */ currency: string; id: string; /** False: kept, and no longer used */ is_active: boolean;
-      owner: components["schemas"]["PersonRef"] | null; owner_id: string | null;
-      /** Whose account it is @enum {string} */ owner_type: "driver" | "customer" | "institution" | "staff" | "tenant"; updated_at: string;
+      /** ISO 4217, three capital letters */ currency: string;
+      /** COD that cannot be spent yet, by the setting `delivery.payouts` */ held_balance: number; id: string;
+      /** False: kept, and no longer used */ is_active: boolean; owner: components["schemas"]["PersonRef"] | null; owner_id: string | null;
+      /** Whose account it is @enum {string} */ owner_type: "driver" | "customer" | "institution" | "staff" | "tenant";
+      /** The net of open statements, which waits to be paid out */ stated_balance: number; updated_at: string;
     };
     /** A receiver cannot pay by the sender's wallet. */ WalletIsTheSendersError: { code?: "wallet_is_the_senders"; field?: string; } & components["schemas"]["Error"];
     /** This wallet does not exist. */ WalletNotFoundError: { code?: "wallet_not_found"; } & components["schemas"]["Error"];
@@ -5009,7 +5091,7 @@ export interface operations {
               /** ISO 4217, three capital letters */ currency: string; /** Cash that drivers still hold, in major units */ in_hand: number;
               /** The desk's balance by the ledger */ ledger: number;
               /** Whose account it is @enum {string} */ owner_type: "staff" | "driver" | "tenant";
-              /** Paid to drivers in cash; what was reversed does not count */ paid_out: number; remitted: number;
+              /** Paid to drivers and merchants in cash; what was reversed does not count */ paid_out: number; remitted: number;
               /** Declared and remitted, and never there */ shortages: number; transferred_in: number;
               /** Brought to the bank or handed to others; what was reversed does not count */ transferred_out: number; user_id: string | null;
               user_name: string | null;
@@ -5018,7 +5100,7 @@ export interface operations {
               /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code: string | null;
               /** ISO 4217, three capital letters */ currency: string; driver_id: string | null; expected: number | null; found: number | null;
               kind: string; /** Ids of the rows concerned, at most 100 */ rows: string[] | null;
-              /** Whose desk it is, in differences of desks; null for the tenant's own till */ user_id: string | null;
+              /** Whose desk or wallet it is, in differences of desks and of what is held; null for the tenant's own till */ user_id: string | null;
             }[];
             /** Pay of drivers: what is earned less what is paid out */ driver_pay: {
               /** Earned with deliveries, paid out or not */ accrued: number; /** ISO 4217, three capital letters */ currency: string;
@@ -5029,6 +5111,12 @@ export interface operations {
               collected: number; /** ISO 4217, three capital letters */ currency: string; driver_id: string; driver_name: string | null;
               /** Cash that drivers still hold, in major units */ in_hand: number; /** The driver's balance by the ledger */ ledger: number;
               remitted: number; settled_by_wallet: number;
+            }[];
+            /** Wallets of which something is held, by the setting `delivery.payouts` */ held: {
+              /** ISO 4217, three capital letters */ currency: string; /** What the holds of the wallet add up to */ held: number;
+              /** COD of cash that drivers have not handed in */ in_hand: number; user_id: string; user_name: string | null;
+              /** COD whose cash is in and whose day has not come */ waiting: number; wallet_id: string;
+              /** COD of cash that carriers have not paid */ with_carriers: number;
             }[];
             /** True when the books and the rows agree */ reconciled: boolean; totals: components["schemas"]["CashPosition"][];
           } & components["schemas"]["Success"];
@@ -6924,6 +7012,167 @@ export interface operations {
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TransferManifestDisabledError"] | components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InstitutionNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
       409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
+      413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  get_delivery_merchant_statements: {
+    parameters: {
+      query?: {
+        currency?: components["parameters"]["currency"]; date_from?: components["parameters"]["date_from"];
+        date_to?: components["parameters"]["date_to"]; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
+        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; owner_user_id?: string;
+        page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
+        /** Column that orders the rows */ sort_by?: "opened_at" | "net"; sort_order?: components["parameters"]["sort_order"];
+        status?: "open" | "paid" | "void"; tenant_id?: components["parameters"]["tenant_id"];
+      };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+    };
+    responses: {
+      200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["MerchantStatement"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
+      304: components["responses"]["NotModified"];
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  post_delivery_merchant_statements: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+    };
+    requestBody: { content: { "application/json": components["schemas"]["OpenMerchantStatement"]; }; };
+    responses: {
+      201: { headers: { [name: string]: unknown; }; content: { "application/json": { data: { statement: components["schemas"]["MerchantStatement"]; }; } & components["schemas"]["Success"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ApiKeyNotAPersonError"] | components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["MerchantNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["StatementBelowMinimumError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  get_delivery_merchant_statements_id: {
+    parameters: {
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { id: components["parameters"]["path_id"]; };
+    };
+    responses: {
+      200: {
+        headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
+        content: {
+          "application/json": {
+            data: {
+              statement: {
+                /** Top-ups, adjustments by hand, what is kept in the wallet, and second lines of a movement */ adjustments: number;
+                /** When the owner said that the payout arrived */ confirmed_at: string | null; /** How many lines it has */ count: number;
+                /** ISO 4217, three capital letters */ currency: string;
+                /** What deliveries cost: the lines of fees are negative, this is not */ fees: number;
+                /** The lines of kind `cod` */ gross_cod: number; id: string; lines: components["schemas"]["MerchantStatementLine"][];
+                /** gross_cod - fees + refunds + adjustments: the sum of the lines */ net: number;
+                /** `MS-000001`, without a gap in a company; void ones keep theirs */ number: string; opened_at: string;
+                owner: components["schemas"]["Person"];
+                /** The payout that paid it and was not reversed */ payout: {
+                  /** Money in major units of `currency` */ amount: number; id: string;
+                  /** How it was paid @enum {string} */ method: "cash" | "bank" | "gateway_transfer"; paid_at: string;
+                  paid_by: components["schemas"]["Person"]; /** What shows that it happened: photos, a signature */ proof: string | null;
+                  /** Number on the paper or in the other system */ reference: string | null;
+                } | null;
+                payout_id: string | null;
+                period: {
+                  /** Format: date-time @description The end of the statement before, or when the wallet began */ from: string;
+                  /** Format: date-time @description Movements before it are stated */ to: string;
+                };
+                /** The lines of kind `refund` */ refunds: number; status: "open" | "paid" | "void"; void_reason: string | null;
+                voided_at: string | null;
+              };
+            };
+          } & components["schemas"]["Success"];
+        };
+      };
+      304: components["responses"]["NotModified"];
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["StatementNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  post_delivery_merchant_statements_id_confirm: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; }; path: { id: components["parameters"]["path_id"]; };
+    };
+    responses: {
+      200: { headers: { [name: string]: unknown; }; content: { "application/json": { data: { statement: components["schemas"]["MerchantStatement"]; }; } & components["schemas"]["Success"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ApiKeyNotAPersonError"] | components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["StatementNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["StatementNotPaidError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  post_delivery_merchant_statements_id_pay: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; }; path: { id: components["parameters"]["path_id"]; };
+    };
+    requestBody: { content: { "application/json": components["schemas"]["PayMerchantStatement"]; }; };
+    responses: {
+      200: { headers: { [name: string]: unknown; }; content: { "application/json": { data: { statement: components["schemas"]["MerchantStatement"]; }; } & components["schemas"]["Success"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ApiKeyNotAPersonError"] | components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["StatementNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["StatementAlreadyPaidError"] | components["schemas"]["StatementNotOpenError"] | components["schemas"]["StatementNotCoveredError"] | components["schemas"]["InsufficientDeskCashError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  post_delivery_merchant_statements_id_reverse: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; }; path: { id: components["parameters"]["path_id"]; };
+    };
+    requestBody: { content: { "application/json": components["schemas"]["ReverseMerchantPayout"]; }; };
+    responses: {
+      200: { headers: { [name: string]: unknown; }; content: { "application/json": { data: { statement: components["schemas"]["MerchantStatement"]; }; } & components["schemas"]["Success"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ApiKeyNotAPersonError"] | components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["StatementNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["StatementNotPaidError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  post_delivery_merchant_statements_id_void: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; }; path: { id: components["parameters"]["path_id"]; };
+    };
+    requestBody: { content: { "application/json": components["schemas"]["VoidMerchantStatement"]; }; };
+    responses: {
+      200: { headers: { [name: string]: unknown; }; content: { "application/json": { data: { statement: components["schemas"]["MerchantStatement"]; }; } & components["schemas"]["Success"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ApiKeyNotAPersonError"] | components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["StatementNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["StatementNotOpenError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];

@@ -41,6 +41,13 @@ export const deliveryErrors = {
   nothing_to_pay: 409,
   driver_payout_not_found: 404,
   driver_payout_already_reversed: 409,
+  merchant_not_found: { status: 404, fields: ["field"] },
+  statement_below_minimum: { status: 409, fields: ["minimum", "currency"] },
+  statement_not_found: 404,
+  statement_already_paid: 409,
+  statement_not_open: { status: 409, fields: ["from"] },
+  statement_not_paid: { status: 409, fields: ["from"] },
+  statement_not_covered: { status: 409, fields: ["balance", "held", "required", "currency"] },
 
   // Network: places that manifests and deliveries use
   address_not_found: { status: 404, fields: ["field"] },

@@ -4,7 +4,10 @@ import type { Definition } from "./definition.ts";
 export const storefrontErrors = {
   // Money
   wallet_not_found: 404,
-  insufficient_wallet_balance: { status: 400, fields: ["balance", "required", "currency"] },
+  insufficient_wallet_balance: {
+    status: 400,
+    fields: ["balance", "required", "currency", "available"],
+  },
   too_many_decimals: { status: 400, fields: ["field", "decimals"] },
   journal_already_booked: 409,
   adjustment_not_found: 404,

@@ -231,6 +231,8 @@ export const words: Readonly<Record<string, string>> = {
   imported: "Records that were made",
   language: "`en`, `ar` or `ku`",
   settings: "Options of the group",
+  minimum: "Statements with a lower net are not made; in the tenant's currency, 0 unless said",
+  keep: "Stays in the wallet when a statement is made; in the tenant's currency, 0 unless said",
   metadata: "Anything of yours; kept and given back as it is",
   event_type: "Name of the event, as in the list of types",
   event_types: "Names of events; `*` for all, `order.*` for a family",

@@ -139,6 +139,9 @@ export function kindOf(slot: Slot, operation?: Operation): keyof Things | undefi
   }
   if (name === "id" && operation?.path.includes("/cash-desks/")) return "cash_transfer";
   if (name === "id" && operation?.path.includes("/driver-pay/")) return "driver_payout";
+  if (name === "id" && operation?.path.includes("/merchant-statements/")) {
+    return "merchant_statement";
+  }
   if (name === "id" && operation?.path.includes("/handovers/")) return "handover";
   if (name === "id" && operation?.path.includes("/cod-collections/")) return "collection";
   if (name === "item_id" && operation?.path.startsWith("/warehousing/")) return "inventory_item";

@@ -7,15 +7,19 @@ import type postgres from "postgres";
 import { books } from "./invariants/books.ts";
 import { cash } from "./invariants/cash.ts";
 import { deliveries } from "./invariants/deliveries.ts";
+import { holds } from "./invariants/holds.ts";
 import type { Invariant } from "./invariants/invariant.ts";
 import { orders } from "./invariants/orders.ts";
 import { pay } from "./invariants/pay.ts";
+import { statements } from "./invariants/statements.ts";
 import { stock } from "./invariants/stock.ts";
 
 /** About one tenant, cheap. */
 export const ofTenant: readonly Invariant[] = [
   ...books,
   ...cash,
+  ...holds,
+  ...statements,
   ...pay,
   ...stock,
   ...orders,

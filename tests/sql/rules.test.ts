@@ -13,6 +13,8 @@ const wholeBooks = [
   "money.carrier_paid",
   "money.carrier_positions",
   "money.cod_differences",
+  "money.cod_hold_differences",
+  "money.cod_holds_of",
   "money.cod_positions",
   "money.desk_differences",
   "money.desk_positions",

@@ -37,7 +37,9 @@ export const ReconciliationResponse = z.object({
       "Brought to the bank or handed to others; what was reversed does not count",
     ),
     transferred_in: z.number(),
-    paid_out: z.number().describe("Paid to drivers in cash; what was reversed does not count"),
+    paid_out: z.number().describe(
+      "Paid to drivers and merchants in cash; what was reversed does not count",
+    ),
     in_hand: z.number(),
     ledger: z.number().describe("The desk's balance by the ledger"),
   })).describe(
@@ -52,12 +54,22 @@ export const ReconciliationResponse = z.object({
     owed: z.number(),
     ledger: z.number().describe("What the driver is owed by the ledger"),
   })).describe("Pay of drivers: what is earned less what is paid out"),
+  held: z.array(z.object({
+    wallet_id: Id,
+    user_id: Id,
+    user_name: z.string().nullable(),
+    currency: z.string(),
+    in_hand: z.number().describe("COD of cash that drivers have not handed in"),
+    with_carriers: z.number().describe("COD of cash that carriers have not paid"),
+    held: z.number().describe("What the holds of the wallet add up to"),
+    waiting: z.number().describe("COD whose cash is in and whose day has not come"),
+  })).describe("Wallets of which something is held, by the setting `delivery.payouts`"),
   differences: z.array(z.object({
     kind: z.string(),
     driver_id: Id.nullable(),
     carrier_code: z.string().nullable(),
     user_id: Id.nullable().describe(
-      "Whose desk it is, in differences of desks; null for the tenant's own till",
+      "Whose desk or wallet it is, in differences of desks and of what is held; null for the tenant's own till",
     ),
     currency: z.string(),
     expected: z.number().nullable(),

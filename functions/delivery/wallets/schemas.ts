@@ -23,6 +23,15 @@ export const Wallet = z.object({
   is_active: z.boolean(),
   created_at: Timestamp,
   updated_at: Timestamp,
+  held_balance: z.number().meta({
+    description: "COD that cannot be spent yet, by the setting `delivery.payouts`",
+  }),
+  available_balance: z.number().meta({
+    description: "The balance without what is held or stated: it can be spent",
+  }),
+  stated_balance: z.number().meta({
+    description: "The net of open statements, which waits to be paid out",
+  }),
 }).meta({ id: "Wallet" });
 
 const Transaction = z.object({

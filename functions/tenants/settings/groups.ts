@@ -116,6 +116,18 @@ const deliveryGroups = {
     after_last: z.enum(["ask", "return"]),
     undo_minutes: z.int().min(0).max(1_440),
   }),
+  // When merchants may spend their COD: sql/delivery/cod-holds.
+  payouts: settings({
+    release: z.enum(["on_delivery", "on_remit"]).meta({
+      description: "COD can be spent at once, or when its driver or carrier has handed it in; " +
+        "holds of cash collected from then on",
+    }),
+    hold_days: z.int().min(0).max(365).meta({
+      description: "And not before the start of that day after it was collected: 0",
+    }),
+    minimum: Money,
+    keep: Money,
+  }),
 };
 
 const generalGroups = {

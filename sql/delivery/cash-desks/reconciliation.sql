@@ -5,7 +5,7 @@
 --   shortages        what was declared, remitted and never there
 --   transferred_out  what was brought to the bank or handed to others, without what was reversed
 --   transferred_in   what others handed over
---   paid_out         what drivers were paid from it in cash, without what was reversed
+--   paid_out         what drivers and merchants were paid from it in cash, without what was reversed
 --   in_hand          what these leave; ledger: what the accounts say
 create or replace function money.desk_positions(tenant uuid, as_of timestamptz)
 returns table (owner_type text, user_id uuid, currency text, remitted numeric, shortages numeric, transferred_out numeric,
@@ -46,6 +46,9 @@ language sql stable security definer set search_path = '' as $$
     select 'staff', t.actor_id, t.currency::text, 0, 0, 0, 0, t.amount, 0 from money.driver_payouts t
     where t.tenant_id = tenant and t.method = 'cash' and t.paid_at <= as_of and (t.reversed_at is null or t.reversed_at > as_of)
     union all
+    select 'staff', t.actor_id, t.currency::text, 0, 0, 0, 0, t.amount, 0 from money.merchant_payouts t
+    where t.tenant_id = tenant and t.method = 'cash' and t.paid_at <= as_of and (t.reversed_at is null or t.reversed_at > as_of)
+    union all
     select a.owner_type, a.owner_user_id, a.currency::text, 0, 0, 0, 0, 0, e.amount
     from money.accounts a
     join money.ledger_entries e on e.tenant_id = a.tenant_id and e.account_id = a.id and e.created_at <= as_of
@@ -83,6 +86,9 @@ language sql stable security definer set search_path = '' as $$
           or p.owner_type = 'staff' and t.to_user_id = p.user_id)
         union all
         select t.id, t.paid_at from money.driver_payouts t
+        where t.tenant_id = tenant and t.method = 'cash' and t.currency = p.currency and p.owner_type = 'staff' and t.actor_id = p.user_id
+        union all
+        select t.id, t.paid_at from money.merchant_payouts t
         where t.tenant_id = tenant and t.method = 'cash' and t.currency = p.currency and p.owner_type = 'staff' and t.actor_id = p.user_id
       ) x where x.at <= as_of order by x.at desc, x.id limit 100)
   from money.desk_positions(tenant, as_of) p where p.in_hand <> p.ledger

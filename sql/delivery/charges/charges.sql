@@ -143,7 +143,7 @@ begin
 end $$;
 
 -- The books of cash taken for a parcel at a stage, whoever took it: it stands on the holder's account, its payments
--- are made, and at the door the COD is on its owner's wallet. `kind` and `row_id` name the row of cash.
+-- are made, and at the door the COD is on its owner's wallet, held as the setting delivery.payouts says. `kind` and `row_id` name the row of cash.
 create or replace function money.cash_book(d delivery.deliveries, stage text, kind text, row_id uuid, holder uuid) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -166,6 +166,7 @@ begin
   select d.tenant_id, 'DELIVERY', p.type, 'SUCCESS', 'cash', p.amount, d.currency, p.account, d.id, app.user_id(), now()
   from (values ('COD_COLLECTION', v_due.cod, v_owner), ('DELIVERY_FEE', v_due.delivery_fee, null)) p (type, amount, account)
   where p.amount > 0;
+  perform money.cod_hold(kind, row_id, v_owner, v_due.cod);
   perform money.post(v_cash);
 end $$;
 

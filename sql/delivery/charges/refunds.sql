@@ -10,7 +10,7 @@ begin
 end $$;
 
 -- Books the difference of a fee between the wallet of the delivery's owner and the tenant's, with a payment DELIVERY_FEE_CHANGE: above 0
--- the owner pays it, below 0 it is given back. A dry run checks the balance and books nothing.
+-- the owner pays it, below 0 it is given back. A dry run checks what is available and books nothing.
 -- Fails: customer_required_for_wallet (field charge), insufficient_wallet_balance.
 create or replace function money.delivery_fee_change(p_delivery uuid, difference numeric, dry_run boolean) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -20,6 +20,7 @@ declare
   v_wallet uuid;
   v_payment uuid := gen_random_uuid();
   v_payer money.accounts;
+  v_held numeric;
 begin
   select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
   v_owner := coalesce(d.institution_user_id, d.customer_id);
@@ -32,8 +33,9 @@ begin
     where a.tenant_id = d.tenant_id and a.kind = 'wallet' and a.currency = d.currency and (difference > 0 and a.owner_user_id = v_owner
       and a.owner_type = case when d.institution_user_id is null then 'customer' else 'institution' end
       or difference < 0 and a.owner_type = 'tenant');
-    if coalesce(v_payer.balance, 0) < abs(difference) then
-      perform money.wallet_short(v_payer, -abs(difference));
+    v_held := coalesce(money.unavailable_of(v_payer), 0);
+    if coalesce(v_payer.balance, 0) - v_held < abs(difference) then
+      perform money.wallet_short(v_payer, -abs(difference), v_held);
     end if;
     return;
   end if;

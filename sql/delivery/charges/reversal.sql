@@ -1,9 +1,20 @@
 -- Cash that counts as not taken after all, since the outcome that it was taken with is undone.
 
+-- True when an open or paid statement says something of a parcel that happened from this moment on. SECURITY DEFINER: neither drivers nor
+-- all of operations see statements.
+create or replace function money.stated_since(p_parcel uuid, p_since timestamptz) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (
+    select from money.merchant_statement_lines l
+    join money.merchant_statements s on s.tenant_id = l.tenant_id and s.id = l.statement_id
+    where l.tenant_id = app.tenant_id() and l.delivery_id = p_parcel and l.collected_at >= p_since and s.status in ('open', 'paid'));
+end $$;
+
 -- Reverses the cash that drivers took for a parcel at this moment: its row is reversed and keeps its status, its payments are cancelled,
 -- and its journals get their mirrors, of the kinds cash_collected_REVERSAL and cod_credit_REVERSAL. The row is locked, and in its driver's
 -- hands. -> {cod, delivery_fee}, 0 where none was taken. SECURITY DEFINER, as all writers of cash; each statement names the caller's tenant.
--- Fails: insufficient_wallet_balance (the COD was spent).
+-- Fails: insufficient_wallet_balance (the COD was spent), outcome_is_settled (it was stated).
 create or replace function money.cash_uncollected(p_parcel uuid, p_taken_at timestamptz, p_reason text) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -20,11 +31,17 @@ begin
   update money.payments p set status = 'CANCELLED'
   where p.tenant_id = v_tenant and p.delivery_id = p_parcel and p.type in ('COD_COLLECTION', 'DELIVERY_FEE') and p.payment_method = 'cash'
     and p.status = 'SUCCESS' and p.processed_at = p_taken_at;
+  -- Before the wallet is asked what is available.
+  perform money.cod_hold_end(c.id);
   -- All accounts of both journals in one order, as a collection books them.
   perform money.lock_balances(array(
     select distinct e.account_id from money.ledger_transactions t
     join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id
     where t.tenant_id = v_tenant and t.reference_type = 'cod_collection' and t.reference_id = c.id));
+  -- A statement holds the wallet while it is made: it may have come first.
+  if money.stated_since(p_parcel, p_taken_at) then
+    perform app.fail('outcome_is_settled');
+  end if;
   foreach v_kind in array case when c.cod_amount > 0 then '{cash_collected,cod_credit}' else '{cash_collected}' end::text[] loop
     perform money.reverse(v_kind, 'cod_collection', c.id, p_reason);
   end loop;

@@ -21,7 +21,7 @@ begin
   end if;
   -- Both wallets exist: delivery.manifest_orders_charge opened them when it booked the order's first price.
   select jsonb_object_agg(a.owner_user_id, a.id) filter (where a.owner_type = 'institution'),
-    min(a.id::text) filter (where a.owner_type = 'tenant'), jsonb_object_agg(a.id, a.balance)
+    min(a.id::text) filter (where a.owner_type = 'tenant'), jsonb_object_agg(a.id, a.balance - money.wallet_held(a.id) - money.wallet_stated(a.id))
   into v_institution_wallets, v_tenant_wallet, v_balances
   from money.accounts a
   where a.tenant_id = v_tenant and a.kind = 'wallet' and a.currency = v_currency and (
@@ -38,8 +38,8 @@ begin
       v_balance := v_balances ->> v_debit_account::text;
       if v_balance < abs(v_change.difference) then
         v_change.failure := 'insufficient_wallet_balance';
-        v_change.failure_params := jsonb_build_object('text_key', 'reason_wallet_holds',
-          'balance', v_balance, 'required', abs(v_change.difference), 'currency', v_currency);
+        v_change.failure_params := money.wallet_shortage(v_balance,
+          money.wallet_held(v_debit_account::uuid) + money.wallet_stated(v_debit_account::uuid), abs(v_change.difference), v_currency);
       else
         -- Refunds are not added to the available balance, so they cannot fund other changes of this batch.
         v_balances := v_balances || jsonb_build_object(v_debit_account, v_balance - abs(v_change.difference));

@@ -114,8 +114,8 @@ begin
       v_balance := v_balances ->> v_order.wallet_id::text;
       if v_balance < v_order.price then
         v_order.failure := 'insufficient_wallet_balance';
-        v_order.failure_params := jsonb_build_object('text_key', 'reason_wallet_holds',
-          'balance', v_balance, 'required', v_order.price, 'currency', v_currency);
+        v_order.failure_params := money.wallet_shortage(v_balance,
+          money.wallet_held(v_order.wallet_id) + money.wallet_stated(v_order.wallet_id), v_order.price, v_currency);
       else
         v_balances := v_balances || jsonb_build_object(v_order.wallet_id, v_balance - v_order.price);
       end if;

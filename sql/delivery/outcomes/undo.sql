@@ -74,7 +74,8 @@ begin
     (12, 'outcome_is_settled', exists (select from money.cod_collections c where c.tenant_id = o.tenant_id and c.delivery_id = v_parcel
       and c.collected_at = o.created_at and c.status <> 'collected'), '{}'),
     (13, 'outcome_is_settled', exists (select from money.driver_pay p where p.tenant_id = o.tenant_id and p.delivery_id = d.id
-      and p.accrued_at = o.created_at and p.status = 'paid'), '{}')
+      and p.accrued_at = o.created_at and p.status = 'paid'), '{}'),
+    (14, 'outcome_is_settled', money.stated_since(v_parcel, o.created_at), '{}')
   ) x (place, code, holds, params) where x.holds order by x.place limit 1;
 end $$;
 

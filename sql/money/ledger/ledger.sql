@@ -55,7 +55,7 @@ grant execute on function money.require_core() to barid_caller;
 -- `journal` is any text that groups the entries of one journal; the first entry of each says its kind,
 -- reference and description. Amounts are signed, not zero, and have at most three decimals.
 -- Locks the accounts in the order of their ids, then books in the order given: balances and versions
--- run through the whole list. The floor holds for the balance at the end. All or nothing.
+-- run through the whole list. The floor, and what is held or stated of a wallet, hold for the balance at the end. All or nothing.
 -- Fails: forbidden (see money.require_core), wallet_not_found, insufficient_wallet_balance, journal_already_booked;
 -- unbalanced journals fail at commit.
 create or replace function money.post(postings jsonb) returns void
@@ -115,18 +115,32 @@ begin
     join (select (p ->> 'account_id')::uuid as account_id, sum((p ->> 'amount')::numeric) as total
       from jsonb_array_elements(postings) p group by 1) s on s.account_id = a.id
     where a.floor is not null and a.balance + s.total < a.floor order by a.id;
+  elsif exists (select from unnest(v_locked) a where a.kind = 'wallet' and a.owner_type in ('customer', 'institution')) then
+    perform money.require_available(a, s.total)
+    from unnest(v_locked) a
+    join (select (p ->> 'account_id')::uuid as account_id, sum((p ->> 'amount')::numeric) as total
+      from jsonb_array_elements(postings) p group by 1) s on s.account_id = a.id
+    where s.total < 0 order by a.id;
   end if;
 end $$;
 
--- Refuses to take what an account does not have. What it holds and what was needed is said to whose wallet it is, and to
--- those who run the company. Fails: insufficient_wallet_balance.
-create or replace function money.wallet_short(a money.accounts, change numeric) returns void
+-- Refuses to take what an account does not have, or what of it is held or stated. What it has and what was needed is said to whose wallet
+-- it is, and to those who run the company. Fails: insufficient_wallet_balance.
+create or replace function money.wallet_short(a money.accounts, change numeric, held numeric default 0) returns void
 language plpgsql set search_path = '' as $$
 begin
   perform app.fail('insufficient_wallet_balance', case
     when a.kind = 'wallet' and (a.owner_user_id = app.user_id() or app.has_permission('manage:operations:tenant'))
-      then jsonb_build_object('text_key', 'reason_wallet_holds', 'balance', a.balance, 'required', -change, 'currency', a.currency)
+      then money.wallet_shortage(a.balance - held, held, -change, a.currency)
     else '{}' end);
+end $$;
+
+-- The values of the refusal of a debit: of a wallet of which something is held or stated, both what is available and its balance.
+create or replace function money.wallet_shortage(available numeric, held numeric, required numeric, currency text) returns jsonb
+language plpgsql immutable set search_path = '' as $$
+begin
+  return jsonb_build_object('text_key', 'reason_wallet_holds', 'balance', available + held, 'required', required, 'currency', currency)
+    || case when held <> 0 then jsonb_build_object('text_key', 'reason_wallet_available', 'available', available) else '{}' end;
 end $$;
 
 -- Books one journal in which each account has one entry: what money.post does, at a fraction of the cost.
@@ -141,7 +155,7 @@ declare
   v_tenant uuid := app.tenant_id();
   v_journal uuid := gen_random_uuid();
   v_line record;
-  v_account record;
+  v_account money.accounts;
   v_short money.accounts;
 begin
   perform money.require_core();
@@ -151,7 +165,7 @@ begin
   for v_line in select l.account_id, l.amount from unnest(account_ids, amounts) l (account_id, amount) order by l.account_id loop
     update money.accounts a set balance = a.balance + v_line.amount, version = a.version + 1
     where a.tenant_id = v_tenant and a.id = v_line.account_id and (a.floor is null or a.balance + v_line.amount >= a.floor)
-    returning a.balance, a.version, a.currency into v_account;
+    returning a.* into v_account;
     if not found then
       select * into v_short from money.accounts a where a.tenant_id = v_tenant and a.id = v_line.account_id;
       if v_short.id is not null then
@@ -161,6 +175,10 @@ begin
     end if;
     insert into money.ledger_entries (tenant_id, transaction_id, account_id, amount, currency, balance_after, version)
     values (v_tenant, v_journal, v_line.account_id, v_line.amount, v_account.currency, v_account.balance, v_account.version);
+    if v_line.amount < 0 then
+      v_account.balance := v_account.balance - v_line.amount;
+      perform money.require_available(v_account, v_line.amount, kind);
+    end if;
   end loop;
 end $$;
 
@@ -259,17 +277,22 @@ end $$;
 grant execute on function money.account_of(text, text, uuid, text, text), money.post(jsonb),
   money.post_journal(text, text, uuid, text, uuid[], numeric[]), money.reverse(text, text, uuid, text) to barid_caller;
 
--- Locks accounts of the caller's tenant in the order of their ids and answers their balances,
--- {account id: balance}, for deciding before posting.
+-- Locks accounts of the caller's tenant in the order of their ids and answers what each can give, {account id: balance}, for
+-- deciding before posting: of wallets without what is held or stated.
 create or replace function money.lock_balances(account_ids uuid[]) returns jsonb
 language plpgsql security definer set search_path = '' as $$
+declare
+  v_locked money.accounts[];
 begin
   perform money.require_core();
+  select array_agg(a) into v_locked from (
+    select l.* from money.accounts l
+    where l.tenant_id = app.tenant_id() and l.id = any (account_ids) order by l.id for no key update
+  ) a;
+  -- A query of its own: what was held and stated until the lock was had counts.
   return (
-    select coalesce(jsonb_object_agg(a.id, a.balance), '{}') from (
-      select l.id, l.balance from money.accounts l
-      where l.tenant_id = app.tenant_id() and l.id = any (account_ids) order by l.id for no key update
-    ) a);
+    select coalesce(jsonb_object_agg(a.id, a.balance - money.unavailable_of(a)), '{}')
+    from unnest(v_locked) a);
 end $$;
 
 grant execute on function money.lock_balances(uuid[]) to barid_caller;

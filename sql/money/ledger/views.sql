@@ -1,10 +1,13 @@
 drop view if exists money.wallets_list cascade;
 
--- Wallets as every response shows them. The tenant's own wallet has no owner.
+-- Wallets as every response shows them. The tenant's own wallet has no owner. What is held or stated cannot be spent (money.wallet_held, money.wallet_stated).
 create view money.wallets_list with (security_invoker = true) as
 select a.id, a.owner_type, a.owner_user_id as owner_id,
   case when p.id is not null then jsonb_build_object('id', p.id, 'full_name', p.full_name) end as owner,
-  p.full_name as owner_name, a.currency, a.balance, a.is_active, a.created_at, a.updated_at
+  p.full_name as owner_name, a.currency, a.balance, a.is_active, a.created_at, a.updated_at,
+  case when a.owner_type in ('customer', 'institution') then money.wallet_held(a.id) else 0 end as held_balance,
+  a.balance - case when a.owner_type in ('customer', 'institution') then money.wallet_held(a.id) + money.wallet_stated(a.id) else 0 end as available_balance,
+  case when a.owner_type in ('customer', 'institution') then money.wallet_stated(a.id) else 0 end as stated_balance
 from money.accounts a
 left join tenancy.profiles p on p.id = a.owner_user_id
 where a.kind = 'wallet';

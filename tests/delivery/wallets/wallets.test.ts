@@ -40,6 +40,9 @@ test("a credit and a debit move the wallet, the books and the payments by the sa
       is_active: true,
       created_at: expect.any(String),
       updated_at: expect.any(String),
+      held_balance: 0,
+      available_balance: 5000,
+      stated_balance: 0,
     },
     transaction: {
       id: expect.any(Number),

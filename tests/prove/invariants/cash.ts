@@ -134,7 +134,10 @@ export const cash: readonly Invariant[] = [
         from money.cash_transfers t where t.tenant_id = $1 and t.reversed_at is null and t.kind = 'handover'
         union all
         select 'staff', t.actor_id, t.currency, -t.amount
-        from money.driver_payouts t where t.tenant_id = $1 and t.reversed_at is null and t.method = 'cash') m
+        from money.driver_payouts t where t.tenant_id = $1 and t.reversed_at is null and t.method = 'cash'
+        union all
+        select 'staff', t.actor_id, t.currency, -t.amount
+        from money.merchant_payouts t where t.tenant_id = $1 and t.reversed_at is null and t.method = 'cash') m
       group by m.owner_type, m.user_id, m.currency having sum(m.amount) <> 0`,
   },
   {

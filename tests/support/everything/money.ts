@@ -63,6 +63,17 @@ export async function addMoney({ tenant, tx, one, json, next, made }: Adding): A
     delivery_code: 1,
     delivery_number: "1",
   }, "position");
+  // Its COD was held until it was remitted.
+  const held = {
+    account_id: made.wallet,
+    reference_type: "cod_collection",
+    reference_id: collection,
+    release: "on_remit",
+    due_at: new Date(0),
+    counts_from: new Date(Date.now() + 60_000),
+  };
+  await one("money.wallet_holds", { ...held, step: 1, amount: 90 });
+  await one("money.wallet_holds", { ...held, step: 2, amount: -90 });
   const handover = await one("money.cash_handovers", {
     driver_id: made.driver,
     currency: "IQD",
@@ -129,9 +140,56 @@ export async function addMoney({ tenant, tx, one, json, next, made }: Adding): A
     cross join lateral (values
       ('driver_pay', ${driver_pay}::uuid, money.account_of('driver_cost', 'tenant', null, 'IQD'), 5::numeric),
       ('driver_payout', ${driver_payout}::uuid, money.account_of('wallet', 'driver', ${made.driver}, 'IQD'), -5)) j (kind, id, other, amount)`;
+  // Stated and paid, and what the next statement looks at.
+  const [{ account_id }] =
+    await tx`select money.account_of('wallet', 'institution', ${made.institution}, 'IQD') as account_id`;
+  const number = next();
+  const merchant_statement = await one("money.merchant_statements", {
+    number,
+    account_id,
+    owner_user_id: made.institution,
+    currency: "IQD",
+    period_from: new Date(0),
+    period_to: new Date(),
+    gross_cod: 90,
+    fees: 0,
+    refunds: 0,
+    adjustments: 0,
+    net: 90,
+    lines: 1,
+  });
+  const merchant_payout = await one("money.merchant_payouts", {
+    statement_id: merchant_statement,
+    owner_user_id: made.institution,
+    method: "bank",
+    amount: 90,
+    currency: "IQD",
+    reference: "Transfer 1",
+    actor_id: tenant.admin.id,
+  });
+  await tx`update money.merchant_statements set status = 'paid', payout_id = ${merchant_payout} where id = ${merchant_statement}`;
+  await one("money.merchant_statement_lines", {
+    statement_id: merchant_statement,
+    position: 1,
+    account_id,
+    movement: 1,
+    kind: "cod",
+    amount: 90,
+    delivery_id: made.delivery,
+    delivery_code: next(),
+    collected_at: new Date(0),
+    released_at: new Date(),
+  }, "position");
+  await one("money.merchant_accounts", { account_id }, "account_id");
+  await one("money.merchant_pending", { account_id, movement: 2 });
+  await one("money.merchant_statement_numbers", { last: number }, "tenant_id");
+  await tx`select money.post_journal(j.kind, j.kind, ${merchant_payout}::uuid, null, array[${account_id}::uuid, a.outside], array[j.amount, -j.amount])
+    from (select money.account_of('external', 'tenant', null, 'IQD') as outside) a
+    cross join lateral (values ('wallet_adjustment', 90::numeric), ('merchant_payout', -90)) j (kind, amount)`;
   // Waiting for its gateway; and an event that fits no payment.
   // Their numbers are nobody else's in the whole database, and tests of other processes make theirs at the same time.
-  const [{ number }] = await tx`select nextval('money.gateway_order_ids')::text as number`;
+  const [{ gateway_number }] =
+    await tx`select nextval('money.gateway_order_ids')::text as gateway_number`;
   const payment = await one("money.payments", {
     category: "WALLET",
     type: "WALLET_TOPUP",
@@ -140,7 +198,7 @@ export async function addMoney({ tenant, tx, one, json, next, made }: Adding): A
     currency: "IQD",
     account_id: made.wallet,
     gateway_code: "gatewayone",
-    gateway_order_id: number,
+    gateway_order_id: gateway_number,
   });
   await one("money.payment_gateways", {
     gateway_code: "gatewayone",
@@ -164,6 +222,7 @@ export async function addMoney({ tenant, tx, one, json, next, made }: Adding): A
     cash_refund,
     cash_transfer,
     driver_payout,
+    merchant_statement,
     cashier: tenant.dispatcher.id,
     colleague: tenant.ops.id,
   };

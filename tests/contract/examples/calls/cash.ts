@@ -23,6 +23,16 @@ const settled: Pick<Call, "before"> = {
   },
 };
 
+/** A statement whose payout was reversed: it is open. */
+const unpaid: Pick<Call, "before"> = {
+  before: async ({ tenant, things }) => {
+    await tenant.admin.post(`/delivery/merchant-statements/${things.merchant_statement}/reverse`, {
+      reason: "The bank sent it back",
+    });
+    return {};
+  },
+};
+
 export const cash: Calls = {
   "POST /delivery/cod-collections/remit": {
     ...collected,
@@ -118,6 +128,21 @@ export const cash: Calls = {
   },
   "POST /delivery/driver-pay/payouts/:id/reverse": {
     body: () => ({ reason: "Entered for the wrong week" }),
+  },
+  "POST /delivery/merchant-statements": {
+    body: ({ institution }) => ({ owner_user_id: institution }),
+  },
+  "POST /delivery/merchant-statements/:id/pay": {
+    ...unpaid,
+    body: () => ({ method: "bank", reference: "Transfer 2291" }),
+  },
+  "POST /delivery/merchant-statements/:id/confirm": { by: "institution", body: () => ({}) },
+  "POST /delivery/merchant-statements/:id/reverse": {
+    body: () => ({ reason: "The bank sent it back" }),
+  },
+  "POST /delivery/merchant-statements/:id/void": {
+    ...unpaid,
+    body: () => ({ reason: "Made for the wrong week" }),
   },
   "POST /delivery/wallets/:id/adjust": {
     body: () => ({ amount: 5_000, direction: "credit", reason: "Goodwill for a late parcel" }),

@@ -1,0 +1,14 @@
+/** Access to statements of merchants. */
+import { anyOf, permission, role } from "../../../shared/api/access.ts";
+
+/** The people who make statements. */
+export const stateMakers = role("tenant_admin", "operations_manager");
+
+/** The people who pay statements; by bank and transfer all but dispatchers. */
+export const office = role("tenant_admin", "operations_manager", "dispatcher");
+
+/** The people whose money it is. */
+export const owners = role("customer", "institution");
+
+/** Owners for their own statements, the office for everybody's; programs with an administrator's key read them. */
+export const statementReaders = anyOf(office, owners, permission("manage:tenant"));

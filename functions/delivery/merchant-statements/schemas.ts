@@ -1,0 +1,116 @@
+/** Statements of what merchants are due, and their payouts. */
+import { z } from "zod";
+import { defineList, equal, id, oneOf, sinceDay, untilDay } from "../../../shared/api/list.ts";
+import {
+  Currency,
+  DayOrInstant,
+  Id,
+  Pagination,
+  Person,
+  Text,
+  Timestamp,
+  WebUrl,
+} from "../../../shared/schemas/schemas.ts";
+
+const Status = z.enum(["open", "paid", "void"]);
+const Method = z.enum(["cash", "bank", "gateway_transfer"]);
+const Kind = z.enum(["cod", "delivery_fee", "refund", "adjustment"]);
+const words = (of: { options: readonly string[] }) => of.options as [string, ...string[]];
+
+/** Without what was not sent: a repeated Idempotency-Key is compared with what was. */
+const filled = (body: object) =>
+  Object.fromEntries(
+    Object.entries(body).filter(([, value]) =>
+      value !== null && value !== undefined && value !== ""
+    ),
+  ) as Record<string, unknown>;
+
+export const OpenStatement = z.object({
+  owner_user_id: Id,
+  currency: Currency.nullish().describe("The tenant's unless said"),
+  date_to: DayOrInstant.nullish().describe(
+    "Of movements until then: a day (to its end, in the tenant's time zone) or an instant; all unless said",
+  ),
+}).transform(filled).meta({ id: "OpenMerchantStatement" });
+
+export const PayStatement = z.object({
+  method: Method.describe(
+    "`cash` leaves the caller's desk; `bank` and `gateway_transfer` are not for dispatchers",
+  ),
+  reference: Text.nullish(),
+  proof: WebUrl.nullish().describe("Address of a picture or document that shows the payout"),
+}).transform(filled).meta({ id: "PayMerchantStatement" });
+
+export const ReverseStatement = z.object({ reason: Text }).meta({ id: "ReverseMerchantPayout" });
+
+export const VoidStatement = z.object({ reason: Text.nullish() }).transform(filled).meta({
+  id: "VoidMerchantStatement",
+});
+
+const Statement = z.strictObject({
+  id: Id,
+  number: z.string().describe("`MS-000001`, without a gap in a company; void ones keep theirs"),
+  owner: Person,
+  currency: z.string(),
+  opened_at: Timestamp,
+  period: z.strictObject({
+    from: Timestamp.describe("The end of the statement before, or when the wallet began"),
+    to: Timestamp.describe("Movements before it are stated"),
+  }),
+  gross_cod: z.number().describe("The lines of kind `cod`"),
+  fees: z.number().describe("What deliveries cost: the lines of fees are negative, this is not"),
+  refunds: z.number().describe("The lines of kind `refund`"),
+  adjustments: z.number().describe(
+    "Top-ups, adjustments by hand, what is kept in the wallet, and second lines of a movement",
+  ),
+  net: z.number().describe("gross_cod - fees + refunds + adjustments: the sum of the lines"),
+  count: z.int().describe("How many lines it has"),
+  status: Status,
+  payout_id: Id.nullable(),
+  confirmed_at: Timestamp.nullable().describe("When the owner said that the payout arrived"),
+  voided_at: Timestamp.nullable(),
+  void_reason: z.string().nullable(),
+  payout: z.strictObject({
+    id: Id,
+    method: Method,
+    amount: z.number(),
+    reference: z.string().nullable(),
+    proof: z.string().nullable(),
+    paid_at: Timestamp,
+    paid_by: Person,
+  }).nullable().describe("The payout that paid it and was not reversed"),
+}).meta({ id: "MerchantStatement" });
+
+const Line = z.strictObject({
+  delivery: z.strictObject({
+    id: Id,
+    delivery_code: z.int(),
+    external_reference_id: z.string().nullable(),
+  }).nullable(),
+  kind: Kind,
+  amount: z.number().describe("Signed: what is due is positive"),
+  collected_at: Timestamp.describe("When the money moved: of COD when it was collected"),
+  released_at: Timestamp.describe("Since when it could be stated"),
+}).meta({ id: "MerchantStatementLine" });
+
+export const StatementResponse = z.object({ data: z.object({ statement: Statement }) });
+export const StatementDetailResponse = z.object({
+  data: z.object({ statement: Statement.extend({ lines: z.array(Line) }) }),
+});
+export const StatementsResponse = z.object({ data: z.array(Statement), pagination: Pagination });
+
+export const statements = defineList({
+  view: "money.merchant_statements_list",
+  search: ["owner_name", "number"],
+  sort: ["opened_at", "net"],
+  params: {
+    owner_user_id: id("owner_user_id"),
+    status: oneOf("status", words(Status)),
+    currency: { ...equal("currency"), schema: Currency },
+    date_from: sinceDay("opened_at"),
+    date_to: untilDay("opened_at"),
+  },
+  hidden: ["owner_user_id", "owner_name", "sequence"],
+  readBy: "opened_at",
+  limit: { default: 20, max: 100 },
+});

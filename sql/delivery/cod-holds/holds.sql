@@ -1,0 +1,133 @@
+-- COD that its owner may not spend before the cash is in: held when it is credited, released when its row is remitted, settled or
+-- paid by the carrier, held again when that is reversed. No account moves and none is locked: see decision 0068.
+
+-- The rule of this moment, from the setting delivery.payouts: what releases a row of cash that is collected now, and the start of the
+-- day before which nothing does.
+create or replace function money.payout_rule(out release text, out due_at timestamptz)
+language plpgsql stable set search_path = '' as $$
+declare
+  v_rule jsonb := app.settings('delivery', 'payouts');
+  v_days integer := coalesce((v_rule ->> 'hold_days')::integer, 0);
+  v_zone text;
+begin
+  release := coalesce(v_rule ->> 'release', 'on_delivery');
+  due_at := now();
+  if v_days > 0 then
+    v_zone := app.timezone();
+    due_at := ((now() at time zone v_zone)::date + v_days)::timestamp at time zone v_zone;
+  end if;
+end $$;
+
+-- Holds the COD of a row of cash on the wallet that it is credited to. Nothing happens where the rule is to release it at once, and to
+-- the wallet of a shop, which is the tenant's own. `kind` and `row_id` name the row, as its journal does.
+create or replace function money.cod_hold(kind text, row_id uuid, wallet uuid, amount numeric) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_rule record;
+begin
+  if amount <= 0 then
+    return;
+  end if;
+  v_rule := money.payout_rule();
+  if v_rule.release = 'on_delivery' and v_rule.due_at <= now() then
+    return;
+  end if;
+  insert into money.wallet_holds (tenant_id, account_id, reference_type, reference_id, step, amount, release, due_at, counts_from)
+  select a.tenant_id, a.id, cod_hold.kind, row_id, n.step, n.sign * cod_hold.amount, v_rule.release, v_rule.due_at,
+    case n.sign when 1 then now() else v_rule.due_at end
+  from money.accounts a
+  -- Without cash to wait for it is released at once, from its day on.
+  cross join (values (1, 1), (2, -1)) n (step, sign)
+  where a.tenant_id = app.tenant_id() and a.id = wallet and money.may_be_held(a) and (n.sign = 1 or v_rule.release = 'on_delivery')
+  order by n.step;
+end $$;
+
+-- Of rows of cash those that are in: what releases a hold. `kind` says which table they are of.
+create or replace function money.cash_in(tenant uuid, kind text, ids uuid[]) returns setof uuid
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return query
+    select c.id from money.cod_collections c where kind = 'cod_collection' and c.tenant_id = tenant and c.id = any (ids) and c.status <> 'collected'
+    union all
+    select c.id from money.carrier_collections c where kind = 'carrier_collection' and c.tenant_id = tenant and c.id = any (ids) and c.status <> 'owed';
+end $$;
+
+-- Brings the holds of rows of cash to where the rows are now: one more row each that says otherwise, none for those that were never held.
+-- A row never counts before the one it follows, so that what is released for a later day and held again is held once.
+create or replace function money.cod_holds_follow(tenant uuid, kind text, ids uuid[]) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_again uuid[];
+begin
+  with written as (
+    insert into money.wallet_holds (tenant_id, account_id, reference_type, reference_id, step, amount, release, due_at, counts_from)
+    select h.tenant_id, h.account_id, h.reference_type, h.reference_id, h.step + 1, -h.amount, h.release, h.due_at,
+      greatest(now(), h.counts_from, case when h.amount > 0 then h.due_at end)
+    from (
+      select distinct on (x.reference_id) x.* from money.wallet_holds x
+      where x.tenant_id = tenant and x.reference_type = kind and x.reference_id = any (ids) and x.release <> 'on_delivery'
+        -- Nothing is held any more of a row that is reversed (money.cod_hold_end).
+        and not exists (select from money.cod_collections c
+          where kind = 'cod_collection' and c.tenant_id = tenant and c.id = x.reference_id and c.reversed_at is not null)
+      order by x.reference_id, x.step desc
+    ) h
+    left join money.cash_in(tenant, kind, ids) i (id) on i.id = h.reference_id
+    where (h.amount > 0) = (i.id is not null)
+    order by h.reference_id
+    returning reference_id, amount
+  )
+  select array_agg(w.reference_id) into v_again from written w where w.amount > 0;
+  -- COD that is held again may be on a statement already. What is released was held, so the next statement looks at it anyway.
+  if v_again is not null then
+    perform money.movements_pend(tenant, kind, v_again);
+  end if;
+end $$;
+
+-- Ends what is held of a driver's row of cash that is reversed: from now on none of it is, neither now nor until its day. The row is locked.
+create or replace function money.cod_hold_end(row_id uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  h money.wallet_holds;
+begin
+  select * into h from money.wallet_holds x
+  where x.tenant_id = app.tenant_id() and x.reference_type = 'cod_collection' and x.reference_id = row_id order by x.step desc limit 1;
+  if not found or (h.amount < 0 and h.counts_from <= now()) then
+    return;
+  end if;
+  insert into money.wallet_holds (tenant_id, account_id, reference_type, reference_id, step, amount, release, due_at, counts_from)
+  select h.tenant_id, h.account_id, h.reference_type, h.reference_id, h.step + n.step, n.sign * abs(h.amount), h.release,
+    least(h.due_at, n.counts_from), n.counts_from
+  -- A release for a later day is made up for by a hold from that day on.
+  from (values (1, 1, h.counts_from), (2, -1, now())) n (step, sign, counts_from)
+  where h.amount < 0
+  union all
+  select h.tenant_id, h.account_id, h.reference_type, h.reference_id, h.step + 1, -h.amount, h.release, least(h.due_at, now()), now()
+  where h.amount > 0;
+end $$;
+
+-- Follows each statement that changes rows of cash; whether they are in, money.cash_in alone says.
+create or replace function money.cod_holds_changed() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid;
+  v_ids uuid[];
+begin
+  for v_tenant, v_ids in
+    select n.tenant_id, array_agg(n.id) from new_rows n group by n.tenant_id
+  loop
+    perform money.cod_holds_follow(v_tenant, tg_argv[0], v_ids);
+  end loop;
+  return null;
+end $$;
+
+drop trigger if exists holds_follow on money.cod_collections;
+create trigger holds_follow after update on money.cod_collections
+  referencing new table as new_rows for each statement execute function money.cod_holds_changed('cod_collection');
+
+drop trigger if exists holds_follow on money.carrier_collections;
+create trigger holds_follow after update on money.carrier_collections
+  referencing new table as new_rows for each statement execute function money.cod_holds_changed('carrier_collection');
+
+-- Nobody calls these but other functions and triggers.
+revoke execute on function money.payout_rule(), money.cod_hold(text, uuid, uuid, numeric), money.cash_in(uuid, text, uuid[]),
+  money.cod_holds_follow(uuid, text, uuid[]), money.cod_hold_end(uuid), money.cod_holds_changed() from barid_caller;

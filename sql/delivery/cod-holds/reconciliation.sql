@@ -1,0 +1,82 @@
+-- Reconciliation of what is held: the COD of the cash that is not in must equal the holds.
+
+-- Each row of cash that was ever held, as of a moment: its COD while the cash is not in, and the sum of its holds; carrier: a carrier
+-- has the cash, not a driver.
+create or replace function money.cod_holds_of(tenant uuid, as_of timestamptz)
+returns table (reference_id uuid, account_id uuid, carrier boolean, out_amount numeric, held numeric, later numeric, sound boolean)
+language sql stable security definer set search_path = '' as $$
+  with held as (
+    select h.reference_type, h.reference_id, (array_agg(h.account_id order by h.step))[1] as account_id, min(h.release) as release,
+      sum(h.amount) as held, coalesce(-sum(h.amount) filter (where h.counts_from > as_of), 0) as later,
+      count(*) = max(h.step) and count(distinct h.account_id) = 1 and count(distinct abs(h.amount)) = 1 as sound, max(h.amount) as amount
+    from money.wallet_holds h where h.tenant_id = tenant and h.created_at <= as_of
+    group by h.reference_type, h.reference_id
+  ), taken as (
+    select c.id, 'cod_collection' as kind, c.delivery_id, c.cod_amount, (c.reversed_at is null or c.reversed_at > as_of) and not exists (
+        select from money.cod_settlement_items i
+        join money.cod_settlements s on s.tenant_id = i.tenant_id and s.payment_id = i.payment_id
+        where i.tenant_id = tenant and i.cod_collection_id = c.id and s.settled_at <= as_of and (s.reversed_at is null or s.reversed_at > as_of)) as is_out
+    from money.cod_collections c
+    where c.tenant_id = tenant and c.id in (select h.reference_id from held h where h.reference_type = 'cod_collection')
+    union all
+    select c.id, 'carrier_collection', c.delivery_id, c.cod_amount, c.id not in (select p.carrier_collection_id from money.carrier_paid(tenant, as_of) p)
+    from money.carrier_collections c
+    where c.tenant_id = tenant and c.id in (select h.reference_id from held h where h.reference_type = 'carrier_collection')
+  )
+  select h.reference_id, h.account_id, h.reference_type = 'carrier_collection',
+    case when h.release <> 'on_delivery' and t.is_out then t.cod_amount else 0 end, h.held, h.later,
+    coalesce(h.sound and h.amount = t.cod_amount and exists (
+      select from money.payments p where p.tenant_id = tenant and p.delivery_id = t.delivery_id and p.type = 'COD_COLLECTION'
+        and p.account_id = h.account_id), false)
+  from held h
+  left join taken t on t.kind = h.reference_type and t.id = h.reference_id
+$$;
+
+-- Every difference in what is held of a tenant's wallets as of a moment; user_id is whose wallet it is.
+--   held_cash    what is held of a wallet is not the COD of the rows that are not in
+--   held_row     a row is held with another amount than its COD, on another wallet than it was credited to, or twice
+--   held_total   the kept total of a wallet is not the sum of its holds
+create or replace function money.cod_hold_differences(tenant uuid, as_of timestamptz)
+returns table (kind text, user_id uuid, currency text, expected numeric, found numeric, rows uuid[])
+language sql stable security definer set search_path = '' as $$
+  with one as materialized (
+    select * from money.cod_holds_of(tenant, as_of)
+  )
+  select 'held_cash', a.owner_user_id, a.currency::text, sum(o.out_amount), sum(o.held),
+    (array_agg(o.reference_id order by o.reference_id) filter (where o.out_amount <> o.held))[1:100]
+  from one o join money.accounts a on a.tenant_id = tenant and a.id = o.account_id
+  group by a.id, a.owner_user_id, a.currency having bool_or(o.out_amount <> o.held)
+  union all
+  select 'held_row', a.owner_user_id, a.currency, o.out_amount, o.held, array[o.reference_id]
+  from one o join money.accounts a on a.tenant_id = tenant and a.id = o.account_id where not o.sound
+  union all
+  select 'held_total', a.owner_user_id, a.currency, s.total, t.total, array[a.id]
+  from money.accounts a
+  cross join lateral (
+    select coalesce(sum(h.amount), 0) as total from money.wallet_holds h where h.tenant_id = tenant and h.account_id = a.id) s
+  cross join lateral (
+    select coalesce(sum(x.amount), 0) as total from app.tallies x
+    where x.tenant_id = tenant and x.tally = 'wallet_holds' and x.dims = array[a.id::text]) t
+  where a.tenant_id = tenant and a.kind = 'wallet' and s.total <> t.total
+$$;
+
+-- The holds of the wallets of the caller's tenant as of a moment, [{wallet_id, user_id, user_name, currency, in_hand, with_carriers,
+-- held, waiting}]: the COD that drivers and carriers have not handed in, and what is in and waits for its day.
+create or replace function money.cod_holds_reconciled(as_of timestamptz) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_agg(to_jsonb(w) order by w.user_name, w.user_id, w.currency), '[]')
+    from (
+      select a.id as wallet_id, a.owner_user_id as user_id, p.full_name as user_name, a.currency,
+        coalesce(sum(o.out_amount) filter (where not o.carrier), 0) as in_hand, coalesce(sum(o.out_amount) filter (where o.carrier), 0) as with_carriers,
+        sum(o.held) as held, sum(o.later) as waiting
+      from money.cod_holds_of(app.tenant_id(), as_of) o
+      join money.accounts a on a.tenant_id = app.tenant_id() and a.id = o.account_id
+      left join tenancy.profiles p on p.id = a.owner_user_id
+      group by a.id, a.owner_user_id, p.full_name, a.currency
+      having sum(o.held) <> 0 or sum(o.later) <> 0 or sum(o.out_amount) <> 0
+    ) w);
+end $$;
+
+revoke execute on function money.cod_holds_of(uuid, timestamptz), money.cod_hold_differences(uuid, timestamptz) from barid_caller;

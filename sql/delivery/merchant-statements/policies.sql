@@ -1,0 +1,15 @@
+-- Statements are written by SECURITY DEFINER functions in money; seen by the office and by whose they are.
+select app.tenant_table('money.merchant_statements', own => '{owner_user_id}', operations => '');
+select app.tenant_table('money.merchant_payouts', own => '{owner_user_id}', operations => '');
+select app.tenant_table('money.merchant_statement_lines', operations => '', audit => false);
+select app.tenant_table('money.merchant_accounts', own => '{}', operations => '', audit => false);
+select app.tenant_table('money.merchant_pending', own => '{}', operations => '', audit => false);
+select app.tenant_table('money.merchant_statement_numbers', own => '{}', operations => '', audit => false);
+select app.append_only('money.merchant_payouts', '{reversed_at,reversed_by,reversal_reason}');
+select app.append_only('money.merchant_statement_lines');
+
+drop policy tenant on money.merchant_statement_lines;
+create policy tenant on money.merchant_statement_lines for all to barid_caller
+  using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
+    select from money.merchant_statements s where s.tenant_id = merchant_statement_lines.tenant_id and s.id = merchant_statement_lines.statement_id)))
+  with check (tenant_id = (select app.tenant_id()));

@@ -53,8 +53,8 @@ beforeAll(async () => {
   await sql`update storefront.markets set status = 'approved', is_live = true where tenant_id = ${id}`;
   [{ domain }] =
     await sql`select custom_domain as domain from storefront.custom_domains where tenant_id = ${id}`;
-  const { body } = await system.get("/system/events", { query: { limit: "1" } });
-  event = (body.events as { id: string }[])[0].id;
+  [{ event }] =
+    await sql`select id as event from integration.system_events where tenant_id = ${id} limit 1`;
 });
 
 test("every list and detail takes fields; reports do not", () => {
@@ -101,21 +101,30 @@ describe.each(narrowed)("%s", (_, operation, rows) => {
     const found = await read(operation);
     if (!found) throw new Error(`nobody reads ${operation.name}`);
     const [person, url] = found;
-    const wanted = rowsIn(await person.get(url), rows);
+    // A platform's list has rows of other tests, which come and change meanwhile: there ours alone are compared.
+    const ask = async (more: Record<string, string>) => {
+      const limit: Record<string, string> = person === system ? { limit: "100" } : {};
+      const answer = await person.get(url, { query: { ...limit, ...more } });
+      expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+      return rowsIn(answer, rows);
+    };
+    const wanted = (await ask({})).filter((row) =>
+      person !== system || JSON.stringify(row).includes(all.tenant.id)
+    );
     expect(wanted.length > 0).toBe(!empty.includes(operation.name));
+    const keys = new Set(wanted.map((row) => row[rows.key ?? ""]));
     const names = Object.keys(rows.shape);
     for (let group = 0; group < groups; group++) {
       const fields = names.filter((_, i) => i % groups === group);
       if (!fields.length) continue;
-      const answer = await person.get(url, { query: { fields: fields.join(",") } });
-      expect(answer.status, JSON.stringify(answer.body)).toBe(200);
-      expect(answer.body.ignored).toBeUndefined();
+      const part = await ask({ fields: fields.join(",") });
       const expected = wanted.map((row) =>
         Object.fromEntries(
           Object.entries(row).filter(([name]) => fields.includes(name) || name === rows.key),
         )
       );
-      expect(rowsIn(answer, rows).map(withoutClock)).toEqual(expected.map(withoutClock));
+      const ours = part.filter((row) => keys.has(row[rows.key ?? ""]));
+      expect(ours.map(withoutClock)).toEqual(expected.map(withoutClock));
     }
   });
 });

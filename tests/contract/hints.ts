@@ -29,6 +29,8 @@ export const hints: Record<string, (things: Things, asked?: string) => Record<st
   }),
   "POST /delivery/deliveries": ordering,
   "POST /delivery/deliveries/import": ordering,
+  "POST /delivery/deliveries/:delivery_id/outcome": (_, asked) =>
+    asked === "items" ? { result: "partial" } : {},
   "POST /delivery/deliveries/:delivery_id/redirect": ({ address }) => ({
     dropoff_address_id: address,
   }),
@@ -74,7 +76,10 @@ export const hints: Record<string, (things: Things, asked?: string) => Record<st
 };
 
 /** From one address to another, for somebody. */
-function ordering({ address, user, service }: Things, asked?: string): Record<string, unknown> {
+function ordering(
+  { address, user, service, delivery }: Things,
+  asked?: string,
+): Record<string, unknown> {
   return {
     delivery_service_id: service,
     ...(asked === "pickup_location" ? {} : { pickup_address_id: address }),
@@ -82,6 +87,9 @@ function ordering({ address, user, service }: Things, asked?: string): Record<st
     ...(asked === "institution_user_id" ? {} : { customer_id: user }),
     payment_method: "cash",
     ...(asked === "original_delivery_id" ? { delivery_flow: "customer_return" } : {}),
+    ...(asked === "return_items"
+      ? { delivery_flow: "customer_return", original_delivery_id: delivery }
+      : {}),
     ...(asked === "warehouse_id" ? { staged: true } : {}),
     unit_size: 1,
   };

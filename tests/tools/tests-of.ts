@@ -30,7 +30,11 @@ export function testsOf({ slug, path, endpoint: { method } }: Operation): Place[
     const says = (text: string) => text.includes(`"${last}`) || text.includes(`/${last}`);
     callsOf(callOf(`${stem}:last`), method, says).forEach((call, file) => found.set(file, call));
   }
-  const own = (file: string) => file.startsWith(`tests/${slug}/`) ? 1 : 0;
+  // Those of its function go before others, and those of its feature before all.
+  const own = (file: string) => {
+    const [, folder, feature] = file.split("/");
+    return folder !== slug ? 0 : path.startsWith(`/${slug}/${feature}`) ? 2 : 1;
+  };
   if (![...found.keys()].some(own)) {
     speakOf(slug, path).forEach((call, file) => found.set(file, call));
   }

@@ -131,10 +131,11 @@ export function wrongField(
   result: Result,
   fields: readonly string[],
 ): string | undefined {
-  const { shape = {} } = rowsOf(endpoint) ?? {};
+  const rows = rowsOf(endpoint);
+  if (!rows) return undefined;
   let wrong: string | undefined;
-  replaced(result, rowsOf(endpoint)?.path ?? [], (row) => {
-    wrong ??= fields.find((name) => !shape[name].safeParse(row[name]).success);
+  replaced(result, rows.path, (row) => {
+    wrong ??= fields.find((name) => !rows.shape[name].safeParse(row[name]).success);
     return row;
   });
   return wrong;

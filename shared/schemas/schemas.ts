@@ -111,3 +111,14 @@ export const NamedRef = z.object({ id: Id, name: z.string(), code: z.string() })
 /** An optional text: an empty one clears it, as null does. */
 export const orEmpty = <S extends z.ZodType>(schema: S) =>
   z.union([z.literal("").transform(() => null), schema]);
+
+/**
+ * A body without its fields that are missing, null or an empty text: a repeated Idempotency-Key is compared with what was
+ * said, however it was written.
+ */
+export const withoutEmpty = (body: object): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(body).filter(([, value]) =>
+      value !== null && value !== undefined && value !== ""
+    ),
+  );

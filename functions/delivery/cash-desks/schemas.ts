@@ -21,6 +21,7 @@ import {
   Person,
   Text,
   Timestamp,
+  withoutEmpty,
 } from "../../../shared/schemas/schemas.ts";
 
 const OwnerType = z.enum(["staff", "driver", "tenant"]);
@@ -91,10 +92,7 @@ export const Transfer = z.object({
   if (transfer.from_owner_type === "tenant" && transfer.from_user_id) {
     throw new AppError("validation_failed", { field: "from_user_id" });
   }
-  const said = Object.entries(transfer).filter(([, value]) =>
-    value !== null && value !== undefined && value !== ""
-  );
-  return Object.fromEntries(said) as Record<string, unknown>;
+  return withoutEmpty(transfer);
 }).meta({ id: "CashDeskTransfer" });
 
 export const ReverseTransfer = z.object({ reason: Text }).meta({ id: "ReverseCashDeskTransfer" });

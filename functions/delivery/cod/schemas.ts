@@ -1,6 +1,13 @@
 import { z } from "zod";
 import { AppError } from "../../../shared/errors/errors.ts";
-import { Id, LongText, Money, PersonRef, Timestamp } from "../../../shared/schemas/schemas.ts";
+import {
+  Id,
+  LongText,
+  Money,
+  PersonRef,
+  Timestamp,
+  withoutEmpty,
+} from "../../../shared/schemas/schemas.ts";
 import { DriverIdFilter } from "../driver-id-filter.ts";
 
 const Allocations = z.object({ cod: z.number(), delivery_fee: z.number() }).meta({
@@ -105,10 +112,7 @@ export const Settle = z.object({
     throw new AppError("conflicting_selection", { field: "cod_collection_ids" });
   }
   const ids = rest.scope === "selected" ? [...cod_collection_ids ?? []].sort() : undefined;
-  const given = Object.entries({ ...rest, cod_collection_ids: ids }).filter(([, value]) =>
-    value !== null && value !== undefined && value !== ""
-  );
-  return Object.fromEntries(given) as Record<string, unknown>;
+  return withoutEmpty({ ...rest, cod_collection_ids: ids });
 }).meta({ id: "SettleCash" });
 
 export const ReceiptStatus = z.enum(["pending", "in_process", "success", "failure"]);

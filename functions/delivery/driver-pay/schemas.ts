@@ -18,6 +18,7 @@ import {
   Person,
   Text,
   Timestamp,
+  withoutEmpty,
 } from "../../../shared/schemas/schemas.ts";
 import { driverFilter, withDriverIdFilter } from "../driver-id-filter.ts";
 
@@ -103,14 +104,7 @@ export const PayOut = z.object({
   ),
   reference: Text.nullish(),
   notes: LongText.nullish(),
-}).transform((payout) =>
-  // A repeated Idempotency-Key is compared with it: a field that is missing is left out.
-  Object.fromEntries(
-    Object.entries(payout).filter(([, value]) =>
-      value !== null && value !== undefined && value !== ""
-    ),
-  ) as Record<string, unknown>
-).meta({ id: "PayOutDriver" });
+}).transform(withoutEmpty).meta({ id: "PayOutDriver" });
 
 export const ReversePayout = z.object({ reason: Text }).meta({ id: "ReverseDriverPayout" });
 

@@ -10,6 +10,7 @@ import {
   Text,
   Timestamp,
   WebUrl,
+  withoutEmpty,
 } from "../../../shared/schemas/schemas.ts";
 
 const Status = z.enum(["open", "paid", "void"]);
@@ -17,21 +18,13 @@ const Method = z.enum(["cash", "bank", "gateway_transfer"]);
 const Kind = z.enum(["cod", "delivery_fee", "refund", "adjustment"]);
 const words = (of: { options: readonly string[] }) => of.options as [string, ...string[]];
 
-/** Without what was not sent: a repeated Idempotency-Key is compared with what was. */
-const filled = (body: object) =>
-  Object.fromEntries(
-    Object.entries(body).filter(([, value]) =>
-      value !== null && value !== undefined && value !== ""
-    ),
-  ) as Record<string, unknown>;
-
 export const OpenStatement = z.object({
   owner_user_id: Id,
   currency: Currency.nullish().describe("The tenant's unless said"),
   date_to: DayOrInstant.nullish().describe(
     "Of movements until then: a day (to its end, in the tenant's time zone) or an instant; all unless said",
   ),
-}).transform(filled).meta({ id: "OpenMerchantStatement" });
+}).transform(withoutEmpty).meta({ id: "OpenMerchantStatement" });
 
 export const PayStatement = z.object({
   method: Method.describe(
@@ -39,11 +32,11 @@ export const PayStatement = z.object({
   ),
   reference: Text.nullish(),
   proof: WebUrl.nullish().describe("Address of a picture or document that shows the payout"),
-}).transform(filled).meta({ id: "PayMerchantStatement" });
+}).transform(withoutEmpty).meta({ id: "PayMerchantStatement" });
 
 export const ReverseStatement = z.object({ reason: Text }).meta({ id: "ReverseMerchantPayout" });
 
-export const VoidStatement = z.object({ reason: Text.nullish() }).transform(filled).meta({
+export const VoidStatement = z.object({ reason: Text.nullish() }).transform(withoutEmpty).meta({
   id: "VoidMerchantStatement",
 });
 

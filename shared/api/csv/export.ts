@@ -3,9 +3,11 @@
  * so that spreadsheets read Arabic and Kurdish; a text that a spreadsheet would run as a formula is
  * preceded by an apostrophe.
  */
+import type { z } from "zod";
 import type { Access } from "../access.ts";
 import { csvLine } from "./cells.ts";
 import { type AnyEndpoint, type Endpoint, endpoint, type Result } from "../endpoint.ts";
+import { type Rows, rowsOf } from "../fields.ts";
 import type { ErrorCode } from "../../errors/errors.ts";
 import type { List, ListPage } from "../list.ts";
 import { describeError, log } from "../../runtime/log.ts";
@@ -26,24 +28,23 @@ function at(row: unknown, path: string): unknown {
 }
 
 /** The rows of one step of a file. */
-interface Rows {
+interface Step {
   rows: readonly unknown[];
   step: ListStep;
 }
 
 /**
  * Rows as a file that is written while they are read, one page after the other. The first step is taken before the
- * answer begins, so that a refusal is still a refusal. `columnsOf` is asked with the rows of the first step.
+ * answer begins, so that a refusal is still a refusal.
  */
 async function csvOf(
   filename: string,
   keyset: Keyset,
-  columnsOf: (rows: readonly unknown[]) => Columns,
-  read: (keyset: Keyset) => Promise<Rows>,
+  columns: Columns,
+  read: (keyset: Keyset) => Promise<Step>,
 ): Promise<Response> {
   const { rows: first, ...begun } = await read(keyset);
   let { step } = begun;
-  const columns = columnsOf(first);
   const paths = Object.values(columns);
   const encoder = new TextEncoder();
   const encode = (rows: readonly unknown[]) =>
@@ -91,7 +92,7 @@ export function csvEndpoint(
     response: "csv",
     errors: ["invalid_column_filters", ...errors],
     run({ db, query }) {
-      return csvOf(filename, exportKeyset(query.keyset), () => columns, async (keyset) => {
+      return csvOf(filename, exportKeyset(query.keyset), columns, async (keyset) => {
         const page = await list.run(db, { ...query, keyset });
         return { rows: page.rows, step: stepIn(page) };
       });
@@ -101,8 +102,7 @@ export function csvEndpoint(
 
 /**
  * The answer of a list endpoint as a file of every row that matches its filters: `run` is repeated from position to
- * position, and the columns are those its response declares, or those the first rows have where it declares none; of
- * `fields` only theirs.
+ * position, and the columns are those its response declares; of `fields` only theirs.
  */
 export function exportList(
   functionName: string,
@@ -113,20 +113,15 @@ export function exportList(
 ): Promise<Response> {
   const names = [functionName, ...declared.path.split("/")];
   const filename = `${names.findLast((part) => part && !part.startsWith(":"))}.csv`;
-  const { path, columns } = listShape(declared);
-  const chosen = fields && columns &&
-    Object.fromEntries(
-      Object.entries(columns).filter(([, place]) => fields.includes(place.split(".")[0])),
-    );
-  return csvOf(
-    filename,
-    keyset,
-    (rows) => chosen ?? columns ?? columnsOfRows(rows),
-    async (keyset) => {
-      const answer = await run(keyset);
-      return { rows: at(answer, path) as unknown[], step: stepIn(answer) };
-    },
+  const path = rowsIn(declared).path.join(".");
+  const all = Object.entries(columnsIn(declared));
+  const columns = Object.fromEntries(
+    all.filter(([, place]) => !fields || fields.includes(place.split(".")[0])),
   );
+  return csvOf(filename, keyset, columns, async (keyset) => {
+    const answer = await run(keyset);
+    return { rows: at(answer, path) as unknown[], step: stepIn(answer) };
+  });
 }
 
 function stepIn(page: ListPage | Result): ListStep {
@@ -142,22 +137,17 @@ type JsonSchema = {
   anyOf?: JsonSchema[];
 };
 
-/** Where in the answer the rows stand, and the columns their schema names. */
-function listShape({ response }: AnyEndpoint): { path: string; columns?: Columns } {
-  if (typeof response === "string") throw new Error(`${response} is no list`);
-  const schema = jsonSchemaOf(response, "output") as JsonSchema;
-  const places: [string[], JsonSchema][] = [[[], schema]];
-  for (const [path, { properties = {} }] of places) {
-    for (const [name, inner] of Object.entries(properties)) {
-      if (inner.type === "array") {
-        const paths = scalars(inner.items ?? {});
-        const columns = Object.fromEntries(paths.map((found) => [found, found]));
-        return { path: [...path, name].join("."), columns: paths.length ? columns : undefined };
-      }
-      places.push([[...path, name], inner]);
-    }
-  }
-  throw new Error("a list's response has rows");
+function rowsIn(declared: AnyEndpoint): Rows {
+  const rows = rowsOf(declared);
+  if (!rows) throw new Error("a list's response has rows");
+  return rows;
+}
+
+/** The columns that the schema of a list's rows names. */
+function columnsIn(declared: AnyEndpoint): Columns {
+  const schema = jsonSchemaOf(declared.response as z.ZodType, "output") as JsonSchema;
+  const rows = rowsIn(declared).path.reduce((inner, key) => inner.properties![key], schema);
+  return Object.fromEntries(scalars(rows.items!).map((found) => [found, found]));
 }
 
 /** Paths of a row's values; what has no declared parts (an array, free-form JSON) is a value too. */
@@ -167,11 +157,6 @@ function scalars(schema: JsonSchema, path: string[] = []): string[] {
   return Object.entries(declared.properties!).flatMap(([name, inner]) =>
     scalars(inner, [...path, name])
   );
-}
-
-function columnsOfRows(rows: readonly unknown[]): Columns {
-  const names = new Set(rows.flatMap((row) => Object.keys(row as Record<string, unknown>)));
-  return Object.fromEntries([...names].map((name) => [name, name]));
 }
 
 /** A CSV file as an answer. */

@@ -77,13 +77,14 @@ async function measure(
   ms: number,
   report: Report,
 ): Promise<void> {
-  const ask: Ask = () => get(who === "admin" ? { ...bench, ...admin } : bench, path);
+  const caller = who === "admin" ? { ...bench, ...admin } : bench;
+  const ask: Ask = () => get(caller, path);
   const repeat = async (times: number) => {
     for (let i = 0; i < times; i++) await ask(i);
   };
   await repeat(50);
   const { database, worker } = await cpuOf(bench, () => repeat(asks));
-  const size = await bytesOf(who === "admin" ? { ...bench, ...admin } : bench, path);
+  const size = await bytesOf(caller, path);
   report.ratio({ what, value: database / asks / ms, atMost, unit: "units" });
   report.note(
     `${what}: ${(database / asks).toFixed(2)} ms of PostgreSQL, ${

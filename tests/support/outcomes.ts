@@ -1,7 +1,11 @@
-/** Outcomes at the door for tests. */
+/** Outcomes at the door and their undo for tests. */
+import { expect } from "vitest";
+import { breachesOf } from "../prove/invariants.ts";
 import type { Person } from "./api.ts";
+import { cashDifferences } from "./cod.ts";
 import { sql } from "./db.ts";
-import { deliveryIn, type Ground, move } from "./deliveries.ts";
+import { bookOf, checkAll, deliveryIn, type Ground, move, path } from "./deliveries.ts";
+import type { Tenant } from "./people.ts";
 
 export const label = { en: "A", ar: "B", ku: "C" };
 
@@ -12,6 +16,29 @@ export const nothing = { cod: 0, delivery_fee: 0, currency: "IQD" };
 /** Reports the outcome of a delivery. */
 export const report = (by: Person, id: string, body: Record<string, unknown>) =>
   move(by, id, "outcome", body);
+
+/** Undoes the last outcome of a delivery. */
+export const undo = (by: Person, id: string, reason: unknown = "Wrong parcel") =>
+  by.post(`${path}/${id}/outcome/undo`, { reason });
+
+/** All that money and the driver's hands hold of a tenant. */
+export const standing = async ({ id, customer, driver }: Tenant) => ({
+  wallet: await bookOf({ id }, "wallet", customer.id),
+  held: await bookOf({ id }, "driver_cash", driver.id),
+  clearing: await bookOf({ id }, "cod_clearing"),
+  outside: await bookOf({ id }, "external"),
+  payable: await bookOf({ id }, "driver_payable", driver.id),
+  cost: await bookOf({ id }, "driver_cost"),
+  load: (await sql`select capacity_used, live_stops from delivery.drivers
+    where tenant_id = ${id} and user_id = ${driver.id}`)[0],
+});
+
+/** Books, stock, cash and every invariant of a tenant hold. */
+export async function sound(tenant: Tenant): Promise<void> {
+  await checkAll(tenant);
+  expect(await breachesOf(sql, tenant.id)).toEqual([]);
+  expect(await cashDifferences(tenant)).toEqual([]);
+}
 
 /** A parcel with 5,000 to collect and a fee of 2,000 that its receiver pays, on its way with the driver. */
 export const onItsWay = async (

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { remit, selected } from "../../support/cod.ts";
 import { daysLater, delivered, newHolder, sound, standing } from "../../support/cod-holds.ts";
 import { sql } from "../../support/db.ts";
-import { moves, path } from "../../support/deliveries.ts";
+import { moves } from "../../support/deliveries.ts";
 import {
   open,
   opened,
@@ -11,13 +11,10 @@ import {
   sound as statementsSound,
   statementPath,
 } from "../../support/merchant-statements.ts";
-import type { Tenant } from "../../support/people.ts";
+import { undo } from "../../support/outcomes.ts";
 
 const deliveryOf = async (row: string): Promise<string> =>
   (await sql`select delivery_id from money.cod_collections where id = ${row}`)[0].delivery_id;
-const undo = (tenant: Tenant, delivery: string) =>
-  tenant.ops.post(`${path}/${delivery}/outcome/undo`, { reason: "Wrong parcel" });
-
 describe.each([
   { release: "on_remit" },
   { release: "on_remit", hold_days: 3 },
@@ -29,7 +26,7 @@ describe.each([
     const [row] = await delivered(ground, [7_000]);
     expect(await standing(tenant.customer)).toEqual([7_000, 7_000, 0]);
     const delivery = await deliveryOf(row);
-    expect(await undo(tenant, delivery)).toSucceed(200);
+    expect(await undo(tenant.ops, delivery)).toSucceed(200);
     expect(await standing(tenant.customer)).toEqual([0, 0, 0]);
     await sound(tenant);
     await daysLater(tenant, 5);
@@ -46,7 +43,7 @@ test("of a row whose remittance was reversed nothing is held either", async () =
   const [row] = await delivered(ground, [7_000]);
   expect(await tenant.dispatcher.post(remit, selected(row))).toSucceed(200);
   expect(await reverseSettlement(tenant, row)).toSucceed(200);
-  expect(await undo(tenant, await deliveryOf(row))).toSucceed(200);
+  expect(await undo(tenant.ops, await deliveryOf(row))).toSucceed(200);
   expect(await standing(tenant.customer)).toEqual([0, 0, 0]);
   await sound(tenant);
   await daysLater(tenant, 5);
@@ -59,12 +56,12 @@ test("COD on an open statement is not undone; once that is void it is, and the n
   const [row, other] = await delivered(ground, [7_000, 2_000]);
   const { id } = await opened(tenant);
   const delivery = await deliveryOf(row);
-  expect(await undo(tenant, delivery)).toFailWith(409, "outcome_is_settled");
+  expect(await undo(tenant.ops, delivery)).toFailWith(409, "outcome_is_settled");
   expect(await tenant.ops.post(`${statementPath}/${id}/void`, {})).toSucceed(200);
-  expect(await undo(tenant, delivery)).toSucceed(200);
+  expect(await undo(tenant.ops, delivery)).toSucceed(200);
   await statementsSound(tenant);
   const next = await open(tenant);
   expect(next.body.data.statement).toMatchObject({ net: 2_000, gross_cod: 2_000 });
-  expect(await undo(tenant, await deliveryOf(other))).toFailWith(409, "outcome_is_settled");
+  expect(await undo(tenant.ops, await deliveryOf(other))).toFailWith(409, "outcome_is_settled");
   await statementsSound(tenant);
 });

@@ -34,7 +34,7 @@ const refused = { result: "refused", reason_code: "refused" };
 /** A parcel refused at its door, and the return that was made of it. */
 async function sentBack(at: Ground = ground, more: Record<string, unknown> = {}) {
   const id = await onItsWay(at, "in_transit", more);
-  const answer = await report(at.tenant.driver, id, { ...refused, note: "Changed his mind" });
+  const answer = await report(at.tenant.driver, id, { ...refused, note: "Changed their mind" });
   expect(answer).toSucceed(200);
   return { id, answer, back: answer.body.data.returns[0] as Body };
 }
@@ -223,7 +223,7 @@ describe("what is not at its receiver's door", () => {
     expect(answer.body.data).toMatchObject({ delivery: { status: "failed" }, returns: [] });
     expect(await move(tenant.ops, back.id, "retry", { reassign: true, override_reason: "Ill" }))
       .toFailWith(409, "return_through_warehouse");
-    expect(await move(tenant.ops, back.id, "retry", { override_reason: "He is back" }))
+    expect(await move(tenant.ops, back.id, "retry", { override_reason: "The receiver is back" }))
       .toSucceed(200);
     const { id } = await deliveryIn(ground, "returned");
     expect(await report(tenant.ops, id, refused)).toFailWith(409, "delivery_status_changed");

@@ -1,23 +1,21 @@
 /** The obstacles of an undo, each by name, and its races: of two that want the same money or the same parcel one wins. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { breachesOf } from "../../prove/invariants.ts";
-import type { Person } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
 import {
-  checkAll,
   deliveryIn,
   type Ground,
   move,
   moves,
   newDelivery,
   newGround,
-  path,
   statusOf,
 } from "../../support/deliveries.ts";
 import { payOut, perDelivery, setRule } from "../../support/driver-pay.ts";
 import { fundWallet } from "../../support/money.ts";
 import { approveOrder, bring, withDriver } from "../../support/order-goods.ts";
 import { checkAll as checkShop, newShop, placeOrder, standing } from "../../support/orders.ts";
+import { sound, undo } from "../../support/outcomes.ts";
 import { queuedOn } from "../../support/overlapping.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 
@@ -29,14 +27,8 @@ beforeAll(async () => {
   await setRule(tenant, perDelivery(500));
   await fundWallet(tenant, "customer", tenant.customer.id, 10_000);
 });
-const sound = async (at: Tenant = tenant) => {
-  await checkAll(at);
-  expect(await breachesOf(sql, at.id)).toEqual([]);
-};
-afterAll(() => sound());
+afterAll(() => sound(tenant));
 
-const undo = (by: Person, id: string) =>
-  by.post(`${path}/${id}/outcome/undo`, { reason: "Wrong parcel" });
 const delivered = async (more: Record<string, unknown> = { cod_amount: 5000 }, at = ground) =>
   (await deliveryIn(at, "delivered", more)).id as string;
 const cashOf = async (id: string) =>
@@ -73,7 +65,7 @@ describe("what was settled", () => {
       }),
     ).toSucceed();
     expect(await undo(tenant.ops, id)).toSucceed(200);
-    await sound();
+    await sound(tenant);
   });
 
   test("so has pay that was paid out", async () => {
@@ -171,7 +163,7 @@ describe("races", () => {
             cod_collection_ids: [row],
           }),
       ]);
-      await sound();
+      await sound(tenant);
     }
   });
 
@@ -186,7 +178,7 @@ describe("races", () => {
         }),
       ]);
       expect([200, 409]).toContain(undone.status);
-      await sound();
+      await sound(tenant);
     }
   });
 
@@ -200,7 +192,7 @@ describe("races", () => {
       ]);
       expect([undone.status, spent]).toEqual(spent ? [400, true] : [200, false]);
       if (spent) await fundWallet(tenant, "customer", tenant.customer.id, had);
-      await sound();
+      await sound(tenant);
     }
   });
 

@@ -1,12 +1,7 @@
 /** The undo of what was kept in part, exchanged, postponed or sent back at once: the parcel and its money are as before. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { breachesOf } from "../../prove/invariants.ts";
-import type { Body, Person } from "../../support/api.ts";
-import { cashDifferences } from "../../support/cod.ts";
-import { sql } from "../../support/db.ts";
+import type { Body } from "../../support/api.ts";
 import {
-  bookOf,
-  checkAll,
   type Ground,
   handedTo,
   move,
@@ -16,7 +11,7 @@ import {
   statusOf,
 } from "../../support/deliveries.ts";
 import { fundWallet } from "../../support/money.ts";
-import { dayIn, onItsWay, photoOf, report } from "../../support/outcomes.ts";
+import { dayIn, onItsWay, photoOf, report, sound, standing, undo } from "../../support/outcomes.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 
 let tenant: Tenant;
@@ -37,8 +32,6 @@ const priced = {
     ],
   },
 };
-const undo = (by: Person, id: string) =>
-  by.post(`${path}/${id}/outcome/undo`, { reason: "Wrong button" });
 const detailOf = async (id: string): Promise<Body> =>
   (await tenant.ops.get(`${path}/${id}`)).body.delivery;
 const oneShirt = async (id: string) => {
@@ -46,33 +39,20 @@ const oneShirt = async (id: string) => {
   const { id: delivery_item_id } = items.find(({ name }) => name === "Shirt")!;
   return { result: "partial", items: [{ delivery_item_id, quantity: 1 }] };
 };
-const standing = async () => ({
-  wallet: await bookOf(tenant, "wallet", tenant.customer.id),
-  held: await bookOf(tenant, "driver_cash", tenant.driver.id),
-  clearing: await bookOf(tenant, "cod_clearing"),
-  load: (await sql`select capacity_used, live_stops from delivery.drivers
-    where tenant_id = ${tenant.id} and user_id = ${tenant.driver.id}`)[0],
-});
-const sound = async () => {
-  await checkAll(tenant);
-  expect(await breachesOf(sql, tenant.id)).toEqual([]);
-  expect(await cashDifferences(tenant)).toEqual([]);
-};
-
 describe("a part that was kept", () => {
   test("is undone and reported anew, by the prices of its items, as often as need be", async () => {
     const id = await onItsWay(ground, "in_transit", priced);
-    const before = await standing();
+    const before = await standing(tenant);
     for (let life = 1; life <= 2; life++) {
       const done = await report(tenant.driver, id, await oneShirt(id));
       expect(done).toSucceed(200);
       const [back] = done.body.data.returns as Body[];
-      expect(await standing()).toMatchObject({
+      expect(await standing(tenant)).toMatchObject({
         wallet: before.wallet + 8000,
         held: before.held + 10_000,
       });
       expect(await undo(tenant.driver, id)).toSucceed(200);
-      expect(await standing()).toEqual(before);
+      expect(await standing(tenant)).toEqual(before);
       expect(await statusOf(back.id)).toBe("cancelled");
       expect(await detailOf(id)).toMatchObject({
         status: "in_transit",
@@ -80,28 +60,28 @@ describe("a part that was kept", () => {
         ordered_cod_amount: 20_000,
         cash_due: { delivery: { cod: 20_000, delivery_fee: 2000 } },
       });
-      await sound();
+      await sound(tenant);
     }
     expect(await report(tenant.driver, id, { result: "delivered" })).toSucceed(200);
-    expect(await standing()).toMatchObject({
+    expect(await standing(tenant)).toMatchObject({
       wallet: before.wallet + 20_000,
       held: before.held + 22_000,
     });
-    await sound();
+    await sound(tenant);
   });
 
   test("of a staged parcel's last leg gives leg and parcel back", async () => {
     const { parent: { id: parent }, b: second } = await stagedInWarehouse(ground, priced);
     const handoff = await handedTo(ground, second);
     expect(await tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed(200);
-    const before = await standing();
+    const before = await standing(tenant);
     expect(await report(tenant.driver, second, await oneShirt(parent))).toSucceed(200);
     expect((await detailOf(parent)).delivered_in_part).toBe(true);
     expect(await undo(tenant.ops, second)).toSucceed(200);
-    expect(await standing()).toEqual(before);
+    expect(await standing(tenant)).toEqual(before);
     expect(await statusOf(second)).toBe("picked_up");
     expect(await detailOf(parent)).toMatchObject({ cod_amount: 20_000, delivered_in_part: false });
-    await sound();
+    await sound(tenant);
   });
 
   test("whose rest moved on stays: the return is in the warehouse or with its sender", async () => {
@@ -114,18 +94,18 @@ describe("a part that was kept", () => {
       }),
     )
       .toSucceed(200);
-    const before = await standing();
+    const before = await standing(tenant);
     const answer = await undo(tenant.ops, id);
     expect(answer).toFailWith(409, "outcome_went_on");
     expect(answer.body.delivery_ids).toEqual([back.id]);
-    expect(await standing()).toEqual(before);
-    await sound();
+    expect(await standing(tenant)).toEqual(before);
+    await sound(tenant);
   });
 });
 
 test("an exchange is undone with its return, which was never ordered then", async () => {
   const id = await onItsWay(ground);
-  const before = await standing();
+  const before = await standing(tenant);
   const done = await report(tenant.driver, id, {
     result: "exchanged",
     taken_back: [{ name: "Old kettle", quantity: 1 }],
@@ -133,26 +113,26 @@ test("an exchange is undone with its return, which was never ordered then", asyn
   expect(done).toSucceed(200);
   const [back] = done.body.data.returns as Body[];
   expect(await undo(tenant.driver, id)).toSucceed(200);
-  expect(await standing()).toEqual(before);
+  expect(await standing(tenant)).toEqual(before);
   expect(await statusOf(back.id)).toBe("cancelled");
   expect(await report(tenant.driver, id, { result: "delivered" })).toSucceed(200);
-  await sound();
+  await sound(tenant);
 });
 
 test("a parcel that was postponed is on its way again, without a day", async () => {
   const id = await onItsWay(ground);
-  const before = await standing();
+  const before = await standing(tenant);
   const body = { result: "postponed", reason_code: "postponed", postponed_to: dayIn(3) };
   expect(await report(tenant.driver, id, body)).toSucceed(200);
   expect(await undo(tenant.driver, id)).toSucceed(200);
   expect(await detailOf(id)).toMatchObject({ status: "in_transit", postponed_to: null });
-  expect(await standing()).toEqual(before);
-  await sound();
+  expect(await standing(tenant)).toEqual(before);
+  await sound(tenant);
 });
 
 test("a parcel that was sent back at once is with its driver, and its return is cancelled", async () => {
   const id = await onItsWay(ground);
-  const before = await standing();
+  const before = await standing(tenant);
   const { attempts_used } = await detailOf(id);
   const done = await report(tenant.driver, id, { result: "refused", reason_code: "refused" });
   expect(done).toSucceed(200);
@@ -164,7 +144,7 @@ test("a parcel that was sent back at once is with its driver, and its return is 
     assignment: { status: "accepted", driver: { id: tenant.driver.id } },
   });
   expect(await statusOf((done.body.data.returns as Body[])[0].id)).toBe("cancelled");
-  expect(await standing()).toEqual(before);
+  expect(await standing(tenant)).toEqual(before);
   expect(await report(tenant.driver, id, { result: "delivered" })).toSucceed(200);
-  await sound();
+  await sound(tenant);
 });

@@ -1,13 +1,8 @@
 /** The undo of an outcome: everything it made is reversed, and the delivery lives on as if it had not come to one. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { breachesOf } from "../../prove/invariants.ts";
-import type { Person } from "../../support/api.ts";
-import { cashDifferences } from "../../support/cod.ts";
 import { sql } from "../../support/db.ts";
 import {
   assign,
-  bookOf,
-  checkAll,
   deliveryIn,
   type Ground,
   move,
@@ -19,65 +14,34 @@ import {
   statusOf,
 } from "../../support/deliveries.ts";
 import { payFor, perDelivery, setRule } from "../../support/driver-pay.ts";
-import { balanceOf, fundWallet } from "../../support/money.ts";
+import { fundWallet } from "../../support/money.ts";
+import { cash, onItsWay, report, sound, standing, undo } from "../../support/outcomes.ts";
 import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
-import {
-  expectGuarded,
-  expectNoSuch,
-  expectRefused,
-  expectReplayed,
-} from "../../support/promises.ts";
 
 let tenant: Tenant;
 let ground: Ground;
-let wallet: string;
 beforeAll(async () => {
   tenant = await newTenant();
   ground = await newGround(tenant);
   await setRule(tenant, perDelivery(500));
-  wallet = await fundWallet(tenant, "customer", tenant.customer.id, 100_000);
+  await fundWallet(tenant, "customer", tenant.customer.id, 100_000);
 });
 
-const undo = (by: Person, id: string, reason: unknown = "Wrong parcel") =>
-  by.post(`${path}/${id}/outcome/undo`, { reason });
-const report = (by: Person, id: string, body: Record<string, unknown>) =>
-  move(by, id, "outcome", body);
-const cash = { cod: 5000, delivery_fee: 2000 };
 const failed = { result: "failed", reason_code: "no_answer" };
-const parcel = async (at: Ground = ground, status = "in_transit") =>
-  (await deliveryIn(at, status, { cod_amount: 5000 })).id as string;
+const parcel = (at: Ground = ground, status?: string) => onItsWay(at, status);
 
-/** All that money and hands hold. */
-const standing = async () => ({
-  wallet: await balanceOf(wallet),
-  held: await bookOf(tenant, "driver_cash", tenant.driver.id),
-  clearing: await bookOf(tenant, "cod_clearing"),
-  outside: await bookOf(tenant, "external"),
-  payable: await bookOf(tenant, "driver_payable", tenant.driver.id),
-  cost: await bookOf(tenant, "driver_cost"),
-  load: (await sql`select capacity_used, live_stops from delivery.drivers
-    where tenant_id = ${tenant.id} and user_id = ${tenant.driver.id}`)[0],
-});
 const paymentsOf = async (id: string) =>
   (await sql`select type, status from money.payments where delivery_id = ${id} order by created_at, type`)
     .map(({ type, status }) => `${type} ${status}`);
 const listed = async (id: string, query: Record<string, string> = {}) =>
   (await tenant.admin.get("/delivery/cod-collections", { query: { delivery_id: id, ...query } }))
     .body.cod;
-const age = (id: string, minutes: number) =>
-  sql`update delivery.outcomes set created_at = created_at - make_interval(mins => ${minutes}) where delivery_id = ${id}`;
-const sound = async (at: Tenant = tenant) => {
-  await checkAll(at);
-  expect(await breachesOf(sql, at.id)).toEqual([]);
-  expect(await cashDifferences(at)).toEqual([]);
-};
-
 describe("delivered", () => {
   test.each(["picked_up", "in_transit"])(
     "is as it was in %s: cash, COD, pay, payments and load; and it lives its whole life again",
     async (from) => {
       const id = await parcel(ground, from);
-      const before = await standing();
+      const before = await standing(tenant);
       const { attempts_used } = (await tenant.ops.get(`${path}/${id}`)).body.delivery;
       for (let life = 1; life <= 2; life++) {
         const done = await report(tenant.driver, id, {
@@ -86,7 +50,7 @@ describe("delivered", () => {
           recipient_name: "Sara",
         });
         expect(done).toSucceed(200);
-        expect(await standing()).toMatchObject({
+        expect(await standing(tenant)).toMatchObject({
           wallet: before.wallet + 5000,
           held: before.held + 7000,
           payable: before.payable + 500,
@@ -106,7 +70,7 @@ describe("delivered", () => {
           cash: { ...cash, currency: "IQD" },
         });
         expect(answer.body.data.delivery.recipient.received_by).toBeUndefined();
-        expect(await standing()).toEqual(before);
+        expect(await standing(tenant)).toEqual(before);
         expect((await payFor(id)).map(({ status }) => status)).toEqual(
           Array(life).fill("reversed"),
         );
@@ -114,10 +78,10 @@ describe("delivered", () => {
           Array(life).fill(["COD_COLLECTION CANCELLED", "DELIVERY_FEE CANCELLED"]).flat(),
         );
         expect((await listed(id)).collections).toEqual([]);
-        await sound();
+        await sound(tenant);
       }
       expect(await move(tenant.driver, id, "complete", { cash_collected: cash })).toSucceed(200);
-      expect(await standing()).toEqual({
+      expect(await standing(tenant)).toEqual({
         ...before,
         wallet: before.wallet + 5000,
         held: before.held + 7000,
@@ -135,7 +99,7 @@ describe("delivered", () => {
       expect(delivery.history.slice(-5).map((row: { to_status: string }) => row.to_status))
         .toEqual(["delivered", from, "delivered", from, "delivered"]);
       expect(delivery.history.at(-2).note).toBe("outcome_undone: Wrong parcel");
-      await sound();
+      await sound(tenant);
     },
   );
 
@@ -240,13 +204,13 @@ describe("delivered", () => {
       payer_type: "sender",
       cod_amount: 5000,
     });
-    const before = await standing();
+    const before = await standing(tenant);
     await moves(tenant.driver, id, "complete");
     const answer = await undo(tenant.driver, id);
     expect(answer.body.data.cash).toEqual({ cod: 5000, delivery_fee: 0, currency: "IQD" });
-    expect(await standing()).toEqual(before);
+    expect(await standing(tenant)).toEqual(before);
     expect(await paymentsOf(id)).toEqual(["DELIVERY_FEE SUCCESS", "COD_COLLECTION CANCELLED"]);
-    await sound();
+    await sound(tenant);
   });
 
   test("a delivery without cash has nothing to give back", async () => {
@@ -324,7 +288,7 @@ describe("failed", () => {
     ["outcome", { result: "refused", reason_code: "refused" }, 1],
   ])("by %s %j: the attempt was none", async (step, body, counted) => {
     const id = await parcel();
-    const before = await standing();
+    const before = await standing(tenant);
     const made = await move(tenant.driver, id, step, body);
     expect(made).toSucceed(200);
     expect((made.body.data ?? made.body).delivery.attempts_used).toBe(counted);
@@ -335,12 +299,12 @@ describe("failed", () => {
       assignment: { status: "accepted" },
     });
     expect(none).toEqual({ cod: 0, delivery_fee: 0, currency: "IQD" });
-    expect(await standing()).toEqual(before);
+    expect(await standing(tenant)).toEqual(before);
     // A refusal that was undone needs no operations for the next attempt.
     await sql`update delivery.delivery_services set allowed_delivery_attempts = 2 where id = ${ground.service}`;
     await moves(tenant.driver, id, "fail", "retry", "complete");
     await sql`update delivery.delivery_services set allowed_delivery_attempts = 1 where id = ${ground.service}`;
-    await sound();
+    await sound(tenant);
   });
 
   test("a second attempt's outcome goes, the first stays", async () => {
@@ -363,13 +327,13 @@ describe("a staged parcel", () => {
     await sql`insert into delivery.assignments (tenant_id, delivery_id, driver_id, status, units)
       values (${tenant.id}, ${b}, ${tenant.driver.id}, 'accepted', 2)`;
     await sql`update delivery.deliveries set status = 'picked_up' where id = ${b}`;
-    const before = await standing();
+    const before = await standing(tenant);
     for (const named of [b, parent.id]) {
       await moves(tenant.driver, b, "complete");
       expect(await statusOf(parent.id)).toBe("delivered");
       expect(await undo(tenant.ops, named)).toSucceed(200);
       expect([await statusOf(b), await statusOf(parent.id)]).toEqual(["picked_up", "in_transit"]);
-      expect(await standing()).toEqual(before);
+      expect(await standing(tenant)).toEqual(before);
     }
     await moves(tenant.driver, b, "fail");
     const [{ attempts_used }] =
@@ -382,11 +346,11 @@ describe("a staged parcel", () => {
     )
       .toBe(0);
     await moves(tenant.driver, b, "complete");
-    expect(await standing()).toMatchObject({
+    expect(await standing(tenant)).toMatchObject({
       wallet: before.wallet + 5000,
       held: before.held + 7000,
     });
-    await sound();
+    await sound(tenant);
   });
 
   test("a leg that was said to have come to a warehouse is not expected there; one that was received went on", async () => {
@@ -409,86 +373,6 @@ describe("a staged parcel", () => {
       .toSucceed();
     expect(await undo(tenant.ops, a.id)).toFailWith(409, "outcome_went_on");
     await saveSettings(tenant.id, "general.warehouse", { handoff_required: false });
-    await sound();
-  });
-});
-
-describe("who and until when", () => {
-  test("its driver for the minutes of the setting, operations for 72 hours", async () => {
-    const id = await parcel();
-    const until = async (by: Person, one: string) =>
-      new Date((await report(by, one, failed)).body.data.undo_until).getTime() - Date.now();
-    expect(Math.abs(await until(tenant.driver, id) - 10 * 60_000)).toBeLessThan(60_000);
-    await age(id, 11);
-    const late = await undo(tenant.driver, id);
-    expect(late).toFailWith(409, "undo_period_over");
-    expect(late.body.undo_until).toEqual(expect.any(String));
-    expect(await undo(tenant.ops, id)).toSucceed(200);
-    await saveSettings(tenant.id, "delivery.attempts", { undo_minutes: 30 });
-    expect(Math.abs(await until(tenant.driver, id) - 30 * 60_000)).toBeLessThan(60_000);
-    await saveSettings(tenant.id, "delivery.attempts", {});
-    await age(id, 72 * 60 + 1);
-    expect(await undo(tenant.ops, id)).toFailWith(409, "undo_period_over");
-    const other = await parcel();
-    expect(Math.abs(await until(tenant.ops, other) - 72 * 3_600_000)).toBeLessThan(60_000);
-  });
-
-  test("another driver, an owner and nobody may not; a reason is needed", async () => {
-    const id = await parcel();
-    await moves(tenant.driver, id, "complete");
-    const call = {
-      method: "POST",
-      path: `${path}/${id}/outcome/undo`,
-      body: { reason: "Wrong" },
-    } as const;
-    await expectGuarded(call, { denied: [tenant.customer, tenant.institution] });
-    expect([403, 404]).toContain((await undo(tenant.driver2, id)).status);
-    await expectRefused(tenant.driver, call, [
-      [{}, "reason"],
-      [{ reason: "" }, "reason"],
-      [{ reason: 7 }, "reason"],
-    ]);
-    const other = await newTenant();
-    const theirs = await newDelivery(await newGround(other));
-    await expectNoSuch(
-      tenant.ops,
-      { ...call, path: `${path}/{id}/outcome/undo` },
-      "delivery_id",
-      "delivery_not_found",
-      theirs.id,
-    );
-    expect(await statusOf(id)).toBe("delivered");
-  });
-
-  test("what has no outcome cannot be undone, and an outcome is undone once", async () => {
-    for (const status of ["pending", "in_transit", "cancelled"]) {
-      const { id } = await deliveryIn(ground, status);
-      expect(await undo(tenant.ops, id)).toFailWith(409, "no_outcome_to_undo");
-    }
-    const id = await parcel();
-    await moves(tenant.driver, id, "complete");
-    expect(await undo(tenant.ops, id)).toSucceed(200);
-    expect(await undo(tenant.ops, id)).toFailWith(409, "outcome_already_undone");
-    expect(await undo(tenant.driver, id)).toFailWith(409, "outcome_already_undone");
-  });
-
-  test("what a carrier brought is what it reports", async () => {
-    const id = await parcel();
-    await moves(tenant.driver, id, "complete");
-    await sql`update delivery.deliveries set carrier_type = 'external' where id = ${id}`;
-    expect(await undo(tenant.ops, id)).toFailWith(409, "carrier_reports_outcome");
-    await sql`update delivery.deliveries set carrier_type = 'internal' where id = ${id}`;
-  });
-
-  test("again with the same key it is one undo", async () => {
-    const id = await parcel();
-    await moves(tenant.driver, id, "complete");
-    await expectReplayed(tenant.driver, `${path}/${id}/outcome/undo`, { reason: "Wrong" }, {
-      reason: "Other",
-    });
-    expect(
-      await sql`select from integration.system_events where entity_id = ${id}
-      and event_type = 'delivery.outcome_undone'`,
-    ).toHaveLength(1);
+    await sound(tenant);
   });
 });

@@ -21,6 +21,7 @@ const alike: Partial<Record<Op["type"], [string, ...string[]]>> = {
     "delivery_status_changed",
     "invalid_status_transition",
   ],
+  undo: ["not_the_drivers", "forbidden", "delivery_not_found"],
   move: ["picking_ended", "invalid_status_transition"],
   report: ["picking_ended", "invalid_status_transition", "picking_items_fixed"],
   fetch: [
@@ -43,11 +44,17 @@ export class Real {
   readonly ids: Record<string, string> = {};
   /** The keys that operations are sent under. */
   readonly #keys = new Map<string, string>();
+  /** Requests as they were sent first: of a second one the names may mean other records. */
+  readonly #asked = new Map<string, Asked>();
+  /** The operations whose answers were recorded. */
+  readonly #recorded = new Set<string>();
 
   constructor(
     readonly place: Place,
     readonly second: Second,
     private readonly caller: Caller,
+    /** The places that a parcel may go to. */
+    private readonly places: Record<string, string>,
   ) {}
 
   /** Cash that a driver took, booked as a delivery books it. */
@@ -78,6 +85,7 @@ export class Real {
       }),
     });
     this.ids[name] = delivery.id;
+    if (customer !== null) this.#owners[name] = place.customers[customer].token;
     const [{ id }] = await sql`select id from delivery.delivery_items
       where tenant_id = ${place.id} and delivery_id = ${delivery.id}`;
     this.ids[`item of ${name}`] = id;
@@ -121,7 +129,10 @@ export class Real {
   async run(op: Op): Promise<string> {
     const key = this.#keys.get(op.id) ?? randomUUID();
     this.#keys.set(op.id, key);
-    const seen = await this.caller.surely({ ...this.question(op), key });
+    const sent = JSON.stringify(op);
+    const asked = this.#asked.get(sent) ?? this.question(op);
+    this.#asked.set(sent, asked);
+    const seen = await this.caller.surely({ ...asked, key });
     if (seen.status < 200 || seen.status >= 300) {
       const code = seen.body.code ?? `status ${seen.status}`;
       return alike[op.type]?.includes(code) ? alike[op.type]![0] : code;
@@ -210,6 +221,35 @@ export class Real {
           `/delivery/deliveries/${ids[op.name]}/outcome`,
           { result: op.result, ...this.reported(op) },
         );
+      case "undo":
+        return by(
+          op.driver === null ? place.ops.token : place.drivers[op.driver].token,
+          `/delivery/deliveries/${ids[op.name]}/outcome/undo`,
+          { reason: "model" },
+        );
+      case "changeAmount":
+        return by(
+          op.byOwner ? this.ownerOf(op.name) : place.ops.token,
+          `/delivery/deliveries/${ids[op.name]}/amount-changes`,
+          { cod_amount: op.cod, reason: "model" },
+        );
+      case "redirect":
+        return by(place.ops.token, `/delivery/deliveries/${ids[op.name]}/redirect`, {
+          dropoff_address_id: this.places[op.place],
+          ...(op.charge ? { charge: "wallet" } : {}),
+        });
+      case "openStatement":
+        return by(place.ops.token, "/delivery/merchant-statements", {
+          owner_user_id: place.customers[op.customer].id,
+        });
+      case "payStatement":
+        return (op.cash ? desk : admin)(`/delivery/merchant-statements/${ids[op.name]}/pay`, {
+          method: op.cash ? "cash" : "bank",
+        });
+      case "reverseStatement":
+        return admin(`/delivery/merchant-statements/${ids[op.name]}/reverse`, { reason: "model" });
+      case "voidStatement":
+        return admin(`/delivery/merchant-statements/${ids[op.name]}/void`, {});
       case "handOver":
         return by(
           place.ops.token,
@@ -333,6 +373,11 @@ export class Real {
     if (due) this.ids[`due ${this.nameOf(original)}`] = due.id;
   }
 
+  readonly #owners: Record<string, string> = {};
+  private ownerOf(name: string): string {
+    return this.#owners[name];
+  }
+
   /** Notes the return that began at the door of a parcel; it is back with a picture. */
   private back(name: string, { id, status }: Body): string {
     const back = backName(name);
@@ -358,6 +403,9 @@ export class Real {
 
   private async answer(op: Op, body: Body): Promise<string> {
     const { data } = body;
+    // A repetition says what is known, of records whose names may have passed to others.
+    const first = !this.#recorded.has(op.id);
+    this.#recorded.add(op.id);
     switch (op.type) {
       case "settle": {
         this.ids[op.id] = data.settlement_payment_id;
@@ -405,9 +453,22 @@ export class Real {
       case "outcome": {
         const { delivery, cash, returns: [back] } = data;
         return ` ${delivery.status} took ${cash.collected.cod}${
-          back ? this.back(op.name, back) : ""
+          back ? first ? this.back(op.name, back) : ` back ${back.status}` : ""
         }`;
       }
+      case "undo":
+        return ` ${data.delivery.status} without ${data.cash.cod}`;
+      case "changeAmount":
+        return ` ${data.delivery.cod_amount}`;
+      case "redirect":
+        return ` ${data.price.after}`;
+      case "openStatement":
+        this.ids[op.name] = data.statement.id;
+        return ` ${data.statement.net} in ${data.statement.count}`;
+      case "payStatement":
+      case "reverseStatement":
+      case "voidStatement":
+        return ` ${data.statement.status}`;
       case "handOver":
         this.ids[op.id] = body.bulk_assignment_id;
         return ` ${body.count} of which ${body.to_confirm} to confirm`;

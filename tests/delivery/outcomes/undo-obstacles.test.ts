@@ -1,6 +1,7 @@
 /** The obstacles of an undo, each by name, and its races: of two that want the same money or the same parcel one wins. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
+import { handOver } from "../../support/assignments.ts";
 import {
   deliveryIn,
   type Ground,
@@ -98,6 +99,22 @@ describe("what went on", () => {
     const answer = await undo(tenant.ops, back);
     expect(answer).toFailWith(409, "outcome_went_on");
     expect(answer.body.status).toBe("returned");
+  });
+
+  test("another driver has it, or is about to; one who did not take it is nobody", async () => {
+    const { id } = await deliveryIn(ground, "failed");
+    const given = async () =>
+      (await handOver(tenant.ops, tenant.driver, tenant.driver2, [id])).body.bulk_assignment_id;
+    const answered = async (hand: string, status: string) =>
+      expect(await tenant.driver2.put(`/delivery/assignments/bulk/${hand}`, { status }))
+        .toSucceed(200);
+    const rejected = await given();
+    expect(await undo(tenant.ops, id)).toFailWith(409, "outcome_went_on");
+    await answered(rejected, "rejected");
+    expect(await undo(tenant.driver, id)).toSucceed(200);
+    await moves(tenant.driver, id, "fail");
+    await answered(await given(), "accepted");
+    expect(await undo(tenant.ops, id)).toFailWith(409, "outcome_went_on");
   });
 
   test("a return that its customer ordered since", async () => {

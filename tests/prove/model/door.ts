@@ -89,8 +89,8 @@ export function undo(state: State, { name, driver }: Of<"undo">): string {
   }
   if (parcel.of) state.orders[parcel.of.order].status = "shipped";
   moveTo(parcel, before.status);
-  parcel.cod = before.cod;
-  if (ended) Object.assign(parcel, { driver: by, inHand: null, hand: null });
+  // A failed one may owe another amount by now.
+  if (ended) Object.assign(parcel, { cod: before.cod, driver: by, inHand: null, hand: null });
   result!.undone = true;
   return `ok ${before.status} without ${cod}`;
 }
@@ -103,7 +103,8 @@ function obstacleOf(state: State, name: string): string | undefined {
   if (result.undone) return "outcome_already_undone";
   if (parcel.moves > result.moves) return "outcome_went_on";
   // A failed parcel that came to another driver, or is on its way there.
-  if (parcel.status === "failed" && parcel.hand !== result.before.hand) return "outcome_went_on";
+  const elsewhere = parcel.driver !== result.driver || parcel.inHand !== null;
+  if (parcel.status === "failed" && elsewhere) return "outcome_went_on";
   const back = state.parcels[backName(name)];
   if (back && !["picked_up", "cancelled"].includes(back.status)) return "outcome_went_on";
   if (parcel.from?.brings === "all" && parcel.status === "delivered") return "outcome_went_on";

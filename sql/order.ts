@@ -2,8 +2,8 @@
  * In which order the files of `sql/` make a database, and which part may call which.
  *
  * A file's place says what it is: `<area>/<feature>/<kind>.sql`. Kinds apply in the order below, over all areas; within
- * one kind the areas in theirs, then by name. Tables and references between them come in the order that their foreign
- * keys ask for. Every other name (`settle.sql`, `reads.sql`, `api.sql`) holds functions, whose bodies PostgreSQL
+ * one kind the areas in theirs, then by name. Tables come in the order that their foreign keys ask for, views in that in
+ * which they read each other. Every other name (`settle.sql`, `reads.sql`, `api.sql`) holds functions, whose bodies PostgreSQL
  * resolves when they run.
  */
 
@@ -72,8 +72,16 @@ const last = ["sizes.sql", "cron.sql"];
 export function inOrder(files: string[], read: (path: string) => string): string[] {
   const rest = files.filter((path) => !ground.includes(path) && !last.includes(path));
   const byKind = kinds.map((kind) => rest.filter((path) => kindOf(path) === kind).sort(byArea));
-  const [tables, ...others] = byKind;
-  return [...ground, ...byReferences(tables, read), ...others.flat(), ...last];
+  const [tables, references, functions, views, ...others] = byKind;
+  return [
+    ...ground,
+    ...byUse(tables, read, table),
+    ...references,
+    ...functions,
+    ...byUse(views, read, view),
+    ...others.flat(),
+    ...last,
+  ];
 }
 
 function kindOf(path: string): Kind {
@@ -91,21 +99,25 @@ function rankOf(path: string): number {
   return rank;
 }
 
-/** Files of tables, each after those whose tables its foreign keys name. Fails on a circle: one key then belongs in `references.sql`. */
-function byReferences(files: string[], read: (path: string) => string): string[] {
+/** How a file makes a relation, and how it uses one: a table by a foreign key, a view by reading it. */
+const table = { made: /^create (?:unlogged )?table (?:if not exists )?([a-z_.]+)/gm, used: /\breferences ([a-z_]+\.[a-z_]+)/g };
+const view = { made: /^create view ([a-z_.]+)/gm, used: /\b(?:from|join) ([a-z_]+\.[a-z_]+)/g };
+
+/** Files each after those that make what it uses. Fails on a circle: of two tables one key then belongs in `references.sql`. */
+function byUse(files: string[], read: (path: string) => string, { made, used }: typeof table): string[] {
   const texts = new Map(files.map((path) => [path, read(path)]));
   const home = new Map<string, string>();
   for (const [path, text] of texts) {
-    for (const [, table] of text.matchAll(/^create (?:unlogged )?table (?:if not exists )?([a-z_.]+)/gm)) home.set(table, path);
+    for (const [, name] of text.matchAll(made)) home.set(name, path);
   }
   const ordered: string[] = [];
   const place = (path: string, asking: string[]) => {
     if (ordered.includes(path)) return;
     if (asking.includes(path)) {
-      throw new Error(`The tables of ${[...asking, path].join(" -> ")} refer to each other: move one key to references.sql.`);
+      throw new Error(`${[...asking, path].join(" -> ")} use each other: move a key to references.sql, or a view to the other file.`);
     }
-    for (const [, table] of texts.get(path)!.matchAll(/\breferences ([a-z_]+\.[a-z_]+)/g)) {
-      const needed = home.get(table);
+    for (const [, name] of texts.get(path)!.matchAll(used)) {
+      const needed = home.get(name);
       if (needed && needed !== path) place(needed, [...asking, path]);
     }
     ordered.push(path);

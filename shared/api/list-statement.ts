@@ -25,7 +25,10 @@ interface Narrowing {
   sets: { name: string; sql: string }[];
 }
 
-/** The statement, and whether the connection keeps its plan. Answers `{rows, total, summary}`. */
+/**
+ * The statement, and whether the connection keeps its plan. Answers `{rows, total, summary}` as `json`: what a row has is written
+ * down once, where `jsonb` would take it apart and copy it at every level.
+ */
 export function statementOf(
   list: ListDeclaration,
   query: ListQuery,
@@ -33,7 +36,7 @@ export function statementOf(
   const narrowing = narrowingOf(list, query);
   const { conditions, sets } = narrowing;
   const fields = [
-    `'rows', coalesce((select jsonb_agg(page.row) from (${
+    `'rows', coalesce((select json_agg(page.row) from (${
       pageOf(list, query, narrowing)
     }) page), '[]')`,
     `'total', ${query.keyset ? "0" : totalOf(list, conditions)}`,
@@ -44,8 +47,8 @@ export function statementOf(
   const named = sets.map(({ name, sql }) => `${name} (id) as materialized (select ${sql})`);
   const before = named.length ? `with ${named.join(", ")} ` : "";
   return {
-    statement: `${before}select jsonb_build_object(${fields.join(", ")})`,
-    keepPlan: keepsPlan(list, conditions),
+    statement: `${before}select json_build_object(${fields.join(", ")})`,
+    keepPlan: keepsPlan(list, query, conditions),
   };
 }
 
@@ -108,13 +111,21 @@ function pageOf(list: ListDeclaration, query: ListQuery, narrowing: Narrowing): 
   ].join(", ");
   const row = `${rowOf(list, query, preferred)} as row`;
   const select = (columns: string) =>
-    `select ${columns} from ${from} where ${where} order by ${order}
-      limit ($1 ->> 'limit')::bigint offset ($1 ->> 'offset')::bigint`;
+    `select ${columns} from ${from} where ${where} order by ${order} ${sliceOf(query)}`;
   const narrowed = conditions.some(({ unasked }) => !unasked);
   const sortedFirst = !keyset && (narrowed || query.sort_by !== undefined);
   return sortedFirst
     ? `select ${row} from (${select("r.id")}) i join ${from} on r.id = i.id order by ${order}`
     : select(row);
+}
+
+/**
+ * The rows of the page among all. Their number stands in the statement, since a kept plan is made for it: of an unknown number
+ * PostgreSQL expects a tenth of the table, and would rather sort that.
+ */
+function sliceOf({ keyset, limit, page }: ListQuery): string {
+  const rows = `limit ${Math.trunc(keyset?.size ?? limit)}`;
+  return keyset || page === 1 ? rows : `${rows} offset ($1 ->> 'offset')::bigint`;
 }
 
 /** One row as JSON: the columns that are asked for, the marks of what is preferred, and its position. */
@@ -124,25 +135,28 @@ function rowOf(
   preferred: Narrowing["preferred"],
 ): string {
   const columns = columnsOf(list, fields);
+  if (!keyset && !preferred.length) return columns.json;
   const marks = preferred.map(({ name, condition }) =>
     `case when ${condition} then '{"${name}": true}'::jsonb else '{}'::jsonb end`
   );
   const position = keyset
     ? [`jsonb_build_object('${positionKey}', ${positionColumn(list, keyset)})`]
     : [];
-  return [columns, ...marks, ...position].join(" || ");
+  return [columns.jsonb, ...marks, ...position].join(" || ");
 }
 
-/** The columns that are asked for as JSON, or all. */
+/** The columns that are asked for, or all, as `json` and as the `jsonb` that something can be added to. */
 function columnsOf(
-  { made = [], hidden = [], params = {} }: ListDeclaration,
+  { made = [], params = {} }: ListDeclaration,
   fields: ListQuery["fields"],
-): string {
+): { json: string; jsonb: string } {
   if (!fields || made === "all" || fields.some((name) => made.includes(name))) {
-    return ["to_jsonb(r)", ...hidden.map((column) => `'${column}'`)].join(" - ");
+    return { json: "to_json(r)", jsonb: "to_jsonb(r)" };
   }
   const marks = Object.values(params).map(({ prefers }) => prefers);
-  return partOf(fields.filter((name) => !marks.includes(name)));
+  const columns = fields.filter((name) => !marks.includes(name));
+  const jsonb = partOf(columns);
+  return { jsonb, json: columns.length > columnsOfObject ? jsonb : jsonb.replace("jsonb_", "json_") };
 }
 
 /** The most columns of one object: PostgreSQL passes a function at most 100 arguments. */
@@ -199,10 +213,14 @@ function tallyKeyOf({ tally }: ListDeclaration, conditions: readonly Condition[]
 
 /**
  * A plan is kept where one index serves whatever the values are: all rows, or those of columns that totals are kept by.
- * Of a text or a time a rare value and a common one want different plans; so do words of more columns than one.
+ * Of a text or a time a rare value and a common one want different plans; so do words of more columns than one, and a page far on.
  */
-function keepsPlan({ tally }: ListDeclaration, conditions: readonly Condition[]): boolean {
-  return conditions.every(({ name, kept, unasked }) =>
+function keepsPlan(
+  { tally }: ListDeclaration,
+  { page }: ListQuery,
+  conditions: readonly Condition[],
+): boolean {
+  return page === 1 && conditions.every(({ name, kept, unasked }) =>
     unasked || !kept && tally?.filters.includes(name)
   );
 }

@@ -134,18 +134,24 @@ async function run(list: ListDeclaration, db: Database, query: ListQuery): Promi
   const { keyset } = query;
   const { statement, keepPlan } = statementOf(list, query);
   const found = await db.read<Pick<ListPage, "rows" | "total" | "summary">>(statement, {
-    keep_plan: keepPlan,
+    one_plan: keepPlan,
     search: query.search ?? null,
     param: query.filters,
     column: query.column_filters,
-    limit: keyset?.size ?? query.limit,
     offset: keyset ? 0 : Math.min((query.page - 1) * query.limit, Number.MAX_SAFE_INTEGER),
     since: keyset?.since,
     after: keyset?.after,
   });
+  const shown = { ...found, rows: withoutHidden(list, found.rows) };
   return keyset
-    ? stepPage(keyset, query, found)
-    : { ...found, page: query.page, limit: query.limit };
+    ? stepPage(keyset, query, shown)
+    : { ...shown, page: query.page, limit: query.limit };
+}
+
+/** The rows without the columns that are for search and filters alone. */
+function withoutHidden({ hidden = [] }: ListDeclaration, rows: ListPage["rows"]) {
+  for (const row of rows) for (const column of hidden) delete row[column];
+  return rows;
 }
 
 function stepPage(

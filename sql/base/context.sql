@@ -64,6 +64,13 @@ begin
     where s.tenant_id = app.tenant_id() and s.user_id = app.user_id() and s.is_active);
 end $$;
 
+-- The language of the running request; English where it is in none.
+create or replace function app.language() returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce(nullif(current_setting('app.language', true), ''), 'en');
+end $$;
+
 -- A setting of the running request ('request_id', 'operation', 'language'), or null.
 create or replace function app.request_setting(setting text) returns text
 language plpgsql stable set search_path = '' as $$

@@ -80,7 +80,7 @@ create or replace function app.localized(translations jsonb) returns text
 language plpgsql stable set search_path = '' as $$
 begin
   return coalesce(
-    nullif(translations ->> coalesce(app.request_setting('language'), 'en'), ''),
+    nullif(translations ->> app.language(), ''),
     nullif(translations ->> 'en', ''),
     (select t.value from jsonb_each_text(translations) t where t.value <> '' order by t.key limit 1));
 end $$;

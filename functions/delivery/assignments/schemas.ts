@@ -235,18 +235,15 @@ const stats = `(
 
 export const assignmentList = { query: assignments.query, run: runList };
 
-/** Columns a row is filtered by, which stand in it as objects already. */
-const hidden = ["driver_id", "vehicle_id", "assigned_by_id"];
-
-async function runList(db: Parameters<typeof assignments.run>[0], query: ListQuery) {
+/** Reads the columns that are shown: some only when they are asked for by `include`. */
+function runList(db: Parameters<typeof assignments.run>[0], query: ListQuery) {
   const { include, ...filters } = query.filters;
   const asked = new Set(String(include ?? "").split(",").map((word) => word.trim()));
-  const page = await assignments.run(db, { ...query, filters });
-  const left = new Set([...hidden, ...extras.filter((name: Extra) => !asked.has(name))]);
-  const rows = page.rows.map((row) =>
-    Object.fromEntries(Object.entries(row).filter(([name]) => !left.has(name)))
+  const left = extras.filter((name: Extra) => !asked.has(name)) as readonly string[];
+  const fields = (query.fields ?? Object.keys(Assignment.shape)).filter((name) =>
+    !left.includes(name)
   );
-  return { ...page, rows };
+  return assignments.run(db, { ...query, filters, fields });
 }
 
 export const AssignmentsResponse = z.object({

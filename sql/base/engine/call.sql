@@ -32,7 +32,7 @@ end $$;
 -- subtransaction, and PostgreSQL, which logs the statement of every error, does not log what the caller sent.
 -- Refuses with: what private.enter and the core fail with, idempotency_conflict (or the rule's `conflict`), version_conflict.
 -- Raises what is no refusal: faults, deadlocks, time-outs.
-create or replace function private.call(claims jsonb, rule jsonb, work text, input jsonb) returns jsonb
+create or replace function private.call(claims jsonb, rule jsonb, work text, input jsonb) returns json
 language plpgsql set search_path = '' as $$
 declare
   v_language text;
@@ -46,7 +46,7 @@ begin
     perform set_config('app.idempotency_key', v_key, true);
     v_answer := private.idempotency_claim(claims ->> 'operation', v_key, input - 'made', coalesce(rule ->> 'conflict', 'idempotency_conflict'));
     if v_answer is not null then
-      return jsonb_build_object('data', v_answer, 'replayed', true, 'language', v_language, 'tenant', app.tenant_id(),
+      return json_build_object('data', v_answer, 'replayed', true, 'language', v_language, 'tenant', app.tenant_id(),
       'api_key', app.request_setting('api_key_id'), 'call_id', claims ->> 'call_id');
     end if;
   end if;
@@ -61,7 +61,7 @@ begin
     -- A deferred constraint that fails at the commit would be an error outside of this block.
     set constraints all immediate;
   end if;
-  return jsonb_build_object('data', v_answer, 'language', v_language, 'tenant', app.tenant_id(),
+  return json_build_object('data', v_answer, 'language', v_language, 'tenant', app.tenant_id(),
       'api_key', app.request_setting('api_key_id'), 'call_id', claims ->> 'call_id',
     'version', case when rule ? 'version' then private.version_of(rule -> 'version') end,
     'jobs', coalesce(nullif(current_setting('app.jobs_queued', true), ''), 'off') = 'on',
@@ -72,24 +72,25 @@ exception when sqlstate 'RULE0' or integrity_constraint_violation or data_except
   if v_refused.message = 'internal_server_error' then
     raise;
   end if;
-  return private.refusal(v_refused, claims);
+  return private.refusal(v_refused, claims)::json;
 end $$;
 
 -- The same for a list: `statement` is written by the list engine from declared columns only; every
 -- value a client sent is inside `params`, which the statement reads as $1.
--- With params.keep_plan the connection keeps the plan: under the policies planning a page costs as much as reading it.
-create or replace function private.read(claims jsonb, rule jsonb, statement text, params jsonb) returns jsonb
+-- With params.one_plan the connection keeps one plan for all values: under the policies planning a page costs more than reading it.
+create or replace function private.read(claims jsonb, rule jsonb, statement text, params jsonb) returns json
 language plpgsql set search_path = '' as $$
 declare
   v_language text;
   v_plan text := 'list_' || md5(statement);
-  v_answer jsonb;
+  v_answer json;
   v_refused private.refused;
 begin
   v_language := private.enter(claims, rule);
-  if params -> 'keep_plan' is distinct from 'true' then
+  if params -> 'one_plan' is distinct from 'true' then
     execute statement into v_answer using params;
   else
+    perform set_config('plan_cache_mode', 'force_generic_plan', true);
     begin
       execute format('execute %I (%L)', v_plan, params) into v_answer;
     exception when invalid_sql_statement_name then
@@ -97,7 +98,7 @@ begin
       execute format('execute %I (%L)', v_plan, params) into v_answer;
     end;
   end if;
-  return jsonb_build_object('data', v_answer, 'language', v_language, 'tenant', app.tenant_id(),
+  return json_build_object('data', v_answer, 'language', v_language, 'tenant', app.tenant_id(),
       'api_key', app.request_setting('api_key_id'), 'call_id', claims ->> 'call_id',
     'version', case when rule ? 'version' then private.version_of(rule -> 'version') end);
 exception when sqlstate 'RULE0' or integrity_constraint_violation or data_exception or insufficient_privilege then
@@ -106,7 +107,7 @@ exception when sqlstate 'RULE0' or integrity_constraint_violation or data_except
   if v_refused.message = 'internal_server_error' then
     raise;
   end if;
-  return private.refusal(v_refused, claims);
+  return private.refusal(v_refused, claims)::json;
 end $$;
 
 -- Prepares a statement of a list for the caller's role, under a name that is its own. A plan holds up to a megabyte, so

@@ -24,8 +24,9 @@ select a.id, a.tenant_id, a.delivery_id, a.driver_id, a.vehicle_id, a.bulk_assig
       'customer', (select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone)
         from tenancy.profiles p where p.id = case when d.customer_id is null then d.institution_user_id else d.customer_id end))
     || jsonb_build_object('barcode', d.barcode, 'parent_id', d.parent_id, 'leg', d.leg, 'postponed_to', d.postponed_to)
-    || delivery.carried(d)
-    from delivery.deliveries d where d.tenant_id = a.tenant_id and d.id = a.delivery_id) as delivery,
+    || jsonb_build_object('cod_amount', d.cod_amount, 'delivery_fee', d.delivery_fee, 'currency', d.currency, 'cash_due', d.cash_due,
+      'parcel', d.parcel, 'sender', d.sender, 'recipient', d.recipient)
+    from delivery.deliveries_list d where d.tenant_id = a.tenant_id and d.id = a.delivery_id) as delivery,
   jsonb_build_object('id', a.driver_id, 'user', (select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone)
     from tenancy.profiles p where p.id = a.driver_id)) as drivers,
   (select jsonb_build_object('id', v.id, 'name', v.name, 'image_url', v.image_url)
@@ -38,13 +39,14 @@ select a.id, a.tenant_id, a.delivery_id, a.driver_id, a.vehicle_id, a.bulk_assig
   (select jsonb_build_object('status', d.status, 'barcode', d.barcode, 'parent_id', d.parent_id, 'leg', d.leg,
       'delivery_flow', d.delivery_flow, 'unit_size', d.unit_size, 'payer_type', d.payer_type, 'payment_method', d.payment_method,
       'notes', d.notes,
-      'pickup', case when a.from_warehouse_id is null then d.pickup_snapshot
-        else delivery.warehouse_place(a.tenant_id, a.from_warehouse_id, d.pickup_snapshot) end,
-      'dropoff', case when a.to_warehouse_id is null then d.dropoff_snapshot
-        else delivery.warehouse_place(a.tenant_id, a.to_warehouse_id, d.dropoff_snapshot) end,
+      'pickup', case when a.from_warehouse_id is null then d.pickup_address
+        else delivery.warehouse_place(a.tenant_id, a.from_warehouse_id, d.pickup_address) end,
+      'dropoff', case when a.to_warehouse_id is null then d.dropoff_address
+        else delivery.warehouse_place(a.tenant_id, a.to_warehouse_id, d.dropoff_address) end,
       'promised_at', d.promised_at, 'deliver_after', d.deliver_after, 'deliver_before', d.deliver_before, 'picked_up_at', d.picked_up_at)
-      || delivery.carried(d) || case when a.to_warehouse_id is null then '{}' else '{"recipient": {}}'::jsonb end
-    from delivery.deliveries d where d.tenant_id = a.tenant_id and d.id = a.delivery_id) as delivery_details,
+      || jsonb_build_object('cod_amount', d.cod_amount, 'delivery_fee', d.delivery_fee, 'currency', d.currency, 'cash_due', d.cash_due,
+        'parcel', d.parcel, 'sender', d.sender, 'recipient', case when a.to_warehouse_id is null then d.recipient else '{}' end)
+    from delivery.deliveries_list d where d.tenant_id = a.tenant_id and d.id = a.delivery_id) as delivery_details,
   a.route_details as route
 from delivery.assignments a;
 

@@ -54,27 +54,69 @@ begin
     then d.delivery_fee else 0 end;
 end $$;
 
--- The cash still to be taken where a delivery begins ('pickup') or ends ('dropoff'): the amount due for its parcel
--- until it was taken; a leg or a transfer into a warehouse ends before the door. {cod, delivery_fee, currency}
+-- The cash still to be taken where a delivery begins and where it ends: the amount due for its parcel until it was taken; a leg or
+-- a transfer into a warehouse ends before the door, and the leg that begins at the sender takes what is due there.
+-- -> {pickup, delivery}, each {cod, delivery_fee, currency}
 -- SECURITY DEFINER: the driver of the last leg sees neither the parcel nor what the first one took.
-create or replace function money.cash_to_take(d delivery.deliveries, stage text) returns jsonb
+create or replace function money.cash_due_on(d delivery.deliveries) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
-  v_parcel delivery.deliveries := delivery.parcel_terms(d);
-  v_due record := money.cash_due(v_parcel, stage);
-  v_to_take boolean := v_due.cod + v_due.delivery_fee > 0 and d.status <> 'cancelled'
-    and not (stage = 'dropoff' and (d.delivery_flow = 'pnd_inbound' or delivery.is_transferred(d)))
-    -- The leg that begins at the sender takes what is due there.
-    and not (stage = 'pickup' and d.delivery_flow = 'pnd_outbound' and exists (select from delivery.deliveries a
-      where a.tenant_id = app.tenant_id() and a.parent_id = v_parcel.id and a.delivery_flow = 'pnd_inbound'
-        and a.status in ('draft', 'pending', 'assigned', 'accepted')))
-    and not exists (select from money.cod_collections c
-      where c.tenant_id = app.tenant_id() and c.delivery_id = v_parcel.id and c.collection_stage = cash_to_take.stage and c.reversed_at is null)
-    and not exists (select from money.carrier_collections c
-      where c.tenant_id = app.tenant_id() and c.delivery_id = v_parcel.id and stage = 'dropoff');
+  v_tenant uuid := app.tenant_id();
+  v_cod numeric := d.cod_amount;
+  v_fee numeric := d.delivery_fee;
+  v_by_sender boolean := d.payer_type = 'sender';
+  v_in_cash boolean := d.payment_method = 'cash' or (d.payment_method = 'gateway' and d.order_id is null);
+  v_taken text[] := '{}';
+  p delivery.deliveries;
 begin
-  return jsonb_build_object('cod', case when v_to_take then v_due.cod else 0 end,
-    'delivery_fee', case when v_to_take then v_due.delivery_fee else 0 end, 'currency', v_parcel.currency);
+  -- Of a leg the terms are those of its parcel.
+  if d.parent_id is not null then
+    select x.* into p from delivery.deliveries x where x.tenant_id = v_tenant and x.id = d.parent_id;
+    v_cod := p.cod_amount;
+    v_fee := p.delivery_fee;
+    v_by_sender := p.payer_type = 'sender';
+    v_in_cash := p.payment_method = 'cash' or (p.payment_method = 'gateway' and p.order_id is null);
+  end if;
+  if not v_in_cash then
+    v_fee := 0;
+  end if;
+  if d.status = 'cancelled' or v_cod + v_fee = 0 then
+    v_taken := '{pickup,dropoff}';
+  else
+    v_taken := array(
+      select c.collection_stage from money.cod_collections c
+      where c.tenant_id = v_tenant and c.delivery_id = coalesce(d.parent_id, d.id) and c.reversed_at is null
+      union all
+      select 'dropoff' from money.carrier_collections c where c.tenant_id = v_tenant and c.delivery_id = coalesce(d.parent_id, d.id));
+    if d.delivery_flow = 'pnd_inbound' or delivery.is_transferred(d) then
+      v_taken := array_append(v_taken, 'dropoff');
+    elsif d.delivery_flow = 'pnd_outbound' and v_by_sender and v_fee > 0 and exists (
+        select from delivery.deliveries a
+        where a.tenant_id = v_tenant and a.parent_id = d.parent_id and a.delivery_flow = 'pnd_inbound'
+          and a.status in ('draft', 'pending', 'assigned', 'accepted')) then
+      v_taken := array_append(v_taken, 'pickup');
+    end if;
+  end if;
+  return jsonb_build_object(
+    'pickup', jsonb_build_object('cod', 0, 'delivery_fee', case when v_by_sender and 'pickup' <> all (v_taken) then v_fee else 0 end,
+      'currency', coalesce(p.currency, d.currency)),
+    'delivery', jsonb_build_object('cod', case when 'dropoff' <> all (v_taken) then v_cod else 0 end,
+      'delivery_fee', case when not v_by_sender and 'dropoff' <> all (v_taken) then v_fee else 0 end, 'currency', coalesce(p.currency, d.currency)));
+end $$;
+
+-- The same where it begins ('pickup') or ends ('dropoff'), by the terms that hold now: a command may have changed them since it read d.
+-- -> {cod, delivery_fee, currency}
+create or replace function money.cash_to_take(d delivery.deliveries, stage text) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_terms delivery.deliveries;
+begin
+  if d.parent_id is null then
+    v_terms := delivery.parcel_terms(d);
+    d.cod_amount := v_terms.cod_amount;
+    d.delivery_fee := v_terms.delivery_fee;
+  end if;
+  return money.cash_due_on(d) -> case stage when 'dropoff' then 'delivery' else stage end;
 end $$;
 
 -- Books the cash a driver took for a parcel at a stage: one row of cash, and what money.cash_book does. Nothing due,
@@ -170,4 +212,4 @@ begin
   perform money.post(v_cash);
 end $$;
 
-grant execute on function money.cash_to_take(delivery.deliveries, text) to barid_caller;
+grant execute on function money.cash_due_on(delivery.deliveries), money.cash_to_take(delivery.deliveries, text) to barid_caller;

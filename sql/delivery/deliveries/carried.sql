@@ -34,24 +34,11 @@ end $$;
 grant execute on function delivery.due_on(delivery.deliveries), delivery.cod_ordered_on(delivery.deliveries),
   delivery.parcel_of_leg_to_json(delivery.deliveries) to barid_caller;
 
--- The cash still to be taken where a delivery begins and where it ends. -> {pickup, delivery}
-create or replace function delivery.cash_due_on(d delivery.deliveries) returns jsonb
-language plpgsql stable set search_path = '' as $$
-begin
-  return jsonb_build_object('pickup', money.cash_to_take(d, 'pickup'), 'delivery', money.cash_to_take(d, 'dropoff'));
-end $$;
-
 -- The person who gives a parcel to the driver, {name, phone}; null where that is a warehouse.
 create or replace function delivery.sender_of(d delivery.deliveries) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
-  return case when not delivery.leaves_warehouse(d) then (
-    select jsonb_build_object(
-      'name', coalesce(d.source_snapshot #>> '{source,institution,full_name}', p.full_name, app.localized(t.name)),
-      'phone', coalesce(d.source_snapshot #>> '{source,institution,phone}', p.phone))
-    from tenancy.tenants t
-    left join tenancy.profiles p on p.id = case when d.institution_user_id is null then d.customer_id else d.institution_user_id end
-    where t.id = d.tenant_id) end;
+  return (select r.sender from delivery.deliveries_list r where r.tenant_id = d.tenant_id and r.id = d.id);
 end $$;
 
 -- The person who takes it at the other end, from the order; nobody by name where a leg ends in a warehouse.
@@ -62,12 +49,10 @@ begin
     else d.recipient end;
 end $$;
 
--- The fields beside a delivery wherever it is shown to somebody who may carry it or its cash.
+-- The fields beside a delivery wherever it is shown to somebody who may carry it or its cash; lists read them from the view.
 -- -> {cod_amount, delivery_fee, currency, cash_due, parcel, sender, recipient}
 create or replace function delivery.carried(d delivery.deliveries) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
-  return delivery.due_on(d) || jsonb_build_object('currency', d.currency, 'cash_due', delivery.cash_due_on(d),
-    'parcel', case when d.parent_id is not null then delivery.parcel_of_leg_to_json(d) end, 'sender', delivery.sender_of(d),
-    'recipient', delivery.recipient_of(d));
+  return (select r.carried from delivery.deliveries_carried r where r.tenant_id = d.tenant_id and r.id = d.id);
 end $$;

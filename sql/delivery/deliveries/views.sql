@@ -18,16 +18,24 @@ select d.id, d.tenant_id, d.delivery_code, d.barcode, d.external_reference_id, d
     'phone', (select i.phone from tenancy.profiles i where i.id = d.institution_user_id)) end as institution,
   d.delivery_service_id,
   jsonb_build_object('id', d.delivery_service_id, 'code', d.service_snapshot ->> 'code',
-    'name', app.localized(d.service_snapshot -> 'name')) as delivery_service,
+    'name', coalesce(nullif(d.service_snapshot #>> array['name', (select app.language())], ''), app.localized(d.service_snapshot -> 'name')))
+    as delivery_service,
   d.carrier_type, d.carrier_code, d.payer_type, d.payment_method,
   case when d.parent_id is null then d.delivery_fee else (delivery.due_on(d) ->> 'delivery_fee')::numeric end as price,
   case when d.parent_id is null then d.delivery_fee else (delivery.due_on(d) ->> 'delivery_fee')::numeric end as delivery_fee,
   case when d.parent_id is null then d.cod_amount else (delivery.due_on(d) ->> 'cod_amount')::numeric end as cod_amount,
   case when d.parent_id is null then coalesce(d.ordered_cod_amount, d.cod_amount) else delivery.cod_ordered_on(d) end as ordered_cod_amount,
-  d.currency, delivery.cash_due_on(d) as cash_due, case when d.parent_id is not null then delivery.parcel_of_leg_to_json(d) end as parcel,
+  d.currency, money.cash_due_on(d) as cash_due, case when d.parent_id is not null then delivery.parcel_of_leg_to_json(d) end as parcel,
   d.unit_size, d.unit_size_source, d.distance_km, d.pickup_address_id, d.dropoff_address_id,
   d.pickup_snapshot as pickup_address, d.dropoff_snapshot as dropoff_address, d.pickup_zone_id, d.dropoff_zone_id,
-  d.pickup_warehouse_id, d.dropoff_warehouse_id, d.current_warehouse_id, delivery.sender_of(d) as sender,
+  d.pickup_warehouse_id, d.dropoff_warehouse_id, d.current_warehouse_id, 
+  case when not delivery.leaves_warehouse(d) then jsonb_build_object(
+    'name', coalesce(d.source_snapshot #>> '{source,institution,full_name}',
+      (select s.full_name from tenancy.profiles s where s.id = case when d.institution_user_id is null then d.customer_id else d.institution_user_id end),
+      (select app.localized(t.name) from tenancy.tenants t where t.id = (select app.tenant_id()))),
+    'phone', coalesce(d.source_snapshot #>> '{source,institution,phone}',
+      (select s.phone from tenancy.profiles s where s.id = case when d.institution_user_id is null then d.customer_id else d.institution_user_id end)))
+    end as sender,
   delivery.recipient_of(d) as recipient, d.notes, d.manifest_id, d.attempts_used,
   (select jsonb_build_object('id', x.id, 'status', x.status, 'driver_id', x.driver_id, 'driver', jsonb_build_object('id', x.driver_id,
       'full_name', p.full_name, 'phone', p.phone), 'vehicle_id', x.vehicle_id, 'assignment_time', x.assignment_time)
@@ -39,11 +47,18 @@ select d.id, d.tenant_id, d.delivery_code, d.barcode, d.external_reference_id, d
   d.deliver_after, d.deliver_before, d.postponed_to, d.delivered_in_part
 from delivery.deliveries d;
 
+-- The fields beside a delivery wherever it is shown to somebody who may carry it or its cash.
+create view delivery.deliveries_carried with (security_invoker = true) as
+select d.id, d.tenant_id, jsonb_build_object('cod_amount', d.cod_amount, 'delivery_fee', d.delivery_fee, 'currency', d.currency, 'cash_due', d.cash_due,
+  'parcel', d.parcel, 'sender', d.sender, 'recipient', d.recipient) as carried
+from delivery.deliveries_list d;
+
 create view delivery.handoffs_list with (security_invoker = true) as
 select h.id, h.tenant_id, h.delivery_id, h.picking_order_id, h.assignment_id, h.driver_id, h.status, h.custody, h.warehouse_id,
   h.completed_at, h.created_at, h.updated_at,
   jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status, 'delivery_flow', d.delivery_flow,
-    'parent_id', d.parent_id, 'leg', d.leg) || delivery.carried(d) as delivery,
+    'parent_id', d.parent_id, 'leg', d.leg)
+    || (select c.carried from delivery.deliveries_carried c where c.tenant_id = h.tenant_id and c.id = h.delivery_id) as delivery,
   jsonb_build_object('id', w.id, 'name', w.name, 'code', w.code) as warehouse,
   case when h.driver_id is not null then jsonb_build_object('id', h.driver_id, 'full_name', p.full_name) end as driver
 from delivery.package_handoffs h
@@ -60,4 +75,4 @@ select e.id, e.tenant_id, e.delivery_id, e.type, e.status, e.items, e.notes, e.r
 from delivery.delivery_exceptions e
 left join delivery.deliveries d on d.tenant_id = e.tenant_id and d.id = e.delivery_id;
 
-grant select on delivery.deliveries_list, delivery.handoffs_list, delivery.delivery_exceptions_list to barid_caller;
+grant select on delivery.deliveries_list, delivery.deliveries_carried, delivery.handoffs_list, delivery.delivery_exceptions_list to barid_caller;

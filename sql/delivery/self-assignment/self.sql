@@ -72,7 +72,7 @@ begin
     select coalesce(jsonb_agg(jsonb_build_object('delivery_id', d.id, 'delivery_code', d.delivery_code, 'delivery_flow', d.delivery_flow,
         'leg', d.leg, 'unit_size', d.unit_size, 'distance_km', round(o.km::numeric, 3),
         'pickup', delivery.place_without_people(delivery.fetched_at(d)), 'dropoff', delivery.place_without_people(delivery.brought_to(d)),
-        'cash_due', delivery.cash_due_on(d), 'currency', d.currency, 'deliver_after', d.deliver_after, 'deliver_before', d.deliver_before,
+        'cash_due', money.cash_due_on(d), 'currency', d.currency, 'deliver_after', d.deliver_after, 'deliver_before', d.deliver_before,
         'promised_at', d.promised_at, 'created_at', d.created_at) order by o.km nulls last, d.created_at, d.id), '[]')
     from (
       select x.id, x.km from jsonb_to_recordset(v_near) x (id uuid, km double precision)

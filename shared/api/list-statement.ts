@@ -25,29 +25,36 @@ interface Narrowing {
   sets: { name: string; sql: string }[];
 }
 
-/**
- * The statement, and whether the connection keeps its plan. Answers `{rows, total, summary}` as `json`: what a row has is written
- * down once, where `jsonb` would take it apart and copy it at every level.
- */
-export function statementOf(
-  list: ListDeclaration,
-  query: ListQuery,
-): { statement: string; keepPlan: boolean } {
+/** What is asked of the database for a page of a list. */
+interface Statement {
+  /**
+   * Answers `{rows, summary}`, and the total; of one that is kept for some callers null to the others. As `json`: what a row has is written down
+   * once, where `jsonb` would take it apart and copy it at every level.
+   */
+  statement: string;
+  /** Counts the rows for those others. */
+  count?: string;
+  /** Whether the connection keeps the plan. */
+  keepPlan: boolean;
+}
+
+export function statementOf(list: ListDeclaration, query: ListQuery): Statement {
   const narrowing = narrowingOf(list, query);
   const { conditions, sets } = narrowing;
   const fields = [
     `'rows', coalesce((select json_agg(page.row) from (${
       pageOf(list, query, narrowing)
     }) page), '[]')`,
-    `'total', ${query.keyset ? "0" : totalOf(list, conditions)}`,
   ];
+  const total = query.keyset ? { read: "0" } : totalOf(list, conditions);
   if (list.summary && query.keyset?.summary === undefined) {
     fields.push(`'summary', ${summaryOf(list, list.summary, conditions)}`);
   }
   const named = sets.map(({ name, sql }) => `${name} (id) as materialized (select ${sql})`);
   const before = named.length ? `with ${named.join(", ")} ` : "";
   return {
-    statement: `${before}select json_build_object(${fields.join(", ")})`,
+    statement: `${before}select json_build_object(${fields.join(", ")}), ${total.read}`,
+    ...(total.counted ? { count: `${before}${total.counted}` } : {}),
     keepPlan: keepsPlan(list, query, conditions),
   };
 }
@@ -156,7 +163,10 @@ function columnsOf(
   const marks = Object.values(params).map(({ prefers }) => prefers);
   const columns = fields.filter((name) => !marks.includes(name));
   const jsonb = partOf(columns);
-  return { jsonb, json: columns.length > columnsOfObject ? jsonb : jsonb.replace("jsonb_", "json_") };
+  return {
+    jsonb,
+    json: columns.length > columnsOfObject ? jsonb : jsonb.replace("jsonb_", "json_"),
+  };
 }
 
 /** The most columns of one object: PostgreSQL passes a function at most 100 arguments. */
@@ -179,15 +189,21 @@ function orderOf(list: ListDeclaration, query: ListQuery): string {
   return `r.${by} ${direction} nulls last, r.id ${direction}`;
 }
 
-/** The number of rows: from the kept totals for who sees the whole list, else counted. */
-function totalOf(list: ListDeclaration, conditions: readonly Condition[]): string {
-  // The conditions stand here and in the page on purpose: one shared CTE or count(*) over () is many times slower.
-  const counted = `(select count(*) from ${list.view} r where ${whereOf(conditions)})`;
+/**
+ * The number of rows: from the kept totals for who sees the whole list, else counted, by a statement of its own: most callers need
+ * none, and to prepare for it costs as much as a tenth of a page.
+ */
+function totalOf(
+  list: ListDeclaration,
+  conditions: readonly Condition[],
+): { read: string; counted?: string } {
+  const counted = `select count(*) from ${list.view} r where ${whereOf(conditions)}`;
   const key = tallyKeyOf(list, conditions);
-  if (!list.tally || key === null) return counted;
+  // The conditions stand here and in the page on purpose: one shared CTE or count(*) over () is many times slower.
+  if (!list.tally || key === null) return { read: `(${counted})` };
   const { name, readers = "app.sees_tenant()", ofAll = false } = list.tally;
   const kept = `(app.tally('${name}', ${key}, ${ofAll}) ->> 'entries')::bigint`;
-  return `case when (select ${readers}) then ${kept} else ${counted} end`;
+  return { read: `case when (select ${readers}) then ${kept} end`, counted };
 }
 
 function summaryOf(
@@ -220,7 +236,8 @@ function keepsPlan(
   { page }: ListQuery,
   conditions: readonly Condition[],
 ): boolean {
-  return page === 1 && conditions.every(({ name, kept, unasked }) =>
-    unasked || !kept && tally?.filters.includes(name)
-  );
+  return page === 1 &&
+    conditions.every(({ name, kept, unasked }) =>
+      unasked || !kept && tally?.filters.includes(name)
+    );
 }

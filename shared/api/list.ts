@@ -132,9 +132,10 @@ export function clamp(
 
 async function run(list: ListDeclaration, db: Database, query: ListQuery): Promise<ListPage> {
   const { keyset } = query;
-  const { statement, keepPlan } = statementOf(list, query);
+  const { statement, count, keepPlan } = statementOf(list, query);
   const found = await db.read<Pick<ListPage, "rows" | "total" | "summary">>(statement, {
     one_plan: keepPlan,
+    count,
     search: query.search ?? null,
     param: query.filters,
     column: query.column_filters,

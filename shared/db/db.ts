@@ -62,6 +62,7 @@ interface Answer {
   events?: boolean;
   version?: string | null;
   call_id: string;
+  total?: number;
 }
 
 /** The answer of `private.refusal`: the reason why nothing was done. */
@@ -145,7 +146,10 @@ export function openDatabase(
     seen.replayed ||= answer.replayed ?? false;
     seen.jobs ||= answer.jobs ?? false;
     seen.events ||= answer.events ?? false;
-    return answer.data;
+    // A list has its total beside what is shown.
+    return answer.total === undefined
+      ? answer.data
+      : { ...answer.data as object, total: answer.total };
   };
   const database = (key?: string): Database => ({
     seen,

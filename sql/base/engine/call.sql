@@ -75,30 +75,44 @@ exception when sqlstate 'RULE0' or integrity_constraint_violation or data_except
   return private.refusal(v_refused, claims)::json;
 end $$;
 
+-- Executes a statement of a list by the plan that the connection keeps of it. -> the columns that it answers
+create or replace function private.read_kept(statement text, params jsonb, out answer json, out total bigint)
+language plpgsql set search_path = '' as $$
+declare
+  v_plan text := 'list_' || md5(statement);
+begin
+  execute format('execute %I (%L)', v_plan, params) into answer, total;
+exception when invalid_sql_statement_name then
+  perform private.plan_keep(v_plan, statement);
+  execute format('execute %I (%L)', v_plan, params) into answer, total;
+end $$;
+
 -- The same for a list: `statement` is written by the list engine from declared columns only; every
 -- value a client sent is inside `params`, which the statement reads as $1.
+-- It answers what is shown, and the total where that is kept; else params.count, a statement too, counts it.
 -- With params.one_plan the connection keeps one plan for all values: under the policies planning a page costs more than reading it.
 create or replace function private.read(claims jsonb, rule jsonb, statement text, params jsonb) returns json
 language plpgsql set search_path = '' as $$
 declare
   v_language text;
-  v_plan text := 'list_' || md5(statement);
   v_answer json;
+  v_total bigint;
   v_refused private.refused;
 begin
   v_language := private.enter(claims, rule);
   if params -> 'one_plan' is distinct from 'true' then
-    execute statement into v_answer using params;
+    execute statement into v_answer, v_total using params;
+    if v_total is null and params ? 'count' then
+      execute params ->> 'count' into v_total using params;
+    end if;
   else
     perform set_config('plan_cache_mode', 'force_generic_plan', true);
-    begin
-      execute format('execute %I (%L)', v_plan, params) into v_answer;
-    exception when invalid_sql_statement_name then
-      perform private.plan_keep(v_plan, statement);
-      execute format('execute %I (%L)', v_plan, params) into v_answer;
-    end;
+    select k.answer, k.total into v_answer, v_total from private.read_kept(statement, params) k;
+    if v_total is null and params ? 'count' then
+      select k.total into v_total from private.read_kept('select null, (' || (params ->> 'count') || ')', params) k;
+    end if;
   end if;
-  return json_build_object('data', v_answer, 'language', v_language, 'tenant', app.tenant_id(),
+  return json_build_object('data', v_answer, 'total', v_total, 'language', v_language, 'tenant', app.tenant_id(),
       'api_key', app.request_setting('api_key_id'), 'call_id', claims ->> 'call_id',
     'version', case when rule ? 'version' then private.version_of(rule -> 'version') end);
 exception when sqlstate 'RULE0' or integrity_constraint_violation or data_exception or insufficient_privilege then
@@ -145,7 +159,7 @@ exception when sqlstate 'RULE0' or integrity_constraint_violation or data_except
   return private.refusal(v_refused, claims);
 end $$;
 
-grant execute on function private.plan_keep(text, text) to barid_caller;
+grant execute on function private.plan_keep(text, text), private.read_kept(text, jsonb) to barid_caller;
 grant execute on function private.refusal(private.refused, jsonb) to barid_api, barid_caller;
 grant execute on function private.call(jsonb, jsonb, text, jsonb), private.read(jsonb, jsonb, text, jsonb),
   private.check(jsonb, jsonb) to barid_api;

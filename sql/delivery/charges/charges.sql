@@ -54,8 +54,8 @@ begin
     then d.delivery_fee else 0 end;
 end $$;
 
--- The cash still to be taken where a delivery begins and where it ends: the amount due for its parcel until it was taken; a leg or
--- a transfer into a warehouse ends before the door, and the leg that begins at the sender takes what is due there.
+-- The cash still to be taken where a delivery begins and where it ends: the amount due for its parcel until it was taken, at the door
+-- with its delivery; a leg or a transfer into a warehouse ends before the door, and the leg that begins at the sender takes what is due there.
 -- -> {pickup, delivery}, each {cod, delivery_fee, currency}
 -- SECURITY DEFINER: the driver of the last leg sees neither the parcel nor what the first one took.
 create or replace function money.cash_due_on(d delivery.deliveries) returns jsonb
@@ -66,7 +66,8 @@ declare
   v_fee numeric := d.delivery_fee;
   v_by_sender boolean := d.payer_type = 'sender';
   v_in_cash boolean := d.payment_method = 'cash' or (d.payment_method = 'gateway' and d.order_id is null);
-  v_taken text[] := '{}';
+  v_no_pickup boolean;
+  v_no_door boolean;
   p delivery.deliveries;
 begin
   -- Of a leg the terms are those of its parcel.
@@ -80,28 +81,19 @@ begin
   if not v_in_cash then
     v_fee := 0;
   end if;
-  if d.status = 'cancelled' or v_cod + v_fee = 0 then
-    v_taken := '{pickup,dropoff}';
-  else
-    v_taken := array(
-      select c.collection_stage from money.cod_collections c
-      where c.tenant_id = v_tenant and c.delivery_id = coalesce(d.parent_id, d.id) and c.reversed_at is null
-      union all
-      select 'dropoff' from money.carrier_collections c where c.tenant_id = v_tenant and c.delivery_id = coalesce(d.parent_id, d.id));
-    if d.delivery_flow = 'pnd_inbound' or delivery.is_transferred(d) then
-      v_taken := array_append(v_taken, 'dropoff');
-    elsif d.delivery_flow = 'pnd_outbound' and v_by_sender and v_fee > 0 and exists (
-        select from delivery.deliveries a
-        where a.tenant_id = v_tenant and a.parent_id = d.parent_id and a.delivery_flow = 'pnd_inbound'
-          and a.status in ('draft', 'pending', 'assigned', 'accepted')) then
-      v_taken := array_append(v_taken, 'pickup');
-    end if;
+  v_no_door := d.status in ('delivered', 'cancelled') or d.delivery_flow = 'pnd_inbound' or delivery.is_transferred(d);
+  v_no_pickup := d.status = 'cancelled' or v_fee = 0 or not v_by_sender;
+  if not v_no_pickup then
+    v_no_pickup := exists (select from money.cod_collections c
+      where c.tenant_id = v_tenant and c.delivery_id = coalesce(d.parent_id, d.id) and c.collection_stage = 'pickup' and c.reversed_at is null)
+    or d.delivery_flow = 'pnd_outbound' and exists (select from delivery.deliveries a
+      where a.tenant_id = v_tenant and a.parent_id = d.parent_id and a.delivery_flow = 'pnd_inbound'
+        and a.status in ('draft', 'pending', 'assigned', 'accepted'));
   end if;
   return jsonb_build_object(
-    'pickup', jsonb_build_object('cod', 0, 'delivery_fee', case when v_by_sender and 'pickup' <> all (v_taken) then v_fee else 0 end,
-      'currency', coalesce(p.currency, d.currency)),
-    'delivery', jsonb_build_object('cod', case when 'dropoff' <> all (v_taken) then v_cod else 0 end,
-      'delivery_fee', case when not v_by_sender and 'dropoff' <> all (v_taken) then v_fee else 0 end, 'currency', coalesce(p.currency, d.currency)));
+    'pickup', jsonb_build_object('cod', 0, 'delivery_fee', case when v_no_pickup then 0 else v_fee end, 'currency', coalesce(p.currency, d.currency)),
+    'delivery', jsonb_build_object('cod', case when v_no_door then 0 else v_cod end,
+      'delivery_fee', case when v_by_sender or v_no_door then 0 else v_fee end, 'currency', coalesce(p.currency, d.currency)));
 end $$;
 
 -- The same where it begins ('pickup') or ends ('dropoff'), by the terms that hold now: a command may have changed them since it read d.

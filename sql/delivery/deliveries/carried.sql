@@ -41,14 +41,6 @@ begin
   return (select r.sender from delivery.deliveries_list r where r.tenant_id = d.tenant_id and r.id = d.id);
 end $$;
 
--- The person who takes it at the other end, from the order; nobody by name where a leg ends in a warehouse.
-create or replace function delivery.recipient_of(d delivery.deliveries) returns jsonb
-language plpgsql stable set search_path = '' as $$
-begin
-  return case when d.delivery_flow = 'pnd_inbound' then jsonb_strip_nulls(jsonb_build_object('received_by', d.recipient -> 'received_by'))
-    else d.recipient end;
-end $$;
-
 -- The fields beside a delivery wherever it is shown to somebody who may carry it or its cash; lists read them from the view.
 -- -> {cod_amount, delivery_fee, currency, cash_due, parcel, sender, recipient}
 create or replace function delivery.carried(d delivery.deliveries) returns jsonb

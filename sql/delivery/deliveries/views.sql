@@ -10,12 +10,12 @@ create view delivery.deliveries_list with (security_invoker = true) as
 select d.id, d.tenant_id, d.delivery_code, d.barcode, d.external_reference_id, d.status, d.status_reason, d.status_notes,
   d.delivery_flow, d.parent_id, d.leg, d.sequence_plan, d.original_delivery_id, d.parent_id is not null as is_leg,
   d.customer_id, d.institution_user_id,
-  case when d.customer_id is not null then jsonb_build_object('id', d.customer_id,
-    'full_name', (select c.full_name from tenancy.profiles c where c.id = d.customer_id),
-    'phone', (select c.phone from tenancy.profiles c where c.id = d.customer_id)) end as customer,
-  case when d.institution_user_id is not null then jsonb_build_object('id', d.institution_user_id,
-    'full_name', (select i.full_name from tenancy.profiles i where i.id = d.institution_user_id),
-    'phone', (select i.phone from tenancy.profiles i where i.id = d.institution_user_id)) end as institution,
+  case when d.customer_id is not null then coalesce(
+    (select jsonb_build_object('id', c.id, 'full_name', c.full_name, 'phone', c.phone) from tenancy.profiles c where c.id = d.customer_id),
+    jsonb_build_object('id', d.customer_id, 'full_name', null, 'phone', null)) end as customer,
+  case when d.institution_user_id is not null then coalesce(
+    (select jsonb_build_object('id', i.id, 'full_name', i.full_name, 'phone', i.phone) from tenancy.profiles i where i.id = d.institution_user_id),
+    jsonb_build_object('id', d.institution_user_id, 'full_name', null, 'phone', null)) end as institution,
   d.delivery_service_id,
   jsonb_build_object('id', d.delivery_service_id, 'code', d.service_snapshot ->> 'code',
     'name', coalesce(nullif(d.service_snapshot #>> array['name', (select app.language())], ''), app.localized(d.service_snapshot -> 'name')))
@@ -29,14 +29,20 @@ select d.id, d.tenant_id, d.delivery_code, d.barcode, d.external_reference_id, d
   d.unit_size, d.unit_size_source, d.distance_km, d.pickup_address_id, d.dropoff_address_id,
   d.pickup_snapshot as pickup_address, d.dropoff_snapshot as dropoff_address, d.pickup_zone_id, d.dropoff_zone_id,
   d.pickup_warehouse_id, d.dropoff_warehouse_id, d.current_warehouse_id, 
-  case when not delivery.leaves_warehouse(d) then jsonb_build_object(
-    'name', coalesce(d.source_snapshot #>> '{source,institution,full_name}',
-      (select s.full_name from tenancy.profiles s where s.id = case when d.institution_user_id is null then d.customer_id else d.institution_user_id end),
-      (select app.localized(t.name) from tenancy.tenants t where t.id = (select app.tenant_id()))),
-    'phone', coalesce(d.source_snapshot #>> '{source,institution,phone}',
-      (select s.phone from tenancy.profiles s where s.id = case when d.institution_user_id is null then d.customer_id else d.institution_user_id end)))
+  -- As delivery.leaves_warehouse says: who gives it away there has no name.
+  case when d.delivery_flow = 'pnd_outbound' or (d.delivery_flow = 'operational_return' and d.pickup_warehouse_id is not null) then null
+    when d.source_snapshot #>> '{source,institution,full_name}' is not null and d.source_snapshot #>> '{source,institution,phone}' is not null
+      then jsonb_build_object('name', d.source_snapshot #> '{source,institution,full_name}', 'phone', d.source_snapshot #> '{source,institution,phone}')
+    else (
+      select jsonb_build_object(
+        'name', coalesce(d.source_snapshot #>> '{source,institution,full_name}', s.full_name,
+          (select app.localized(t.name) from tenancy.tenants t where t.id = (select app.tenant_id()))),
+        'phone', coalesce(d.source_snapshot #>> '{source,institution,phone}', s.phone))
+      from (select case when d.institution_user_id is null then d.customer_id else d.institution_user_id end as id) o
+      left join tenancy.profiles s on s.id = o.id)
     end as sender,
-  delivery.recipient_of(d) as recipient, d.notes, d.manifest_id, d.attempts_used,
+  case when d.delivery_flow = 'pnd_inbound' then jsonb_strip_nulls(jsonb_build_object('received_by', d.recipient -> 'received_by')) else d.recipient end
+    as recipient, d.notes, d.manifest_id, d.attempts_used,
   (select jsonb_build_object('id', x.id, 'status', x.status, 'driver_id', x.driver_id, 'driver', jsonb_build_object('id', x.driver_id,
       'full_name', p.full_name, 'phone', p.phone), 'vehicle_id', x.vehicle_id, 'assignment_time', x.assignment_time)
     from delivery.assignments x

@@ -41,7 +41,7 @@ export class Real {
   readonly owners: Record<string, string> = {};
   /** The keys that operations are sent under. */
   readonly #keys = new Map<string, string>();
-  /** Requests as they were sent first: of a second one the names may mean other records. */
+  /** Requests that were done, as they were sent: at a repetition the names may mean other records. */
   readonly #asked = new Map<string, Asked>();
   /** The operations whose answers were recorded. */
   readonly #recorded = new Set<string>();
@@ -128,12 +128,12 @@ export class Real {
     this.#keys.set(op.id, key);
     const sent = JSON.stringify(op);
     const asked = this.#asked.get(sent) ?? requestOf(op, this);
-    this.#asked.set(sent, asked);
     const seen = await this.caller.surely({ ...asked, key });
     if (seen.status < 200 || seen.status >= 300) {
       const code = seen.body.code ?? `status ${seen.status}`;
       return alike[op.type]?.includes(code) ? alike[op.type]![0] : code;
     }
+    this.#asked.set(sent, asked);
     return `ok${await this.answer(op, seen.body)}`;
   }
 

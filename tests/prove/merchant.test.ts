@@ -77,7 +77,7 @@ class History {
     const did = await this.books.order(parcel, delivered);
     if (!short) {
       this.#wallet.parcels.push(parcel);
-      if (fee) this.#wallet.move("delivery_fee", -fee, did.at);
+      if (fee) this.#wallet.move("delivery_fee", -fee, did.at, parcel);
       if (delivered) this.#wallet.delivered(parcel, did.at);
     }
     this.#is(fee ? "prepaid" : "deliver", did, short ? "insufficient_wallet_balance" : undefined);
@@ -88,7 +88,7 @@ class History {
     if (!parcel) return;
     const did = await this.books.do({ do: "refund", id: parcel.id });
     parcel.refunded = true;
-    this.#wallet.move("refund", parcel.fee, did.at);
+    this.#wallet.move("refund", parcel.fee, did.at, parcel);
     this.#is("refund", did, undefined);
   }
 

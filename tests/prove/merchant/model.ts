@@ -31,7 +31,7 @@ interface Movement {
   kind: Kind;
   amount: number;
   at: bigint;
-  /** The parcel whose COD was credited. */
+  /** The parcel whose COD, fee or refund it is. */
   parcel?: Parcel;
 }
 
@@ -100,8 +100,10 @@ export class Wallet {
 
   /** The refusal of an undo; undefined: it is undone. */
   undone(parcel: Parcel, at: bigint): string | undefined {
-    const credit = this.#movements.find((movement) => movement.parcel === parcel)!;
-    if (this.#saying(credit).length) return "outcome_is_settled";
+    const since = this.#movements.filter((one) =>
+      one.parcel === parcel && one.at >= parcel.takenAt!
+    );
+    if (since.some((movement) => this.#saying(movement).length)) return "outcome_is_settled";
     parcel.undone = true;
     if (!this.spends(parcel.cod)) {
       parcel.undone = false;
@@ -166,8 +168,8 @@ export class Wallet {
     return this.#said().filter(({ movement }) => movement === version);
   }
 
-  #held({ amount, parcel }: Movement): number {
-    if (!parcel?.hold || parcel.undone) return 0;
+  #held({ kind, amount, parcel }: Movement): number {
+    if (kind !== "cod" || !parcel?.hold || parcel.undone) return 0;
     const { release, day } = parcel.hold;
     return release === "on_remit" && parcel.out || this.day < day ? amount : 0;
   }

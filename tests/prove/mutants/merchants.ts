@@ -34,11 +34,4 @@ export const merchants: Mutant[] = [
     to: "from unnest(v_unsettled) u (movement) where false;",
     test: [merchantTest, histories],
   },
-  {
-    name: "a movement after the moment of a statement is passed over",
-    file: `${folder}/open.sql`,
-    from: "v_looked_to := coalesce(v_looked_to, v_wallet.version);",
-    to: "v_looked_to := v_wallet.version;",
-    test: [merchantTest, histories],
-  },
 ];

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { openReader } from "../support/db.ts";
 import { Books, type Did } from "./merchant/books.ts";
 import { type Line, type Parcel, type Rule, type Statement, Wallet } from "./merchant/model.ts";
-import { figure, of, say, seed } from "./proof.ts";
+import { figure, of, say, seed, size } from "./proof.ts";
 
 const histories = of({ brief: 40, test: 400, short: 2_000, full: 20_000 });
 /** So many merchants are of one company; then what must hold of it is asked, and another one is opened. */
@@ -32,7 +32,7 @@ const done: Record<string, number> = {};
 const refused: Record<string, number> = {};
 const count = (counts: Record<string, number>, name: string) =>
   counts[name] = (counts[name] ?? 0) + 1;
-/** A brief form is too short for every refusal. */
+/** The refusals that have to be met; the brief form is too short for all of them. */
 const refusals = [
   "insufficient_wallet_balance",
   "outcome_is_settled",
@@ -263,5 +263,5 @@ test(`${histories} random histories of merchants (seed ${seed})`, async () => {
     holds: !breaches.length,
   });
   expect(breaches).toEqual([]);
-  expect(never).toEqual([]);
+  if (size !== "brief") expect(never).toEqual([]);
 }, of({ test: 600_000, short: 900_000, full: 5_400_000 }));

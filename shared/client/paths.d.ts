@@ -418,11 +418,15 @@ export interface paths {
   };
   "/delivery/merchant-statements/{id}": {
     parameters: { };
-    /** Read a statement with its lines @description Who: role tenant_admin or operations_manager or dispatcher, or role customer or institution, or permission manage:tenant. */ get: operations["get_delivery_merchant_statements_id"];
+    /** Read a statement with its lines; with `format=csv` its deliveries as a file @description Who: role tenant_admin or operations_manager or dispatcher, or role customer or institution, or permission manage:tenant. */ get: operations["get_delivery_merchant_statements_id"];
   };
   "/delivery/merchant-statements/{id}/confirm": {
     parameters: { };
     /** Mark the payout of my statement as received @description Who: role customer or institution. */ post: operations["post_delivery_merchant_statements_id_confirm"];
+  };
+  "/delivery/merchant-statements/{id}/document": {
+    parameters: { };
+    /** Print a statement, in the language of the request @description Who: role tenant_admin or operations_manager or dispatcher, or role customer or institution, or permission manage:tenant. */ get: operations["get_delivery_merchant_statements_id_document"];
   };
   "/delivery/merchant-statements/{id}/pay": {
     parameters: { };
@@ -435,6 +439,10 @@ export interface paths {
   "/delivery/merchant-statements/{id}/void": {
     parameters: { };
     /** Void an open statement; its lines are free for the next one @description Who: role tenant_admin or operations_manager. */ post: operations["post_delivery_merchant_statements_id_void"];
+  };
+  "/delivery/merchant-statements/verify": {
+    parameters: { };
+    /** Whether a printed statement says the truth: its QR code names this address @description Who: role tenant_admin or operations_manager or dispatcher, or role customer or institution, or permission manage:tenant. */ get: operations["get_delivery_merchant_statements_verify"];
   };
   "/delivery/price": {
     parameters: { };
@@ -7092,7 +7100,7 @@ export interface operations {
   get_delivery_merchant_statements_id: {
     parameters: {
       query?: {
-        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        fields?: components["parameters"]["fields"]; format?: "json" | "csv"; language?: components["parameters"]["language"];
         tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { id: components["parameters"]["path_id"]; };
@@ -7155,6 +7163,21 @@ export interface operations {
       503: components["responses"]["ServiceUnavailable"];
     };
   };
+  get_delivery_merchant_statements_id_document: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      path: { id: components["parameters"]["path_id"]; };
+    };
+    responses: {
+      /** The document */ 200: { headers: { [name: string]: unknown; }; content: { "application/pdf": string; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["StatementNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
   post_delivery_merchant_statements_id_pay: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
@@ -7205,6 +7228,34 @@ export interface operations {
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["StatementNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
       409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["StatementNotOpenError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  get_delivery_merchant_statements_verify: {
+    parameters: {
+      query: {
+        fields?: components["parameters"]["fields"]; /** The hash that the QR code of the document names */ hash: string;
+        language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"];
+      };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+    };
+    responses: {
+      200: {
+        headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
+        content: {
+          "application/json": {
+            /** The hash is that of a statement that the caller sees */ printed: boolean;
+            statement: components["schemas"]["MerchantStatement"] | null; /** The lines still give the hash that was printed */ unchanged: boolean;
+            /** Printed, unchanged, and not void */ valid: boolean;
+          } & components["schemas"]["Success"];
+        };
+      };
+      304: components["responses"]["NotModified"];
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
     };

@@ -30,6 +30,12 @@ export const proofs: Readonly<Record<string, Proof>> = {
     files: ["tests/prove/model.test.ts"],
     minutes: 115,
   },
+  merchant: {
+    shows:
+      "random histories of merchants' money: every statement as a model says, and nothing stranded",
+    files: ["tests/prove/merchant.test.ts"],
+    minutes: 90,
+  },
   dispatch: {
     shows:
       "random histories of offers: no two drivers for a delivery, nobody above capacity, none forgotten",

@@ -55,6 +55,8 @@ declare
   v_kept numeric;
   v_net numeric;
   v_cod boolean;
+  v_id uuid := gen_random_uuid();
+  v_number bigint;
   s money.merchant_statements;
 begin
   select a.* into v_wallet from money.accounts a where a.tenant_id = v_tenant and a.id = p_wallet for no key update;
@@ -85,13 +87,15 @@ begin
     return null;
   end if;
   v_looked_to := coalesce(v_looked_to, v_wallet.version);
-  insert into money.merchant_statements (tenant_id, number, account_id, owner_user_id, currency, opened_by, period_from, period_to, gross_cod, fees,
-    refunds, adjustments, net, lines, cycle_day)
-  select v_tenant, money.statement_number_next(), p_wallet, v_wallet.owner_user_id, v_wallet.currency, app.user_id(),
+  v_number := money.statement_number_next();
+  insert into money.merchant_statements (id, tenant_id, number, account_id, owner_user_id, currency, opened_by, period_from, period_to, gross_cod, fees,
+    refunds, adjustments, net, lines, cycle_day, hash)
+  select v_id, v_tenant, v_number, p_wallet, v_wallet.owner_user_id, v_wallet.currency, app.user_id(),
     least(coalesce((select max(x.period_to) from money.merchant_statements x where x.tenant_id = v_tenant and x.account_id = p_wallet and x.status <> 'void'),
       v_marks.opened_at, v_wallet.created_at), least(p_until, now())), least(p_until, now()),
     coalesce(sum(l.amount) filter (where l.kind = 'cod'), 0), coalesce(-sum(l.amount) filter (where l.kind = 'delivery_fee'), 0),
-    coalesce(sum(l.amount) filter (where l.kind = 'refund'), 0), coalesce(sum(l.amount) filter (where l.kind = 'adjustment'), 0), v_net, count(*), p_cycle_day
+    coalesce(sum(l.amount) filter (where l.kind = 'refund'), 0), coalesce(sum(l.amount) filter (where l.kind = 'adjustment'), 0), v_net, count(*), p_cycle_day,
+    money.statement_hash(v_id, v_tenant, v_number, v_wallet.owner_user_id, v_wallet.currency::text, v_net, v_lines)
   from unnest(v_lines) l
   returning * into s;
   insert into money.merchant_statement_lines (tenant_id, statement_id, position, account_id, movement, kind, amount, delivery_id, delivery_code,

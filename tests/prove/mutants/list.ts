@@ -2,6 +2,7 @@
 import { carriers } from "./carriers.ts";
 import { deliveries } from "./deliveries.ts";
 import { desks } from "./desks.ts";
+import { merchants } from "./merchants.ts";
 import { money } from "./money.ts";
 import type { Mutant } from "./mutant.ts";
 import { settlements } from "./settlements.ts";
@@ -13,6 +14,7 @@ export const mutants: readonly Mutant[] = [
   ...carriers,
   ...deliveries,
   ...desks,
+  ...merchants,
   ...money,
   ...settlements,
   ...stock,

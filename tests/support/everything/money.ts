@@ -180,6 +180,8 @@ export async function addMoney({ tenant, tx, one, json, next, made }: Adding): A
     collected_at: new Date(0),
     released_at: new Date(),
   }, "position");
+  await tx`update money.merchant_statements s set hash = money.statement_hash(s.id, s.tenant_id, s.number, s.owner_user_id, s.currency::text, s.net,
+    array(select l from money.merchant_statement_lines l where l.statement_id = s.id)) where s.id = ${merchant_statement}`;
   await one("money.merchant_accounts", { account_id }, "account_id");
   await one("money.merchant_pending", { account_id, movement: 2 });
   await one("money.merchant_statement_numbers", { last: number }, "tenant_id");

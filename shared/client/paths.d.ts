@@ -2998,10 +2998,11 @@ export interface components {
         };
         payouts?: {
           settings: {
-            hold_days?: number | null;
+            cycle?: ("none" | "daily" | "weekly" | "monthly") | null; day?: number | null; hold_days?: number | null;
             /** Stays in the wallet when a statement is made; in the tenant's currency, 0 unless said */ keep?: number | null;
             /** Statements with a lower net are not made; in the tenant's currency, 0 unless said */ minimum?: number | null;
             release?: ("on_delivery" | "on_remit") | null;
+            weekday?: ("monday" | "tuesday" | "wednesday" | "thursday" | "friday" | "saturday" | "sunday") | null;
           };
         };
         proof_settings?: {

@@ -175,7 +175,7 @@ export interface paths {
   };
   "/delivery/cod-reconciliation/export": {
     parameters: { };
-    /** The reconciliation of each driver as a CSV file @description Who: role dispatcher or tenant_admin, or permission manage:tenant. */ get: operations["get_delivery_cod_reconciliation_export"];
+    /** One part of the reconciliation as a CSV file: that of the drivers unless said @description Who: role dispatcher or tenant_admin, or permission manage:tenant. */ get: operations["get_delivery_cod_reconciliation_export"];
   };
   "/delivery/cod-settlements": {
     parameters: { };
@@ -5101,7 +5101,7 @@ export interface operations {
               /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code: string | null;
               /** ISO 4217, three capital letters */ currency: string; driver_id: string | null; expected: number | null; found: number | null;
               kind: string; /** Ids of the rows concerned, at most 100 */ rows: string[] | null;
-              /** Whose desk or wallet it is, in differences of desks and of what is held; null for the tenant's own till */ user_id: string | null;
+              /** Whose desk or wallet it is, in differences of desks, of what is held and of statements; null for the tenant's own till */ user_id: string | null;
             }[];
             /** Pay of drivers: what is earned less what is paid out */ driver_pay: {
               /** Earned with deliveries, paid out or not */ accrued: number; /** ISO 4217, three capital letters */ currency: string;
@@ -5119,7 +5119,15 @@ export interface operations {
               /** COD whose cash is in and whose day has not come */ waiting: number; wallet_id: string;
               /** COD of cash that carriers have not paid */ with_carriers: number;
             }[];
-            /** True when the books and the rows agree */ reconciled: boolean; totals: components["schemas"]["CashPosition"][];
+            /** True when the books and the rows agree */ reconciled: boolean;
+            /** Wallets that statements are made of: lines + held + unstated = balance + paid */ statements: {
+              /** The wallet's balance by the ledger */ balance: number; /** ISO 4217, three capital letters */ currency: string;
+              /** What is held, for its cash or its day */ held: number; /** What statements that are not void say */ lines: number;
+              /** The net of statements that are neither paid nor void */ open: number; /** The net of statements that are paid */ paid: number;
+              /** What is released and on no statement, and what is kept */ unstated: number; user_id: string; user_name: string | null;
+              wallet_id: string;
+            }[];
+            totals: components["schemas"]["CashPosition"][];
           } & components["schemas"]["Success"];
         };
       };
@@ -5135,7 +5143,9 @@ export interface operations {
   get_delivery_cod_reconciliation_export: {
     parameters: {
       query?: {
-        as_of?: components["parameters"]["as_of"]; language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"];
+        as_of?: components["parameters"]["as_of"]; language?: components["parameters"]["language"];
+        /** The part of the reconciliation that the file has */ part?: "drivers" | "carriers" | "desks" | "driver_pay" | "held" | "statements";
+        tenant_id?: components["parameters"]["tenant_id"];
       };
     };
     responses: {

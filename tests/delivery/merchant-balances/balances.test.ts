@@ -85,14 +85,26 @@ test("what waits for its day is not held; the cash of carriers is theirs", async
   await cashSound(side.tenant);
 });
 
-test("what is held and with neither driver nor carrier is at the desks", async () => {
-  const { tenant, rows } = await newMerchant([7_000, 3_000]);
-  await sql`insert into money.wallet_holds (tenant_id, account_id, reference_type, reference_id, step, amount, release, due_at, counts_from)
-    select tenant_id, account_id, reference_type, reference_id, 3, -amount, release, due_at, now()
-    from money.wallet_holds where reference_id = ${rows[0]!} and step = 2`;
-  expect(await balanceOf(tenant)).toMatchObject(
-    figures([10_000, 7_000, 0, 3_000, 0], [0, 0, 7_000]),
-  );
+test("released by the bank: what is held and with neither driver nor carrier is at the desks", async () => {
+  const { ground, tenant, rows } = await newMerchant([7_000], { release: "on_delivery" });
+  const [inHand] = await delivered(ground, [3_000]);
+  const session = await sql.reserve();
+  try {
+    await session`begin`;
+    await session`alter table money.wallet_holds drop constraint if exists wallet_holds_release_check`;
+    await session`insert into money.wallet_holds (tenant_id, account_id, reference_type, reference_id, step, amount, release, due_at, counts_from)
+      select p.tenant_id, p.account_id, 'cod_collection', c.id, 1, c.cod_amount, 'on_bank', now(), now()
+      from money.cod_collections c
+      join money.payments p on p.tenant_id = c.tenant_id and p.delivery_id = c.delivery_id and p.type = 'COD_COLLECTION'
+      where c.id = any (${[rows[0]!, inHand!]})`;
+    await session`select set_config('app.tenant_id', ${tenant.id}, true), set_config('app.sees_tenant', 'on', true)`;
+    const [shown] = await session`select to_jsonb(r) as row from money.merchant_balances_list r
+      where owner_user_id = ${tenant.customer.id}`;
+    expect(shown!.row).toMatchObject(figures([10_000, 10_000, 0, 0, 0], [3_000, 0, 7_000]));
+  } finally {
+    await session`rollback`;
+    session.release();
+  }
 });
 
 test("since when it is due: the oldest credit that is on no paid statement", async () => {

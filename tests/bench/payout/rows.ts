@@ -21,7 +21,8 @@ export interface Merchants {
 
 /**
  * Fills the books of the bench's tenant. Each movement is a row of cash with its COD of 900, its journal on the wallet and
- * its holds; the other side of the journals is left out, since nothing here looks at it. bench.rows lists what is in hand.
+ * its holds; the other side of the journals is left out, since nothing here looks at it. bench.rows lists what is
+ * in hand of owners with something to state.
  */
 export async function fillMerchants(bench: Bench, of: Merchants): Promise<void> {
   const { stack: { sql }, tenantId } = bench;
@@ -81,7 +82,8 @@ export async function fillMerchants(bench: Bench, of: Merchants): Promise<void> 
     insert into money.merchant_pending (tenant_id, account_id, movement)
       select '${tenantId}', m.wallet, m.version from bench.movements m
       join bench.owners o on o.wallet = m.wallet where o.n > ${of.due} and o.n <= ${of.owners} and m.in_hand;
-    insert into bench.rows select m.n, m.row, d.id from bench.movements m join bench.drivers d on d.n = 1 + m.n % 1000 where m.in_hand`);
+    insert into bench.rows select m.n, m.row, d.id from bench.movements m
+      join bench.owners o on o.wallet = m.wallet and o.n <= ${of.due} join bench.drivers d on d.n = 1 + m.n % 1000 where m.in_hand`);
   for (const table of ["money.accounts", "money.merchant_accounts", "money.merchant_pending"]) {
     await sql.unsafe(`vacuum analyze ${table}`);
   }

@@ -33,6 +33,24 @@ async function balanceOf(tenant: Tenant, owner = tenant.customer.id): Promise<Bo
   return answer.body.data[0];
 }
 
+/** What the reconciliation says of the cash that is out is what the office sees. */
+async function asReconciled(tenant: Tenant): Promise<void> {
+  const { body } = await tenant.admin.get("/delivery/cod-reconciliation");
+  const { body: list } = await tenant.admin.get(path, { query: { limit: 100 } });
+  const out = list.data.filter((row: Body) => row.held || row.waiting).map((row: Body) => ({
+    wallet_id: row.id,
+    ...{ in_hand: row.in_hand_of_drivers, with_carriers: row.with_carriers },
+    ...{ held: row.held, waiting: row.waiting },
+  }));
+  expect(out).toEqual(body.held.map((
+    { wallet_id, in_hand, with_carriers, held, waiting }: Body,
+  ) => ({ wallet_id, in_hand, with_carriers, held, waiting })));
+  for (const { wallet_id, balance, open } of body.statements) {
+    const row = list.data.find(({ id }: Body) => id === wallet_id);
+    expect([row.balance, row.stated]).toEqual([balance, open]);
+  }
+}
+
 const figures = (
   [balance, held, waiting, available, stated]: number[],
   [in_hand_of_drivers, with_carriers, at_desks]: number[],
@@ -65,6 +83,7 @@ test("from the door to the payout: what is held by whom, stated, and available",
   expect(await reverseSettlement(tenant, first!)).toSucceed(200);
   expect(await balanceOf(tenant))
     .toMatchObject(figures([3_500, 10_000, 0, -6_500, 0], [10_000, 0, 0]));
+  await asReconciled(tenant);
   await sound(tenant);
 });
 
@@ -82,6 +101,7 @@ test("what waits for its day is not held; the cash of carriers is theirs", async
   ).toSucceed(201);
   expect(await balanceOf(side.tenant))
     .toMatchObject(figures([11_000, 4_000, 7_000, 0, 0], [0, 4_000, 0]));
+  await asReconciled(side.tenant);
   await cashSound(side.tenant);
 });
 

@@ -3012,11 +3012,12 @@ export interface components {
         };
         payouts?: {
           settings: {
-            cycle?: ("none" | "daily" | "weekly" | "monthly") | null; day?: number | null; hold_days?: number | null;
+            /** When statements are made by themselves, at the start of which days; `none` unless said */ cycle?: ("none" | "daily" | "weekly" | "monthly") | null;
+            /** The day of a `monthly` cycle, one that every month has; 1 unless said */ day?: number | null; hold_days?: number | null;
             /** Stays in the wallet when a statement is made; in the tenant's currency, 0 unless said */ keep?: number | null;
             /** Statements with a lower net are not made; in the tenant's currency, 0 unless said */ minimum?: number | null;
             release?: ("on_delivery" | "on_remit") | null;
-            weekday?: ("monday" | "tuesday" | "wednesday" | "thursday" | "friday" | "saturday" | "sunday") | null;
+            /** The day of a `weekly` cycle; `sunday` unless said */ weekday?: ("monday" | "tuesday" | "wednesday" | "thursday" | "friday" | "saturday" | "sunday") | null;
           };
         };
         proof_settings?: {
@@ -7066,7 +7067,7 @@ export interface operations {
               /** ISO 4217, three capital letters */ currency: string; /** COD of it whose cash is not in */ held: number;
               /** Of what is held: drivers have its cash */ in_hand_of_drivers: number;
               /** The net of open statements, which waits to be paid out */ stated: number;
-              /** COD of it whose cash is in, and whose day has not come (hold_days) */ waiting: number; wallets: number;
+              /** COD of it whose cash is in, and whose day has not come (hold_days) */ waiting: number; /** How many */ wallets: number;
               /** Of what is held: carriers have its cash */ with_carriers: number;
             }[];
           } & components["schemas"]["Success"];

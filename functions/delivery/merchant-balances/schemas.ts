@@ -29,7 +29,9 @@ export const BalancesResponse = z.object({
     }).meta({ id: "MerchantBalance" }),
   ),
   pagination: Pagination,
-  summary: z.array(z.strictObject({ currency: z.string(), wallets: z.int(), ...sums })).describe(
+  summary: z.array(
+    z.strictObject({ currency: z.string(), wallets: z.int().describe("How many"), ...sums }),
+  ).describe(
     "Over the same filters, by currency",
   ),
 });

@@ -1,4 +1,4 @@
-/** Merchants with a million movements on their wallets: the older ones stated long ago, the newest in the hands of drivers. */
+/** Merchants with a million movements on their wallets: the older ones before the upgrade to statements, the newest in the hands of drivers. */
 import type { Bench } from "../bench-stack.ts";
 import { people } from "../cod/rows.ts";
 import { hold } from "../cod/settlements.ts";
@@ -80,6 +80,8 @@ export async function fillMerchants(bench: Bench, of: Merchants): Promise<void> 
       select '${tenantId}', wallet, 900 * (each - ${of.unstated}), each - ${of.unstated}, case when n > ${of.due} then each else each - ${of.unstated} end
       from bench.owners where n <= ${of.owners};
     insert into money.merchant_pending (tenant_id, account_id, movement)
+      select tenant_id, account_id, 0 from money.merchant_accounts where tenant_id = '${tenantId}' and opening <> 0
+      union all
       select '${tenantId}', m.wallet, m.version from bench.movements m
       join bench.owners o on o.wallet = m.wallet where o.n > ${of.due} and o.n <= ${of.owners} and m.in_hand;
     insert into bench.rows select m.n, m.row, d.id from bench.movements m

@@ -1,4 +1,4 @@
-/** What owners' wallets held when a company was upgraded to statements is one movement of their first statement. */
+/** The balance of an owner's wallet when a company was upgraded to statements is one movement of the first statement. */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";

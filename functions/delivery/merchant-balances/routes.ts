@@ -2,7 +2,7 @@ import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { balanceReaders } from "../merchant-statements/access.ts";
 import { balances, BalancesResponse } from "./schemas.ts";
 
-/** What the office owes merchants, and where its cash is. */
+/** Money that the office owes merchants, and where its cash is. */
 export const merchantBalances: AnyEndpoint[] = [
   endpoint({
     method: "get",

@@ -1,4 +1,4 @@
-/** What is on the wallets of merchants, and where the cash of it is. */
+/** Money on the wallets of merchants, and where the cash of it is. */
 import { z } from "zod";
 import { defineList, equal, id } from "../../../shared/api/list.ts";
 import { Currency, Id, Pagination, Person, Timestamp } from "../../../shared/schemas/schemas.ts";

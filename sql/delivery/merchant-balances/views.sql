@@ -1,4 +1,4 @@
--- What is on the wallets of merchants, and where the cash of it is (money.merchant_positions). The last columns are for search and filters.
+-- Money on the wallets of merchants, and where the cash of it is (money.merchant_positions). The last columns are for search and filters.
 drop view if exists money.merchant_balances_list cascade;
 
 create view money.merchant_balances_list with (security_invoker = true) as

@@ -142,7 +142,7 @@ language sql stable security definer set search_path = '' as $$
   left join money.merchant_payouts p on p.tenant_id = tenant and p.statement_id = s.id and p.reversed_at is null
   where s.tenant_id = tenant and (s.payout_id is distinct from p.id or (s.status = 'paid') <> (p.id is not null) or p.amount <> s.net)
   union all
-  select 'payout_journal', p.owner_user_id, p.currency, n.taken, coalesce(case when j.wallet is distinct from n.taken then j.wallet else j.desk end, 0), array[p.id]
+  select 'payout_journal', p.owner_user_id, p.currency, n.taken, case when j.wallet <> n.taken then j.wallet else j.desk end, array[p.id]
   from money.merchant_payouts p
   join money.merchant_statements s on s.tenant_id = tenant and s.id = p.statement_id
   cross join lateral (select case when p.reversed_at <= as_of then 0 else -p.amount end as taken) n

@@ -54,7 +54,7 @@ async function balances(bench: Bench, report: Report): Promise<void> {
   }
 }
 
-/** As the check of every night compares them, and whoever asks for the reconciliation. */
+/** As the check of every night compares them, and each call of the reconciliation. */
 async function reconciliation({ stack: { sql }, tenantId }: Bench, report: Report): Promise<void> {
   const took = await timed(async () => {
     const found = await sql`select * from money.statement_differences(${tenantId}, now())`;

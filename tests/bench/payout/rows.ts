@@ -5,7 +5,7 @@ import { hold } from "../cod/settlements.ts";
 import { fillTables } from "../fill.ts";
 
 export interface Merchants {
-  /** Who has the million. */
+  /** Owners of the million. */
   owners: number;
   /** Movements of each. */
   each: number;

@@ -1,4 +1,4 @@
-/** What is on the wallets of merchants, where its cash is, and since when it is due. */
+/** Money on the wallets of merchants, where its cash is, and since when it is due. */
 import { beforeAll, expect, test } from "vitest";
 import type { Body } from "../../support/api.ts";
 import { carried, newSide, payCarried } from "../../support/carriers.ts";
@@ -33,7 +33,7 @@ async function balanceOf(tenant: Tenant, owner = tenant.customer.id): Promise<Bo
   return answer.body.data[0];
 }
 
-/** What the reconciliation says of the cash that is out is what the office sees. */
+/** The reconciliation says of the cash that is out what the office sees. */
 async function asReconciled(tenant: Tenant): Promise<void> {
   const { body } = await tenant.admin.get("/delivery/cod-reconciliation");
   const { body: list } = await tenant.admin.get(path, { query: { limit: 100 } });
@@ -153,7 +153,7 @@ test("since when it is due: the oldest credit that is on no paid statement", asy
   await is(await at("cod_credit", 1));
   expect(await cancel(tenant.ops, second.id)).toSucceed(200);
   await is(await at("cod_credit", 1));
-  // What was paid does not become due again when its cash goes back.
+  // Paid COD does not become due again when its cash goes back.
   expect(await reverseSettlement(tenant, kept!)).toSucceed(200);
   await is(await at("cod_credit", 1));
   expect(await reverse(tenant.ops, first.id)).toSucceed(200);

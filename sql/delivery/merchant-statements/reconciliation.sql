@@ -117,11 +117,11 @@ language sql stable security definer set search_path = '' as $$
   union all
   select m.kind, a.owner_user_id, a.currency, sum(m.expected), sum(m.stated), (array_agg(m.reference_id order by m.movement))[1:100]
   from (
-    select 'stated_movement' as kind, x.account_id, x.movement, x.reference_id, x.whole as expected, x.stated
-    from money.stated_movements(tenant, as_of) x where x.stated not in (0, x.whole)
-    union all
-    select 'unstated_movement', x.account_id, x.movement, x.reference_id, x.whole - x.held, x.stated
-    from money.stated_movements(tenant, as_of) x where as_of >= now() and x.stated <> x.whole - x.held and not x.due
+    select k.kind, x.account_id, x.movement, x.reference_id, k.expected, x.stated
+    from money.stated_movements(tenant, as_of) x
+    cross join lateral (values ('stated_movement', x.whole, x.stated not in (0, x.whole)),
+      ('unstated_movement', x.whole - x.held, as_of >= now() and x.stated <> x.whole - x.held and not x.due)) k (kind, expected, differs)
+    where k.differs
   ) m
   join money.accounts a on a.tenant_id = tenant and a.id = m.account_id
   group by m.kind, a.id, a.owner_user_id, a.currency

@@ -8,7 +8,7 @@ import type { Progress } from "./progress.ts";
 export async function releaseWithCash({ admin, tenant }: World): Promise<void> {
   await done(admin.barid.PUT("/tenants/{tenantId}/settings", {
     params: { path: { tenantId: tenant } },
-    body: { delivery: { payouts: { settings: { release: "on_remit" } } } },
+    body: { delivery: { payouts: { settings: { release: "on_remit", cycle: "weekly" } } } },
   }));
 }
 

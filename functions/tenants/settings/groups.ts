@@ -125,6 +125,22 @@ const deliveryGroups = {
     hold_days: z.int().min(0).max(365).meta({
       description: "And not before the start of that day after it was collected: 0",
     }),
+    cycle: z.enum(["none", "daily", "weekly", "monthly"]).meta({
+      description:
+        "When statements are made by themselves, of movements before the start of that day: `none`",
+    }),
+    weekday: z.enum([
+      "monday",
+      "tuesday",
+      "wednesday",
+      "thursday",
+      "friday",
+      "saturday",
+      "sunday",
+    ]).meta({ description: "The day of a `weekly` cycle: `sunday`" }),
+    day: z.int().min(1).max(28).meta({
+      description: "The day of a `monthly` cycle, one that every month has: 1",
+    }),
     minimum: Money,
     keep: Money,
   }),

@@ -39,8 +39,8 @@ begin
 end $$;
 
 -- Makes a statement of a wallet: all that is released and on no statement, of movements before p_until. cycle_day: made by the cycle, and
--- only when COD is among it. -> its id; null: nothing is due, or less than the least amount; then nothing was changed.
--- Locks: the wallet, then the counter of numbers.
+-- only when COD is among it, once a day of the cycle. -> its id; null: nothing is due, or less than the least amount, or it was made for this
+-- day; then nothing was changed. Locks: the wallet, then the counter of numbers.
 create or replace function money.statement_make(p_wallet uuid, p_until timestamptz, p_cycle_day date default null) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -60,6 +60,9 @@ declare
   s money.merchant_statements;
 begin
   select a.* into v_wallet from money.accounts a where a.tenant_id = v_tenant and a.id = p_wallet for no key update;
+  if exists (select from money.merchant_statements o where o.tenant_id = v_tenant and o.account_id = p_wallet and o.cycle_day = p_cycle_day) then
+    return null;
+  end if;
   select m.* into v_marks from money.merchant_accounts m where m.tenant_id = v_tenant and m.account_id = p_wallet;
   v_rule := money.statement_rule(v_wallet.currency::text);
   v_kept := money.kept_of(v_tenant, p_wallet);

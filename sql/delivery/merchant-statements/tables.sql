@@ -151,3 +151,11 @@ create table if not exists money.merchant_statement_numbers (
   tenant_id uuid primary key references tenancy.tenants (id) on delete restrict,
   last bigint not null check (last > 0)
 );
+
+-- The tenants whose statements are made by a cycle (setting delivery.payouts), and the last day of it that all owners had theirs. A day
+-- counts when it begins after `begun_at`: what is saved today makes no statements for a day before.
+create table if not exists money.merchant_cycles (
+  tenant_id uuid primary key references tenancy.tenants (id) on delete cascade,
+  begun_at timestamptz not null default now(),
+  day date
+);

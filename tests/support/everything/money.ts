@@ -185,6 +185,7 @@ export async function addMoney({ tenant, tx, one, json, next, made }: Adding): A
   await one("money.merchant_accounts", { account_id }, "account_id");
   await one("money.merchant_pending", { account_id, movement: 2 });
   await one("money.merchant_statement_numbers", { last: number }, "tenant_id");
+  await one("money.merchant_cycles", { day: "2026-01-01" }, "tenant_id");
   await tx`select money.post_journal(j.kind, j.kind, ${merchant_payout}::uuid, null, array[${account_id}::uuid, a.outside], array[j.amount, -j.amount])
     from (select money.account_of('external', 'tenant', null, 'IQD') as outside) a
     cross join lateral (values ('wallet_adjustment', 90::numeric), ('merchant_payout', -90)) j (kind, amount)`;

@@ -1,6 +1,6 @@
 /** The operations of the model against the functions: what is asked, what is answered in the model's words. */
 import { randomUUID } from "node:crypto";
-import { newCash } from "../../support/cod.ts";
+import { type CashOptions, newCash } from "../../support/cod.ts";
 import { sql } from "../../support/db.ts";
 import { order as deliveryOf } from "../../support/deliveries.ts";
 import { home, newCart, orderOf } from "../../support/orders.ts";
@@ -51,11 +51,16 @@ export class Real {
   ) {}
 
   /** Cash that a driver took, booked as a delivery books it. */
-  async take(name: string, { driver, cod, fee }: Omit<Row, "status">): Promise<void> {
+  async take(
+    name: string,
+    { driver, cod, fee }: Omit<Row, "status">,
+    release: CashOptions["release"],
+  ): Promise<void> {
     const { id } = await newCash(this.place.tenant, {
       driver: this.place.drivers[driver].id,
       cod,
       fee,
+      release,
     });
     this.ids[name] = id;
   }
@@ -171,6 +176,18 @@ export class Real {
         });
       case "deposit":
         return desk("/delivery/cash-desks/transfers", { kind: "bank_deposit", amount: op.amount });
+      case "bring":
+        return admin("/delivery/cash-desks/transfers", {
+          kind: "handover",
+          from_owner_type: "driver",
+          from_user_id: place.drivers[op.driver].id,
+          to_user_id: place.dispatcher.id,
+          amount: op.amount,
+        });
+      case "unbring":
+        return admin(`/delivery/cash-desks/transfers/${ids[op.transfer]}/reverse`, {
+          reason: "model",
+        });
       case "payDue":
         return desk(`/delivery/cash-desks/refunds/${ids[`due ${op.name}`] ?? ids[op.name]}/pay`, {
           reference: op.id,
@@ -377,8 +394,10 @@ export class Real {
       case "resolve":
         return ` ${data.status} ${data.resolution}`;
       case "deposit":
+      case "unbring":
       case "unpay":
         return ` ${data.amount}`;
+      case "bring":
       case "payDue":
         this.ids[op.id] = data.id;
         return ` ${data.amount}`;

@@ -71,14 +71,22 @@ export async function areHeld(...rows: string[]): Promise<boolean[]> {
   return rows.map((row) => found.some(({ reference_id }) => reference_id === row));
 }
 
-/** Below the guards of the tables: all holds of a tenant as if they had been written so many days ago. */
-export const daysLater = (tenant: { id: string }, days: number) =>
+type Tx = Parameters<Parameters<typeof sql.begin>[1]>[0];
+
+/** Below the guards of the tables, as a fault of the disk would. */
+export const lawless = (harm: (tx: Tx) => Promise<unknown>) =>
   sql.begin(async (tx) => {
     await tx`set local session_replication_role = replica`;
-    await tx`update money.wallet_holds set created_at = created_at - make_interval(days => ${days}),
-      due_at = due_at - make_interval(days => ${days}), counts_from = counts_from - make_interval(days => ${days})
-      where tenant_id = ${tenant.id}`;
+    await harm(tx);
   });
+
+/** Below the guards of the tables: all holds of a tenant as if they had been written so many days ago. */
+export const daysLater = (tenant: { id: string }, days: number) =>
+  lawless((tx) =>
+    tx`update money.wallet_holds set created_at = created_at - make_interval(days => ${days}),
+      due_at = due_at - make_interval(days => ${days}), counts_from = counts_from - make_interval(days => ${days})
+      where tenant_id = ${tenant.id}`
+  );
 
 /** The books, the cash and every invariant about holds of the tenant hold. */
 export async function sound(tenant: Tenant): Promise<void> {

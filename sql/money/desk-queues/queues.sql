@@ -175,29 +175,30 @@ declare
   v_amounts numeric[];
 begin
   with mine as (
-    select distinct p.part_id from money.desk_parts p where p.tenant_id = t.tenant_id and p.brought_by = t.reference_id and p.account_id = desk
+    select p.part_id, p.place from money.desk_parts p where p.tenant_id = t.tenant_id and p.brought_by = t.reference_id and p.account_id = desk
   ), ended as (
     -- By journals that were not reversed: at the desk where it came to last.
-    select m.transaction_id, m.part_id, -sum(m.amount) as amount, (array_agg(m.account_id order by m.amount desc))[1] as at
+    select j.created_at, j.id as took, m.part_id, -sum(m.amount) as amount, (array_agg(m.account_id order by m.amount desc))[1] as at
     from (
       select x.transaction_id, x.part_id, x.account_id, sum(x.amount) as amount
       from money.desk_part_moves x
       where x.tenant_id = t.tenant_id and x.part_id in (select i.part_id from mine i) and x.transaction_id <> undone
       group by x.transaction_id, x.part_id, x.account_id) m
+    join money.ledger_transactions j on j.tenant_id = t.tenant_id and j.id = m.transaction_id
     where not exists (
-      select from money.ledger_transactions j
-      join money.ledger_transactions r on r.tenant_id = j.tenant_id and r.kind = j.kind || '_REVERSAL' and r.reference_type = j.reference_type
-        and r.reference_id = j.reference_id
-      where j.tenant_id = t.tenant_id and j.id = m.transaction_id)
-    group by m.transaction_id, m.part_id having sum(m.amount) < 0
+      select from money.ledger_transactions r
+      where r.tenant_id = t.tenant_id and r.kind = j.kind || '_REVERSAL' and r.reference_type = j.reference_type and r.reference_id = j.reference_id)
+    group by j.created_at, j.id, m.part_id having sum(m.amount) < 0
   ), gone as (
-    select g.*, sum(g.amount) over (order by g.took is not null, g.took, g.at, g.part_id rows unbounded preceding) - g.amount as before
+    -- The oldest of the others take the places of those that have left.
+    select g.*, sum(g.amount) over (order by g.created_at, g.took, g.at, i.place, i.part_id rows unbounded preceding) - g.amount as before
     from (
-      select null::uuid as took, p.account_id as at, p.part_id, p.amount
+      select 'infinity'::timestamptz as created_at, null::uuid as took, p.account_id as at, p.part_id, p.amount
       from money.desk_parts p
       where p.tenant_id = t.tenant_id and p.brought_by = t.reference_id and p.account_id <> desk and p.amount > 0
       union all
-      select e.transaction_id, e.at, e.part_id, e.amount from ended e) g
+      select e.created_at, e.took, e.at, e.part_id, e.amount from ended e) g
+    join mine i on i.part_id = g.part_id
   ), there as (
     select p.part_id, p.amount, sum(p.amount) over (order by p.place, p.part_id rows unbounded preceding) - p.amount as before
     from money.desk_parts p

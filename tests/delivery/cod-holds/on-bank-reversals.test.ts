@@ -186,8 +186,8 @@ test("of cash that was handed on, and banked there in part, the next takes both 
   await leaves(tenant.dispatcher, 5_000, to);
   const trip = await leaves(tenant.admin, 2_000);
   expect(await takeBack(tenant.dispatcher, first)).toSucceed(200);
-  // 5,000 of the others are gone instead: 3,000 of the first of them to where the cash lies, 2,000 of the second to the bank.
-  expect(await onDesks(tenant, old!, one!, two!)).toEqual([0, 3_000, 7_000]);
+  // Of the others 2,000 were banked instead, the oldest, and the next 3,000 lie on the other desk.
+  expect(await onDesks(tenant, old!, one!, two!)).toEqual([0, 1_000, 9_000]);
   expect(await heldBy(tenant, tenant.admin)).toBe(3_000);
   expect(await heldBy(tenant, tenant.dispatcher)).toBe(7_000);
   await sound(tenant);

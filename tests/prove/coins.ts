@@ -38,6 +38,8 @@ export interface Transfer {
 export class Coins {
   readonly rows: Record<string, Row> = {};
   readonly done: Record<string, Settlement | Transfer> = {};
+  /** Coins that changed names. */
+  exchanged = 0;
   private last = 0;
   /** `order`: the desks in the order of their accounts. */
   constructor(readonly desks: Coin[][], private readonly order: () => number[]) {}
@@ -100,6 +102,7 @@ export class Coins {
     const others = this.oldest(desk).filter((one) => !mine(one));
     for (const [index, gone] of [...banked, ...elsewhere].entries()) {
       const other = others[index]!;
+      this.exchanged++;
       [gone.row, other.row] = [other.row, gone.row];
       [gone.place, other.place] = [other.place, gone.place];
     }

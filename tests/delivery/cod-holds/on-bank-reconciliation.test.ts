@@ -1,4 +1,4 @@
-/** What lies on desks and waits for the bank: proven by the reconciliation, as of any moment. */
+/** Cash on desks that waits for the bank: proven by the reconciliation, as of any moment. */
 import { expect, test } from "vitest";
 import { reverse } from "../../support/cash-desks.ts";
 import { newCash, remit, selected } from "../../support/cod.ts";
@@ -101,17 +101,61 @@ test("a part is not below nothing, and a move is never changed, by any writer", 
     .toThrow("never changed or removed");
 });
 
-test("three hundred rows in one settlement, banked in two trips", async () => {
+test("two hundred rows in one settlement, banked in two trips", async () => {
   const tenant = await newTenant();
-  const rows: string[] = [];
-  for (let n = 0; n < 300; n++) rows.push((await newCash(tenant, { release: "on_bank" })).id);
+  await newCash(tenant);
+  const taken = Array.from({ length: 200 }, () => newCash(tenant, { release: "on_bank" }));
+  const rows = (await Promise.all(taken)).map(({ id }) => id);
   expect(await tenant.dispatcher.post(remit, selected(...rows))).toSucceed(200);
   expect(await onDesks(tenant, ...rows)).toEqual(rows.map(() => 1_250));
-  await leaves(tenant.dispatcher, 150 * 1_250 - 1);
-  expect((await areHeld(...rows)).filter((held) => !held)).toHaveLength(149);
-  await leaves(tenant.dispatcher, 150 * 1_250 + 1);
+  await leaves(tenant.dispatcher, 100 * 1_250 - 1);
+  expect((await areHeld(...rows)).filter((held) => !held)).toHaveLength(99);
+  await leaves(tenant.dispatcher, 100 * 1_250 + 1);
   expect((await areHeld(...rows)).filter((held) => held)).toHaveLength(0);
   await sound(tenant);
+});
+
+test("elsewhere the journal of a settlement asks one empty index more, and of a deposit none", async () => {
+  const ground = await newHolder();
+  const { tenant } = ground;
+  await handIn(ground, await delivered(ground, [7_000]));
+  const undone = new Error("looked at");
+  const look = sql.begin(async (tx) => {
+    await tx`select set_config('app.tenant_id', ${tenant.id}, true)`;
+    const touched = async () =>
+      Object.fromEntries(
+        (await tx`select relname, (seq_scan + idx_scan)::int as reads, (n_tup_ins + n_tup_upd)::int as writes
+          from pg_stat_xact_user_tables where schemaname = 'money'`).map((
+          { relname, reads, writes },
+        ) => [relname, { reads, writes }]),
+      );
+    const book = async (kind: string, giver: [string, string, string | null], sum: number) => {
+      const before = await touched();
+      await tx`select money.post_journal(${kind}, 'payment', gen_random_uuid(), null,
+        array[money.account_of(${giver[0]}, ${giver[1]}, ${
+        giver[2]
+      }, 'IQD'), money.account_of('cash_on_hand', 'staff', ${tenant.dispatcher.id}, 'IQD')],
+        array[${-sum}, ${sum}]::numeric[])`;
+      const after = await touched();
+      return (table: string) => [
+        after[table].reads - before[table].reads,
+        after[table].writes - before[table].writes,
+      ];
+    };
+    const external: [string, string, null] = ["external", "tenant", null];
+    const deposit = await book("cash_transfer", external, -100);
+    const settlement = await book("cod_settlement", external, 100);
+    for (const journal of [deposit, settlement]) {
+      expect(journal("desk_parts")).toEqual([0, 0]);
+      expect(journal("desk_part_moves")).toEqual([0, 0]);
+      expect(journal("ledger_entries")[1]).toBe(2);
+      expect(journal("accounts")[1]).toBe(2);
+    }
+    expect(deposit("wallet_holds")).toEqual([0, 0]);
+    expect(settlement("wallet_holds")).toEqual([1, 0]);
+    throw undone;
+  });
+  await expect(look).rejects.toThrow(undone);
 });
 
 test.each([{}, { release: "on_remit" }])("under %o desks have no queue", async (rule) => {

@@ -1,7 +1,7 @@
 /** Cash leaves desks at the same moment, in several ways: no part leaves twice, and a row is released when its last part has left. */
 import { expect, test } from "vitest";
 import { heldBy, key, reverse, transfer } from "../../support/cash-desks.ts";
-import { remit, selected } from "../../support/cod.ts";
+import { newCash, remit, selected } from "../../support/cod.ts";
 import {
   areHeld,
   delivered,
@@ -14,6 +14,7 @@ import {
   stepsOf,
 } from "../../support/cod-holds.ts";
 import { sql } from "../../support/db.ts";
+import { newTenant } from "../../support/people.ts";
 import { tries } from "../../prove/proof.ts";
 
 const rounds = Array.from({ length: tries(5, 2) }, (_, round) => round);
@@ -113,6 +114,54 @@ test.each(rounds)(
     await sound(tenant);
   },
 );
+
+test("all ways in and out of three desks at once: none waits in a circle, and the queues agree", async () => {
+  const tenant = await newTenant();
+  const people = [tenant.dispatcher, tenant.admin, tenant.warehouse];
+  for (const round of rounds) {
+    const taken = Array.from({ length: 12 }, () => newCash(tenant, { release: "on_bank" }));
+    const rows = (await Promise.all(taken)).map(({ id }) => id);
+    const settled = await Promise.all(
+      rows.slice(0, 8).map((row, n) => people[n % 2]!.post(remit, selected(row))),
+    );
+    const trips = await Promise.all([
+      transfer(tenant.dispatcher, { amount: 1_000 }),
+      transfer(tenant.admin, { amount: 1_000 }),
+      transfer(tenant.dispatcher, {
+        amount: 1_500,
+        kind: "handover",
+        to_user_id: tenant.warehouse.id,
+      }),
+    ]);
+    const answers = await Promise.all([
+      ...rows.slice(8).map((row, n) => people[n % 2]!.post(remit, selected(row))),
+      ...settled.slice(0, 6).map(({ body }) =>
+        tenant.admin.post(
+          `/delivery/cod-settlements/${body.data.settlement_payment_id}/reverse`,
+          { reason: "Typed twice" },
+          key(),
+        )
+      ),
+      ...trips.map(({ body }) => reverse(tenant.admin, body.data.id)),
+      ...people.flatMap((from, n) =>
+        people.filter((to) => to !== from).map((to) =>
+          transfer(tenant.admin, {
+            from_user_id: from.id,
+            amount: 300 + 250 * n,
+            kind: "handover",
+            to_user_id: to.id,
+          })
+        )
+      ),
+      ...people.map(({ id }) => transfer(tenant.admin, { from_user_id: id, amount: 700 })),
+    ]);
+    for (const { status, body } of answers) {
+      const shown = `${round} ${JSON.stringify(body)}`;
+      if (status > 201) expect(body.code, shown).toBe("insufficient_desk_cash");
+    }
+    await sound(tenant);
+  }
+});
 
 test("twenty with one key bank once; a repeated request moves no part", async () => {
   const ground = await newBanker();

@@ -4,6 +4,7 @@ import { deliveries } from "./deliveries.ts";
 import { desks } from "./desks.ts";
 import { money } from "./money.ts";
 import type { Mutant } from "./mutant.ts";
+import { queues } from "./queues.ts";
 import { settlements } from "./settlements.ts";
 import { stock } from "./stock.ts";
 import { walls } from "./walls.ts";
@@ -14,6 +15,7 @@ export const mutants: readonly Mutant[] = [
   ...deliveries,
   ...desks,
   ...money,
+  ...queues,
   ...settlements,
   ...stock,
   ...walls,

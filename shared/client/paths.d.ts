@@ -1965,6 +1965,14 @@ export interface components {
     /** All {allowed_delivery_attempts} allowed attempts were made. Operations may allow another one with a reason. */ DeliveryAttemptsExhaustedError: { allowed_delivery_attempts?: number; attempts_used?: number; code?: "delivery_attempts_exhausted"; field?: string; } & components["schemas"]["Error"];
     /** Another delivery already has this barcode. */ DeliveryBarcodeTakenError: { code?: "delivery_barcode_taken"; } & components["schemas"]["Error"];
     /** Another carrier transports this delivery, so no driver of yours can get it. */ DeliveryCarrierNotInternalError: { code?: "delivery_carrier_not_internal"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
+    DeliveryCollection: {
+      allocations: { /** Cash on delivery, in major units */ cod: number; /** What the delivery costs, in major units */ delivery_fee: number; };
+      /** Money in major units of `currency` */ amount: number;
+      /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount: number; collected_at: string;
+      /** Where the cash was taken: `pickup` from the sender, `dropoff` from the receiver @enum {string} */ collection_stage: "pickup" | "dropoff";
+      /** ISO 4217, three capital letters */ currency: string; /** The share of the delivery fee, in major units */ delivery_fee_amount: number;
+      driver_id: string; id: string; status: string;
+    };
     DeliveryDetail: {
       /** The live one, or the last that was not rejected */ assignment: {
         assignment_time: string; driver: components["schemas"]["DeliveryPerson"]; driver_id: string; id: string; status: string;
@@ -1978,8 +1986,8 @@ export interface components {
         delivery: components["schemas"]["CashSplit"]; pickup: components["schemas"]["CashSplit"];
       };
       /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount: number;
-      collections: { [key: string]: unknown; }[];
-      created_at: string; created_by: string | null; /** ISO 4217, three capital letters */ currency: string; current_warehouse_id: string | null;
+      collections: components["schemas"]["DeliveryCollection"][]; created_at: string; created_by: string | null;
+      /** ISO 4217, three capital letters */ currency: string; current_warehouse_id: string | null;
       customer: components["schemas"]["DeliveryPerson"] | null; customer_id: string | null;
       /** The receiver cannot be met before */ deliver_after: string | null; /** The receiver cannot be met after */ deliver_before: string | null;
       delivered_at: string | null; /** Its receiver kept a part; `returns` of the detail bring back the rest */ delivered_in_part: boolean;
@@ -1990,9 +1998,8 @@ export interface components {
       exceptions: { [key: string]: unknown; }[];
       /** Number in the sender's own system */ external_reference_id: string | null;
       handoff: { [key: string]: unknown; } | null;
-      history: { [key: string]: unknown; }[];
-      id: string; institution: components["schemas"]["DeliveryPerson"] | null; institution_user_id: string | null; is_leg: boolean;
-      items: { [key: string]: unknown; }[];
+      history: components["schemas"]["DeliveryMove"][]; id: string; institution: components["schemas"]["DeliveryPerson"] | null;
+      institution_user_id: string | null; is_leg: boolean; items: components["schemas"]["DeliveryItem"][];
       /** How often its label was printed */ label_edition: number;
       /** It goes elsewhere, or owes another amount, since its label was printed */ label_outdated: boolean; leg: ("A" | "B") | null;
       legs: components["schemas"]["Delivery"][]; manifest_id: string | null; notes: string | null;
@@ -2004,9 +2011,8 @@ export interface components {
       } | null;
       parent_id: string | null; /** Who pays the delivery fee @enum {string} */ payer_type: "sender" | "receiver";
       /** How the delivery fee or the order is paid @enum {string} */ payment_method: "cash" | "wallet" | "gateway";
-      payments: { [key: string]: unknown; }[];
-      picked_up_at: string | null; pickup_address: { [key: string]: unknown; }; pickup_address_id: string; pickup_warehouse_id: string | null;
-      pickup_zone_id: string | null;
+      payments: components["schemas"]["DeliveryPayment"][]; picked_up_at: string | null; pickup_address: { [key: string]: unknown; };
+      pickup_address_id: string; pickup_warehouse_id: string | null; pickup_zone_id: string | null;
       policy: { [key: string]: unknown; } | null;
       /** The day, YYYY-MM-DD, to which its receiver postponed it; null once it is on its way again */ postponed_to: string | null;
       /** In major units of the currency */ price: number; /** When the receiver may expect it */ promised_at: string | null;
@@ -2015,7 +2021,7 @@ export interface components {
         [key: string]: unknown;
       }[];
       recipient: { [key: string]: unknown; }; return_request: components["schemas"]["ReturnRequest"] | null;
-      returns: { [key: string]: unknown; }[];
+      returns: components["schemas"]["ReturnOfDelivery"][];
       /** The person who gives it to the driver; null where that is a warehouse */ sender: { name: string | null; phone: string | null; } | null;
       /** Place of the leg in its delivery, from 1 */ sequence_plan: number | null; staging_warehouse_id: string | null;
       status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
@@ -2040,7 +2046,22 @@ export interface components {
     /** The delivery has an open exception. */ DeliveryHasOpenExceptionError: { code?: "delivery_has_open_exception"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
     DeliveryInstructions: { expires_at: string; gateway_order_id: string; redirect_url: string; };
     /** This delivery is a draft. Change the draft instead. */ DeliveryIsDraftError: { code?: "delivery_is_draft"; } & components["schemas"]["Error"];
+    DeliveryItem: {
+      /** Of one piece, in the tenant's unit of length */ height: number | null; id: string;
+      /** The item of a warehouse; null until one has received the parcel */ item_id: string | null;
+      /** Of one piece, in the tenant's unit of length */ length: number | null; name: string; /** Pieces */ quantity: number;
+      /** Of a return: the item of the original that it brings back */ returned_item_id: string | null;
+      /** Stock keeping unit, unique in the tenant */ sku: string | null; /** Price of one piece, in major units */ unit_price: number | null;
+      /** Of one piece, in the tenant's weight unit */ weight: number | null;
+      /** Of one piece, in the tenant's unit of length */ width: number | null;
+    };
     /** This item is not in the parcel. */ DeliveryItemNotFoundError: { code?: "delivery_item_not_found"; field?: string; } & components["schemas"]["Error"];
+    DeliveryMove: {
+      actor: components["schemas"]["Person"] | null; created_at: string; from_status: string | null; id: number; note: string | null;
+      occurred_at: string | null;
+      place: { distance_m: number | null; /** Degrees, WGS 84 */ latitude: number; /** Degrees, WGS 84 */ longitude: number; } | null;
+      to_status: string;
+    };
     DeliveryNeeds: { /** Whether a photo is needed */ photo_required: boolean; /** Whether a signature is needed */ signature_required: boolean; };
     /** This delivery is not assigned automatically: it is staged, from a manifest, a return to its sender, or carried by another company. */ DeliveryNotAutoAssignableError: { code?: "delivery_not_auto_assignable"; } & components["schemas"]["Error"];
     /** The delivery cannot be booked or cancelled now (status {status}). */ DeliveryNotBookableError: { code?: "delivery_not_bookable"; status?: string; } & components["schemas"]["Error"];
@@ -2066,6 +2087,11 @@ export interface components {
       /** Of what is delivered */ recipient_name?: string | null;
       /** How the attempt ended @enum {string} */ result: "delivered" | "partial" | "exchanged" | "failed" | "refused" | "postponed";
       /** Of what is exchanged: the goods that the receiver gave */ taken_back?: { name: string; /** Pieces */ quantity: number; }[] | null;
+    };
+    DeliveryPayment: {
+      /** Money in major units of `currency` */ amount: number; created_at: string; /** ISO 4217, three capital letters */ currency: string;
+      id: string; /** How the delivery fee or the order is paid */ payment_method: string | null; processed_at: string | null; status: string;
+      type: string;
     };
     DeliveryPerson: { full_name: string | null; id: string; phone: string | null; };
     /** Say where the parcel is picked up and delivered: {field} is missing. */ DeliveryPlaceRequiredError: { code?: "delivery_place_required"; field?: string; } & components["schemas"]["Error"];
@@ -2948,6 +2974,11 @@ export interface components {
     };
     /** The goods of a store's order go back to where they are sold from. */ ReturnDestinationFixedError: { code?: "return_destination_fixed"; field?: string; } & components["schemas"]["Error"];
     /** The return must say where the parcel goes. */ ReturnDestinationRequiredError: { code?: "return_destination_required"; field?: string; } & components["schemas"]["Error"];
+    ReturnOfDelivery: {
+      /** Printed on the label; scanners find the parcel by it */ barcode: string | null;
+      /** Number of the delivery, unique in the tenant */ delivery_code: number;
+      /** What kind of journey it is: one way, staged through a warehouse, a leg, a return */ delivery_flow: string; id: string; status: string;
+    };
     /** Of a customer return that the office has to approve, or had to; else null */ ReturnRequest: {
       /** Null while it waits for the office */ decided_at: string | null; decided_by: components["schemas"]["Person"] | null;
       /** Why it was declined */ reason: string | null; requested_at: string; status: "requested" | "approved" | "declined";

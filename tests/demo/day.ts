@@ -11,7 +11,16 @@ import { progressOf } from "./progress.ts";
 import { order, type Parcel, scan } from "./scans.ts";
 import { openShop, sell } from "./store.ts";
 import { compare, type Compared } from "./totals.ts";
-import { movementsOf, moveStock, pickOut, sendOn, sort, stockUp, takeIn } from "./warehouse.ts";
+import {
+  movementsOf,
+  moveStock,
+  pickOut,
+  sendBack,
+  sendOn,
+  sort,
+  stockUp,
+  takeIn,
+} from "./warehouse.ts";
 import { listen } from "./webhooks.ts";
 
 export interface Ended extends Compared {
@@ -76,9 +85,14 @@ export async function driveDay(options: DemoOptions): Promise<Ended> {
     );
     const back = morning.flatMap(({ takenIn }) => takenIn ?? []);
     await part(
-      "returned parcels taken in",
+      "parcels from the road taken in",
       back.length,
       (progress) => takeIn(world, back, count, progress),
+    );
+    const homewards = await sendBack(
+      world,
+      morning.filter(({ outcome, takenIn }) => takenIn && outcome === "refused"),
+      count,
     );
     const staged = parcels.filter(({ plan }) => plan.kind === "staged");
     await part(
@@ -95,7 +109,11 @@ export async function driveDay(options: DemoOptions): Promise<Ended> {
       plan.purchases.length,
       (progress) => sell(world, shop, plan, options, count, progress),
     );
-    const second = [...out.map((parcel) => outwards(parcel, plan.drivers)), ...sold.jobs];
+    const second = [
+      ...out.map((parcel) => outwards(parcel, plan.drivers)),
+      ...homewards,
+      ...sold.jobs,
+    ];
     const afternoon = await part(
       "second round",
       second.length,

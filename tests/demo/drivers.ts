@@ -1,6 +1,7 @@
 /** The rounds: parcels are assigned in bulk, accepted, and each is brought to the end that the plan has for it. */
 import { done, type Person } from "./barid.ts";
 import type { Count } from "./count.ts";
+import { isAtDoor, reportAtDoor } from "./door.ts";
 import type { World } from "./people.ts";
 import type { Evening, Outcome } from "./plan.ts";
 import { each, type Progress } from "./progress.ts";
@@ -20,6 +21,8 @@ export interface Job {
   handoff: boolean;
   /** A leg into the warehouse: nobody gets it, subscribers hear only that the parcel moves. */
   leg?: "A" | "B";
+  /** The driver whose parcel this return brings back to its sender: from then on it is `returned`. */
+  backOf?: number;
   /** Whose wallet paid the fee, and whose gets the COD. */
   payer?: "institution";
   owner?: "merchant";
@@ -30,16 +33,10 @@ export interface Due {
 }
 export const nothing: Due = { fee: false, cod: 0 };
 
-/** A receiving order, and what counts once it is received: a parcel is not back before that everywhere. */
-export interface Receipt {
-  order: string;
-  whenReceived: () => void;
-}
-
 /** A job that came to its end. */
 export interface Finished extends Job {
-  /** How the warehouse takes a returned parcel in. */
-  takenIn?: Receipt;
+  /** The receiving order by which the warehouse takes in a parcel that was not delivered. */
+  takenIn?: string;
 }
 
 /** Every driver gets the parcels with one assignment, accepts it, and carries them one after the other. */
@@ -126,6 +123,22 @@ async function carry(world: World, driver: Person, job: Job, count: Count): Prom
   await done(barid.POST("/delivery/deliveries/{delivery_id}/depart", { ...at, body: {} }));
   if (job.payer) count.wallets[job.payer] -= price;
 
+  if (isAtDoor(job.outcome)) {
+    const reported = { ...job, outcome: job.outcome };
+    const { cod, taken } = await reportAtDoor(driver, reported, count, due(job.cash.door));
+    if (job.outcome === "postponed") {
+      figures.ended++;
+      return job;
+    }
+    if (job.outcome !== "refused") {
+      count.took(driver.id, taken);
+      if (job.owner) count.wallets[job.owner] += cod;
+      figures.ended++;
+      figures.delivered++;
+      figures.value += price + cod;
+      return job;
+    }
+  }
   if (job.outcome === "retried" || job.outcome === "returned") {
     await done(barid.POST("/delivery/deliveries/{delivery_id}/fail", {
       ...at,
@@ -133,25 +146,15 @@ async function carry(world: World, driver: Person, job: Job, count: Count): Prom
     }));
     heard("failed");
   }
-  if (job.outcome === "returned") {
-    const { delivery: brought, receiving_order_id } = await done(
+  if (job.outcome === "returned" || job.outcome === "refused") {
+    // The warehouse is a stop: there it waits for tomorrow, or is sent back.
+    const { receiving_order_id } = await done(
       barid.POST("/delivery/deliveries/{delivery_id}/return", {
         ...at,
         body: { reason: "refused", warehouse_id: world.main.id },
       }),
     );
-    const back = () => {
-      heard("returned");
-      figures.ended++;
-    };
-    if (brought.status === "returned") back();
-    return {
-      ...job,
-      takenIn: {
-        order: receiving_order_id!,
-        whenReceived: brought.status === "returned" ? () => {} : back,
-      },
-    };
+    return { ...job, takenIn: receiving_order_id! };
   }
   if (job.outcome === "retried") {
     await done(barid.POST("/delivery/deliveries/{delivery_id}/retry", { ...at, body: {} }));
@@ -168,7 +171,11 @@ async function carry(world: World, driver: Person, job: Job, count: Count): Prom
     figures.ended++;
     figures.delivered++;
     figures.value += price + delivery.cod_amount;
-    count.heard("delivery.delivered");
+    if (job.backOf === undefined) count.heard("delivery.delivered");
+    else {
+      count.heard("delivery.returned");
+      count.driver(world.drivers[job.backOf].id).ended++;
+    }
   }
   return job;
 }

@@ -89,6 +89,14 @@ export async function order(
         dropoff_address_id: world.merchantPlaces[order.place],
         unit_size: 1,
         recipient: { name: "كرار عباس", phone: "+9647712345679" },
+        // Two of a kind, of which the receiver may keep one.
+        ...(order.outcome === "partial"
+          ? {
+            package: {
+              items: [{ name: "قميص", quantity: 2, unit_price: order.terms.cod_amount / 2 }],
+            },
+          }
+          : {}),
         ...(order.kind === "staged" ? { staged: true, warehouse_id: world.main.id } : {}),
       },
     }));

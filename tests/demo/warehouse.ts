@@ -1,7 +1,7 @@
 /** The warehouse: stock in and out of the shelves, returned parcels taken in, staged parcels sorted and sent on. */
 import { DemoFailure, done } from "./barid.ts";
 import type { Count } from "./count.ts";
-import type { Receipt } from "./drivers.ts";
+import { type Job, nothing } from "./drivers.ts";
 import type { World } from "./people.ts";
 import type { Plan } from "./plan.ts";
 import { each, type Progress } from "./progress.ts";
@@ -115,20 +115,47 @@ async function pick(
 /** Parcels that came back from the door. */
 export async function takeIn(
   world: World,
-  receipts: Receipt[],
+  receipts: string[],
   count: Count,
   progress: Progress,
 ): Promise<void> {
-  await each(receipts, async ({ order, whenReceived }) => {
+  await each(receipts, async (order) => {
     await done(world.manager.barid.PUT("/warehousing/receiving-orders/{receiving_order_id}", {
       params: { path: { receiving_order_id: order } },
       body: { status: "received" },
     }));
-    whenReceived();
     count.numbers.received++;
-    // Until its merchant fetches it, it is a unit of stock.
+    // Until it leaves, it is a unit of stock.
     count.stock.main.available++;
     progress.step();
+  });
+}
+
+/** Parcels that were refused are sent back to their merchant by the next driver; answers what that driver has to do. */
+export async function sendBack(world: World, refused: Job[], count: Count): Promise<Job[]> {
+  return await each(refused, async ({ parcel, driver, evening }): Promise<Job> => {
+    const { delivery } = await done(
+      world.dispatcher.barid.POST("/delivery/deliveries/{delivery_id}/operational-return", {
+        params: { path: { delivery_id: parcel } },
+        body: { reason: "Refused at the door" },
+      }),
+    );
+    await done(world.admin.barid.POST("/delivery/deliveries/{delivery_id}/execute", {
+      params: { path: { delivery_id: delivery.id } },
+      body: {},
+    }));
+    count.numbers.orders++;
+    count.stock.main.available--;
+    const carried = { driver: (driver + 1) % world.drivers.length, evening, handoff: true };
+    const cash = { pickup: nothing, door: nothing };
+    return {
+      ...carried,
+      cash,
+      outcome: "delivered",
+      delivery: delivery.id,
+      parcel: delivery.id,
+      backOf: driver,
+    };
   });
 }
 

@@ -1,6 +1,6 @@
 /** Drivers with vehicles, and deliveries that wait for one. */
 import { randomUUID } from "node:crypto";
-import { Person } from "./api.ts";
+import { type Answer, Person } from "./api.ts";
 import { sql } from "./db.ts";
 import { newAddress } from "./make.ts";
 import { newService } from "./money.ts";
@@ -140,3 +140,17 @@ export async function usedBy(tenant: { id: string }, driver: string): Promise<nu
     where tenant_id = ${tenant.id} and user_id = ${driver}`;
   return Number(row.capacity_used);
 }
+
+/** Asks for deliveries of one driver to be handed over to another. */
+export const handOver = (
+  by: Person,
+  from: { id: string },
+  to: { id: string },
+  delivery_ids: string[],
+  more: Record<string, unknown> = {},
+): Promise<Answer> =>
+  by.post(`/delivery/assignments/driver/${from.id}/hand-over`, {
+    to_driver_id: to.id,
+    delivery_ids,
+    ...more,
+  });

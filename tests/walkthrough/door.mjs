@@ -1,5 +1,5 @@
 // A parcel changes on its way: its amount, decided by the office or requested by the driver, and its address, priced anew. At the door a part of
-// another one is kept, a third is exchanged, and a fourth is postponed.
+// another one is kept, a third is exchanged, a fourth is postponed, refused, and delivered by mistake, which is undone.
 // node tests/walkthrough/door.mjs
 import { call, check, expectError, money, say, show, signIn } from "./barid.mjs";
 
@@ -180,13 +180,37 @@ check("postponed, without an attempt", [
 ], [day, 0]);
 const { data: waiting } = await call(ops, "GET", "delivery/deliveries?postponed=true&limit=100");
 check("seen by the office", waiting.some(({ id }) => id === book.id), true);
+
+say("She called: the driver goes today after all, and taps `delivered` at the wrong door");
 await call(driver, "POST", `${book.path}/retry`, {});
+const before = await balance();
+const wrong = await call(driver, "POST", `${book.path}/complete`, {});
+check("her money is booked", wrong.cash.collected.cod, 12_000);
+check("on her seller's wallet", (await balance()) - before, 12_000);
+const undone = await call(driver, "POST", `${book.path}/outcome/undo`, { reason: "Wrong door" });
+check("undone, it is on its way again", undone.data.delivery.status, "in_transit");
+check("its cash counts as not taken", undone.data.cash.cod, 12_000);
+check("and is on no wallet", (await balance()) - before, 0);
+const again = await expectError(driver, "POST", `${book.path}/outcome/undo`, { reason: "Again" });
+check("once", again.code, "outcome_already_undone");
+
+say("At the right door it is refused, which the office undoes: she meant another parcel");
+const refused = await call(driver, "POST", `${book.path}/outcome`, {
+  result: "refused",
+  reason_code: "refused",
+});
+check("refused", refused.data.delivery.status, "failed");
+await call(ops, "POST", `${book.path}/outcome/undo`, { reason: "She meant another parcel" });
 await call(driver, "POST", `${book.path}/complete`, {});
-check(
-  "she called: it is delivered today",
-  (await call(ops, "GET", book.path)).delivery.status,
-  "delivered",
-);
+const last = (await call(ops, "GET", book.path)).delivery;
+check("it is delivered, at its first attempt", [last.status, last.attempts_used], ["delivered", 0]);
+const gone = await expectError(ops, "POST", `${telephone.path}/outcome/undo`, { reason: "Late" });
+check("what moved on is not undone", gone.code, "outcome_went_on");
+
+/** The balance of the seller's wallet. */
+async function balance() {
+  return (await call(customer, "GET", "delivery/wallets/me")).wallet.balance;
+}
 
 async function read() {
   return (await call(ops, "GET", path)).delivery;

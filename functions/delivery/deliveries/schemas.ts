@@ -12,6 +12,7 @@ import {
   Longitude,
   LongText,
   Money,
+  Person as Actor,
   Phone,
   Text,
   Timestamp,
@@ -287,6 +288,72 @@ const Needs = z.object({ photo_required: z.boolean(), signature_required: z.bool
   id: "DeliveryNeeds",
 });
 
+/** A thing in a parcel. */
+const DeliveryItem = z.object({
+  id: Id,
+  item_id: Id.nullable().describe(
+    "The item of a warehouse; null until one has received the parcel",
+  ),
+  name: z.string(),
+  sku: z.string().nullable(),
+  quantity: z.int(),
+  weight: z.number().nullable(),
+  length: z.number().nullable(),
+  width: z.number().nullable(),
+  height: z.number().nullable(),
+  unit_price: z.number().nullable(),
+  returned_item_id: Id.nullable().describe(
+    "Of a return: the item of the original that it brings back",
+  ),
+}).meta({ id: "DeliveryItem" });
+
+const DeliveryCollection = z.object({
+  id: Id,
+  driver_id: Id,
+  collection_stage: z.enum(["pickup", "dropoff"]),
+  amount: z.number(),
+  cod_amount: z.number(),
+  delivery_fee_amount: z.number(),
+  allocations: z.object({ cod: z.number(), delivery_fee: z.number() }),
+  currency: z.string(),
+  status: z.string(),
+  collected_at: Timestamp,
+}).meta({ id: "DeliveryCollection" });
+
+const DeliveryMove = z.object({
+  id: z.int(),
+  from_status: z.string().nullable(),
+  to_status: z.string(),
+  actor: Actor.nullable(),
+  note: z.string().nullable(),
+  created_at: Timestamp,
+  occurred_at: Timestamp.nullable(),
+  place: z.object({
+    latitude: z.number(),
+    longitude: z.number(),
+    distance_m: z.number().nullable(),
+  }).nullable(),
+}).meta({ id: "DeliveryMove" });
+
+const DeliveryPayment = z.object({
+  id: Id,
+  type: z.string(),
+  status: z.string(),
+  payment_method: z.string().nullable(),
+  amount: z.number(),
+  currency: z.string(),
+  processed_at: Timestamp.nullable(),
+  created_at: Timestamp,
+}).meta({ id: "DeliveryPayment" });
+
+const ReturnOfDelivery = z.object({
+  id: Id,
+  delivery_code: z.int(),
+  barcode: z.string().nullable(),
+  status: z.string(),
+  delivery_flow: z.string(),
+}).meta({ id: "ReturnOfDelivery" });
+
 export const DeliveryDetail = DeliveryRow.extend({
   package_details: JsonObject.nullable(),
   staging_warehouse_id: Id.nullable(),
@@ -300,15 +367,15 @@ export const DeliveryDetail = DeliveryRow.extend({
   return_request: ReturnRequest.nullable(),
   legs: z.array(DeliveryRow),
   exceptions: z.array(JsonObject),
-  collections: z.array(JsonObject),
-  items: z.array(JsonObject),
-  history: z.array(JsonObject),
+  collections: z.array(DeliveryCollection),
+  items: z.array(DeliveryItem),
+  history: z.array(DeliveryMove),
   proofs: z.array(JsonObject).describe(
     "With `include=proof_links` each has a `link`, where the picture can be fetched for five minutes; null when it is gone",
   ),
-  payments: z.array(JsonObject),
+  payments: z.array(DeliveryPayment),
   handoff: JsonObject.nullable(),
-  returns: z.array(JsonObject),
+  returns: z.array(ReturnOfDelivery),
   proof_requirements: z.object({ pickup: Needs, delivery: Needs }),
   policy: JsonObject.nullable(),
 }).meta({ id: "DeliveryDetail" });

@@ -49,10 +49,11 @@ begin
     (2, 'carrier_reports_outcome', d.carrier_type = 'external', '{}'),
     (3, 'outcome_already_undone', o.undone_at is not null, '{}'),
     (4, 'undo_period_over', now() > v_until, jsonb_build_object('undo_until', v_until)),
-    -- The delivery moved on, or somebody else has it.
+    -- The delivery moved on, or somebody else has it; a handover that was rejected leaves it where it was.
     (5, 'outcome_went_on', delivery.last_move(d.id) > o.last_move_id, jsonb_build_object('status', d.status)),
     (6, 'outcome_went_on', exists (select from delivery.assignments a where a.tenant_id = o.tenant_id and a.delivery_id = d.id
-      and a.status in ('pending', 'assigned', 'accepted') and a.id is distinct from o.assignment_id), jsonb_build_object('status', d.status)),
+      and (a.status = 'pending' or a.status in ('assigned', 'accepted') and a.driver_id is distinct from o.driver_id)),
+      jsonb_build_object('status', d.status)),
     -- A return made of it moved on, or was ordered since.
     (7, 'outcome_went_on', exists (select from delivery.deliveries r where r.tenant_id = o.tenant_id and r.original_delivery_id = v_parcel
       and r.status <> 'cancelled' and r.created_at >= o.created_at and (r.created_at, r.status) is distinct from (o.created_at, 'picked_up')),

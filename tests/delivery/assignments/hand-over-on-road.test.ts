@@ -1,7 +1,7 @@
 /** A van breaks down: parcels that are picked up change hands on the road, and the new driver confirms them. */
 import { beforeAll, expect, test } from "vitest";
 import type { Person } from "../../support/api.ts";
-import { rowsOf } from "../../support/assignments.ts";
+import { handOver as handOverBy, rowsOf } from "../../support/assignments.ts";
 import { sql } from "../../support/db.ts";
 import {
   checkAll,
@@ -24,11 +24,7 @@ beforeAll(async () => {
 });
 
 const handOver = (from: Person, to: Person, delivery_ids: string[], more = {}) =>
-  tenant.ops.post(`/delivery/assignments/driver/${from.id}/hand-over`, {
-    to_driver_id: to.id,
-    delivery_ids,
-    ...more,
-  });
+  handOverBy(tenant.ops, from, to, delivery_ids, more);
 
 const answer = (driver: Person, bulk: string, status: string) =>
   driver.put(`/delivery/assignments/bulk/${bulk}`, { status });

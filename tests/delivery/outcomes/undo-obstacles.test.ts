@@ -1,7 +1,7 @@
 /** The obstacles of an undo, each by name, and its races: of two that want the same money or the same parcel one wins. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { breachesOf } from "../../prove/invariants.ts";
 import { sql } from "../../support/db.ts";
+import { handOver } from "../../support/assignments.ts";
 import {
   deliveryIn,
   type Ground,
@@ -13,8 +13,6 @@ import {
 } from "../../support/deliveries.ts";
 import { payOut, perDelivery, setRule } from "../../support/driver-pay.ts";
 import { fundWallet } from "../../support/money.ts";
-import { approveOrder, bring, withDriver } from "../../support/order-goods.ts";
-import { checkAll as checkShop, newShop, placeOrder, standing } from "../../support/orders.ts";
 import { sound, undo } from "../../support/outcomes.ts";
 import { queuedOn } from "../../support/overlapping.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
@@ -101,6 +99,22 @@ describe("what went on", () => {
     const answer = await undo(tenant.ops, back);
     expect(answer).toFailWith(409, "outcome_went_on");
     expect(answer.body.status).toBe("returned");
+  });
+
+  test("another driver has it, or is about to; one who did not take it is nobody", async () => {
+    const { id } = await deliveryIn(ground, "failed");
+    const given = async () =>
+      (await handOver(tenant.ops, tenant.driver, tenant.driver2, [id])).body.bulk_assignment_id;
+    const answered = async (hand: string, status: string) =>
+      expect(await tenant.driver2.put(`/delivery/assignments/bulk/${hand}`, { status }))
+        .toSucceed(200);
+    const rejected = await given();
+    expect(await undo(tenant.ops, id)).toFailWith(409, "outcome_went_on");
+    await answered(rejected, "rejected");
+    expect(await undo(tenant.driver, id)).toSucceed(200);
+    await moves(tenant.driver, id, "fail");
+    await answered(await given(), "accepted");
+    expect(await undo(tenant.ops, id)).toFailWith(409, "outcome_went_on");
   });
 
   test("a return that its customer ordered since", async () => {
@@ -230,65 +244,5 @@ describe("races", () => {
       ]);
       await sound(at.tenant);
     }
-  });
-});
-
-describe("a store's order", () => {
-  test("is shipped again, its payment waited for and its stock as it was; and it can be delivered again", async () => {
-    const shop = await newShop();
-    await withDriver(shop);
-    const { id } = await placeOrder(shop, "cash", 2);
-    await approveOrder(shop, id);
-    const [{ id: delivery }] = await sql`select id from delivery.deliveries where order_id = ${id}`;
-    const stock = async () =>
-      (await sql`select status, sum(quantity)::int as units from warehousing.stock where tenant_id = ${shop.tenant.id}
-        group by status order by status`).map((row) => ({ ...row }));
-    await bring(shop, delivery, "delivered");
-    const left = await stock();
-    for (let life = 1; life <= 2; life++) {
-      expect(await standing(id)).toMatchObject({
-        status: "delivered",
-        payment_status: "paid",
-        paid: 1,
-      });
-      expect(await undo(shop.tenant.ops, delivery)).toSucceed(200);
-      expect(await standing(id)).toMatchObject({
-        status: "shipped",
-        payment_status: "pending",
-        paid: 0,
-      });
-      const [payment] =
-        await sql`select status, amount from money.payments where order_id = ${id} and type = 'ORDER'`;
-      expect(payment).toEqual({ status: "pending", amount: 12_000 });
-      expect(await stock()).toEqual(left);
-      await checkShop(shop.tenant);
-      await moves(shop.tenant.driver, delivery, "complete");
-    }
-    expect(await standing(id)).toMatchObject({
-      status: "delivered",
-      payment_status: "paid",
-      paid: 1,
-    });
-    await checkShop(shop.tenant);
-    expect(await breachesOf(sql, shop.tenant.id)).toEqual([]);
-  });
-
-  test("that was paid before stays paid; one that is completed went on", async () => {
-    const shop = await newShop();
-    await withDriver(shop);
-    const { id } = await placeOrder(shop, "wallet", 1);
-    await approveOrder(shop, id);
-    const [{ id: delivery }] = await sql`select id from delivery.deliveries where order_id = ${id}`;
-    await bring(shop, delivery, "delivered");
-    expect(await undo(shop.tenant.ops, delivery)).toSucceed(200);
-    expect(await standing(id)).toMatchObject({
-      status: "shipped",
-      payment_status: "paid",
-      paid: 1,
-    });
-    await moves(shop.tenant.driver, delivery, "complete");
-    await sql`update storefront.storefront_orders set status = 'completed' where id = ${id}`;
-    expect(await undo(shop.tenant.ops, delivery)).toFailWith(409, "outcome_went_on");
-    await checkShop(shop.tenant);
   });
 });

@@ -1,9 +1,11 @@
 /** The effect and response of each operation on the model, and the order that explains concurrent operations. */
 import * as cash from "./cash.ts";
+import * as door from "./door.ts";
 import * as orders from "./orders.ts";
 import * as parcels from "./parcels.ts";
 import * as pay from "./pay.ts";
 import type { Of, Op, State } from "./state.ts";
+import * as statements from "./statements.ts";
 import * as stock from "./stock.ts";
 
 const rules: { [T in Op["type"]]: (state: State, op: Of<T>) => string } = {
@@ -20,7 +22,14 @@ const rules: { [T in Op["type"]]: (state: State, op: Of<T>) => string } = {
   unpayOut: pay.unpayOut,
   adjust: cash.adjust,
   step: parcels.step,
-  outcome: parcels.outcome,
+  outcome: door.outcome,
+  undo: door.undo,
+  changeAmount: door.changeAmount,
+  redirect: door.redirect,
+  openStatement: statements.openStatement,
+  payStatement: statements.payStatement,
+  reverseStatement: statements.reverseStatement,
+  voidStatement: statements.voidStatement,
   handOver: parcels.handOver,
   confirm: parcels.confirm,
   receive: stock.put,

@@ -8,8 +8,10 @@ export function settle(state: State, op: Of<"settle">): string {
     )
     : op.rows;
   if (names.length === 0) return "no_pending_collections";
-  const rows = names.map((name) => state.rows[name]);
+  // Of a row whose outcome was undone there is none any more.
+  const rows = names.flatMap((name) => state.rows[name] ?? []);
   if (
+    rows.length < names.length ||
     rows.some(({ status, driver }) =>
       status !== "collected" || (!op.office && driver !== op.driver)
     )

@@ -1,7 +1,8 @@
 /** Random operations: a kind and dice, which the state of the model gives a meaning, right most of the time. */
 import fc from "fast-check";
 import { randomUUID } from "node:crypto";
-import { type Of, type Op, type State, type Step, types } from "./state.ts";
+import { earned } from "./pay.ts";
+import { type Of, type Op, type State, type Statement, type Step, types } from "./state.ts";
 
 export const [drivers, customers] = [3, 4];
 export const die = fc.nat(999);
@@ -24,6 +25,7 @@ export const draft: fc.Arbitrary<Draft> = fc.record({
       "step",
       "step",
       "outcome",
+      "undo",
       "handOver",
       "confirm",
       "fetch",
@@ -38,6 +40,9 @@ export const draft: fc.Arbitrary<Draft> = fc.record({
       "putBack",
       "putBack",
       "putBack",
+      "openStatement",
+      "payStatement",
+      "reverseStatement",
     ] as const,
   ),
   dice: fc.tuple(die, die, die, die),
@@ -128,8 +133,8 @@ const draws: { [T in Op["type"]]: (known: Known, dice: Dice) => Drawn<T> } = {
     return paid.length ? { type: "unpay", payment: paid[a % paid.length] } : undefined;
   },
   payOut({ state }, [a, b, c]) {
-    const earned = state.earned.flatMap((amount, driver) => amount > 0 ? [driver] : []);
-    const driver = c % 5 && earned.length ? earned[a % earned.length] : a % drivers;
+    const due = [...Array(drivers).keys()].filter((driver) => earned(state, driver) > 0);
+    const driver = c % 5 && due.length ? due[a % due.length] : a % drivers;
     return { type: "payOut", driver, wallet: b % 2 > 0 };
   },
   unpayOut({ state }, [a]) {
@@ -179,6 +184,45 @@ const draws: { [T in Op["type"]]: (known: Known, dice: Dice) => Drawn<T> } = {
       driver: c % 6 && driver !== null ? driver : b % drivers,
       result: (["partial", "exchanged", "postponed", "refused"] as const)[d % 4],
     };
+  },
+  undo({ state }, [a, b, c]) {
+    const parcels = Object.entries(state.parcels);
+    if (!parcels.length) return;
+    const [name, { result }] = one(
+      parcels,
+      a,
+      ({ status, result }) => Boolean(result && !result.undone) && status !== "cancelled",
+    );
+    const driver = b % 3 ? null : c % 6 && result ? result.driver : c % drivers;
+    return { type: "undo", name, driver };
+  },
+  changeAmount({ state }, [a, b, c, d]) {
+    const [name, parcel] = underWay(state, a) ?? [];
+    if (!name || !parcel) return;
+    const cod = d % 3 ? 250 * (b % 30) : parcel.ordered;
+    return { type: "changeAmount", name, cod, byOwner: parcel.customer !== null && c % 3 === 0 };
+  },
+  redirect({ state }, [a, b, c]) {
+    const [name] = underWay(state, a) ?? [];
+    if (!name) return;
+    return { type: "redirect", name, place: b % 2 ? "far" : "near", charge: c % 3 > 0 };
+  },
+  openStatement: ({ serial }, [a]) => ({
+    type: "openStatement",
+    name: `statement ${serial + 1}`,
+    customer: a % customers,
+  }),
+  payStatement({ state }, [a, b]) {
+    const name = statementOf(state, a, "open");
+    return name ? { type: "payStatement", name, cash: b % 2 > 0 } : undefined;
+  },
+  reverseStatement({ state }, [a]) {
+    const name = statementOf(state, a, "paid");
+    return name ? { type: "reverseStatement", name } : undefined;
+  },
+  voidStatement({ state }, [a]) {
+    const name = statementOf(state, a, "open");
+    return name ? { type: "voidStatement", name } : undefined;
   },
   handOver({ state }, [a, b, c]) {
     const parcels = Object.entries(state.parcels).filter(([, { of }]) => !of);
@@ -275,6 +319,18 @@ const draws: { [T in Op["type"]]: (known: Known, dice: Dice) => Drawn<T> } = {
     return { type: "putBack", name, warehouse: state.orders[of!.order].parts[of!.part].warehouse };
   },
 };
+
+/** A parcel that is no order and no return, most likely one on the road. */
+function underWay(state: State, die: number) {
+  const parcels = Object.entries(state.parcels).filter(([, { of, from }]) => !of && !from);
+  if (!parcels.length) return;
+  return one(parcels, die, ({ status }) => ["picked_up", "in_transit", "failed"].includes(status));
+}
+
+function statementOf(state: State, die: number, status: Statement["status"]): string | undefined {
+  const found = Object.entries(state.statements);
+  return found.length ? one(found, die, (statement) => statement.status === status)[0] : undefined;
+}
 
 const place = ([a, b, c]: Dice) => ({ shelf: a % 2, item: b % 4, quantity: 1 + c % 9 });
 

@@ -1,5 +1,6 @@
 /** Orders of the shop: which warehouses they leave from, what is short of them, how they end. */
-import { leaveList } from "./parcels.ts";
+import { leaveList, moveTo } from "./parcels.ts";
+import { available, book } from "./statements.ts";
 import {
   type Of,
   type Order,
@@ -14,9 +15,9 @@ export function order(state: State, op: Of<"order">): string {
   const { name, customer, quantity, wallet } = op;
   const total = (unitPrice + unitFee) * quantity;
   if (state.goods[0] + state.goods[1] < quantity) return "insufficient_stock";
-  if (wallet && state.customers[customer] < total) return "insufficient_wallet_balance";
+  if (wallet && available(state, customer) < total) return "insufficient_wallet_balance";
   if (wallet) {
-    state.customers[customer] -= total;
+    book(state, customer, { amount: -total });
     state.house += total;
   }
   state.orders[name] = {
@@ -62,7 +63,7 @@ export function approve(state: State, { name }: Of<"approve">): string {
       inHand: null,
       hand: null,
       customer: order.customer,
-      cod: 0,
+      ...{ cod: 0, ordered: 0, fee: 0, place: "near", moves: 0 },
       due: null,
       of: { order: name, part },
     };
@@ -138,11 +139,11 @@ export function acceptShort(state: State, { name }: Of<"acceptShort">): string {
 
 function callOff(state: State, name: string): void {
   leaveList(state, name, "returned");
-  state.parcels[name].status = "cancelled";
+  moveTo(state.parcels[name], "cancelled");
 }
 
 function refund(state: State, order: Order, amount: number): void {
-  state.customers[order.customer] += amount;
+  if (amount) book(state, order.customer, { amount });
   state.house -= amount;
   order.refunded += amount;
 }

@@ -1,9 +1,10 @@
 /** Parcels on the road: what drivers do with them, and how they come from one driver to another. */
-import { deliveryPay } from "../world.ts";
+import { record } from "./door.ts";
 import { ended, leaves } from "./orders.ts";
-import { backName, type Of, type Parcel, parcelFee, type State, type Step } from "./state.ts";
+import { type Of, type Parcel, parcelFee, type State, type Step } from "./state.ts";
+import { book } from "./statements.ts";
 
-const from: Record<Step, string[]> = {
+export const from: Record<Step, string[]> = {
   pickup: ["accepted"],
   depart: ["picked_up"],
   complete: ["picked_up", "in_transit"],
@@ -26,37 +27,23 @@ export function step(state: State, { name, driver, what }: Of<"step">): string {
   if (what === "pickup" && parcel.of && !leaves(state, parcel.of)) return "goods_not_picked";
   // A return from a door ends where it goes.
   if (what === "return" && parcel.from) return "invalid_status_transition";
-  parcel.status = to[what];
-  if (what === "complete") return `ok ${to[what]}${complete(state, name)}`;
+  const before = structuredClone(parcel);
+  moveTo(parcel, to[what]);
   if (what === "return") return `ok ${to[what]}${comeBack(state, name)}`;
+  if (what === "complete") {
+    return `ok ${to[what]}${record(state, name, before, () => complete(state, name))}`;
+  }
+  if (what === "fail") record(state, name, before, () => "");
   return `ok ${to[what]}`;
 }
 
-/** One of the two things that are in each parcel is kept, or it is exchanged, refused, or wanted another day. */
-export function outcome(state: State, { name, driver, result }: Of<"outcome">): string {
-  const parcel = state.parcels[name];
-  if (!from.complete.includes(parcel.status) || parcel.driver !== driver) return "not_now";
-  if (parcel.inHand !== null) return "assignment_not_accepted";
-  if (result === "postponed" || result === "refused" && parcel.from) {
-    parcel.status = "failed";
-    return "ok failed took 0";
-  }
-  if (parcel.from) return "outcome_not_at_door";
-  const back: Parcel = { ...parcel, status: "picked_up", hand: null, cod: 0, due: null };
-  state.parcels[backName(name)] = back;
-  if (result === "refused") {
-    parcel.status = "returned";
-    back.from = { parcel: name, brings: "all" };
-    leaveList(state, name, "returned");
-    return "ok returned took 0 back picked_up";
-  }
-  if (result === "partial") parcel.cod /= 2;
-  back.from = { parcel: name, brings: result === "partial" ? "part" : "exchange" };
-  parcel.status = "delivered";
-  return `ok delivered${complete(state, name)} back picked_up`;
+export function moveTo(parcel: Parcel, status: Parcel["status"]): void {
+  parcel.status = status;
+  parcel.moves++;
 }
 
-function complete(state: State, name: string): string {
+/** The consequences of a delivery: its cash, its pay, the order it belongs to, or the parcel that it brought back. */
+export function complete(state: State, name: string): string {
   const parcel = state.parcels[name];
   if (parcel.from) {
     const { parcel: original, brings } = parcel.from;
@@ -70,11 +57,16 @@ function complete(state: State, name: string): string {
       cod: parcel.cod,
       fee: 0,
       status: "collected",
+      ...(state.holds && !parcel.of ? { holds: parcel.customer! } : {}),
     };
     if (parcel.of) state.house += parcel.cod;
-    else state.customers[parcel.customer!] += parcel.cod;
+    else {book(state, parcel.customer!, {
+        amount: parcel.cod,
+        parcel: name,
+        row: `${name} dropoff`,
+      });}
   }
-  state.earned[parcel.driver!] += deliveryPay;
+  state.pay[name] = { driver: parcel.driver!, payout: null };
   leaveList(state, name, "completed");
   if (parcel.of) ended(state, parcel.of.order);
   return ` took ${parcel.cod}`;
@@ -96,7 +88,9 @@ function comeBack(state: State, name: string): string {
 function giveFeeBack(state: State, name: string): string {
   const parcel = state.parcels[name];
   if (parcel.customer !== null) {
-    state.customers[parcel.customer] += parcelFee;
+    // Cash that was taken is credited from outside, what a wallet paid from the company's.
+    book(state, parcel.customer, { amount: parcel.fee, parcel: name });
+    state.house -= parcel.fee - parcelFee;
     return " refunded";
   }
   parcel.due = "open";

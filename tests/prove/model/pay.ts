@@ -2,15 +2,22 @@
 import { deliveryPay } from "../world.ts";
 import type { Of, State } from "./state.ts";
 
+const dueTo = (state: State, driver: number) =>
+  Object.values(state.pay).filter((pay) => pay.driver === driver && pay.payout === null);
+
+/** The pay that a driver earned and did not get yet. */
+export const earned = (state: State, driver: number): number =>
+  dueTo(state, driver).length * deliveryPay;
+
 export function payOut(state: State, { id, driver, wallet }: Of<"payOut">): string {
-  const amount = state.earned[driver];
+  const amount = earned(state, driver);
   if (amount === 0) return "nothing_to_pay";
   if (wallet) state.drivers[driver] += amount;
   else {
     if ((state.desk ?? 0) < amount) return "insufficient_desk_cash";
     state.desk = state.desk! - amount;
   }
-  state.earned[driver] = 0;
+  for (const pay of dueTo(state, driver)) pay.payout = id;
   state.payouts[id] = { driver, wallet, amount, reversed: false };
   return `ok ${amount} for ${amount / deliveryPay}`;
 }
@@ -24,6 +31,6 @@ export function unpayOut(state: State, { payout }: Of<"unpayOut">): string {
     state.drivers[driver] -= amount;
   } else state.desk = state.desk! + amount;
   paid.reversed = true;
-  state.earned[driver] += amount;
+  for (const pay of Object.values(state.pay)) if (pay.payout === payout) pay.payout = null;
   return `ok ${amount}`;
 }

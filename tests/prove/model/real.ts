@@ -1,12 +1,13 @@
-/** The operations of the model against the functions: what is asked, what is answered in the model's words. */
+/** The operations of the model against the functions: they are sent, and answered in the model's words. */
 import { randomUUID } from "node:crypto";
 import { type CashOptions, newCash } from "../../support/cod.ts";
 import { sql } from "../../support/db.ts";
 import { order as deliveryOf } from "../../support/deliveries.ts";
-import { home, newCart, orderOf } from "../../support/orders.ts";
+import { newCart } from "../../support/orders.ts";
 import type { Asked, Attempt, Caller } from "../caller.ts";
 import type { Place } from "../world.ts";
-import { backName, type Of, type Op, partName, type Row } from "./state.ts";
+import { requestOf, type Second } from "./requests.ts";
+import { backName, type Op, partName, type Place as Destination, type Row } from "./state.ts";
 
 type Body = Attempt["body"];
 
@@ -21,6 +22,7 @@ const alike: Partial<Record<Op["type"], [string, ...string[]]>> = {
     "delivery_status_changed",
     "invalid_status_transition",
   ],
+  undo: ["not_the_drivers", "forbidden", "delivery_not_found"],
   move: ["picking_ended", "invalid_status_transition"],
   report: ["picking_ended", "invalid_status_transition", "picking_items_fixed"],
   fetch: [
@@ -32,22 +34,24 @@ const alike: Partial<Record<Op["type"], [string, ...string[]]>> = {
   ],
 };
 
-/** The second warehouse of the shop. */
-export interface Second {
-  warehouse: string;
-  bin: string;
-}
-
 export class Real {
   /** Ids by the names of the model. */
   readonly ids: Record<string, string> = {};
+  /** The tokens of the owners of parcels. */
+  readonly owners: Record<string, string> = {};
   /** The keys that operations are sent under. */
   readonly #keys = new Map<string, string>();
+  /** Requests that were done, as they were sent: at a repetition the names may mean other records. */
+  readonly #asked = new Map<string, Asked>();
+  /** The operations whose answers were recorded. */
+  readonly #recorded = new Set<string>();
 
   constructor(
     readonly place: Place,
     readonly second: Second,
     private readonly caller: Caller,
+    /** The places that a parcel may go to. */
+    readonly places: Record<Destination, string>,
   ) {}
 
   /** Cash that a driver took, booked as a delivery books it. */
@@ -83,6 +87,7 @@ export class Real {
       }),
     });
     this.ids[name] = delivery.id;
+    if (customer !== null) this.owners[name] = place.customers[customer].token;
     const [{ id }] = await sql`select id from delivery.delivery_items
       where tenant_id = ${place.id} and delivery_id = ${delivery.id}`;
     this.ids[`item of ${name}`] = id;
@@ -126,220 +131,15 @@ export class Real {
   async run(op: Op): Promise<string> {
     const key = this.#keys.get(op.id) ?? randomUUID();
     this.#keys.set(op.id, key);
-    const seen = await this.caller.surely({ ...this.question(op), key });
+    const sent = JSON.stringify(op);
+    const asked = this.#asked.get(sent) ?? requestOf(op, this);
+    const seen = await this.caller.surely({ ...asked, key });
     if (seen.status < 200 || seen.status >= 300) {
       const code = seen.body.code ?? `status ${seen.status}`;
       return alike[op.type]?.includes(code) ? alike[op.type]![0] : code;
     }
+    this.#asked.set(sent, asked);
     return `ok${await this.answer(op, seen.body)}`;
-  }
-
-  private question(op: Op): Asked {
-    const { place, ids } = this;
-    const by = (token: string, path: string, body: unknown, method = "POST"): Asked => ({
-      token,
-      method,
-      path,
-      body,
-    });
-    const admin = (path: string, body: unknown, method?: string) =>
-      by(place.admin.token, path, body, method);
-    const desk = (path: string, body: unknown) => by(place.dispatcher.token, path, body);
-    const stock = (path: string, body: unknown, method?: string) =>
-      by(place.ops.token, `/warehousing/${path}`, body, method);
-    const orders = "/storefront/orders";
-    switch (op.type) {
-      case "settle": {
-        const driver = place.drivers[op.driver];
-        return by(
-          op.office ? place.dispatcher.token : driver.token,
-          `/delivery/cod-collections/${op.way}`,
-          op.rows === "all"
-            ? { scope: "all", driver_id: driver.id }
-            : { scope: "selected", cod_collection_ids: op.rows.map((name) => ids[name]) },
-        );
-      }
-      case "unsettle":
-        return admin(`/delivery/cod-settlements/${ids[op.settlement]}/reverse`, {
-          reason: "model",
-        });
-      case "count":
-        return desk("/delivery/cod-collections/handover", {
-          driver_id: place.drivers[op.driver].id,
-          amount: op.declared,
-          counted_amount: op.counted,
-        });
-      case "resolve":
-        return desk(`/delivery/cod-collections/handovers/${ids[op.name]}/resolve`, {
-          resolution: op.way,
-          ...(op.way === "recounted" ? { counted_amount: op.declared } : {}),
-        });
-      case "deposit":
-        return desk("/delivery/cash-desks/transfers", { kind: "bank_deposit", amount: op.amount });
-      case "bring":
-        return admin("/delivery/cash-desks/transfers", {
-          kind: "handover",
-          from_owner_type: "driver",
-          from_user_id: place.drivers[op.driver].id,
-          to_user_id: place.dispatcher.id,
-          amount: op.amount,
-        });
-      case "unbring":
-        return admin(`/delivery/cash-desks/transfers/${ids[op.transfer]}/reverse`, {
-          reason: "model",
-        });
-      case "payDue":
-        return desk(`/delivery/cash-desks/refunds/${ids[`due ${op.name}`] ?? ids[op.name]}/pay`, {
-          reference: op.id,
-        });
-      case "unpay":
-        return desk(`/delivery/cash-desks/transfers/${ids[op.payment]}/reverse`, {
-          reason: "model",
-        });
-      case "payOut": {
-        const pay = {
-          driver_id: place.drivers[op.driver].id,
-          method: op.wallet ? "wallet" : "cash",
-        };
-        return (op.wallet ? admin : desk)("/delivery/driver-pay/payouts", pay);
-      }
-      case "unpayOut":
-        return admin(`/delivery/driver-pay/payouts/${ids[op.payout]}/reverse`, { reason: "model" });
-      case "adjust":
-        return admin(`/delivery/wallets/${place.drivers[op.driver].wallet}/adjust`, {
-          amount: op.amount,
-          direction: op.credit ? "credit" : "debit",
-          reason: "model",
-        });
-      case "step":
-        return by(
-          place.drivers[op.driver].token,
-          `/delivery/deliveries/${ids[op.name]}/${op.what}`,
-          op.what === "fail"
-            ? { reason: "absent" }
-            : op.what === "complete" && ids[`proof of ${op.name}`]
-            ? { proof: { photo_urls: [ids[`proof of ${op.name}`]] } }
-            : {},
-        );
-      case "outcome":
-        return by(
-          place.drivers[op.driver].token,
-          `/delivery/deliveries/${ids[op.name]}/outcome`,
-          { result: op.result, ...this.reported(op) },
-        );
-      case "handOver":
-        return by(
-          place.ops.token,
-          `/delivery/assignments/driver/${place.drivers[op.from].id}/hand-over`,
-          { to_driver_id: place.drivers[op.to].id, delivery_ids: [ids[op.name]] },
-        );
-      case "confirm":
-        return by(
-          place.drivers[op.to].token,
-          `/delivery/assignments/bulk/${ids[op.hand]}`,
-          { status: op.accept ? "accepted" : "rejected" },
-          "PUT",
-        );
-      case "receive":
-      case "takeBack":
-      case "writeOff":
-        return stock(`inventory/${paths[op.type]}`, this.lines(op));
-      case "correct": {
-        const { warehouse, bin } = place.shelves[op.shelf];
-        const where = { warehouse_id: warehouse, bin_id: bin, item_id: place.items[op.item] };
-        return stock("inventory/adjustments", { ...where, delta: op.delta, reason: "model" });
-      }
-      case "transfer": {
-        const [from, to] = [place.shelves[op.from], place.shelves[1 - op.from]];
-        return stock("inventory-transfers", {
-          source_warehouse_id: from.warehouse,
-          destination_warehouse_id: to.warehouse,
-          items: [{
-            item_id: place.items[op.item],
-            quantity: op.quantity,
-            source_bin_id: from.bin,
-            destination_bin_id: to.bin,
-          }],
-        });
-      }
-      case "restock": {
-        const { warehouse, bin } = this.goodsAt(op.warehouse);
-        return stock("inventory/receipts", {
-          warehouse_id: warehouse,
-          items: [{ item_id: place.shop.shelf.item, bin_id: bin, quantity: op.quantity }],
-        });
-      }
-      case "pick": {
-        const { warehouse, bin } = place.shelves[op.shelf];
-        return stock("picking-orders", {
-          warehouse_id: warehouse,
-          order_type: "individual",
-          status: "in_progress",
-          item_details: [{ item_id: place.items[op.item], bin_id: bin, quantity: op.quantity }],
-        });
-      }
-      case "move":
-        return op.reported
-          ? stock(`picking-orders/${ids[op.name]}/progress`, { status: op.to, items: [] })
-          : stock(`picking-orders/${ids[op.name]}`, { status: op.to }, "PUT");
-      case "report":
-        return stock(`picking-orders/${ids[op.name]}/progress`, {
-          status: op.to,
-          items: [{
-            item_id: place.items[op.item],
-            bin_id: place.shelves[op.shelf].bin,
-            picked_quantity: op.picked,
-          }],
-        });
-      case "fetch":
-        return stock(`picking-orders/${ids[`pick of ${op.name}`]}/progress`, {
-          status: "completed",
-          items: [{
-            item_id: place.shop.shelf.item,
-            bin_id: this.goodsAt(op.warehouse).bin,
-            picked_quantity: op.found,
-          }],
-        });
-      case "order":
-        return by(
-          place.customers[op.customer].token,
-          `${orders}/confirm`,
-          {
-            ...orderOf(place.shop, ids[`cart ${op.name}`], op.wallet ? "wallet" : "cash"),
-            // As far from one of the shop's warehouses as from the other.
-            address: { ...home, lat: 33.31, long: 44.37 },
-          },
-        );
-      case "approve":
-        return admin(`${orders}/${ids[op.name]}/approve`, {}, "PUT");
-      case "cancel":
-        return admin(`${orders}/${ids[op.name]}/cancel`, { reason: "other" }, "PUT");
-      case "acceptShort":
-        return admin(`${orders}/${ids[op.name]}/accept-short`, undefined);
-      case "putBack":
-        return stock(
-          `receiving-orders/${ids[`back ${op.name}`] ?? ids[op.name]}`,
-          { status: "received", item_details: [{ bin_id: this.goodsAt(op.warehouse).bin }] },
-          "PUT",
-        );
-    }
-  }
-
-  /** The fields of a result at the door. */
-  private reported({ name, result }: Of<"outcome">) {
-    switch (result) {
-      case "partial":
-        return { items: [{ delivery_item_id: this.ids[`item of ${name}`], quantity: 1 }] };
-      case "exchanged":
-        return { taken_back: [{ name: "Other thing", quantity: 1 }] };
-      case "refused":
-        return { reason_code: "refused" };
-      case "postponed":
-        return {
-          reason_code: "postponed",
-          postponed_to: new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 10),
-        };
-    }
   }
 
   /** Notes the fee that is due to the sender of a parcel which this return brought back. */
@@ -359,22 +159,11 @@ export class Real {
     return ` back ${status}`;
   }
 
-  /** Where the shop's product lies in one of its two warehouses. */
-  private goodsAt(warehouse: number): Second {
-    return warehouse ? this.second : this.place.shop.shelf;
-  }
-
-  private lines(op: Of<"receive" | "takeBack" | "writeOff">) {
-    const { warehouse, bin } = this.place.shelves[op.shelf];
-    return {
-      warehouse_id: warehouse,
-      ...(op.type === "receive" ? {} : { reason: "model" }),
-      items: [{ item_id: this.place.items[op.item], bin_id: bin, quantity: op.quantity }],
-    };
-  }
-
   private async answer(op: Op, body: Body): Promise<string> {
     const { data } = body;
+    // A repetition says what is known, of records whose names may have passed to others.
+    const first = !this.#recorded.has(op.id);
+    this.#recorded.add(op.id);
     switch (op.type) {
       case "settle": {
         this.ids[op.id] = data.settlement_payment_id;
@@ -424,9 +213,22 @@ export class Real {
       case "outcome": {
         const { delivery, cash, returns: [back] } = data;
         return ` ${delivery.status} took ${cash.collected.cod}${
-          back ? this.back(op.name, back) : ""
+          back ? first ? this.back(op.name, back) : ` back ${back.status}` : ""
         }`;
       }
+      case "undo":
+        return ` ${data.delivery.status} without ${data.cash.cod}`;
+      case "changeAmount":
+        return ` ${data.delivery.cod_amount}`;
+      case "redirect":
+        return ` ${data.price.after}`;
+      case "openStatement":
+        this.ids[op.name] = data.statement.id;
+        return ` ${data.statement.net} in ${data.statement.count}`;
+      case "payStatement":
+      case "reverseStatement":
+      case "voidStatement":
+        return ` ${data.statement.status}`;
       case "handOver":
         this.ids[op.id] = body.bulk_assignment_id;
         return ` ${body.count} of which ${body.to_confirm} to confirm`;
@@ -483,5 +285,3 @@ export class Real {
     return Object.keys(this.ids).find((name) => this.ids[name] === id) ?? id;
   }
 }
-
-const paths = { receive: "receipts", takeBack: "returns", writeOff: "write-offs" } as const;

@@ -1,20 +1,29 @@
 /** The database in the model's words, and the model in the same. */
 import type postgres from "postgres";
 import type { Real } from "./real.ts";
+import { earned } from "./pay.ts";
 import type { State } from "./state.ts";
 
 /** The part of a state that is visible in the database. */
 export function shown(state: State) {
   const each = <T>(list: Record<string, T>, say: (one: T) => string) =>
     Object.fromEntries(Object.entries(list).map(([name, one]) => [name, say(one)]));
-  const { drivers, customers, house, desk, ownDesks, shortages, earned, units, goods } = state;
+  const { drivers, customers, house, desk, ownDesks, shortages, units, goods } = state;
   return {
     rows: each(state.rows, ({ status, driver, cod, fee }) => `${status} ${driver} ${cod} ${fee}`),
     counts: each(
       state.counts,
       ({ status, counted, settlement }) => `${status} ${counted} in ${settlement ?? "none"}`,
     ),
-    parcels: each(state.parcels, ({ status, driver }) => `${status} with ${driver ?? "nobody"}`),
+    parcels: each(
+      state.parcels,
+      ({ status, driver, cod, fee, of, from }) =>
+        `${status} with ${driver ?? "nobody"}${of || from ? "" : ` owes ${cod} and ${fee}`}`,
+    ),
+    statements: each(
+      state.statements,
+      ({ customer, net, status }) => `${net} of ${customer} ${status}`,
+    ),
     due: Object.fromEntries(
       Object.entries(state.parcels).filter(([, { due }]) => due).map((
         [name, { due }],
@@ -28,7 +37,7 @@ export function shown(state: State) {
     desk: desk ?? 0,
     ownDesks: ownDesks.map((own) => own ?? 0),
     shortages,
-    earned,
+    earned: drivers.map((_, driver) => earned(state, driver)),
     units,
     goods,
   };
@@ -39,10 +48,12 @@ export async function seen(sql: postgres.Sql, real: Real): Promise<ReturnType<ty
   const { place } = real;
   const [found] = await sql`select
     (select jsonb_agg(jsonb_build_array(id, delivery_id || ' ' || collection_stage, status, driver_id, cod_amount, delivery_fee_amount))
-      from money.cod_collections where tenant_id = ${place.id}) as rows,
+      from money.cod_collections where tenant_id = ${place.id} and reversed_at is null) as rows,
+    (select jsonb_agg(jsonb_build_array(id, net, owner_user_id, status)) from money.merchant_statements where tenant_id = ${place.id}) as statements,
     (select jsonb_agg(jsonb_build_array(id, status, counted_amount, settlement_payment_id)) from money.cash_handovers
       where tenant_id = ${place.id}) as counts,
-    (select jsonb_agg(jsonb_build_array(d.id, d.status, a.driver_id)) from delivery.deliveries d
+    (select jsonb_agg(jsonb_build_array(d.id, d.status, a.driver_id,
+        case when d.order_id is null and d.original_delivery_id is null then ' owes ' || trim_scale(d.cod_amount) || ' and ' || trim_scale(d.delivery_fee) end)) from delivery.deliveries d
       left join delivery.assignments a on a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('pending', 'assigned', 'accepted')
       where d.tenant_id = ${place.id}) as parcels,
     (select jsonb_agg(jsonb_build_array(delivery_id, status)) from money.payments
@@ -80,11 +91,15 @@ export async function seen(sql: postgres.Sql, real: Real): Promise<ReturnType<ty
     ]),
     parcels: each(
       found.parcels,
-      ([id, status, by]) =>
+      ([id, status, by, owes]) =>
         parcel(id) === undefined
           ? undefined
-          : [name(id), `${status} with ${by ? driver(by) : "nobody"}`],
+          : [name(id), `${status} with ${by ? driver(by) : "nobody"}${owes ?? ""}`],
     ),
+    statements: each(found.statements, ([id, net, owner, status]) => [
+      name(id),
+      `${net} of ${place.customers.findIndex((one) => one.id === owner)} ${status}`,
+    ]),
     due: each(
       found.due,
       ([id, status]) => [name(id), status === "pending" ? "open" : "paid"],

@@ -6,6 +6,7 @@ export type Way = "remit" | "settle-by-wallet";
 export type Resolution = "recounted" | "driver_owes" | "written_off" | "returned";
 export type Step = "pickup" | "depart" | "complete" | "fail" | "return";
 export type Result = "partial" | "exchanged" | "postponed" | "refused";
+export type Place = "near" | "far";
 
 /** `driver`, `customer`, `shelf`, `item`, `warehouse`: places in the lists of the state. */
 export type Op =
@@ -29,6 +30,15 @@ export type Op =
     // Parcels: a driver moves one or reports what came of it at the door, the office hands it to another driver, who confirms it or does not.
     | { type: "step"; name: string; driver: number; what: Step }
     | { type: "outcome"; name: string; driver: number; result: Result }
+    // A result is undone by a driver, or by the office (null).
+    | { type: "undo"; name: string; driver: number | null }
+    // A parcel on the road owes another amount, or goes elsewhere.
+    | { type: "changeAmount"; name: string; cod: number; byOwner: boolean }
+    | { type: "redirect"; name: string; place: Place; charge: boolean }
+    // Statements of what an owner is due, their payouts, and what ends or reverses them.
+    | { type: "openStatement"; name: string; customer: number }
+    | { type: "payStatement"; name: string; cash: boolean }
+    | { type: "reverseStatement" | "voidStatement"; name: string }
     | { type: "handOver"; name: string; from: number; to: number }
     | { type: "confirm"; hand: string; to: number; accept: boolean }
     // Stock.
@@ -69,6 +79,13 @@ export const types = [
   "adjust",
   "step",
   "outcome",
+  "undo",
+  "changeAmount",
+  "redirect",
+  "openStatement",
+  "payStatement",
+  "reverseStatement",
+  "voidStatement",
   "handOver",
   "confirm",
   "receive",
@@ -93,6 +110,8 @@ export interface Row {
   cod: number;
   fee: number;
   status: "collected" | "remitted" | "settled_by_wallet";
+  /** The owner of its COD, where that is held until the cash is in. */
+  holds?: number;
 }
 
 /** Cash that a driver declared and the dispatcher counted. */
@@ -138,6 +157,24 @@ export interface Parcel {
   hand: string | null;
   customer: number | null;
   cod: number;
+  /** Of a parcel that is no order: its COD as ordered, its fee, and where it goes. */
+  ordered: number;
+  fee: number;
+  place: Place;
+  /** How often its status changed. */
+  moves: number;
+  /** The last result of an attempt. */
+  result?: {
+    driver: number;
+    /** The parcel before it. */
+    before: Omit<Parcel, "result">;
+    /** `moves` when it was over, and how many movements of the owner's wallet there were before it. */
+    moves: number;
+    movements: number;
+    /** The amount of the order that was refunded before it. */
+    refunded: number;
+    undone: boolean;
+  };
   /** The cash refund due to a sender without a wallet. */
   due: "open" | "paid" | null;
   of?: { order: string; part: number };
@@ -167,6 +204,23 @@ export interface Order {
   parts: Part[];
 }
 
+/** A movement of an owner's wallet: the parcel it is of, and the row of cash whose COD it is. */
+export interface Movement {
+  amount: number;
+  parcel?: string;
+  row?: string;
+}
+
+export interface Statement {
+  customer: number;
+  net: number;
+  status: "open" | "paid" | "void";
+  /** Paid from the desk. */
+  cash: boolean;
+  /** The part of each movement of the owner's that it states, by their place. */
+  lines: Record<number, number>;
+}
+
 export interface Pick {
   shelf: number;
   item: number;
@@ -191,14 +245,19 @@ export interface State {
   /** Wallets of drivers and customers, and the tenant's. */
   drivers: number[];
   customers: number[];
+  /** The movements of customers' wallets, and the statements of them. */
+  movements: Movement[][];
+  statements: Record<string, Statement>;
+  /** COD is held until its cash is in. */
+  holds: boolean;
   house: number;
   /** Cash on the dispatcher's desk and on those of drivers who remit to themselves; null: nobody put any there yet. */
   desk: number | null;
   ownDesks: (number | null)[];
   /** The shortages of drivers. */
   shortages: number[];
-  /** Pay that drivers earned and did not get yet, and its payouts by the id of the operation. */
-  earned: number[];
+  /** Pay that drivers earned with each parcel: under the id of which payout it was paid. */
+  pay: Record<string, { driver: number; payout: string | null }>;
   payouts: Record<string, { driver: number; wallet: boolean; amount: number; reversed: boolean }>;
   /** Cash that went from drivers' desks to the dispatcher's, by the id of the operation. */
   brought: Record<string, { driver: number; amount: number; reversed: boolean }>;
@@ -218,8 +277,9 @@ export interface State {
 /** A unit of the shop's product, and what bringing one costs. */
 export const unitPrice = 5_000;
 export const unitFee = 1_000;
-/** The fee of a parcel that is no order. */
+/** The fee of a parcel that is no order, as it is sent, and by where it goes. */
 export const parcelFee = 2_000;
+export const fees: Record<Place, number> = { near: parcelFee, far: 3_112 };
 
 export const backName = (parcel: string) => `${parcel} back`;
 export const partName = (order: string, part: number) => `${order} part ${part}`;

@@ -1,0 +1,152 @@
+/** Results that are reported at the door and undone again, and parcels on the road that owe another amount or go elsewhere. */
+import { complete, from, leaveList, moveTo } from "./parcels.ts";
+import { backName, fees, type Of, type Parcel, type State } from "./state.ts";
+import { available, book, isStated } from "./statements.ts";
+
+/** Does what follows from an attempt with a parcel, and keeps what an undo needs. */
+export function record(
+  state: State,
+  name: string,
+  { result: _, ...before }: Parcel,
+  follow: () => string,
+): string {
+  const { customer, of } = before;
+  const movements = customer === null ? 0 : state.movements[customer].length;
+  const refunded = of ? state.orders[of.order].refunded : 0;
+  const said = follow();
+  const parcel = state.parcels[name];
+  parcel.result = {
+    driver: before.driver!,
+    before,
+    moves: parcel.moves,
+    movements,
+    refunded,
+    undone: false,
+  };
+  return said;
+}
+
+/** One of the two things that are in each parcel is kept, or it is exchanged, refused, or wanted another day. */
+export function outcome(state: State, { name, driver, result }: Of<"outcome">): string {
+  const parcel = state.parcels[name];
+  if (!from.complete.includes(parcel.status) || parcel.driver !== driver) return "not_now";
+  if (parcel.inHand !== null) return "assignment_not_accepted";
+  const before = structuredClone(parcel);
+  if (result === "postponed" || result === "refused" && parcel.from) {
+    moveTo(parcel, "failed");
+    return record(state, name, before, () => "ok failed took 0");
+  }
+  if (parcel.from) return "outcome_not_at_door";
+  // Prices of things add up to what was ordered, not to what was agreed since.
+  if (result === "partial" && parcel.cod > 0 && parcel.cod !== parcel.ordered) {
+    return "item_prices_required";
+  }
+  const { result: _, ...back } = { ...structuredClone(parcel), hand: null, cod: 0, due: null };
+  return record(state, name, before, () => {
+    if (result === "refused") {
+      state.parcels[backName(name)] = { ...back, ...fresh, from: { parcel: name, brings: "all" } };
+      moveTo(parcel, "returned");
+      leaveList(state, name, "returned");
+      return "ok returned took 0 back picked_up";
+    }
+    const brings = result === "partial" ? "part" : "exchange";
+    state.parcels[backName(name)] = { ...back, ...fresh, from: { parcel: name, brings } };
+    if (result === "partial") parcel.cod /= 2;
+    moveTo(parcel, "delivered");
+    return `ok delivered${complete(state, name)} back picked_up`;
+  });
+}
+
+const fresh = { status: "picked_up", moves: 0 } as const;
+
+/** The parcel is on its way again, and its cash, pay, return and the end of its order are as if it had never been reported. */
+export function undo(state: State, { name, driver }: Of<"undo">): string {
+  const parcel = state.parcels[name];
+  const { result } = parcel;
+  if (driver !== null && result?.driver !== driver) return "not_the_drivers";
+  const obstacle = obstacleOf(state, name);
+  if (obstacle) return obstacle;
+  const { before, driver: by } = result!;
+  const row = `${name} dropoff`;
+  // Only this result's own row: an earlier one was undone with its result.
+  const cod = parcel.status === "delivered" ? state.rows[row]?.cod ?? 0 : 0;
+  const ended = parcel.status !== "failed";
+  if (cod && !parcel.of) {
+    const { holds } = state.rows[row];
+    const free = available(state, parcel.customer!) + (holds === undefined ? 0 : cod);
+    if (free < cod) return "insufficient_wallet_balance";
+  }
+  if (cod) {
+    delete state.rows[row];
+    if (parcel.of) state.house -= cod;
+    else book(state, parcel.customer!, { amount: -cod, parcel: name });
+  }
+  if (parcel.status === "delivered") delete state.pay[name];
+  const back = state.parcels[backName(name)];
+  if (back && back.status === "picked_up" && ended && !parcel.from) {
+    leaveList(state, backName(name), "returned");
+    moveTo(back, "cancelled");
+  }
+  if (parcel.of) state.orders[parcel.of.order].status = "shipped";
+  moveTo(parcel, before.status);
+  // A failed one may owe another amount by now.
+  if (ended) Object.assign(parcel, { cod: before.cod, driver: by, inHand: null, hand: null });
+  result!.undone = true;
+  return `ok ${before.status} without ${cod}`;
+}
+
+/** The first thing that stands in the way of an undo. */
+function obstacleOf(state: State, name: string): string | undefined {
+  const parcel = state.parcels[name];
+  const { result, of } = parcel;
+  if (!result) return "no_outcome_to_undo";
+  if (result.undone) return "outcome_already_undone";
+  if (parcel.moves > result.moves) return "outcome_went_on";
+  // A failed parcel that came to another driver, or is on its way there.
+  const elsewhere = parcel.driver !== result.driver || parcel.inHand !== null;
+  if (parcel.status === "failed" && elsewhere) return "outcome_went_on";
+  const back = state.parcels[backName(name)];
+  if (back && !["picked_up", "cancelled"].includes(back.status)) return "outcome_went_on";
+  if (parcel.from?.brings === "all" && parcel.status === "delivered") return "outcome_went_on";
+  if (parcel.status === "returned" && state.parcels[name].due) return "outcome_went_on";
+  if (of) {
+    const { status, refunded } = state.orders[of.order];
+    if (!["shipped", "delivered"].includes(status) || refunded > result.refunded) {
+      return "outcome_went_on";
+    }
+  }
+  const row = parcel.status === "delivered" ? state.rows[`${name} dropoff`] : undefined;
+  if (row && row.status !== "collected") return "outcome_is_settled";
+  if (parcel.status === "delivered" && state.pay[name]?.payout) return "outcome_is_settled";
+  return isStated(state, name, result.movements) ? "outcome_is_settled" : undefined;
+}
+
+/** The office changes what a parcel owes, its owner lowers it. */
+export function changeAmount(state: State, { name, cod, byOwner }: Of<"changeAmount">): string {
+  const parcel = state.parcels[name];
+  if (hasEnded(parcel)) return "delivery_ended";
+  if (cod > 0 && parcel.customer === null) return "customer_required_for_cod";
+  if (byOwner && cod > parcel.cod) return "amount_may_only_fall";
+  if (cod === parcel.cod) return "amount_unchanged";
+  parcel.cod = cod;
+  return `ok ${cod}`;
+}
+
+/** The office sends a parcel elsewhere; its fee was taken in cash, so another one is charged to the owner's wallet or not at all. */
+export function redirect(state: State, { name, place, charge }: Of<"redirect">): string {
+  const parcel = state.parcels[name];
+  if (hasEnded(parcel)) return "delivery_ended";
+  const fee = charge && place !== parcel.place ? fees[place] : parcel.fee;
+  const more = fee - parcel.fee;
+  if (more) {
+    const { customer } = parcel;
+    if (customer === null) return "customer_required_for_wallet";
+    if (available(state, customer) < more) return "insufficient_wallet_balance";
+    book(state, customer, { amount: -more, parcel: name });
+    state.house += more;
+  }
+  Object.assign(parcel, { place, fee });
+  return `ok ${fee}`;
+}
+
+const hasEnded = ({ status }: Parcel) => ["delivered", "returned", "cancelled"].includes(status);

@@ -3055,7 +3055,7 @@ export interface components {
             /** The day of a `monthly` cycle, one that every month has; 1 unless said */ day?: number | null; hold_days?: number | null;
             /** Stays in the wallet when a statement is made; in the tenant's currency, 0 unless said */ keep?: number | null;
             /** Statements with a lower net are not made; in the tenant's currency, 0 unless said */ minimum?: number | null;
-            release?: ("on_delivery" | "on_remit") | null;
+            release?: ("on_delivery" | "on_remit" | "on_bank") | null;
             /** The day of a `weekly` cycle; `sunday` unless said */ weekday?: ("monday" | "tuesday" | "wednesday" | "thursday" | "friday" | "saturday" | "sunday") | null;
           };
         };
@@ -5168,9 +5168,9 @@ export interface operations {
               remitted: number; settled_by_wallet: number;
             }[];
             /** Wallets of which something is held, by the setting `delivery.payouts` */ held: {
-              /** ISO 4217, three capital letters */ currency: string; /** What the holds of the wallet add up to */ held: number;
-              /** COD of cash that drivers have not handed in */ in_hand: number; user_id: string; user_name: string | null;
-              /** COD whose cash is in and whose day has not come */ waiting: number; wallet_id: string;
+              /** COD of cash on desks that waits for the bank */ at_desks: number; /** ISO 4217, three capital letters */ currency: string;
+              /** What the holds of the wallet add up to */ held: number; /** COD of cash that drivers have not handed in */ in_hand: number;
+              user_id: string; user_name: string | null; /** COD whose cash is in and whose day has not come */ waiting: number; wallet_id: string;
               /** COD of cash that carriers have not paid */ with_carriers: number;
             }[];
             /** True when the books and the rows agree */ reconciled: boolean;

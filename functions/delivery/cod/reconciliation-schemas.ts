@@ -66,6 +66,7 @@ export const ReconciliationResponse = z.object({
     currency: z.string(),
     in_hand: z.number().describe("COD of cash that drivers have not handed in"),
     with_carriers: z.number().describe("COD of cash that carriers have not paid"),
+    at_desks: z.number().describe("COD of cash on desks that waits for the bank"),
     held: z.number().describe("What the holds of the wallet add up to"),
     waiting: z.number().describe("COD whose cash is in and whose day has not come"),
   })).describe("Wallets of which something is held, by the setting `delivery.payouts`"),

@@ -19,6 +19,7 @@ test("says when COD is released; what would have no effect is refused by its nam
     tenant.admin.put(`/tenants/${tenant.id}/settings`, { delivery: { payouts: { settings } } });
   const saved = await put({ release: "on_remit", hold_days: 3, minimum: 500, keep: 0 });
   expect(saved).toSucceed(200);
+  expect(await put({ release: "on_bank" })).toSucceed(200);
   expect(saved.body.delivery.payouts.settings).toEqual({
     release: "on_remit",
     hold_days: 3,
@@ -48,7 +49,7 @@ test("says when COD is released; what would have no effect is refused by its nam
   }
   const cycle = { cycle: "weekly", weekday: "thursday", day: 28 };
   expect((await put(cycle)).body.delivery.payouts.settings).toMatchObject(cycle);
-  for (const unknown of [{ released: "on_remit" }, { release: "on_bank" }]) {
+  for (const unknown of [{ released: "on_remit" }, { cycles: "weekly" }]) {
     expect(await put(unknown)).toFailWith(400, "validation_failed");
   }
   const emptied = await put({

@@ -3,7 +3,15 @@ import { beforeAll, expect, test } from "vitest";
 import type { Body } from "../../support/api.ts";
 import { carried, newSide, payCarried } from "../../support/carriers.ts";
 import { remit, selected } from "../../support/cod.ts";
-import { delivered, newHolder, setPayouts, sound as cashSound } from "../../support/cod-holds.ts";
+import {
+  delivered,
+  handIn,
+  leaves,
+  newBanker,
+  newHolder,
+  setPayouts,
+  sound as cashSound,
+} from "../../support/cod-holds.ts";
 import { sql } from "../../support/db.ts";
 import {
   broughtIn,
@@ -40,11 +48,12 @@ async function asReconciled(tenant: Tenant): Promise<void> {
   const out = list.data.filter((row: Body) => row.held || row.waiting).map((row: Body) => ({
     wallet_id: row.id,
     ...{ in_hand: row.in_hand_of_drivers, with_carriers: row.with_carriers },
+    at_desks: row.at_desks,
     ...{ held: row.held, waiting: row.waiting },
   }));
   expect(out).toEqual(body.held.map((
-    { wallet_id, in_hand, with_carriers, held, waiting }: Body,
-  ) => ({ wallet_id, in_hand, with_carriers, held, waiting })));
+    { wallet_id, in_hand, with_carriers, at_desks, held, waiting }: Body,
+  ) => ({ wallet_id, in_hand, with_carriers, at_desks, held, waiting })));
   for (const { wallet_id, balance, open } of body.statements) {
     const row = list.data.find(({ id }: Body) => id === wallet_id);
     expect([row.balance, row.stated]).toEqual([balance, open]);
@@ -106,25 +115,21 @@ test("what waits for its day is not held; the cash of carriers is theirs", async
 });
 
 test("released by the bank: what is held and with neither driver nor carrier is at the desks", async () => {
-  const { ground, tenant, rows } = await newMerchant([7_000], { release: "on_delivery" });
-  const [inHand] = await delivered(ground, [3_000]);
-  const session = await sql.reserve();
-  try {
-    await session`begin`;
-    await session`alter table money.wallet_holds drop constraint if exists wallet_holds_release_check`;
-    await session`insert into money.wallet_holds (tenant_id, account_id, reference_type, reference_id, step, amount, release, due_at, counts_from)
-      select p.tenant_id, p.account_id, 'cod_collection', c.id, 1, c.cod_amount, 'on_bank', now(), now()
-      from money.cod_collections c
-      join money.payments p on p.tenant_id = c.tenant_id and p.delivery_id = c.delivery_id and p.type = 'COD_COLLECTION'
-      where c.id = any (${[rows[0]!, inHand!]})`;
-    await session`select set_config('app.tenant_id', ${tenant.id}, true), set_config('app.sees_tenant', 'on', true)`;
-    const [shown] = await session`select to_jsonb(r) as row from money.merchant_balances_list r
-      where owner_user_id = ${tenant.customer.id}`;
-    expect(shown!.row).toMatchObject(figures([10_000, 10_000, 0, 0, 0], [3_000, 0, 7_000]));
-  } finally {
-    await session`rollback`;
-    session.release();
-  }
+  const ground = await newBanker();
+  const { tenant } = ground;
+  const [first] = await delivered(ground, [7_000, 3_000]);
+  expect(await balanceOf(tenant)).toMatchObject(figures([10_000, 10_000, 0, 0, 0], [10_000, 0, 0]));
+  await handIn(ground, [first!]);
+  expect(await balanceOf(tenant))
+    .toMatchObject(figures([10_000, 10_000, 0, 0, 0], [3_000, 0, 7_000]));
+  await asReconciled(tenant);
+  // The COD and its fee.
+  await leaves(tenant.dispatcher, 9_000);
+  expect(await balanceOf(tenant)).toMatchObject(
+    figures([10_000, 3_000, 0, 7_000, 0], [3_000, 0, 0]),
+  );
+  await asReconciled(tenant);
+  await cashSound(tenant);
 });
 
 test("since when it is due: the oldest credit that is on no paid statement", async () => {

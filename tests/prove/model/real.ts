@@ -1,6 +1,6 @@
 /** The operations of the model against the functions: they are sent, and answered in the model's words. */
 import { randomUUID } from "node:crypto";
-import { newCash } from "../../support/cod.ts";
+import { type CashOptions, newCash } from "../../support/cod.ts";
 import { sql } from "../../support/db.ts";
 import { order as deliveryOf } from "../../support/deliveries.ts";
 import { newCart } from "../../support/orders.ts";
@@ -55,11 +55,16 @@ export class Real {
   ) {}
 
   /** Cash that a driver took, booked as a delivery books it. */
-  async take(name: string, { driver, cod, fee }: Omit<Row, "status">): Promise<void> {
+  async take(
+    name: string,
+    { driver, cod, fee }: Omit<Row, "status">,
+    release: CashOptions["release"],
+  ): Promise<void> {
     const { id } = await newCash(this.place.tenant, {
       driver: this.place.drivers[driver].id,
       cod,
       fee,
+      release,
     });
     this.ids[name] = id;
   }
@@ -178,8 +183,10 @@ export class Real {
       case "resolve":
         return ` ${data.status} ${data.resolution}`;
       case "deposit":
+      case "unbring":
       case "unpay":
         return ` ${data.amount}`;
+      case "bring":
       case "payDue":
         this.ids[op.id] = data.id;
         return ` ${data.amount}`;

@@ -5,6 +5,7 @@ import { desks } from "./desks.ts";
 import { merchants } from "./merchants.ts";
 import { money } from "./money.ts";
 import type { Mutant } from "./mutant.ts";
+import { queues } from "./queues.ts";
 import { settlements } from "./settlements.ts";
 import { stock } from "./stock.ts";
 import { walls } from "./walls.ts";
@@ -16,6 +17,7 @@ export const mutants: readonly Mutant[] = [
   ...desks,
   ...merchants,
   ...money,
+  ...queues,
   ...settlements,
   ...stock,
   ...walls,

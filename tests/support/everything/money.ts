@@ -107,6 +107,24 @@ export async function addMoney({ tenant, tx, one, json, next, made }: Adding): A
       ('cash_collected', 'cod_collection', ${collection}::uuid, a.outside, a.driver, 100::numeric),
       ('cod_settlement', 'payment', ${settlement}::uuid, a.driver, a.desk, 100),
       ('cash_transfer', 'cash_transfer', ${cash_transfer}::uuid, a.desk, a.outside, 40)) j (kind, type, id, giver, taker, amount)`;
+  // The rest of it is on the desk.
+  const part = {
+    account_id:
+      (await tx`select money.account_of('cash_on_hand', 'staff', ${tenant.dispatcher.id}, 'IQD') as id`)[
+        0
+      ].id,
+    part_id: randomUUID(),
+  };
+  await one("money.desk_parts", {
+    ...part,
+    place: 1,
+    reference_type: "cod_collection",
+    reference_id: collection,
+    brought_by: settlement,
+    amount: 60,
+  }, "part_id");
+  await one("money.desk_part_moves", { ...part, amount: 100 });
+  await one("money.desk_part_moves", { ...part, amount: -40 });
   // Earned and paid into the wallet.
   const driver_payout = await one("money.driver_payouts", {
     driver_id: made.driver,

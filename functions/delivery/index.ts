@@ -112,10 +112,13 @@ export default serve("delivery", [
     { "driver-pay": "What drivers earn with deliveries, and what is paid out to them." },
     async () => (await import("./driver-pay/routes.ts")).driverPayEndpoints,
   ),
-  feature(
-    { "merchant-statements": "Statements of what merchants are due, and their payouts." },
-    async () => (await import("./merchant-statements/routes.ts")).merchantStatements,
-  ),
+  feature({
+    "merchant-statements": "Statements of what merchants are due, and their payouts.",
+    "merchant-balances": "What is on the wallets of merchants, and where the cash of it is.",
+  }, async () => [
+    ...(await import("./merchant-statements/routes.ts")).merchantStatements,
+    ...(await import("./merchant-balances/routes.ts")).merchantBalances,
+  ]),
   feature(
     { wallets: "Balances of people and of the company, with every movement." },
     async () => (await import("./wallets/routes.ts")).walletEndpoints,

@@ -5,6 +5,8 @@ import { dispatchJobs } from "../../shared/dispatch/jobs.ts";
 export const jobs: JobHandlers = {
   "delivery.settlement_receipt": async (job) =>
     await (await import("./cod/receipt-job.ts")).printReceipt(job),
+  "delivery.merchant_statements": async (job) =>
+    await (await import("./merchant-statements/cycle-job.ts")).makeStatements(job),
   ...dispatchJobs,
   "delivery.measure_routes": async (job) =>
     await (await import("./assignments/routing.ts")).measureRoutes(job),

@@ -175,7 +175,7 @@ export interface paths {
   };
   "/delivery/cod-reconciliation/export": {
     parameters: { };
-    /** The reconciliation of each driver as a CSV file @description Who: role dispatcher or tenant_admin, or permission manage:tenant. */ get: operations["get_delivery_cod_reconciliation_export"];
+    /** One part of the reconciliation as a CSV file: that of the drivers unless said @description Who: role dispatcher or tenant_admin, or permission manage:tenant. */ get: operations["get_delivery_cod_reconciliation_export"];
   };
   "/delivery/cod-settlements": {
     parameters: { };
@@ -411,6 +411,10 @@ export interface paths {
     parameters: { };
     /** Add the branches of a CSV file to an institution @description Who: permission manage:operations:tenant. Needs the tenant setting `transfer_manifest.enabled`. */ post: operations["post_delivery_institutions_institution_user_id_branches_import"];
   };
+  "/delivery/merchant-balances": {
+    parameters: { };
+    /** List what is on the wallets of merchants, and where the cash of it is @description Who: role tenant_admin or operations_manager or dispatcher, or permission manage:tenant. */ get: operations["get_delivery_merchant_balances"];
+  };
   "/delivery/merchant-statements": {
     parameters: { };
     /** List statements of merchants; owners find their own @description Who: role tenant_admin or operations_manager or dispatcher, or role customer or institution, or permission manage:tenant. */ get: operations["get_delivery_merchant_statements"];
@@ -418,11 +422,15 @@ export interface paths {
   };
   "/delivery/merchant-statements/{id}": {
     parameters: { };
-    /** Read a statement with its lines @description Who: role tenant_admin or operations_manager or dispatcher, or role customer or institution, or permission manage:tenant. */ get: operations["get_delivery_merchant_statements_id"];
+    /** Read a statement with its lines; with `format=csv` its deliveries as a file @description Who: role tenant_admin or operations_manager or dispatcher, or role customer or institution, or permission manage:tenant. */ get: operations["get_delivery_merchant_statements_id"];
   };
   "/delivery/merchant-statements/{id}/confirm": {
     parameters: { };
     /** Mark the payout of my statement as received @description Who: role customer or institution. */ post: operations["post_delivery_merchant_statements_id_confirm"];
+  };
+  "/delivery/merchant-statements/{id}/document": {
+    parameters: { };
+    /** Print a statement, in the language of the request @description Who: role tenant_admin or operations_manager or dispatcher, or role customer or institution, or permission manage:tenant. */ get: operations["get_delivery_merchant_statements_id_document"];
   };
   "/delivery/merchant-statements/{id}/pay": {
     parameters: { };
@@ -435,6 +443,10 @@ export interface paths {
   "/delivery/merchant-statements/{id}/void": {
     parameters: { };
     /** Void an open statement; its lines are free for the next one @description Who: role tenant_admin or operations_manager. */ post: operations["post_delivery_merchant_statements_id_void"];
+  };
+  "/delivery/merchant-statements/verify": {
+    parameters: { };
+    /** Whether a printed statement says the truth: its QR code names this address @description Who: role tenant_admin or operations_manager or dispatcher, or role customer or institution, or permission manage:tenant. */ get: operations["get_delivery_merchant_statements_verify"];
   };
   "/delivery/price": {
     parameters: { };
@@ -2543,6 +2555,16 @@ export interface components {
       /** Name in addresses: lower case, digits and single hyphens */ slug: string; tenant_id: string;
       /** Whether a person is staff, a driver, an institution or a customer of the tenant @enum {string} */ tenant_user_type: "staff" | "driver" | "institution" | "customer";
     };
+    MerchantBalance: {
+      /** Of what is held: it was handed in and is not out of the desks */ at_desks: number;
+      /** balance - held - waiting - stated */ available: number; /** What is on the wallet */ balance: number;
+      /** ISO 4217, three capital letters */ currency: string; /** COD of it whose cash is not in */ held: number;
+      /** Format: uuid @description The wallet */ id: string; /** Of what is held: drivers have its cash */ in_hand_of_drivers: number;
+      /** When the oldest money came that is not paid out: stated, not stated yet, or held */ oldest_unpaid_at: string | null;
+      owner: components["schemas"]["Person"]; /** The net of open statements, which waits to be paid out */ stated: number;
+      /** COD of it whose cash is in, and whose day has not come (hold_days) */ waiting: number;
+      /** Of what is held: carriers have its cash */ with_carriers: number;
+    };
     /** This person is no customer or institution of this company. */ MerchantNotFoundError: { code?: "merchant_not_found"; field?: string; } & components["schemas"]["Error"];
     MerchantStatement: {
       /** Top-ups, adjustments by hand, what is kept in the wallet, and second lines of a movement */ adjustments: number;
@@ -3029,10 +3051,12 @@ export interface components {
         };
         payouts?: {
           settings: {
-            hold_days?: number | null;
+            /** When statements are made by themselves, at the start of which days; `none` unless said */ cycle?: ("none" | "daily" | "weekly" | "monthly") | null;
+            /** The day of a `monthly` cycle, one that every month has; 1 unless said */ day?: number | null; hold_days?: number | null;
             /** Stays in the wallet when a statement is made; in the tenant's currency, 0 unless said */ keep?: number | null;
             /** Statements with a lower net are not made; in the tenant's currency, 0 unless said */ minimum?: number | null;
-            release?: ("on_delivery" | "on_remit") | null;
+            release?: ("on_delivery" | "on_remit" | "on_bank") | null;
+            /** The day of a `weekly` cycle; `sunday` unless said */ weekday?: ("monday" | "tuesday" | "wednesday" | "thursday" | "friday" | "saturday" | "sunday") | null;
           };
         };
         proof_settings?: {
@@ -3794,8 +3818,8 @@ export interface components {
     /** ETag of what you have: 304 while it is still so */ if_none_match: string; institution_user_id: string;
     /** False: kept, and no longer used */ is_active: boolean | ("true" | "false"); item_id: string;
     /** Language of messages; goes before Accept-Language */ language: "en" | "ar" | "ku"; /** Rows of a page: 20, at most 100 */ limit: number;
-    manifest_id: string; /** Page, from 1 */ page: number; path_address_id: string; path_api_key_id: string; path_assignment_id: string;
-    path_assignmentId: string; path_bin_id: string; path_branch_id: string;
+    manifest_id: string; owner_user_id: string; /** Page, from 1 */ page: number; path_address_id: string; path_api_key_id: string;
+    path_assignment_id: string; path_assignmentId: string; path_bin_id: string; path_branch_id: string;
     /** Name of the carrier in the system; null: the tenant's own drivers */ path_carrier_code: string; path_cart_id: string;
     path_cart_item_id: string; path_category_id: string; path_change_id: string; path_delivery_id: string; path_driver_id: string;
     path_driverId: string; path_event_id: string; path_eventId: string; path_gateway_code: string; path_id: string; path_institution_user_id: string;
@@ -5131,7 +5155,7 @@ export interface operations {
               /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code: string | null;
               /** ISO 4217, three capital letters */ currency: string; driver_id: string | null; expected: number | null; found: number | null;
               kind: string; /** Ids of the rows concerned, at most 100 */ rows: string[] | null;
-              /** Whose desk or wallet it is, in differences of desks and of what is held; null for the tenant's own till */ user_id: string | null;
+              /** Whose desk or wallet it is, in differences of desks, of what is held and of statements; null for the tenant's own till */ user_id: string | null;
             }[];
             /** Pay of drivers: what is earned less what is paid out */ driver_pay: {
               /** Earned with deliveries, paid out or not */ accrued: number; /** ISO 4217, three capital letters */ currency: string;
@@ -5144,12 +5168,20 @@ export interface operations {
               remitted: number; settled_by_wallet: number;
             }[];
             /** Wallets of which something is held, by the setting `delivery.payouts` */ held: {
-              /** ISO 4217, three capital letters */ currency: string; /** What the holds of the wallet add up to */ held: number;
-              /** COD of cash that drivers have not handed in */ in_hand: number; user_id: string; user_name: string | null;
-              /** COD whose cash is in and whose day has not come */ waiting: number; wallet_id: string;
+              /** COD of cash on desks that waits for the bank */ at_desks: number; /** ISO 4217, three capital letters */ currency: string;
+              /** What the holds of the wallet add up to */ held: number; /** COD of cash that drivers have not handed in */ in_hand: number;
+              user_id: string; user_name: string | null; /** COD whose cash is in and whose day has not come */ waiting: number; wallet_id: string;
               /** COD of cash that carriers have not paid */ with_carriers: number;
             }[];
-            /** True when the books and the rows agree */ reconciled: boolean; totals: components["schemas"]["CashPosition"][];
+            /** True when the books and the rows agree */ reconciled: boolean;
+            /** Wallets that statements are made of: lines + held + unstated = balance + paid */ statements: {
+              /** The wallet's balance by the ledger */ balance: number; /** ISO 4217, three capital letters */ currency: string;
+              /** What is held, for its cash or its day */ held: number; /** What statements that are not void say */ lines: number;
+              /** The net of statements that are neither paid nor void */ open: number; /** The net of statements that are paid */ paid: number;
+              /** What is released and on no statement, and what is kept */ unstated: number; user_id: string; user_name: string | null;
+              wallet_id: string;
+            }[];
+            totals: components["schemas"]["CashPosition"][];
           } & components["schemas"]["Success"];
         };
       };
@@ -5165,7 +5197,9 @@ export interface operations {
   get_delivery_cod_reconciliation_export: {
     parameters: {
       query?: {
-        as_of?: components["parameters"]["as_of"]; language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"];
+        as_of?: components["parameters"]["as_of"]; language?: components["parameters"]["language"];
+        /** The part of the reconciliation that the file has */ part?: "drivers" | "carriers" | "desks" | "driver_pay" | "held" | "statements";
+        tenant_id?: components["parameters"]["tenant_id"];
       };
     };
     responses: {
@@ -7048,15 +7082,54 @@ export interface operations {
       503: components["responses"]["ServiceUnavailable"];
     };
   };
+  get_delivery_merchant_balances: {
+    parameters: {
+      query?: {
+        currency?: components["parameters"]["currency"]; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
+        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        owner_user_id?: components["parameters"]["owner_user_id"]; page?: components["parameters"]["page"];
+        search?: components["parameters"]["search"];
+        /** Column that orders the rows */ sort_by?: "owner_name" | "balance" | "held" | "available" | "stated";
+        sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
+      };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+    };
+    responses: {
+      200: {
+        headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
+        content: {
+          "application/json": {
+            data: components["schemas"]["MerchantBalance"][]; pagination: components["schemas"]["Pagination"];
+            /** Over the same filters, by currency */ summary: {
+              /** Of what is held: it was handed in and is not out of the desks */ at_desks: number;
+              /** balance - held - waiting - stated */ available: number; /** What is on the wallet */ balance: number;
+              /** ISO 4217, three capital letters */ currency: string; /** COD of it whose cash is not in */ held: number;
+              /** Of what is held: drivers have its cash */ in_hand_of_drivers: number;
+              /** The net of open statements, which waits to be paid out */ stated: number;
+              /** COD of it whose cash is in, and whose day has not come (hold_days) */ waiting: number; /** How many */ wallets: number;
+              /** Of what is held: carriers have its cash */ with_carriers: number;
+            }[];
+          } & components["schemas"]["Success"];
+        };
+      };
+      304: components["responses"]["NotModified"];
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
   get_delivery_merchant_statements: {
     parameters: {
       query?: {
         currency?: components["parameters"]["currency"]; date_from?: components["parameters"]["date_from"];
         date_to?: components["parameters"]["date_to"]; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
-        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; owner_user_id?: string;
-        page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
-        /** Column that orders the rows */ sort_by?: "opened_at" | "net"; sort_order?: components["parameters"]["sort_order"];
-        status?: "open" | "paid" | "void"; tenant_id?: components["parameters"]["tenant_id"];
+        language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        owner_user_id?: components["parameters"]["owner_user_id"]; page?: components["parameters"]["page"];
+        search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "opened_at" | "net";
+        sort_order?: components["parameters"]["sort_order"]; status?: "open" | "paid" | "void"; tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -7092,7 +7165,7 @@ export interface operations {
   get_delivery_merchant_statements_id: {
     parameters: {
       query?: {
-        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        fields?: components["parameters"]["fields"]; format?: "json" | "csv"; language?: components["parameters"]["language"];
         tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { id: components["parameters"]["path_id"]; };
@@ -7155,6 +7228,21 @@ export interface operations {
       503: components["responses"]["ServiceUnavailable"];
     };
   };
+  get_delivery_merchant_statements_id_document: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      path: { id: components["parameters"]["path_id"]; };
+    };
+    responses: {
+      /** The document */ 200: { headers: { [name: string]: unknown; }; content: { "application/pdf": string; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["StatementNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
   post_delivery_merchant_statements_id_pay: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
@@ -7205,6 +7293,34 @@ export interface operations {
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["StatementNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
       409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["StatementNotOpenError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  get_delivery_merchant_statements_verify: {
+    parameters: {
+      query: {
+        fields?: components["parameters"]["fields"]; /** The hash that the QR code of the document names */ hash: string;
+        language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"];
+      };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+    };
+    responses: {
+      200: {
+        headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
+        content: {
+          "application/json": {
+            /** The hash is that of a statement that the caller sees */ printed: boolean;
+            statement: components["schemas"]["MerchantStatement"] | null; /** The lines still give the hash that was printed */ unchanged: boolean;
+            /** Printed, unchanged, and not void */ valid: boolean;
+          } & components["schemas"]["Success"];
+        };
+      };
+      304: components["responses"]["NotModified"];
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
     };

@@ -164,7 +164,9 @@ class Description {
     const forms = schema.anyOf as Json[] | undefined;
     return {
       // A file is said in words: as a second media type it would make every typed answer a text as well.
-      description: list ? "Success; with `format=csv` the rows as text/csv" : "Success",
+      description: this.hasFileForm(endpoint)
+        ? "Success; with `format=csv` the rows as text/csv"
+        : "Success",
       ...((readsOnly(endpoint) || endpoint.version) && {
         headers: { ETag: { $ref: "#/components/headers/ETag" } },
       }),
@@ -172,6 +174,11 @@ class Description {
         forms ? { anyOf: forms.map((form) => this.enveloped(form)) } : this.enveloped(schema),
       ),
     };
+  }
+
+  /** Lists are files as well, and details that take a format. */
+  private hasFileForm(endpoint: AnyEndpoint): boolean {
+    return this.parameters("query", endpoint.query).some(({ name }) => name === "format");
   }
 
   /** An answer, or one of its forms, with the fields that all answers have. */

@@ -90,6 +90,7 @@ begin
         'reasons', '[{"value": "damaged", "label": "Damaged parcel", "description": "The parcel or its packing is broken"},
           {"value": "wrong_address", "label": "Wrong address", "description": "The destination cannot be found"},
           {"value": "unreadable_barcode", "label": "Unreadable barcode", "description": "The barcode cannot be scanned"}]'::jsonb)),
+      (v_tenant, 'delivery', 'payouts', '{"release": "on_remit", "cycle": "weekly"}'),
       (v_tenant, 'general', 'unit_size', '{"unit_length": 100, "unit_weight": 5, "weight_unit": "kg", "dimension_unit": "cm",
         "volumetric_divisor": 5000, "use_volumetric_weight": true, "missing_unit_size_fallback": "service_min"}'),
       (v_tenant, 'general', 'currency', '{"currency_code": "IQD", "currency_name": "Iraqi dinar", "currency_symbol": "د.ع"}'),

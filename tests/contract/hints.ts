@@ -60,6 +60,7 @@ export const hints: Record<string, (things: Things, asked?: string) => Record<st
   }),
   "POST /carriers/tenant/:carrier_code/remittances": () => ({ currency: "IQD" }),
   "GET /delivery/cod-settlements/:settlement_payment_id/verify": () => ({ hash: "0".repeat(32) }),
+  "GET /delivery/merchant-statements/verify": () => ({ hash: "0".repeat(32) }),
   "POST /storefront/custom-domain/connect": () => ({ custom_domain: "shop.example.com" }),
   "POST /tenants/:tenantId/users": () => ({ tenant_user_type: "customer" }),
   "POST /tenants/:tenantId/members": () => ({ tenant_user_type: "customer" }),

@@ -113,6 +113,8 @@ const internalConstraints = new Set([
   "hold_already_made",
   "hold_counts_later",
   "hold_or_release",
+  "part_of_a_row",
+  "part_of_a_row_is_there",
   "reversed_says_who_and_why",
   "reversed_says_why",
   "till_has_no_user",

@@ -12,26 +12,33 @@ interface Row {
   evening: Evening;
 }
 
-/** Settles what every driver took as the plan has it. */
+/** Settles what every driver took in these ways, as the plan has it. */
 export async function settleCash(
   world: World,
   finished: Finished[],
+  ways: readonly Evening[],
   count: Count,
   progress: Progress,
 ): Promise<void> {
-  const evenings = new Map(finished.map(({ parcel, evening }) => [parcel, evening]));
+  const jobs = new Map(finished.map((job) => [job.parcel, job]));
   await each(world.drivers, async (driver) => {
-    const rows = await rowsOf(driver, evenings);
-    const of = (evening: Evening) => rows.filter((row) => row.evening === evening);
-    await remit(world, driver, of("remit"), count, driver);
-    await remit(world, driver, of("desk"), count, world.dispatcher);
-    await byWallet(world, driver, of("wallet"), count);
+    const rows = await rowsOf(driver, jobs, count);
+    for (const way of ways) {
+      const chosen = rows.filter(({ evening }) => evening === way);
+      if (way === "remit") await remit(world, driver, chosen, count, driver);
+      if (way === "desk") await remit(world, driver, chosen, count, world.dispatcher);
+      if (way === "wallet") await byWallet(world, driver, chosen, count);
+    }
     progress.step();
   });
 }
 
 /** The cash that a driver holds, and its planned settlement. */
-async function rowsOf({ barid }: Person, evenings: Map<string, Evening>): Promise<Row[]> {
+async function rowsOf(
+  { barid }: Person,
+  jobs: Map<string, Finished>,
+  count: Count,
+): Promise<Row[]> {
   const rows: Row[] = [];
   for (let page = 1, total = 1; rows.length < total; page++) {
     const { cod } = await done(barid.GET("/delivery/cod-collections", {
@@ -41,10 +48,11 @@ async function rowsOf({ barid }: Person, evenings: Map<string, Evening>): Promis
     if (!cod.collections.length && rows.length < total) {
       throw new DemoFailure(`cod-collections: ${rows.length} rows, ${total} said`);
     }
-    for (const { id, amount, delivery_id } of cod.collections) {
-      const evening = evenings.get(delivery_id);
-      if (!evening) throw new DemoFailure(`cash of ${delivery_id}, which nobody carried`);
-      rows.push({ id, amount, evening });
+    for (const { id, amount, cod_amount, delivery_id } of cod.collections) {
+      const job = jobs.get(delivery_id);
+      if (!job) throw new DemoFailure(`cash of ${delivery_id}, which nobody carried`);
+      rows.push({ id, amount, evening: job.evening });
+      if (job.evening === "keep" && job.owner === "merchant") count.held.set(id, cod_amount);
     }
   }
   return rows;

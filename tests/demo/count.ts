@@ -31,6 +31,10 @@ export class Count {
     second: { available: 0, reserved: 0, damaged: 0 },
   };
   readonly wallets = { institution: 0, merchant: 0, buyers: 0 };
+  /** The merchant's COD that drivers keep till tomorrow, by its row of cash. */
+  readonly held = new Map<string, number>();
+  /** The net of payouts to the merchant. */
+  paidOut = 0;
   /** Events that subscribers should hear of, by type. */
   readonly events: Record<string, number> = {};
   /** Parcels that this run ordered, legs left out. */

@@ -6,6 +6,7 @@ import { type Finished, type Job, nothing, round } from "./drivers.ts";
 import { bringIn } from "./manifests.ts";
 import type { DemoOptions } from "./options.ts";
 import { hire, peopleOf, settle } from "./people.ts";
+import { payMerchant, releaseWithCash, stateMerchant } from "./payouts.ts";
 import { type Order, planOf } from "./plan.ts";
 import { progressOf } from "./progress.ts";
 import { order, type Parcel, scan } from "./scans.ts";
@@ -51,6 +52,7 @@ export async function driveDay(options: DemoOptions): Promise<Ended> {
   );
   const world = await settle(system, people, plan);
   for (const { id, name } of world.drivers) count.hired(id, name);
+  await releaseWithCash(world);
   await stockUp(world, plan, count);
   const subscriber = local ? await listen(world) : undefined;
   if (local && !subscriber) leftOut.push("webhooks: the tenant has a subscriber to deliveries");
@@ -123,8 +125,15 @@ export async function driveDay(options: DemoOptions): Promise<Ended> {
     await part(
       "drivers settled their cash",
       world.drivers.length,
-      (progress) => settleCash(world, finished, count, progress),
+      (progress) => settleCash(world, finished, ["remit", "wallet"], count, progress),
     );
+    await part("the merchant paid", 1, (progress) => payMerchant(world, count, progress));
+    await part(
+      "cash taken at the desk",
+      world.drivers.length,
+      (progress) => settleCash(world, finished, ["desk"], count, progress),
+    );
+    await stateMerchant(world);
     const expected = Object.values(count.events).reduce((sum, times) => sum + times, 0);
     if (subscriber) {
       await part("webhooks heard", expected, async (progress) => {

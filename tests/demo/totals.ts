@@ -196,7 +196,7 @@ async function wallets(
   const all = async (people: Person[]) =>
     (await each(people, balanceOf)).reduce((sum, balance) => sum + balance, 0);
   totals.one("wallet of the institution", institution, await balanceOf(world.institution));
-  totals.one("wallet of the merchant", merchant, await balanceOf(world.merchant));
+  await merchantOf(world, count, merchant, totals);
   totals.one("wallets of the buyers", ofBuyers, await all(buyers));
   totals.add(
     "wallets of the drivers",
@@ -206,6 +206,24 @@ async function wallets(
       found: await balanceOf(driver),
     })),
   );
+}
+
+/** The merchant's wallet, and how its COD became due: all but what drivers kept. */
+async function merchantOf(
+  { merchant: { barid } }: World,
+  { held, paidOut }: Count,
+  credited: number,
+  totals: Totals,
+): Promise<void> {
+  const { wallet } = await done(barid.GET("/delivery/wallets/me"));
+  const kept = [...held.values()].reduce((sum, cod) => sum + cod, 0);
+  const { data: statements } = await done(barid.GET("/delivery/merchant-statements"));
+  const stated = (status: string) =>
+    statements.filter((one) => one.status === status).reduce((sum, { net }) => sum + net, 0);
+  totals.one("wallet of the merchant", credited - paidOut, wallet?.balance ?? 0);
+  totals.one("  held, as its cash is not in", kept, wallet?.held_balance ?? 0);
+  totals.one("  stated, to be paid", credited - paidOut - kept, stated("open"));
+  totals.one("  paid out", paidOut, stated("paid"));
 }
 
 /** By type: what has to be heard, what was heard, what Barid's log says was taken. */

@@ -75,7 +75,11 @@ test("the same seed ends in the same totals", async () => {
   expect(first.printedErrors).toContain("bulk scans: search, validate, destination");
   expect(first.code, first.printed + first.printedErrors).toBe(0);
   expect(first.printed).toMatch(/^cash collected +[1-9][\d,]+ +[1-9][\d,]+$/m);
+  expect(first.printed).toMatch(/^ {2}stated, to be paid +[1-9][\d,]+ +[1-9][\d,]+$/m);
   expect(first.printed).not.toContain("differs");
+  // A list of each kind shows something.
+  expect(await stack.sql`select distinct status from money.merchant_statements order by status`)
+    .toEqual([{ status: "open" }, { status: "paid" }, { status: "void" }]);
 
   const again = await demo(7, ["--quiet"]);
   expect(again).toEqual({ code: 0, printed: first.printed, printedErrors: "" });

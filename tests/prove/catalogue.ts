@@ -30,6 +30,18 @@ export const proofs: Readonly<Record<string, Proof>> = {
     files: ["tests/prove/model.test.ts"],
     minutes: 115,
   },
+  merchant: {
+    shows:
+      "random histories of merchants' money: every statement as a model says, and nothing stranded",
+    files: ["tests/prove/merchant.test.ts"],
+    minutes: 90,
+  },
+  desks: {
+    shows:
+      "random histories of cash on desks against single coins: what lies where, which rows are held",
+    files: ["tests/prove/desk-queues.test.ts"],
+    minutes: 60,
+  },
   dispatch: {
     shows:
       "random histories of offers: no two drivers for a delivery, nobody above capacity, none forgotten",

@@ -2,7 +2,8 @@
 import { expect } from "vitest";
 import { breachesOf } from "../prove/invariants.ts";
 import type { Body, Person } from "./api.ts";
-import { cashDifferences } from "./cod.ts";
+import { transfer } from "./cash-desks.ts";
+import { cashDifferences, remit, selected } from "./cod.ts";
 import { sql } from "./db.ts";
 import { assign, type Ground, moves, newDelivery, newGround } from "./deliveries.ts";
 import { checkBooks } from "./money.ts";
@@ -56,14 +57,36 @@ export const stepsOf = async (row: string): Promise<number[]> =>
   (await sql`select amount from money.wallet_holds where reference_id = ${row} order by step`)
     .map(({ amount }) => amount);
 
-/** Below the guards of the tables: all holds of a tenant as if they had been written so many days ago. */
-export const daysLater = (tenant: { id: string }, days: number) =>
+/** The sums on the desks of a company of each row of cash, in the order of the rows that are asked for. */
+export async function onDesks(tenant: { id: string }, ...rows: string[]): Promise<number[]> {
+  const found = await sql`select reference_id, sum(amount) as amount from money.desk_parts
+    where tenant_id = ${tenant.id} and reference_id = any (${rows}) group by reference_id`;
+  return rows.map((row) => found.find((one) => one.reference_id === row)?.amount ?? 0);
+}
+
+/** Whether something of each of these rows of cash is held. */
+export async function areHeld(...rows: string[]): Promise<boolean[]> {
+  const found = await sql`select reference_id from money.wallet_holds
+    where reference_id = any (${rows}) group by reference_id having sum(amount) > 0`;
+  return rows.map((row) => found.some(({ reference_id }) => reference_id === row));
+}
+
+type Tx = Parameters<Parameters<typeof sql.begin>[1]>[0];
+
+/** Below the guards of the tables, as a fault of the disk would. */
+export const lawless = (harm: (tx: Tx) => Promise<unknown>) =>
   sql.begin(async (tx) => {
     await tx`set local session_replication_role = replica`;
-    await tx`update money.wallet_holds set created_at = created_at - make_interval(days => ${days}),
-      due_at = due_at - make_interval(days => ${days}), counts_from = counts_from - make_interval(days => ${days})
-      where tenant_id = ${tenant.id}`;
+    await harm(tx);
   });
+
+/** Below the guards of the tables: all holds of a tenant as if they had been written so many days ago. */
+export const daysLater = (tenant: { id: string }, days: number) =>
+  lawless((tx) =>
+    tx`update money.wallet_holds set created_at = created_at - make_interval(days => ${days}),
+      due_at = due_at - make_interval(days => ${days}), counts_from = counts_from - make_interval(days => ${days})
+      where tenant_id = ${tenant.id}`
+  );
 
 /** The books, the cash and every invariant about holds of the tenant hold. */
 export async function sound(tenant: Tenant): Promise<void> {
@@ -71,4 +94,30 @@ export async function sound(tenant: Tenant): Promise<void> {
   expect(await cashDifferences(tenant)).toEqual([]);
   const breaches = await breachesOf(sql, tenant.id);
   expect(breaches.filter((one) => /^(cash|desks|holds|money|wallets):/.test(one))).toEqual([]);
+}
+
+/** A company that releases COD when its cash has left the desks. */
+export const newBanker = (more: Record<string, unknown> = {}): Promise<Ground> =>
+  newHolder({ release: "on_bank", ...more });
+
+/** Cash of these rows is handed in to the dispatcher, or to whom is named: the settlement's id. */
+export async function handIn(
+  { tenant }: Ground,
+  rows: string[],
+  to: Person = tenant.dispatcher,
+): Promise<string> {
+  const answer = await to.post(remit, selected(...rows));
+  expect(answer).toSucceed(200);
+  return answer.body.data.settlement_payment_id;
+}
+
+/** Cash leaves a person's desk, to the bank unless said: the transfer's id. */
+export async function leaves(
+  by: Person,
+  amount: number,
+  more: Record<string, unknown> = {},
+): Promise<string> {
+  const answer = await transfer(by, { amount, ...more });
+  expect(answer).toSucceed(201);
+  return answer.body.data.id;
 }

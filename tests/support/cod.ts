@@ -16,6 +16,8 @@ export interface CashOptions {
   externalReference?: string;
   collectedAt?: string;
   currency?: string;
+  /** The rule of `delivery.payouts` under which its COD is held; none unless said. */
+  release?: "on_remit" | "on_bank";
 }
 
 /** Makes these people drivers, once. */
@@ -114,6 +116,11 @@ export async function newCash(
           : []),
       ])
     })`;
+    if (cod > 0 && options.release) {
+      await tx`insert into money.wallet_holds
+        (tenant_id, account_id, reference_type, reference_id, step, amount, release, due_at, counts_from)
+        values (${tenant.id}, ${accounts.merchant}, 'cod_collection', ${id}, 1, ${cod}, ${options.release}, now(), now())`;
+    }
     if (cod > 0) {
       await tx`insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, delivery_id, processed_at)
         values (${tenant.id}, 'DELIVERY', 'COD_COLLECTION', 'SUCCESS', 'cash', ${cod}, ${currency}, ${accounts.merchant}, ${delivery}, now())`;

@@ -27,6 +27,7 @@ const parts: Record<string, (report: Report) => Promise<void>> = {
   live: async (report) => (await import(`${bench}/live.ts`)).benchLive(report),
   cost: async (report) =>
     (await import(`${bench}/cost.ts`)).benchCost(report, Number(options.rows ?? 1e4)),
+  payout: async (report) => (await import(`${bench}/payout/index.ts`)).benchPayout(report),
   "cold-start": async (report) => (await import(`${bench}/cold-start.ts`)).benchColdStart(report),
 };
 

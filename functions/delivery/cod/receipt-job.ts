@@ -4,6 +4,7 @@ import { supabaseUrl } from "../../../shared/runtime/env.ts";
 import type { Job } from "../../../shared/db/jobs.ts";
 import { describeError, log } from "../../../shared/runtime/log.ts";
 import { putFile } from "../../../shared/outbound/storage.ts";
+import { inLanguage } from "../../../shared/pdf/values.ts";
 import type { ReceiptLanguage } from "./receipt-captions.ts";
 import { type ReceiptOrder, renderReceipt } from "./receipt-page.ts";
 import { receiptBucket } from "./receipts.ts";
@@ -93,8 +94,4 @@ function receiptOf({ snapshot, ...begun }: Begun) {
     verify_url:
       `${supabaseUrl}/functions/v1/delivery/cod-settlements/${begun.settlement_payment_id}/verify?hash=${begun.hash}`,
   };
-}
-
-function inLanguage(texts: Record<string, string>, language: ReceiptLanguage): string {
-  return texts[language] || texts.en || Object.values(texts).find(Boolean) || "";
 }

@@ -6,13 +6,10 @@
  */
 import { isolate } from "../../../shared/pdf/characters.ts";
 import { drawQrCode } from "../../../shared/pdf/qr-code.ts";
-import {
-  openDocument,
-  type Page,
-  type TextBox,
-  type TextDocument,
-} from "../../../shared/pdf/text.ts";
-import { moment, moneyOf, notesHeight, notesSize } from "./receipt-format.ts";
+import { inner, pagesOf, paper, type Sheet, sheetOf } from "../../../shared/pdf/sheet.ts";
+import { openDocument } from "../../../shared/pdf/text.ts";
+import { moment, moneyOf } from "../../../shared/pdf/values.ts";
+import { notesHeight, notesSize } from "./receipt-notes.ts";
 import { type ReceiptCaptions, receiptCaptions, type ReceiptLanguage } from "./receipt-captions.ts";
 
 export interface ReceiptOrder {
@@ -50,8 +47,6 @@ export interface Receipt {
   verify_url: string;
 }
 
-const paper = { width: 210, height: 297, margin: 15 };
-const inner = paper.width - 2 * paper.margin;
 const row_height = 6.2;
 const tops = { first: 92, next: 32 };
 /** Where the notes stand, over the whole width; the orders move down by their height. */
@@ -104,38 +99,7 @@ export async function renderReceipt(receipt: Receipt): Promise<Uint8Array> {
 /** The orders of each page; the last page keeps room for the totals. */
 function paginate(orders: ReceiptOrder[], first: number): ReceiptOrder[][] {
   const room = (top: number) => Math.floor((bottom - top - 2 * row_height) / row_height);
-  const pages = [orders.slice(0, room(first))];
-  for (let at = room(first); at < orders.length; at += room(tops.next)) {
-    pages.push(orders.slice(at, at + room(tops.next)));
-  }
-  return pages;
-}
-
-interface Sheet {
-  page: Page;
-  /** The left edge on the paper of what begins at `x` of a line and has this width. */
-  left(x: number, width: number): number;
-  text(value: string, box: TextBox & { width: number }): void;
-  rule(y: number, gray?: number): void;
-}
-
-function sheetOf(document: TextDocument, rightToLeft: boolean): Sheet {
-  const page = document.addPage(paper.width, paper.height);
-  const left = (x: number, width: number) =>
-    rightToLeft ? paper.width - paper.margin - x - width : paper.margin + x;
-  return {
-    page,
-    left,
-    text(value, { align = "start", ...box }) {
-      const side = align === "center" || align === "right"
-        ? align
-        : (align === "start") === rightToLeft
-        ? "right"
-        : "left";
-      page.text(value, { ...box, x: left(box.x, box.width), align: side });
-    },
-    rule: (y, gray = 0) => page.fill([{ x: paper.margin, y, width: inner, height: 0.25 }], gray),
-  };
+  return pagesOf(orders, room(first), room(tops.next));
 }
 
 function drawHead(sheet: Sheet, receipt: Receipt, words: ReceiptCaptions, notes: number) {

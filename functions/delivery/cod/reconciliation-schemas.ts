@@ -12,6 +12,11 @@ const Position = z.object({
 }).meta({ id: "CashPosition" });
 
 export const ReconciliationQuery = z.object({ as_of: AsOf });
+export const ReconciliationExportQuery = ReconciliationQuery.extend({
+  part: z.enum(["drivers", "carriers", "desks", "driver_pay", "held", "statements"])
+    .default("drivers").describe("The part of the reconciliation that the file has"),
+});
+export type ReconciliationPart = z.infer<typeof ReconciliationExportQuery>["part"];
 export const ReconciliationResponse = z.object({
   as_of: Timestamp,
   reconciled: z.boolean(),
@@ -61,15 +66,30 @@ export const ReconciliationResponse = z.object({
     currency: z.string(),
     in_hand: z.number().describe("COD of cash that drivers have not handed in"),
     with_carriers: z.number().describe("COD of cash that carriers have not paid"),
+    at_desks: z.number().describe("COD of cash on desks that waits for the bank"),
     held: z.number().describe("What the holds of the wallet add up to"),
     waiting: z.number().describe("COD whose cash is in and whose day has not come"),
   })).describe("Wallets of which something is held, by the setting `delivery.payouts`"),
+  statements: z.array(z.object({
+    wallet_id: Id,
+    user_id: Id,
+    user_name: z.string().nullable(),
+    currency: z.string(),
+    lines: z.number().describe("What statements that are not void say"),
+    held: z.number().describe("What is held, for its cash or its day"),
+    unstated: z.number().describe("What is released and on no statement, and what is kept"),
+    balance: z.number().describe("The wallet's balance by the ledger"),
+    paid: z.number().describe("The net of statements that are paid"),
+    open: z.number().describe("The net of statements that are neither paid nor void"),
+  })).describe(
+    "Wallets that statements are made of: lines + held + unstated = balance + paid",
+  ),
   differences: z.array(z.object({
     kind: z.string(),
     driver_id: Id.nullable(),
     carrier_code: z.string().nullable(),
     user_id: Id.nullable().describe(
-      "Whose desk or wallet it is, in differences of desks and of what is held; null for the tenant's own till",
+      "Whose desk or wallet it is, in differences of desks, of what is held and of statements; null for the tenant's own till",
     ),
     currency: z.string(),
     expected: z.number().nullable(),
@@ -77,3 +97,16 @@ export const ReconciliationResponse = z.object({
     rows: z.array(Id).nullable().describe("Ids of the rows concerned, at most 100"),
   })),
 });
+
+const { carriers, desks, driver_pay, held, statements } = ReconciliationResponse.shape;
+const columnsOf = (rows: { element: { shape: object } }) => Object.keys(rows.element.shape);
+
+/** The columns of the files, by part. */
+export const reconciliationColumns: Readonly<Record<ReconciliationPart, string[]>> = {
+  drivers: ["driver_id", "driver_name", ...Object.keys(Position.shape)],
+  carriers: columnsOf(carriers),
+  desks: columnsOf(desks),
+  driver_pay: columnsOf(driver_pay),
+  held: columnsOf(held),
+  statements: columnsOf(statements),
+};

@@ -12,7 +12,13 @@ import {
   SummaryQuery,
   SummaryResponse,
 } from "./schemas.ts";
-import { ReconciliationQuery, ReconciliationResponse } from "./reconciliation-schemas.ts";
+import {
+  reconciliationColumns,
+  ReconciliationExportQuery,
+  type ReconciliationPart,
+  ReconciliationQuery,
+  ReconciliationResponse,
+} from "./reconciliation-schemas.ts";
 
 const settling = [
   "conflicting_selection",
@@ -92,27 +98,19 @@ export const cod: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/cod-reconciliation/export",
-    summary: "The reconciliation of each driver as a CSV file",
+    summary: "One part of the reconciliation as a CSV file: that of the drivers unless said",
     access: officeReaders,
-    query: ReconciliationQuery,
+    query: ReconciliationExportQuery,
     response: "csv",
-    async run({ db, query }) {
-      const { drivers } = await db.call<{ drivers: Record<string, unknown>[] }>(
+    async run({ db, query: { part, ...query } }) {
+      const found = await db.call<Record<ReconciliationPart, Record<string, unknown>[]>>(
         "money.cod_reconciliation",
         query,
       );
-      const columns = [
-        "driver_id",
-        "driver_name",
-        "currency",
-        "collected",
-        "in_hand",
-        "remitted",
-        "settled_by_wallet",
-        "ledger",
-      ];
-      const lines = drivers.map((driver) => csvLine(columns.map((column) => driver[column])));
-      return csvFile("cod-reconciliation.csv", csvLine(columns) + lines.join(""));
+      const columns = reconciliationColumns[part];
+      const lines = found[part].map((row) => csvLine(columns.map((column) => row[column])));
+      const name = part === "drivers" ? "cod-reconciliation" : `cod-reconciliation-${part}`;
+      return csvFile(`${name}.csv`, csvLine(columns) + lines.join(""));
     },
   }),
   csvEndpoint({

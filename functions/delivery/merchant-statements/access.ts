@@ -12,3 +12,6 @@ export const owners = role("customer", "institution");
 
 /** Owners for their own statements, the office for everybody's; programs with an administrator's key read them. */
 export const statementReaders = anyOf(office, owners, permission("manage:tenant"));
+
+/** The office for everybody's money; programs with an administrator's key read it. */
+export const balanceReaders = anyOf(office, permission("manage:tenant"));

@@ -1,14 +1,18 @@
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
+import { printStatement, statementFile } from "./documents.ts";
 import { office, owners, stateMakers, statementReaders } from "./access.ts";
 import {
   OpenStatement,
   PayStatement,
   ReverseStatement,
   StatementDetailResponse,
+  StatementForm,
   StatementResponse,
   statements,
   StatementsResponse,
+  VerifiedStatement,
+  VerifyStatement,
   VoidStatement,
 } from "./schemas.ts";
 
@@ -38,12 +42,35 @@ export const merchantStatements: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/merchant-statements/:id",
-    summary: "Read a statement with its lines",
+    summary: "Read a statement with its lines; with `format=csv` its deliveries as a file",
     access: statementReaders,
     params: ids("id"),
+    query: StatementForm,
     response: StatementDetailResponse,
     errors: ["statement_not_found"],
-    run: async ({ db, params }) => ({ data: await db.call("money.statement_get", params) }),
+    run: async ({ db, params, query }) =>
+      query.format === "csv"
+        ? await statementFile(db, params)
+        : { data: await db.call("money.statement_get", params) },
+  }),
+  endpoint({
+    method: "get",
+    path: "/merchant-statements/:id/document",
+    summary: "Print a statement, in the language of the request",
+    access: statementReaders,
+    params: ids("id"),
+    response: "pdf",
+    errors: ["statement_not_found"],
+    run: ({ db, params, language }) => printStatement(db, params, language),
+  }),
+  endpoint({
+    method: "get",
+    path: "/merchant-statements/verify",
+    summary: "Whether a printed statement says the truth: its QR code names this address",
+    access: statementReaders,
+    query: VerifyStatement,
+    response: VerifiedStatement,
+    run: ({ db, query }) => db.call("money.statement_verify", query),
   }),
   endpoint({
     method: "post",

@@ -86,6 +86,26 @@ const Line = z.strictObject({
   released_at: Timestamp.describe("Since when it could be stated"),
 }).meta({ id: "MerchantStatementLine" });
 
+/** The form of a detail: as JSON, or its rows as a file. */
+export const StatementForm = z.object({
+  format: z.enum(["json", "csv"]).optional().meta({
+    description: "`csv`: one row a delivery, and one for each line without a delivery, as a file",
+  }),
+});
+
+export const VerifyStatement = z.object({
+  hash: z.string().regex(/^[0-9a-fA-F]{32}$/).meta({
+    description: "The hash that the QR code of the document names",
+  }),
+});
+
+export const VerifiedStatement = z.object({
+  valid: z.boolean().describe("Printed, unchanged, and not void"),
+  printed: z.boolean().describe("The hash is that of a statement that the caller sees"),
+  unchanged: z.boolean().describe("The lines still give the hash that was printed"),
+  statement: Statement.nullable(),
+});
+
 export const StatementResponse = z.object({ data: z.object({ statement: Statement }) });
 export const StatementDetailResponse = z.object({
   data: z.object({ statement: Statement.extend({ lines: z.array(Line) }) }),

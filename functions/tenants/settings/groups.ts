@@ -118,12 +118,29 @@ const deliveryGroups = {
   }),
   // When merchants may spend their COD: sql/delivery/cod-holds.
   payouts: settings({
-    release: z.enum(["on_delivery", "on_remit"]).meta({
-      description: "COD can be spent at once, or when its driver or carrier has handed it in; " +
-        "holds of cash collected from then on",
+    release: z.enum(["on_delivery", "on_remit", "on_bank"]).meta({
+      description:
+        "COD can be spent at once, when its driver or carrier has handed it in, or when " +
+        "that cash has left the desks; holds of cash collected from then on",
     }),
     hold_days: z.int().min(0).max(365).meta({
       description: "And not before the start of that day after it was collected: 0",
+    }),
+    cycle: z.enum(["none", "daily", "weekly", "monthly"]).meta({
+      description:
+        "When statements are made by themselves, of movements before the start of that day: `none`",
+    }),
+    weekday: z.enum([
+      "monday",
+      "tuesday",
+      "wednesday",
+      "thursday",
+      "friday",
+      "saturday",
+      "sunday",
+    ]).meta({ description: "The day of a `weekly` cycle: `sunday`" }),
+    day: z.int().min(1).max(28).meta({
+      description: "The day of a `monthly` cycle, one that every month has: 1",
     }),
     minimum: Money,
     keep: Money,

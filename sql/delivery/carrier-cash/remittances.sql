@@ -119,6 +119,7 @@ create or replace function money.carrier_remittance_reverse(input jsonb) returns
 language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
+  v_rows uuid[];
   r money.carrier_remittances;
 begin
   if not app.has_permission('manage:tenant') then
@@ -133,16 +134,18 @@ begin
     perform app.fail('remittance_already_reversed');
   end if;
   -- In the order of their ids, as whoever enters a payment holds them.
-  perform from money.carrier_collections c where c.tenant_id = v_tenant and c.remittance_id = r.id order by c.id for no key update;
+  select array_agg(l.id) into v_rows from (
+    select c.id from money.carrier_collections c where c.tenant_id = v_tenant and c.remittance_id = r.id order by c.id for no key update) l;
   update money.carrier_collections c set status = 'owed', remitted_at = null, remittance_id = null
   where c.tenant_id = v_tenant and c.remittance_id = r.id;
   update money.carrier_remittances x set reversed_at = now(), reversed_by = app.user_id(), reversal_reason = input ->> 'reason'
   where x.tenant_id = v_tenant and x.id = r.id
   returning * into r;
   perform money.carrier_remittance_event_emit('carrier_remittance.reversed', r);
-  perform money.lock_cash_desk(money.account_of('cash_on_hand', 'tenant', null, r.currency::text),
+  perform money.lock_returned_cash(money.account_of('cash_on_hand', 'tenant', null, r.currency::text),
     money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code), r.amount, r.currency::text);
   perform money.reverse('carrier_remittance', 'carrier_remittance', r.id, input ->> 'reason');
+  perform money.cod_holds_back('carrier_collection', v_rows);
   return money.carrier_remittance_left(r);
 end $$;
 

@@ -64,6 +64,8 @@ $$;
 --                          settlements, remittances, shortages, transfers and payouts, the newest first
 --   cash_transfer_journal  a transfer took another amount from its desk in the ledger, or brought it elsewhere; a
 --                          reversed one has to leave nothing
+--   desk_parts             the parts of a desk's queue are not what the ledger says it holds
+--   desk_part              what is kept as left of a part is not the sum of its moves; rows is the row of cash, or the part of no row
 create or replace function money.desk_differences(tenant uuid, as_of timestamptz)
 returns table (kind text, user_id uuid, currency text, expected numeric, found numeric, rows uuid[])
 language sql stable security definer set search_path = '' as $$
@@ -112,6 +114,24 @@ language sql stable security definer set search_path = '' as $$
   ) b on true
   where t.tenant_id = tenant and t.created_at <= as_of
     and (b.taken, b.brought, b.journals) is distinct from (e.taken, -e.taken, e.journals::bigint)
+  union all
+  select 'desk_parts', a.owner_user_id, a.currency, e.total, m.total, array[a.id]
+  from money.accounts a
+  cross join lateral (
+    select coalesce(sum(x.amount), 0) as total from money.ledger_entries x
+    where x.tenant_id = tenant and x.account_id = a.id and x.created_at <= as_of) e
+  cross join lateral (
+    select coalesce(sum(x.amount), 0) as total from money.desk_part_moves x
+    where x.tenant_id = tenant and x.account_id = a.id and x.created_at <= as_of) m
+  where a.tenant_id = tenant and a.queued_since <= as_of and e.total <> m.total
+  union all
+  select 'desk_part', a.owner_user_id, a.currency, m.total, p.amount, array[coalesce(p.reference_id, p.part_id)]
+  from money.desk_parts p
+  join money.accounts a on a.tenant_id = p.tenant_id and a.id = p.account_id
+  cross join lateral (
+    select coalesce(sum(x.amount), 0) as total from money.desk_part_moves x
+    where x.tenant_id = tenant and x.account_id = p.account_id and x.part_id = p.part_id) m
+  where p.tenant_id = tenant and m.total <> p.amount
 $$;
 
 -- The balances of the desks of the caller's tenant as of a moment, [{owner_type, user_id, user_name, currency, remitted,

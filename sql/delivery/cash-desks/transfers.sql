@@ -36,6 +36,18 @@ begin
   end if;
 end $$;
 
+-- The same for cash that goes back to the driver or the carrier who brought it. It may lie on other desks by now, or have left them: where the desk
+-- has a queue, all desks are locked, for the parts that are exchanged (money.desk_parts_exchange).
+create or replace function money.lock_returned_cash(giver uuid, taker uuid, amount numeric, currency text) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  if exists (select from money.accounts a where a.tenant_id = app.tenant_id() and a.id = giver and a.queued_since is not null) then
+    perform money.lock_balances(array(select a.id from money.accounts a
+      where a.tenant_id = app.tenant_id() and (a.id in (giver, taker) or a.kind = 'cash_on_hand' and a.currency = lock_returned_cash.currency)));
+  end if;
+  perform money.lock_cash_desk(giver, taker, amount, currency);
+end $$;
+
 -- The account that a transfer brought its cash to: the receiver's desk, or what is outside for the bank.
 create or replace function money.cash_transfer_destination(t money.cash_transfers) returns uuid
 language plpgsql security definer set search_path = '' as $$

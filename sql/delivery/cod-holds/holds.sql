@@ -1,5 +1,5 @@
 -- COD that its owner may not spend before the cash is in: held when it is credited, released when its row is remitted, settled or
--- paid by the carrier, held again when that is reversed. No account moves and none is locked: see decision 0068.
+-- paid by the carrier, or when that cash has left the desks; held again when that is reversed. No account moves and none is locked: see decision 0068.
 
 -- The rule of this moment, from the setting delivery.payouts: what releases a row of cash that is collected now, and the start of the
 -- day before which nothing does.
@@ -42,14 +42,27 @@ begin
   order by n.step;
 end $$;
 
--- Of rows of cash those that are in: what releases a hold. `kind` says which table they are of.
+-- Of rows of cash those that are in: what releases a hold. `kind` says which table they are of. A row that waits for the bank is in when
+-- nothing of what its settlement brought lies on a desk any more, or nothing of it ever came there.
 create or replace function money.cash_in(tenant uuid, kind text, ids uuid[]) returns setof uuid
 language plpgsql stable security definer set search_path = '' as $$
 begin
   return query
-    select c.id from money.cod_collections c where kind = 'cod_collection' and c.tenant_id = tenant and c.id = any (ids) and c.status <> 'collected'
-    union all
-    select c.id from money.carrier_collections c where kind = 'carrier_collection' and c.tenant_id = tenant and c.id = any (ids) and c.status <> 'owed';
+    with handed as (
+      select c.id, c.status = 'remitted' as in_cash, c.settlement_payment_id as brought_by
+      from money.cod_collections c where kind = 'cod_collection' and c.tenant_id = tenant and c.id = any (ids) and c.status <> 'collected'
+      union all
+      select c.id, true, c.remittance_id
+      from money.carrier_collections c where kind = 'carrier_collection' and c.tenant_id = tenant and c.id = any (ids) and c.status <> 'owed'
+    )
+    select r.id from handed r
+    left join money.wallet_holds h on h.tenant_id = tenant and h.reference_type = kind and h.reference_id = r.id and h.release = 'on_bank' and h.step = 1
+    left join lateral (
+      select count(*) as parts, bool_or(p.amount <> 0) as there from money.desk_parts p
+      where h.id is not null and p.tenant_id = tenant and p.reference_type = kind and p.reference_id = r.id and p.brought_by = r.brought_by
+    ) d on true
+    where not r.in_cash or h.id is null or (d.parts > 0 and not d.there)
+      or exists (select from money.cod_settlements s where s.tenant_id = tenant and s.payment_id = r.brought_by and s.shortage = s.total);
 end $$;
 
 -- Brings the holds of rows of cash to where the rows are now: one more row each that says otherwise, none for those that were never held.
@@ -105,7 +118,8 @@ begin
   where h.amount > 0;
 end $$;
 
--- Follows each statement that changes rows of cash; whether they are in, money.cash_in alone says.
+-- Follows each statement that changes rows of cash; whether they are in, money.cash_in alone says. Rows of a settlement or a remittance that
+-- is reversed follow when its journal is booked (money.cod_holds_back): only then the desk is locked that may have released them.
 create or replace function money.cod_holds_changed() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -113,21 +127,56 @@ declare
   v_ids uuid[];
 begin
   for v_tenant, v_ids in
-    select n.tenant_id, array_agg(n.id) from new_rows n group by n.tenant_id
+    select n.tenant_id, array_agg(n.id)
+    from new_rows n
+    join old_rows o on o.id = n.id
+    where o.status <> 'remitted' or n.status = 'remitted'
+    group by n.tenant_id
   loop
     perform money.cod_holds_follow(v_tenant, tg_argv[0], v_ids);
   end loop;
   return null;
 end $$;
 
+-- Holds again the rows of a settlement or a remittance that was reversed. Its journal is booked.
+create or replace function money.cod_holds_back(kind text, ids uuid[]) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform money.cod_holds_follow(app.tenant_id(), kind, ids);
+end $$;
+
+-- Follows the parts of rows that moved at a desk.
+create or replace function money.desk_parts_moved() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid;
+  v_kind text;
+  v_ids uuid[];
+begin
+  for v_tenant, v_kind, v_ids in
+    select p.tenant_id, p.reference_type, array_agg(distinct p.reference_id)
+    from new_rows n
+    join money.desk_parts p on p.tenant_id = n.tenant_id and p.account_id = n.account_id and p.part_id = n.part_id and p.reference_id is not null
+    group by p.tenant_id, p.reference_type
+  loop
+    perform money.cod_holds_follow(v_tenant, v_kind, v_ids);
+  end loop;
+  return null;
+end $$;
+
 drop trigger if exists holds_follow on money.cod_collections;
 create trigger holds_follow after update on money.cod_collections
-  referencing new table as new_rows for each statement execute function money.cod_holds_changed('cod_collection');
+  referencing old table as old_rows new table as new_rows for each statement execute function money.cod_holds_changed('cod_collection');
 
 drop trigger if exists holds_follow on money.carrier_collections;
 create trigger holds_follow after update on money.carrier_collections
-  referencing new table as new_rows for each statement execute function money.cod_holds_changed('carrier_collection');
+  referencing old table as old_rows new table as new_rows for each statement execute function money.cod_holds_changed('carrier_collection');
+
+drop trigger if exists holds_follow on money.desk_part_moves;
+create trigger holds_follow after insert on money.desk_part_moves
+  referencing new table as new_rows for each statement execute function money.desk_parts_moved();
 
 -- Nobody calls these but other functions and triggers.
 revoke execute on function money.payout_rule(), money.cod_hold(text, uuid, uuid, numeric), money.cash_in(uuid, text, uuid[]),
-  money.cod_holds_follow(uuid, text, uuid[]), money.cod_hold_end(uuid), money.cod_holds_changed() from barid_caller;
+  money.cod_holds_follow(uuid, text, uuid[]), money.cod_hold_end(uuid), money.cod_holds_changed(),
+  money.cod_holds_back(text, uuid[]), money.desk_parts_moved() from barid_caller;

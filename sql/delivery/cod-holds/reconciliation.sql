@@ -1,9 +1,9 @@
 -- Reconciliation of what is held: the COD of the cash that is not in must equal the holds.
 
 -- Each row of cash that was ever held, as of a moment: its COD while the cash is not in, and the sum of its holds; carrier: a carrier
--- has the cash, not a driver.
+-- has the cash, not a driver; at_desk: it is handed in, and a part of it lies on a desk.
 create or replace function money.cod_holds_of(tenant uuid, as_of timestamptz)
-returns table (reference_id uuid, account_id uuid, carrier boolean, out_amount numeric, held numeric, later numeric, sound boolean)
+returns table (reference_id uuid, account_id uuid, carrier boolean, out_amount numeric, held numeric, later numeric, sound boolean, at_desk boolean)
 language sql stable security definer set search_path = '' as $$
   with held as (
     select h.reference_type, h.reference_id, (array_agg(h.account_id order by h.step))[1] as account_id, min(h.release) as release,
@@ -11,23 +11,37 @@ language sql stable security definer set search_path = '' as $$
       count(*) = max(h.step) and count(distinct h.account_id) = 1 and count(distinct abs(h.amount)) = 1 as sound, max(h.amount) as amount
     from money.wallet_holds h where h.tenant_id = tenant and h.created_at <= as_of
     group by h.reference_type, h.reference_id
+  ), settled as (
+    select i.cod_collection_id as id, i.payment_id as brought_by
+    from money.cod_settlement_items i
+    join money.cod_settlements s on s.tenant_id = i.tenant_id and s.payment_id = i.payment_id
+    where i.tenant_id = tenant and s.settled_at <= as_of and (s.reversed_at is null or s.reversed_at > as_of)
+  ), lying as (
+    select p.reference_type, p.reference_id, p.brought_by
+    from money.desk_parts p
+    join money.desk_part_moves m on m.tenant_id = tenant and m.account_id = p.account_id and m.part_id = p.part_id and m.created_at <= as_of
+    where p.tenant_id = tenant and p.reference_id is not null
+    group by p.reference_type, p.reference_id, p.brought_by, p.account_id having sum(m.amount) <> 0
   ), taken as (
-    select c.id, 'cod_collection' as kind, c.delivery_id, c.cod_amount, (c.reversed_at is null or c.reversed_at > as_of) and not exists (
-        select from money.cod_settlement_items i
-        join money.cod_settlements s on s.tenant_id = i.tenant_id and s.payment_id = i.payment_id
-        where i.tenant_id = tenant and i.cod_collection_id = c.id and s.settled_at <= as_of and (s.reversed_at is null or s.reversed_at > as_of)) as is_out
+    select c.id, 'cod_collection' as kind, c.delivery_id, c.cod_amount,
+      (c.reversed_at is null or c.reversed_at > as_of) and c.id not in (select s.id from settled s) as is_out,
+      exists (select from settled s join lying l on l.reference_type = 'cod_collection' and l.reference_id = s.id and l.brought_by = s.brought_by
+        where s.id = c.id) as is_there
     from money.cod_collections c
     where c.tenant_id = tenant and c.id in (select h.reference_id from held h where h.reference_type = 'cod_collection')
     union all
-    select c.id, 'carrier_collection', c.delivery_id, c.cod_amount, c.id not in (select p.carrier_collection_id from money.carrier_paid(tenant, as_of) p)
+    select c.id, 'carrier_collection', c.delivery_id, c.cod_amount, p.remittance_id is null,
+      exists (select from lying l where l.reference_type = 'carrier_collection' and l.reference_id = c.id and l.brought_by = p.remittance_id)
     from money.carrier_collections c
+    left join money.carrier_paid(tenant, as_of) p on p.carrier_collection_id = c.id
     where c.tenant_id = tenant and c.id in (select h.reference_id from held h where h.reference_type = 'carrier_collection')
   )
   select h.reference_id, h.account_id, h.reference_type = 'carrier_collection',
-    case when h.release <> 'on_delivery' and t.is_out then t.cod_amount else 0 end, h.held, h.later,
+    case when h.release <> 'on_delivery' and t.is_out or h.release = 'on_bank' and t.is_there then t.cod_amount else 0 end, h.held, h.later,
     coalesce(h.sound and h.amount = t.cod_amount and exists (
       select from money.payments p where p.tenant_id = tenant and p.delivery_id = t.delivery_id and p.type = 'COD_COLLECTION'
-        and p.account_id = h.account_id), false)
+        and p.account_id = h.account_id), false),
+    coalesce(h.release = 'on_bank' and t.is_there, false)
   from held h
   left join taken t on t.kind = h.reference_type and t.id = h.reference_id
 $$;
@@ -61,7 +75,8 @@ language sql stable security definer set search_path = '' as $$
 $$;
 
 -- The holds of the wallets of the caller's tenant as of a moment, [{wallet_id, user_id, user_name, currency, in_hand, with_carriers,
--- held, waiting}]: the COD that drivers and carriers have not handed in, and what is in and waits for its day.
+-- at_desks, held, waiting}]: the COD that drivers and carriers have not handed in, what waits on desks for the bank, and what is in and
+-- waits for its day.
 create or replace function money.cod_holds_reconciled(as_of timestamptz) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 begin
@@ -69,7 +84,9 @@ begin
     select coalesce(jsonb_agg(to_jsonb(w) order by w.user_name, w.user_id, w.currency), '[]')
     from (
       select a.id as wallet_id, a.owner_user_id as user_id, p.full_name as user_name, a.currency,
-        coalesce(sum(o.out_amount) filter (where not o.carrier), 0) as in_hand, coalesce(sum(o.out_amount) filter (where o.carrier), 0) as with_carriers,
+        coalesce(sum(o.out_amount) filter (where not o.carrier and not o.at_desk), 0) as in_hand,
+        coalesce(sum(o.out_amount) filter (where o.carrier and not o.at_desk), 0) as with_carriers,
+        coalesce(sum(o.out_amount) filter (where o.at_desk), 0) as at_desks,
         sum(o.held) as held, sum(o.later) as waiting
       from money.cod_holds_of(app.tenant_id(), as_of) o
       join money.accounts a on a.tenant_id = app.tenant_id() and a.id = o.account_id

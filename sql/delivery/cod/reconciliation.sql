@@ -39,9 +39,10 @@ $$;
 --   fee_change          the change of a fee is not what its wallet paid, or got back, in the ledger
 --   ledger              the books contradict themselves
 --   carrier_…           what money.carrier_differences finds
---   desk_cash, cash_transfer_journal   what money.desk_differences finds; user_id is whose desk, null for the till
+--   desk_…, cash_transfer_journal   what money.desk_differences finds; user_id is whose desk, null for the till
 --   driver_pay…, driver_paid, driver_payout_…   what money.driver_pay_differences finds
 --   held_…              what money.cod_hold_differences finds; user_id is whose wallet
+--   state…, unstated_…, payout_journal   what money.statement_differences finds; user_id is whose wallet
 create or replace function money.cod_differences(tenant uuid, as_of timestamptz)
 returns table (kind text, driver_id uuid, carrier_code text, user_id uuid, currency text, expected numeric, found numeric, rows uuid[])
 language sql stable security definer set search_path = '' as $$
@@ -159,10 +160,12 @@ language sql stable security definer set search_path = '' as $$
   select d.kind, d.driver_id, null, null, d.currency, d.expected, d.found, d.rows from money.driver_pay_differences(tenant, as_of) d
   union all
   select d.kind, null, null, d.user_id, d.currency, d.expected, d.found, d.rows from money.cod_hold_differences(tenant, as_of) d
+  union all
+  select d.kind, null, null, d.user_id, d.currency, d.expected, d.found, d.rows from money.statement_differences(tenant, as_of) d
 $$;
 
--- {as_of?} -> {as_of, reconciled, totals by currency, drivers, carriers, desks, driver_pay, held, differences}; office only, its own tenant.
--- Totals are the drivers'.
+-- {as_of?} -> {as_of, reconciled, totals by currency, drivers, carriers, desks, driver_pay, held, statements, differences}; office only, its own
+-- tenant. Totals are the drivers'.
 create or replace function money.cod_reconciliation(input jsonb) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 declare
@@ -186,7 +189,7 @@ begin
   from money.cod_differences(v_tenant, v_as_of) d;
   return jsonb_build_object('as_of', v_as_of, 'reconciled', v_differences = '[]', 'totals', v_totals, 'drivers', v_drivers,
     'carriers', money.carriers_reconciled(v_as_of), 'desks', money.desks_reconciled(v_as_of), 'driver_pay', money.driver_pay_reconciled(v_as_of),
-    'held', money.cod_holds_reconciled(v_as_of), 'differences', v_differences);
+    'held', money.cod_holds_reconciled(v_as_of), 'statements', money.statements_reconciled(v_as_of), 'differences', v_differences);
 end $$;
 
 -- Compares every tenant's cash with the books, or one's, and writes a system event where they differ. Run by cron once a

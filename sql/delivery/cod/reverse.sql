@@ -12,6 +12,7 @@ language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_short numeric;
+  v_rows uuid[];
   s money.cod_settlements;
 begin
   if not money.settles_for_office() then
@@ -34,7 +35,9 @@ begin
     perform app.fail('settlement_not_reversible');
   end if;
   -- In the order of their ids, as whoever settles holds them.
-  perform from money.cod_collections c where c.tenant_id = v_tenant and c.settlement_payment_id = s.payment_id order by c.id for no key update;
+  select array_agg(l.id) into v_rows from (
+    select c.id from money.cod_collections c
+    where c.tenant_id = v_tenant and c.settlement_payment_id = s.payment_id order by c.id for no key update) l;
   update money.cod_collections c set status = 'collected', remitted_at = null, settled_at = null, remitted_to_user_id = null,
     settlement_payment_id = null
   where c.tenant_id = v_tenant and c.settlement_payment_id = s.payment_id;
@@ -47,10 +50,13 @@ begin
   perform money.receipt_reissue(s.payment_id);
   perform money.cod_reversal_event_emit(s);
   if s.method = 'remit' then
-    perform money.lock_cash_desk(money.desk_of(s.driver_id, s.receiver_id, s.currency::text),
+    perform money.lock_returned_cash(money.desk_of(s.driver_id, s.receiver_id, s.currency::text),
       money.account_of('driver_cash', 'driver', s.driver_id, s.currency::text), s.total - s.shortage - v_short, s.currency::text);
   end if;
   perform money.reverse('cod_settlement', 'payment', s.payment_id, input ->> 'reason');
+  if s.method = 'remit' then
+    perform money.cod_holds_back('cod_collection', v_rows);
+  end if;
   return s.payment_id;
 end $$;
 

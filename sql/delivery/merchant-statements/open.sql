@@ -39,8 +39,8 @@ begin
 end $$;
 
 -- Makes a statement of a wallet: all that is released and on no statement, of movements before p_until. cycle_day: made by the cycle, and
--- only when COD is among it. -> its id; null: nothing is due, or less than the least amount; then nothing was changed.
--- Locks: the wallet, then the counter of numbers.
+-- only when COD is among it, once a day of the cycle. -> its id; null: nothing is due, or less than the least amount, or it was made for this
+-- day; then nothing was changed. Locks: the wallet, then the counter of numbers.
 create or replace function money.statement_make(p_wallet uuid, p_until timestamptz, p_cycle_day date default null) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -55,9 +55,14 @@ declare
   v_kept numeric;
   v_net numeric;
   v_cod boolean;
+  v_id uuid := gen_random_uuid();
+  v_number bigint;
   s money.merchant_statements;
 begin
   select a.* into v_wallet from money.accounts a where a.tenant_id = v_tenant and a.id = p_wallet for no key update;
+  if exists (select from money.merchant_statements o where o.tenant_id = v_tenant and o.account_id = p_wallet and o.cycle_day = p_cycle_day) then
+    return null;
+  end if;
   select m.* into v_marks from money.merchant_accounts m where m.tenant_id = v_tenant and m.account_id = p_wallet;
   v_rule := money.statement_rule(v_wallet.currency::text);
   v_kept := money.kept_of(v_tenant, p_wallet);
@@ -85,13 +90,15 @@ begin
     return null;
   end if;
   v_looked_to := coalesce(v_looked_to, v_wallet.version);
-  insert into money.merchant_statements (tenant_id, number, account_id, owner_user_id, currency, opened_by, period_from, period_to, gross_cod, fees,
-    refunds, adjustments, net, lines, cycle_day)
-  select v_tenant, money.statement_number_next(), p_wallet, v_wallet.owner_user_id, v_wallet.currency, app.user_id(),
+  v_number := money.statement_number_next();
+  insert into money.merchant_statements (id, tenant_id, number, account_id, owner_user_id, currency, opened_by, period_from, period_to, gross_cod, fees,
+    refunds, adjustments, net, lines, cycle_day, hash)
+  select v_id, v_tenant, v_number, p_wallet, v_wallet.owner_user_id, v_wallet.currency, app.user_id(),
     least(coalesce((select max(x.period_to) from money.merchant_statements x where x.tenant_id = v_tenant and x.account_id = p_wallet and x.status <> 'void'),
       v_marks.opened_at, v_wallet.created_at), least(p_until, now())), least(p_until, now()),
     coalesce(sum(l.amount) filter (where l.kind = 'cod'), 0), coalesce(-sum(l.amount) filter (where l.kind = 'delivery_fee'), 0),
-    coalesce(sum(l.amount) filter (where l.kind = 'refund'), 0), coalesce(sum(l.amount) filter (where l.kind = 'adjustment'), 0), v_net, count(*), p_cycle_day
+    coalesce(sum(l.amount) filter (where l.kind = 'refund'), 0), coalesce(sum(l.amount) filter (where l.kind = 'adjustment'), 0), v_net, count(*), p_cycle_day,
+    money.statement_hash(v_id, v_tenant, v_number, v_wallet.owner_user_id, v_wallet.currency::text, v_net, v_lines)
   from unnest(v_lines) l
   returning * into s;
   insert into money.merchant_statement_lines (tenant_id, statement_id, position, account_id, movement, kind, amount, delivery_id, delivery_code,

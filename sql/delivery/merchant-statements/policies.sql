@@ -5,6 +5,7 @@ select app.tenant_table('money.merchant_statement_lines', operations => '', audi
 select app.tenant_table('money.merchant_accounts', own => '{}', operations => '', audit => false);
 select app.tenant_table('money.merchant_pending', own => '{}', operations => '', audit => false);
 select app.tenant_table('money.merchant_statement_numbers', own => '{}', operations => '', audit => false);
+select app.tenant_table('money.merchant_cycles', own => '{}', operations => '', audit => false);
 select app.append_only('money.merchant_payouts', '{reversed_at,reversed_by,reversal_reason}');
 select app.append_only('money.merchant_statement_lines');
 

@@ -68,6 +68,8 @@ create table if not exists money.merchant_statements (
   void_reason text,
   -- Of one that was made by the cycle: the first day that it does not cover.
   cycle_day date,
+  -- The mark of its money, which its document carries: see money.statement_hash.
+  hash text check (hash ~ '^[0-9a-f]{32}$'),
   unique (tenant_id, id),
   constraint statement_number_taken unique (tenant_id, number),
   constraint statement_already_made unique (tenant_id, account_id, cycle_day),
@@ -89,6 +91,9 @@ create index if not exists merchant_statements_payout on money.merchant_statemen
 create index if not exists merchant_statements_opener on money.merchant_statements (opened_by) where opened_by is not null;
 create index if not exists merchant_statements_voider on money.merchant_statements (voided_by) where voided_by is not null;
 create index if not exists merchant_statements_currency on money.merchant_statements (currency);
+
+-- By the mark on a printed document.
+create index if not exists merchant_statements_hash on money.merchant_statements (tenant_id, hash);
 
 -- The stated part of a wallet: the net of its open statements.
 create index if not exists merchant_statements_open on money.merchant_statements (tenant_id, account_id) include (net) where status = 'open';
@@ -145,4 +150,12 @@ create index if not exists merchant_pending_account on money.merchant_pending (t
 create table if not exists money.merchant_statement_numbers (
   tenant_id uuid primary key references tenancy.tenants (id) on delete restrict,
   last bigint not null check (last > 0)
+);
+
+-- The tenants whose statements are made by a cycle (setting delivery.payouts), and the last day of it that all owners had theirs. A day
+-- counts when it begins after `begun_at`: what is saved today makes no statements for a day before.
+create table if not exists money.merchant_cycles (
+  tenant_id uuid primary key references tenancy.tenants (id) on delete cascade,
+  begun_at timestamptz not null default now(),
+  day date
 );

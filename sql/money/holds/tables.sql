@@ -11,7 +11,7 @@ create table if not exists money.wallet_holds (
   step integer not null check (step > 0),
   amount numeric(18, 3) not null,
   -- The rule of the moment when it was first held: what releases it (setting delivery.payouts), and not before when.
-  release text not null check (release in ('on_delivery', 'on_remit')),
+  release text not null check (release in ('on_delivery', 'on_remit', 'on_bank')),
   due_at timestamptz not null,
   -- From when the row counts: at once, or for a release on the day that the rule says.
   counts_from timestamptz not null,
@@ -26,3 +26,6 @@ create index if not exists wallet_holds_account on money.wallet_holds (tenant_id
 
 -- The rows that do not count yet.
 create index if not exists wallet_holds_later on money.wallet_holds (tenant_id, account_id, counts_from) where counts_from > created_at;
+
+-- The rows that wait until their cash has left the desks.
+create index if not exists wallet_holds_on_bank on money.wallet_holds (tenant_id, reference_type, reference_id) where release = 'on_bank' and step = 1;

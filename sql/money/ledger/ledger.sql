@@ -122,6 +122,13 @@ begin
       from jsonb_array_elements(postings) p group by 1) s on s.account_id = a.id
     where s.total < 0 order by a.id;
   end if;
+  if exists (select from unnest(v_locked) a where a.kind = 'cash_on_hand' and a.queued_since is not null) then
+    perform money.desk_queues_follow(t.id)
+    from (select distinct p ->> 'kind' as kind, p ->> 'reference_type' as reference_type, (p ->> 'reference_id')::uuid as reference_id
+      from jsonb_array_elements(postings) p) n
+    join money.ledger_transactions t on t.tenant_id = v_tenant and t.kind = n.kind and t.reference_type = n.reference_type
+      and t.reference_id = n.reference_id;
+  end if;
 end $$;
 
 -- Refuses to take what an account does not have, or what of it is held or stated. What it has and what was needed is said to whose wallet
@@ -157,6 +164,8 @@ declare
   v_line record;
   v_account money.accounts;
   v_short money.accounts;
+  v_desk boolean := false;
+  v_queued boolean := false;
 begin
   perform money.require_core();
   perform money.amounts_exact(amounts);
@@ -175,11 +184,18 @@ begin
     end if;
     insert into money.ledger_entries (tenant_id, transaction_id, account_id, amount, currency, balance_after, version)
     values (v_tenant, v_journal, v_line.account_id, v_line.amount, v_account.currency, v_account.balance, v_account.version);
+    if v_account.kind = 'cash_on_hand' then
+      v_desk := true;
+      v_queued := v_queued or v_account.queued_since is not null;
+    end if;
     if v_line.amount < 0 then
       v_account.balance := v_account.balance - v_line.amount;
       perform money.require_available(v_account, v_line.amount, kind);
     end if;
   end loop;
+  if v_queued or v_desk and money.brings_cash_to_bank(kind, reference_id) then
+    perform money.desk_queues_follow(v_journal);
+  end if;
 end $$;
 
 -- Takes back a journal by a new one, its mirror: what an account gained there it loses here. The old journal stays.

@@ -22,6 +22,8 @@ create table if not exists money.accounts (
   is_active boolean not null default true,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
+  -- Of a cash desk: since when its cash is kept by the rows it came from (sql/money/desk-queues); null: it is not.
+  queued_since timestamptz,
   unique (tenant_id, id),
   constraint insufficient_wallet_balance check (floor is null or balance >= floor),
   constraint tenant_owns_itself check ((owner_type in ('tenant', 'carrier')) = (owner_user_id is null)),

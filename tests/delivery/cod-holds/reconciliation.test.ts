@@ -1,20 +1,11 @@
 /** The reconciliation compares what is held with the cash that is not in, and names what is lost. */
 import { expect, test } from "vitest";
 import { remit, selected } from "../../support/cod.ts";
-import { delivered, newHolder, sound } from "../../support/cod-holds.ts";
+import { delivered, lawless, newHolder, sound } from "../../support/cod-holds.ts";
 import { sql } from "../../support/db.ts";
 import { key } from "../../support/wallets.ts";
 
 const path = "/delivery/cod-reconciliation";
-
-type Tx = Parameters<Parameters<typeof sql.begin>[1]>[0];
-
-/** Below the guards of the tables, as a fault of the disk would. */
-const lawless = (harm: (tx: Tx) => Promise<unknown>) =>
-  sql.begin(async (tx) => {
-    await tx`set local session_replication_role = replica`;
-    await harm(tx);
-  });
 
 interface Made {
   /** A row of cash that is held. */

@@ -19,6 +19,7 @@ test("says when COD is released; what would have no effect is refused by its nam
     tenant.admin.put(`/tenants/${tenant.id}/settings`, { delivery: { payouts: { settings } } });
   const saved = await put({ release: "on_remit", hold_days: 3, minimum: 500, keep: 0 });
   expect(saved).toSucceed(200);
+  expect(await put({ release: "on_bank" })).toSucceed(200);
   expect(saved.body.delivery.payouts.settings).toEqual({
     release: "on_remit",
     hold_days: 3,
@@ -35,16 +36,26 @@ test("says when COD is released; what would have no effect is refused by its nam
       [{ hold_days: "2" }, "hold_days"],
       [{ minimum: -1 }, "minimum"],
       [{ keep: "much" }, "keep"],
+      [{ cycle: "yearly" }, "cycle"],
+      [{ weekday: 0 }, "weekday"],
+      [{ weekday: "Thursday" }, "weekday"],
+      [{ day: 0 }, "day"],
+      [{ day: 29 }, "day"],
     ] as const
   ) {
     const answer = await put(settings);
     expect(answer).toFailWith(400, "validation_failed");
     expect(answer.body.field).toBe(`delivery.payouts.settings.${field}`);
   }
-  for (const unknown of [{ released: "on_remit" }, { cycle: "weekly" }, { release: "on_bank" }]) {
+  const cycle = { cycle: "weekly", weekday: "thursday", day: 28 };
+  expect((await put(cycle)).body.delivery.payouts.settings).toMatchObject(cycle);
+  for (const unknown of [{ released: "on_remit" }, { cycles: "weekly" }]) {
     expect(await put(unknown)).toFailWith(400, "validation_failed");
   }
-  const emptied = await put({ release: null, hold_days: null, minimum: null, keep: null });
+  const emptied = await put({
+    ...{ release: null, hold_days: null, minimum: null, keep: null },
+    ...{ cycle: null, weekday: null, day: null },
+  });
   expect(emptied.body.delivery.payouts.settings).toEqual({});
 });
 

@@ -14,6 +14,8 @@ const rules: { [T in Op["type"]]: (state: State, op: Of<T>) => string } = {
   count: cash.count,
   resolve: cash.resolve,
   deposit: cash.deposit,
+  bring: cash.bring,
+  unbring: cash.unbring,
   payDue: cash.payDue,
   unpay: cash.unpay,
   payOut: pay.payOut,

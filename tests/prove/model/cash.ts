@@ -135,6 +135,28 @@ export function deposit(state: State, { amount }: Of<"deposit">): string {
   return `ok ${amount}`;
 }
 
+export function bring(state: State, { driver, amount, id }: Of<"bring">): string {
+  const held = state.ownDesks[driver];
+  if (held === null) return "cash_desk_not_found";
+  if (held < amount) return "insufficient_desk_cash";
+  state.ownDesks[driver] = held - amount;
+  state.desk = (state.desk ?? 0) + amount;
+  state.brought[id] = { driver, amount, reversed: false };
+  return `ok ${amount}`;
+}
+
+export function unbring(state: State, { transfer }: Of<"unbring">): string {
+  const brought = state.brought[transfer];
+  if (!brought) return "cash_transfer_not_found";
+  if (brought.reversed) return "cash_transfer_already_reversed";
+  const { driver, amount } = brought;
+  if ((state.desk ?? 0) < amount) return "insufficient_desk_cash";
+  brought.reversed = true;
+  state.desk = (state.desk ?? 0) - amount;
+  state.ownDesks[driver] = (state.ownDesks[driver] ?? 0) + amount;
+  return `ok ${amount}`;
+}
+
 export function payDue(state: State, { name, id }: Of<"payDue">): string {
   const parcel = state.parcels[name];
   if (!parcel.due) return "cash_refund_not_found";

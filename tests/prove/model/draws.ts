@@ -40,6 +40,9 @@ export const draft: fc.Arbitrary<Draft> = fc.record({
       "putBack",
       "putBack",
       "putBack",
+      "openStatement",
+      "payStatement",
+      "reverseStatement",
     ] as const,
   ),
   dice: fc.tuple(die, die, die, die),
@@ -110,6 +113,16 @@ const draws: { [T in Op["type"]]: (known: Known, dice: Dice) => Drawn<T> } = {
     return { type: "resolve", name, way: ways[b % 4], declared };
   },
   deposit: (_, [a]) => ({ type: "deposit", amount: 1 + a }),
+  bring({ state }, [a, b, c]) {
+    const full = state.ownDesks.flatMap((held, driver) => held ? [driver] : []);
+    const driver = c % 7 && full.length ? full[a % full.length] : a % drivers;
+    return { type: "bring", driver, amount: 1 + b * 7 % ((state.ownDesks[driver] ?? 0) + 250) };
+  },
+  unbring({ state }, [a]) {
+    const brought = Object.entries(state.brought);
+    if (!brought.length) return;
+    return { type: "unbring", transfer: one(brought, a, ({ reversed }) => !reversed)[0] };
+  },
   payDue({ state }, [a]) {
     const parcels = Object.entries(state.parcels);
     if (!parcels.length) return;

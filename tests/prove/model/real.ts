@@ -1,6 +1,6 @@
 /** The operations of the model against the functions: they are sent, and answered in the model's words. */
 import { randomUUID } from "node:crypto";
-import { newCash } from "../../support/cod.ts";
+import { type CashOptions, newCash } from "../../support/cod.ts";
 import { sql } from "../../support/db.ts";
 import { order as deliveryOf } from "../../support/deliveries.ts";
 import { newCart } from "../../support/orders.ts";
@@ -41,7 +41,7 @@ export class Real {
   readonly owners: Record<string, string> = {};
   /** The keys that operations are sent under. */
   readonly #keys = new Map<string, string>();
-  /** Requests as they were sent first: of a second one the names may mean other records. */
+  /** Requests that were done, as they were sent: at a repetition the names may mean other records. */
   readonly #asked = new Map<string, Asked>();
   /** The operations whose answers were recorded. */
   readonly #recorded = new Set<string>();
@@ -55,11 +55,16 @@ export class Real {
   ) {}
 
   /** Cash that a driver took, booked as a delivery books it. */
-  async take(name: string, { driver, cod, fee }: Omit<Row, "status">): Promise<void> {
+  async take(
+    name: string,
+    { driver, cod, fee }: Omit<Row, "status">,
+    release: CashOptions["release"],
+  ): Promise<void> {
     const { id } = await newCash(this.place.tenant, {
       driver: this.place.drivers[driver].id,
       cod,
       fee,
+      release,
     });
     this.ids[name] = id;
   }
@@ -128,12 +133,12 @@ export class Real {
     this.#keys.set(op.id, key);
     const sent = JSON.stringify(op);
     const asked = this.#asked.get(sent) ?? requestOf(op, this);
-    this.#asked.set(sent, asked);
     const seen = await this.caller.surely({ ...asked, key });
     if (seen.status < 200 || seen.status >= 300) {
       const code = seen.body.code ?? `status ${seen.status}`;
       return alike[op.type]?.includes(code) ? alike[op.type]![0] : code;
     }
+    this.#asked.set(sent, asked);
     return `ok${await this.answer(op, seen.body)}`;
   }
 
@@ -178,8 +183,10 @@ export class Real {
       case "resolve":
         return ` ${data.status} ${data.resolution}`;
       case "deposit":
+      case "unbring":
       case "unpay":
         return ` ${data.amount}`;
+      case "bring":
       case "payDue":
         this.ids[op.id] = data.id;
         return ` ${data.amount}`;

@@ -61,6 +61,18 @@ export function requestOf(op: Op, names: Names): Asked {
       });
     case "deposit":
       return desk("/delivery/cash-desks/transfers", { kind: "bank_deposit", amount: op.amount });
+    case "bring":
+      return admin("/delivery/cash-desks/transfers", {
+        kind: "handover",
+        from_owner_type: "driver",
+        from_user_id: place.drivers[op.driver].id,
+        to_user_id: place.dispatcher.id,
+        amount: op.amount,
+      });
+    case "unbring":
+      return admin(`/delivery/cash-desks/transfers/${ids[op.transfer]}/reverse`, {
+        reason: "model",
+      });
     case "payDue":
       return desk(`/delivery/cash-desks/refunds/${ids[`due ${op.name}`] ?? ids[op.name]}/pay`, {
         reference: op.id,

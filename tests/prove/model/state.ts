@@ -18,6 +18,9 @@ export type Op =
     | { type: "count"; name: string; driver: number; declared: number; counted: number }
     | { type: "resolve"; name: string; way: Resolution; declared: number }
     | { type: "deposit"; amount: number }
+    // From the desk of a driver to that of the dispatcher, and back when that was a mistake.
+    | { type: "bring"; driver: number; amount: number }
+    | { type: "unbring"; transfer: string }
     | { type: "payDue"; name: string }
     | { type: "unpay"; payment: string }
     // Drivers are paid what they earned, from the desk or into the wallet, and some of it was a mistake.
@@ -67,6 +70,8 @@ export const types = [
   "count",
   "resolve",
   "deposit",
+  "bring",
+  "unbring",
   "payDue",
   "unpay",
   "payOut",
@@ -254,6 +259,8 @@ export interface State {
   /** Pay that drivers earned with each parcel: under the id of which payout it was paid. */
   pay: Record<string, { driver: number; payout: string | null }>;
   payouts: Record<string, { driver: number; wallet: boolean; amount: number; reversed: boolean }>;
+  /** Cash that went from drivers' desks to the dispatcher's, by the id of the operation. */
+  brought: Record<string, { driver: number; amount: number; reversed: boolean }>;
   /** Payments of fees that were due back, by the id of the operation. */
   paid: Record<string, { parcel: string; reversed: boolean }>;
   /** Available units: shelf, item. */

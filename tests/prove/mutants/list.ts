@@ -2,8 +2,10 @@
 import { carriers } from "./carriers.ts";
 import { deliveries } from "./deliveries.ts";
 import { desks } from "./desks.ts";
+import { merchants } from "./merchants.ts";
 import { money } from "./money.ts";
 import type { Mutant } from "./mutant.ts";
+import { queues } from "./queues.ts";
 import { settlements } from "./settlements.ts";
 import { stock } from "./stock.ts";
 import { walls } from "./walls.ts";
@@ -13,7 +15,9 @@ export const mutants: readonly Mutant[] = [
   ...carriers,
   ...deliveries,
   ...desks,
+  ...merchants,
   ...money,
+  ...queues,
   ...settlements,
   ...stock,
   ...walls,

@@ -24,8 +24,8 @@ export const settlements: Mutant[] = [
   {
     name: "cash is taken back from a desk that gave it on",
     file,
-    from: "if s.method = 'remit' then",
-    to: "if false then",
+    from: "if s.method = 'remit' then\n    perform money.lock_returned_cash(",
+    to: "if false then\n    perform money.lock_returned_cash(",
     test: [reverseTest, "when the receiver gave the cash on, until it comes back"],
   },
   {

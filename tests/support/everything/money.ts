@@ -107,6 +107,24 @@ export async function addMoney({ tenant, tx, one, json, next, made }: Adding): A
       ('cash_collected', 'cod_collection', ${collection}::uuid, a.outside, a.driver, 100::numeric),
       ('cod_settlement', 'payment', ${settlement}::uuid, a.driver, a.desk, 100),
       ('cash_transfer', 'cash_transfer', ${cash_transfer}::uuid, a.desk, a.outside, 40)) j (kind, type, id, giver, taker, amount)`;
+  // The rest of it is on the desk.
+  const part = {
+    account_id:
+      (await tx`select money.account_of('cash_on_hand', 'staff', ${tenant.dispatcher.id}, 'IQD') as id`)[
+        0
+      ].id,
+    part_id: randomUUID(),
+  };
+  await one("money.desk_parts", {
+    ...part,
+    place: 1,
+    reference_type: "cod_collection",
+    reference_id: collection,
+    brought_by: settlement,
+    amount: 60,
+  }, "part_id");
+  await one("money.desk_part_moves", { ...part, amount: 100 });
+  await one("money.desk_part_moves", { ...part, amount: -40 });
   // Earned and paid into the wallet.
   const driver_payout = await one("money.driver_payouts", {
     driver_id: made.driver,
@@ -180,9 +198,12 @@ export async function addMoney({ tenant, tx, one, json, next, made }: Adding): A
     collected_at: new Date(0),
     released_at: new Date(),
   }, "position");
+  await tx`update money.merchant_statements s set hash = money.statement_hash(s.id, s.tenant_id, s.number, s.owner_user_id, s.currency::text, s.net,
+    array(select l from money.merchant_statement_lines l where l.statement_id = s.id)) where s.id = ${merchant_statement}`;
   await one("money.merchant_accounts", { account_id }, "account_id");
   await one("money.merchant_pending", { account_id, movement: 2 });
   await one("money.merchant_statement_numbers", { last: number }, "tenant_id");
+  await one("money.merchant_cycles", { day: "2026-01-01" }, "tenant_id");
   await tx`select money.post_journal(j.kind, j.kind, ${merchant_payout}::uuid, null, array[${account_id}::uuid, a.outside], array[j.amount, -j.amount])
     from (select money.account_of('external', 'tenant', null, 'IQD') as outside) a
     cross join lateral (values ('wallet_adjustment', 90::numeric), ('merchant_payout', -90)) j (kind, amount)`;

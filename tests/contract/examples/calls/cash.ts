@@ -132,6 +132,14 @@ export const cash: Calls = {
   "POST /delivery/merchant-statements": {
     body: ({ institution }) => ({ owner_user_id: institution }),
   },
+  "GET /delivery/merchant-statements/verify": {
+    before: async ({ things }) => {
+      const [{ hash }] = await sql`select hash from money.merchant_statements
+        where id = ${things.merchant_statement as string}`;
+      return { things: { ...things, hash } };
+    },
+    query: ({ hash }) => ({ hash: String(hash) }),
+  },
   "POST /delivery/merchant-statements/:id/pay": {
     ...unpaid,
     body: () => ({ method: "bank", reference: "Transfer 2291" }),

@@ -1,0 +1,76 @@
+/** Statements as files: the document, and the rows for the accountant. */
+import { csvLine } from "../../../shared/api/csv/cells.ts";
+import { csvFile } from "../../../shared/api/csv/export.ts";
+import type { Database } from "../../../shared/db/db.ts";
+import type { Language } from "../../../shared/i18n/index.ts";
+import { inLanguage } from "../../../shared/pdf/values.ts";
+import { supabaseUrl } from "../../../shared/runtime/env.ts";
+import type { StatementDocument, StatementRow } from "./document-head.ts";
+
+type Shown = Omit<StatementDocument, "owner" | "brand" | "decimals" | "timezone" | "rows"> & {
+  owner: { full_name: string | null };
+};
+
+interface Printed {
+  statement: Shown;
+  rows: StatementRow[];
+  hash: string;
+  tenant_name: Record<string, string>;
+  brand: { brand_name?: Record<string, string> };
+  timezone: string;
+  decimals: number;
+}
+
+/** The columns of the file, as its rows have them. */
+const columns: readonly (keyof StatementRow)[] = [
+  "kind",
+  "delivery_code",
+  "external_reference_id",
+  "collected_at",
+  "released_at",
+  "cod",
+  "delivery_fee",
+  "refund",
+  "adjustment",
+  "net",
+];
+
+/** The rows of a statement as CSV: their sums are those of the statement. Fails: statement_not_found. */
+export async function statementFile(db: Database, params: { id: string }): Promise<Response> {
+  const { number, rows } = await db.call<{ number: string; rows: StatementRow[] }>(
+    "money.statement_file",
+    params,
+  );
+  const lines = rows.map((row) => csvLine(columns.map((column) => row[column])));
+  return csvFile(`${fileName(number)}.csv`, csvLine([...columns]) + lines.join(""));
+}
+
+/** The document of a statement as a PDF. Fails: statement_not_found. */
+export async function printStatement(
+  db: Database,
+  params: { id: string },
+  language: () => Language,
+): Promise<Response> {
+  const { statement, hash, tenant_name, brand, ...printed } = await db.call<Printed>(
+    "money.statement_document",
+    params,
+  );
+  // Drawing is heavy and rare: the other calls of this function start without it.
+  const { renderStatement } = await import("./document-page.ts");
+  const asked = language();
+  const pdf = await renderStatement({
+    ...statement,
+    ...printed,
+    owner: statement.owner.full_name ?? "",
+    brand: inLanguage(brand.brand_name ?? {}, asked) || inLanguage(tenant_name, asked),
+    verify_url: `${supabaseUrl}/functions/v1/delivery/merchant-statements/verify?hash=${hash}`,
+  }, asked);
+  return new Response(pdf as BodyInit, {
+    headers: {
+      "content-type": "application/pdf",
+      "content-disposition": `inline; filename="${fileName(statement.number)}.pdf"`,
+    },
+  });
+}
+
+const fileName = (number: string) => `merchant-statement-${number}`;

@@ -1,0 +1,45 @@
+/**
+ * A4 sheets of documents with a head and a table. x counts from the side where a line of the language begins, so that one
+ * layout serves both directions.
+ */
+import type { Page, TextBox, TextDocument } from "./text.ts";
+
+/** Millimetres. */
+export const paper = { width: 210, height: 297, margin: 15 };
+/** The width between the margins. */
+export const inner = paper.width - 2 * paper.margin;
+
+export interface Sheet {
+  page: Page;
+  /** The left edge on the paper of what begins at `x` of a line and has this width. */
+  left(x: number, width: number): number;
+  text(value: string, box: TextBox & { width: number }): void;
+  rule(y: number, gray?: number): void;
+}
+
+/** Adds a sheet to the document. */
+export function sheetOf(document: TextDocument, rightToLeft: boolean): Sheet {
+  const page = document.addPage(paper.width, paper.height);
+  const left = (x: number, width: number) =>
+    rightToLeft ? paper.width - paper.margin - x - width : paper.margin + x;
+  return {
+    page,
+    left,
+    text(value, { align = "start", ...box }) {
+      const side = align === "center" || align === "right"
+        ? align
+        : (align === "start") === rightToLeft
+        ? "right"
+        : "left";
+      page.text(value, { ...box, x: left(box.x, box.width), align: side });
+    },
+    rule: (y, gray = 0) => page.fill([{ x: paper.margin, y, width: inner, height: 0.25 }], gray),
+  };
+}
+
+/** The rows of each page, of which the first has room for so many and the others for so many. At least one page. */
+export function pagesOf<Row>(rows: Row[], first: number, others: number): Row[][] {
+  const pages = [rows.slice(0, first)];
+  for (let at = first; at < rows.length; at += others) pages.push(rows.slice(at, at + others));
+  return pages;
+}

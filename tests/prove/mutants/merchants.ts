@@ -1,0 +1,37 @@
+/** Statements of merchants, each with one guard less. */
+import type { Mutant } from "./mutant.ts";
+
+const folder = "sql/delivery/merchant-statements";
+const merchantTest = "tests/prove/merchant.test.ts";
+const histories = "random histories of merchants";
+
+export const merchants: Mutant[] = [
+  {
+    name: "a statement says again what another one says",
+    file: `${folder}/movements.sql`,
+    from: "then m.whole - h.held - coalesce(s.said, 0) else 0 end",
+    to: "then m.whole - h.held else 0 end",
+    test: [merchantTest, histories],
+  },
+  {
+    name: "void statements still say something of their movements",
+    file: `${folder}/movements.sql`,
+    from: "o.id = l.statement_id and o.status <> 'void'",
+    to: "o.id = l.statement_id",
+    test: [merchantTest, histories],
+  },
+  {
+    name: "movements of a void statement are not looked at again",
+    file: `${folder}/payouts.sql`,
+    from: "where l.tenant_id = v_tenant and l.statement_id = s.id and l.movement is not null;",
+    to: "where false;",
+    test: [merchantTest, histories],
+  },
+  {
+    name: "what was held when a statement was made is not looked at again",
+    file: `${folder}/open.sql`,
+    from: "from unnest(v_unsettled) u (movement) where u.movement <= v_looked_to;",
+    to: "from unnest(v_unsettled) u (movement) where false;",
+    test: [merchantTest, histories],
+  },
+];

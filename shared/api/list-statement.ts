@@ -25,7 +25,7 @@ interface Narrowing {
   sets: { name: string; sql: string }[];
 }
 
-/** What is asked of the database for a page of a list. */
+/** The statements of a page of a list. */
 interface Statement {
   /**
    * Answers `{rows, summary}`, and the total; of one that is kept for some callers null to the others. As `json`: what a row has is written down

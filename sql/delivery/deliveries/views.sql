@@ -1,5 +1,7 @@
 drop view if exists delivery.deliveries_list cascade;
 
+drop view if exists delivery.deliveries_carried cascade;
+
 drop view if exists delivery.handoffs_list cascade;
 
 drop view if exists delivery.delivery_exceptions_list cascade;
@@ -28,7 +30,7 @@ select d.id, d.tenant_id, d.delivery_code, d.barcode, d.external_reference_id, d
   d.currency, money.cash_due_on(d) as cash_due, case when d.parent_id is not null then delivery.parcel_of_leg_to_json(d) end as parcel,
   d.unit_size, d.unit_size_source, d.distance_km, d.pickup_address_id, d.dropoff_address_id,
   d.pickup_snapshot as pickup_address, d.dropoff_snapshot as dropoff_address, d.pickup_zone_id, d.dropoff_zone_id,
-  d.pickup_warehouse_id, d.dropoff_warehouse_id, d.current_warehouse_id, 
+  d.pickup_warehouse_id, d.dropoff_warehouse_id, d.current_warehouse_id,
   -- As delivery.leaves_warehouse says: who gives it away there has no name.
   case when d.delivery_flow = 'pnd_outbound' or (d.delivery_flow = 'operational_return' and d.pickup_warehouse_id is not null) then null
     when d.source_snapshot #>> '{source,institution,full_name}' is not null and d.source_snapshot #>> '{source,institution,phone}' is not null

@@ -223,9 +223,9 @@ const stats = `(
     'recentlyAddedCount', (select count(*) from delivery.assignments a
       where a.tenant_id = (select app.tenant_id()) and a.assignment_time >= now() - interval '24 hours'))
   from (
-    select (app.tally('assignments') ->> 'entries')::bigint as total,
-      (app.tally('assignments', '{"status": "pending"}') ->> 'entries')::bigint as pending,
-      (app.tally('assignments', '{"status": "completed"}') ->> 'entries')::bigint as completed
+    select (select coalesce(sum((status ->> 'entries')::bigint), 0) from jsonb_each(k.kept) e (word, status)) as total,
+      coalesce((k.kept #>> '{pending,entries}')::bigint, 0) as pending, coalesce((k.kept #>> '{completed,entries}')::bigint, 0) as completed
+    from (select app.tally_by('assignments', 'status') as kept) k
     where app.sees_tenant()
     union all
     select count(*), count(*) filter (where a.status = 'pending'), count(*) filter (where a.status = 'completed')

@@ -95,6 +95,13 @@ begin
           select from unnest(v_kind.dims, t.dims) d (name, value)
           where wanted ? d.name and lower(d.value) is distinct from lower(coalesce(wanted ->> d.name, ''))));
   end if;
+  -- Most lists ask for all.
+  if wanted = '{}' then
+    select jsonb_build_object('entries', coalesce(sum(t.entries), 0), 'amount', coalesce(sum(t.amount), 0)) into v_answer
+    from app.tallies t
+    where t.tenant_id = v_tenant and t.tally = tally;
+    return v_answer;
+  end if;
   select jsonb_build_object('entries', coalesce(sum(t.entries), 0), 'amount', coalesce(sum(t.amount), 0)) into v_answer
   from app.tallies t
   where t.tenant_id = v_tenant and t.tally = tally

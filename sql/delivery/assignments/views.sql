@@ -22,10 +22,9 @@ select a.id, a.tenant_id, a.delivery_id, a.driver_id, a.vehicle_id, a.bulk_assig
   a.sequence_number, a.estimated_pickup_time, a.estimated_delivery_time, a.notes, a.responded_at, a.response_reason,
   (select jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'external_reference_id', d.external_reference_id,
       'customer', (select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone)
-        from tenancy.profiles p where p.id = case when d.customer_id is null then d.institution_user_id else d.customer_id end))
-    || jsonb_build_object('barcode', d.barcode, 'parent_id', d.parent_id, 'leg', d.leg, 'postponed_to', d.postponed_to)
-    || jsonb_build_object('cod_amount', d.cod_amount, 'delivery_fee', d.delivery_fee, 'currency', d.currency, 'cash_due', d.cash_due,
-      'parcel', d.parcel, 'sender', d.sender, 'recipient', d.recipient)
+        from tenancy.profiles p where p.id = case when d.customer_id is null then d.institution_user_id else d.customer_id end),
+      'barcode', d.barcode, 'parent_id', d.parent_id, 'leg', d.leg, 'postponed_to', d.postponed_to,
+      'cod_amount', d.cod_amount, 'delivery_fee', d.delivery_fee, 'currency', d.currency, 'cash_due', d.cash_due, 'parcel', d.parcel, 'sender', d.sender, 'recipient', d.recipient)
     from delivery.deliveries_list d where d.tenant_id = a.tenant_id and d.id = a.delivery_id) as delivery,
   jsonb_build_object('id', a.driver_id, 'user', (select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone)
     from tenancy.profiles p where p.id = a.driver_id)) as drivers,
@@ -43,9 +42,9 @@ select a.id, a.tenant_id, a.delivery_id, a.driver_id, a.vehicle_id, a.bulk_assig
         else delivery.warehouse_place(a.tenant_id, a.from_warehouse_id, d.pickup_address) end,
       'dropoff', case when a.to_warehouse_id is null then d.dropoff_address
         else delivery.warehouse_place(a.tenant_id, a.to_warehouse_id, d.dropoff_address) end,
-      'promised_at', d.promised_at, 'deliver_after', d.deliver_after, 'deliver_before', d.deliver_before, 'picked_up_at', d.picked_up_at)
-      || jsonb_build_object('cod_amount', d.cod_amount, 'delivery_fee', d.delivery_fee, 'currency', d.currency, 'cash_due', d.cash_due,
-        'parcel', d.parcel, 'sender', d.sender, 'recipient', case when a.to_warehouse_id is null then d.recipient else '{}' end)
+      'promised_at', d.promised_at, 'deliver_after', d.deliver_after, 'deliver_before', d.deliver_before, 'picked_up_at', d.picked_up_at,
+      'cod_amount', d.cod_amount, 'delivery_fee', d.delivery_fee, 'currency', d.currency, 'cash_due', d.cash_due,
+      'parcel', d.parcel, 'sender', d.sender, 'recipient', case when a.to_warehouse_id is null then d.recipient else '{}' end)
     from delivery.deliveries_list d where d.tenant_id = a.tenant_id and d.id = a.delivery_id) as delivery_details,
   a.route_details as route
 from delivery.assignments a;

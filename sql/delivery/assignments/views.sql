@@ -24,7 +24,8 @@ select a.id, a.tenant_id, a.delivery_id, a.driver_id, a.vehicle_id, a.bulk_assig
       'customer', (select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone)
         from tenancy.profiles p where p.id = case when d.customer_id is null then d.institution_user_id else d.customer_id end),
       'barcode', d.barcode, 'parent_id', d.parent_id, 'leg', d.leg, 'postponed_to', d.postponed_to,
-      'cod_amount', d.cod_amount, 'delivery_fee', d.delivery_fee, 'currency', d.currency, 'cash_due', d.cash_due, 'parcel', d.parcel, 'sender', d.sender, 'recipient', d.recipient)
+      'cod_amount', d.cod_amount, 'delivery_fee', d.delivery_fee, 'currency', d.currency, 'cash_due', d.cash_due,
+      'parcel', d.parcel, 'sender', d.sender, 'recipient', d.recipient)
     from delivery.deliveries_list d where d.tenant_id = a.tenant_id and d.id = a.delivery_id) as delivery,
   jsonb_build_object('id', a.driver_id, 'user', (select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone)
     from tenancy.profiles p where p.id = a.driver_id)) as drivers,

@@ -2069,9 +2069,12 @@ export interface components {
     };
     /** This item is not in the parcel. */ DeliveryItemNotFoundError: { code?: "delivery_item_not_found"; field?: string; } & components["schemas"]["Error"];
     DeliveryMove: {
-      actor: components["schemas"]["Person"] | null; created_at: string; from_status: string | null; id: number; note: string | null;
-      occurred_at: string | null;
-      place: { distance_m: number | null; /** Degrees, WGS 84 */ latitude: number; /** Degrees, WGS 84 */ longitude: number; } | null;
+      actor: components["schemas"]["Person"] | null; created_at: string; /** Null where it began */ from_status: string | null; id: number;
+      note: string | null; occurred_at: string | null;
+      place: {
+        /** How far that is from where it should be */ distance_m: number | null; /** Degrees, WGS 84 */ latitude: number;
+        /** Degrees, WGS 84 */ longitude: number;
+      } | null;
       to_status: string;
     };
     DeliveryNeeds: { /** Whether a photo is needed */ photo_required: boolean; /** Whether a signature is needed */ signature_required: boolean; };

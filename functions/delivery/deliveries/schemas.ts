@@ -322,7 +322,7 @@ const DeliveryCollection = z.object({
 
 const DeliveryMove = z.object({
   id: z.int(),
-  from_status: z.string().nullable(),
+  from_status: z.string().nullable().describe("Null where it began"),
   to_status: z.string(),
   actor: Actor.nullable(),
   note: z.string().nullable(),
@@ -331,7 +331,7 @@ const DeliveryMove = z.object({
   place: z.object({
     latitude: z.number(),
     longitude: z.number(),
-    distance_m: z.number().nullable(),
+    distance_m: z.number().nullable().describe("How far that is from where it should be"),
   }).nullable(),
 }).meta({ id: "DeliveryMove" });
 

@@ -29,6 +29,9 @@ export const onlyInFull: Readonly<Record<string, string>> = {
 export const briefInTest: Readonly<Record<string, string>> = {
   "tests/prove/crash.test.ts": "ten seconds of faults under load; here each kind of fault once",
   "tests/prove/dispatch.test.ts": "random histories of offers and answers; here a short one",
+  "tests/prove/desk-queues.test.ts": "random histories of cash on desks; here a short one",
+  "tests/delivery/cod-holds/on-bank-races.test.ts":
+    "races of cash that leaves desks; here fewer rounds",
   "tests/prove/merchant.test.ts": "400 random histories of merchants' money; here 40",
   "tests/prove/model.test.ts": "random histories with every operation; here a short one",
   "tests/contract/fuzz.test.ts": "as many requests as half a minute takes; here one a call",

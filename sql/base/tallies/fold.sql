@@ -16,6 +16,9 @@ declare
   v_differ text := format('group by 1, 3 having sum(c.d) <> 0 or coalesce(sum(c.d * %s), 0) <> 0;', v_amount);
   v_event text;
 begin
+  if cardinality(dims) > 6 then
+    raise exception 'a total is kept by six columns at most, see app.tally';
+  end if;
   execute format($f$
     create or replace function private.%1$I() returns trigger
     language plpgsql security definer set search_path = '' as $b$
@@ -71,60 +74,79 @@ begin
     from app.tally_kinds k where k.tally = tally_counted.tally);
 end $$;
 
+-- The values that the groups of a total must have, by the place of their column; null: any. Columns are compared without regard to case.
+-- Fails: a column the list is not counted by.
+create or replace function private.tally_values(kind app.tally_kinds, wanted jsonb) returns text[]
+language plpgsql immutable set search_path = '' as $$
+begin
+  if kind.tally is null or exists (select from jsonb_object_keys(wanted) w (name) where w.name <> all (kind.dims)) then
+    raise exception '% is not counted by %', kind.tally, wanted;
+  end if;
+  return array(select case when wanted ? d.name then lower(coalesce(wanted ->> d.name, '')) end
+    from unnest(kind.dims) with ordinality d (name, place) order by d.place);
+end $$;
+
 -- A total of the caller's tenant: {entries, amount} over the groups whose columns have these values. Who is in no
 -- tenant, or asks of_all, gets that of all tenants and of none, as far as the caller may see them.
--- wanted: {column: value}; a column left out may have any. Fails: a column the list is not counted by.
+-- wanted: {column: value}; a column left out may have any. Fails: as private.tally_values.
 create or replace function app.tally(tally text, wanted jsonb default '{}', of_all boolean default false) returns jsonb
 language plpgsql stable set search_path = '' as $$
 #variable_conflict use_variable
 declare
   v_kind app.tally_kinds;
   v_tenant uuid := app.tenant_id();
-  v_answer jsonb;
+  v_values text[];
 begin
   select k.* into v_kind from app.tally_kinds k where k.tally = tally;
-  if v_kind.tally is null or exists (select from jsonb_object_keys(wanted) w (name) where w.name <> all (v_kind.dims)) then
-    raise exception '% is not counted by %', tally, wanted;
-  end if;
+  v_values := private.tally_values(v_kind, wanted);
   if v_tenant is null or of_all then
     return (
       select jsonb_build_object('entries', coalesce(sum(t.entries), 0), 'amount', coalesce(sum(t.amount), 0))
       from app.tallies t
       where t.tally = tally
-        and not exists (
-          select from unnest(v_kind.dims, t.dims) d (name, value)
-          where wanted ? d.name and lower(d.value) is distinct from lower(coalesce(wanted ->> d.name, ''))));
+        and (v_values[1] is null or lower(t.dims[1]) = v_values[1])
+        and (v_values[2] is null or lower(t.dims[2]) = v_values[2])
+        and (v_values[3] is null or lower(t.dims[3]) = v_values[3])
+        and (v_values[4] is null or lower(t.dims[4]) = v_values[4])
+        and (v_values[5] is null or lower(t.dims[5]) = v_values[5])
+        and (v_values[6] is null or lower(t.dims[6]) = v_values[6]));
   end if;
-  -- Most lists ask for all.
-  if wanted = '{}' then
-    select jsonb_build_object('entries', coalesce(sum(t.entries), 0), 'amount', coalesce(sum(t.amount), 0)) into v_answer
+  -- A company has thousands of groups where they are kept by driver: each is compared at the price of its columns.
+  return (
+    select jsonb_build_object('entries', coalesce(sum(t.entries), 0), 'amount', coalesce(sum(t.amount), 0))
     from app.tallies t
-    where t.tenant_id = v_tenant and t.tally = tally;
-    return v_answer;
-  end if;
-  select jsonb_build_object('entries', coalesce(sum(t.entries), 0), 'amount', coalesce(sum(t.amount), 0)) into v_answer
-  from app.tallies t
-  where t.tenant_id = v_tenant and t.tally = tally
-    and not exists (
-      select from unnest(v_kind.dims, t.dims) d (name, value)
-      where wanted ? d.name and lower(d.value) is distinct from lower(coalesce(wanted ->> d.name, '')));
-  return v_answer;
+    where t.tenant_id = v_tenant and t.tally = tally
+      and (v_values[1] is null or lower(t.dims[1]) = v_values[1])
+      and (v_values[2] is null or lower(t.dims[2]) = v_values[2])
+      and (v_values[3] is null or lower(t.dims[3]) = v_values[3])
+      and (v_values[4] is null or lower(t.dims[4]) = v_values[4])
+      and (v_values[5] is null or lower(t.dims[5]) = v_values[5])
+      and (v_values[6] is null or lower(t.dims[6]) = v_values[6]));
 end $$;
 
 -- The caller's tenant's totals by one column: {value: {entries, amount}}, among the groups that `wanted` names.
 create or replace function app.tally_by(tally text, by_column text, wanted jsonb default '{}') returns jsonb
 language plpgsql stable set search_path = '' as $$
+declare
+  v_kind app.tally_kinds;
+  v_values text[];
+  v_place integer;
 begin
+  select k.* into v_kind from app.tally_kinds k where k.tally = tally_by.tally;
+  v_values := private.tally_values(v_kind, wanted);
+  v_place := array_position(v_kind.dims, by_column);
   return (
     select coalesce(jsonb_object_agg(g.value, jsonb_build_object('entries', g.entries, 'amount', g.amount)), '{}')
     from (
-      select t.dims[array_position(k.dims, by_column)] as value, sum(t.entries) as entries, sum(t.amount) as amount
-      from app.tally_kinds k
-      join app.tallies t on t.tally = k.tally
-      where k.tally = tally_by.tally and t.tenant_id = app.tenant_id()
-        and not exists (
-          select from unnest(k.dims, t.dims) d (name, value)
-          where wanted ? d.name and lower(d.value) is distinct from lower(coalesce(wanted ->> d.name, '')))
+      select t.dims[v_place] as value, sum(t.entries) as entries, sum(t.amount) as amount
+      from app.tallies t
+      where t.tenant_id = app.tenant_id() and t.tally = tally_by.tally
+        and (v_values[1] is null or lower(t.dims[1]) = v_values[1])
+        and (v_values[2] is null or lower(t.dims[2]) = v_values[2])
+        and (v_values[3] is null or lower(t.dims[3]) = v_values[3])
+        and (v_values[4] is null or lower(t.dims[4]) = v_values[4])
+        and (v_values[5] is null or lower(t.dims[5]) = v_values[5])
+        and (v_values[6] is null or lower(t.dims[6]) = v_values[6])
       group by 1
       having sum(t.entries) <> 0 or sum(t.amount) <> 0
     ) g);
@@ -175,5 +197,5 @@ begin
   end loop;
 end $$;
 
-grant execute on function app.tally(text, jsonb, boolean), app.tally_by(text, text, jsonb) to barid_caller;
+grant execute on function app.tally(text, jsonb, boolean), app.tally_by(text, text, jsonb), private.tally_values(app.tally_kinds, jsonb) to barid_caller;
 revoke execute on function app.counted(text, regclass, text[], text) from barid_caller;

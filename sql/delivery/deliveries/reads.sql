@@ -16,6 +16,9 @@ declare
   d delivery.deliveries;
   v_parcel uuid;
   v_family uuid[];
+  v_legs jsonb := '[]';
+  v_exceptions jsonb := '[]';
+  v_handoff jsonb;
 begin
   select * into d from delivery.deliveries x where x.id = (input ->> 'id')::uuid;
   if not found then
@@ -23,14 +26,23 @@ begin
   end if;
   v_parcel := delivery.parcel_of(d);
   v_family := array(select x.id from delivery.deliveries x where x.tenant_id = d.tenant_id and x.parent_id = d.id) || d.id || v_parcel;
+  -- Few have these, and to prepare for reading them costs more than to look whether there are any.
+  if d.delivery_flow = 'pnd_parent' then
+    select coalesce(jsonb_agg(to_jsonb(l) order by l.sequence_plan), '[]') into v_legs from delivery.deliveries_list l where l.parent_id = d.id;
+  end if;
+  if exists (select from delivery.delivery_exceptions e where e.tenant_id = d.tenant_id and e.delivery_id = any (v_family)) then
+    select coalesce(jsonb_agg(to_jsonb(e) - 'delivery' order by e.created_at desc, e.id), '[]') into v_exceptions
+    from delivery.delivery_exceptions_list e where e.delivery_id = any (v_family);
+  end if;
+  if exists (select from delivery.package_handoffs h where h.tenant_id = d.tenant_id and h.delivery_id = any (v_family)) then
+    select to_jsonb(h) into v_handoff from delivery.handoffs_list h where h.delivery_id = any (v_family) order by h.created_at desc limit 1;
+  end if;
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id) || jsonb_build_object(
     'package_details', d.package_details, 'staging_warehouse_id', d.staging_warehouse_id,
     'auto_assignment', case when app.sees_tenant() then delivery.auto_assignment_to_json(d.id) end,
     'label_edition', d.label_edition, 'label_outdated', d.label_outdated,
     'return_request', delivery.return_request_to_json(d.id),
-    'legs', (select coalesce(jsonb_agg(to_jsonb(l) order by l.sequence_plan), '[]') from delivery.deliveries_list l where l.parent_id = d.id),
-    'exceptions', (select coalesce(jsonb_agg(to_jsonb(e) - 'delivery' order by e.created_at desc, e.id), '[]')
-      from delivery.delivery_exceptions_list e where e.delivery_id = any (v_family)),
+    'legs', v_legs, 'exceptions', v_exceptions, 'handoff', v_handoff,
     'collections', (select coalesce(jsonb_agg(jsonb_build_object('id', c.id, 'driver_id', c.driver_id, 'collection_stage', c.collection_stage,
         'amount', c.amount, 'cod_amount', c.cod_amount, 'delivery_fee_amount', c.delivery_fee_amount,
         'allocations', jsonb_build_object('cod', c.cod_amount, 'delivery_fee', c.delivery_fee_amount), 'currency', c.currency,
@@ -41,7 +53,8 @@ begin
         'unit_price', i.unit_price, 'returned_item_id', i.returned_item_id) order by i.position), '[]')
       from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = v_parcel),
     'history', (select coalesce(jsonb_agg(jsonb_build_object('id', h.id, 'from_status', h.from_status, 'to_status', h.to_status,
-        'actor', case when h.actor_id is not null then jsonb_build_object('id', h.actor_id, 'full_name', coalesce(delivery.person_name(h.actor_id), '')) end,
+        'actor', case when h.actor_id is not null then jsonb_build_object('id', h.actor_id, 'full_name',
+          coalesce((select a.full_name from tenancy.profiles a where a.id = h.actor_id), '')) end,
         'note', h.note, 'created_at', h.created_at, 'occurred_at', h.occurred_at,
         'place', case when h.latitude is not null then jsonb_build_object('latitude', h.latitude, 'longitude', h.longitude,
           'distance_m', h.distance_m) end) order by h.id), '[]')
@@ -52,7 +65,6 @@ begin
     'payments', (select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'type', p.type, 'status', p.status, 'payment_method', p.payment_method,
         'amount', p.amount, 'currency', p.currency, 'processed_at', p.processed_at, 'created_at', p.created_at) order by p.created_at, p.id), '[]')
       from money.payments p where p.tenant_id = d.tenant_id and p.delivery_id = v_parcel),
-    'handoff', (select to_jsonb(h) from delivery.handoffs_list h where h.delivery_id = any (v_family) order by h.created_at desc limit 1),
     'returns', (select coalesce(jsonb_agg(jsonb_build_object('id', r.id, 'delivery_code', r.delivery_code, 'barcode', r.barcode,
         'status', r.status, 'delivery_flow', r.delivery_flow) order by r.created_at), '[]')
       from delivery.deliveries r where r.tenant_id = d.tenant_id and r.original_delivery_id = v_parcel),

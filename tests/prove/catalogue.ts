@@ -64,7 +64,8 @@ export const proofs: Readonly<Record<string, Proof>> = {
     minutes: 15,
   },
   doublespend: {
-    shows: "fifty want one unit of cash, balance, stock or room: one gets it",
+    shows:
+      "fifty want one unit of cash, balance, stock or room: one gets it; a merchant is stated and paid once",
     files: ["tests/prove/doublespend.proof.ts"],
     minutes: 20,
   },

@@ -125,7 +125,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
 }
 
 /** A proof may last longer than a token of an ordinary sign-in, or its functions live two days ahead. */
-const lastingToken = (stack: Stack, id: string, tenant: string): Promise<string> =>
+export const lastingToken = (stack: Stack, id: string, tenant: string): Promise<string> =>
   stack.jwtSign({
     sub: id,
     app_metadata: { tenant_id: tenant },

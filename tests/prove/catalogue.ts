@@ -59,7 +59,7 @@ export const proofs: Readonly<Record<string, Proof>> = {
     minutes: 5,
   },
   storm: {
-    shows: "one key and 200 requests at once: one settlement, equal answers",
+    shows: "one key and 200 requests at once: one effect, equal answers",
     files: ["tests/prove/storm.test.ts"],
     minutes: 15,
   },

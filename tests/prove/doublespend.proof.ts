@@ -17,9 +17,9 @@ import { deadlocks, type Place, startWorld, type World } from "./world.ts";
 const rounds = of({ test: 7, short: 21, full: 200 });
 const wanting = 50;
 /** Milliseconds that one side of a contest about statements comes later. */
-const starts = [0, 20, 5, 40];
+const starts = [0, 60, 5, 3, 10, 20, 2, 12];
 /** Of eleven contests. */
-const statementRounds = of({ test: 11, short: 33, full: 220 });
+const statementRounds = of({ test: 22, short: 44, full: 220 });
 
 let world: World;
 let place: Place;
@@ -226,7 +226,7 @@ test(
     const before = await deadlocks();
     for (let round = 0; round < statementRounds; round++) {
       const name = names[round % names.length]!;
-      const { on, sides, right, shows } = await contests.all[name]!();
+      const { on, sides, right, ends: ended, shows } = await contests.all[name]!();
       // Whichever side is asked first wins more often, and the quicker one anyway: they take turns, with and without a start.
       const turn = Math.floor(round / names.length);
       const order = Object.keys(sides);
@@ -249,7 +249,11 @@ test(
       );
       const text = JSON.stringify(counts);
       ends.set(name, (ends.get(name) ?? new Set()).add(text));
+      const [end, late] = (ended ?? []).map((side) =>
+        answers.find((one) => one.side === side && one.seen.status < 300)?.seen
+      );
       if (!right(counts)) misses.push(`${name}: ${text}`);
+      else if (end && late && late.from > end.to) misses.push(`${name}: ${text}: too late`);
       else {
         const [there, asked] = [JSON.stringify(await on.shown()), JSON.stringify(shows(counts))];
         if (there !== asked) misses.push(`${name}: ${text}: shows ${there}, not ${asked}`);

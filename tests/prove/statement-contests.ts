@@ -22,6 +22,8 @@ export interface Contest {
   sides: Record<string, Asked[]>;
   /** Whether these answers can be. */
   right(counts: Counts): boolean;
+  /** Once the first of these sides has succeeded, the second one does no more. */
+  ends?: readonly [string, string];
   /** Balance, held, stated and available of the owner's wallet then. */
   shows(counts: Counts): number[];
 }
@@ -199,6 +201,7 @@ export class Contests {
       return {
         on,
         sides: { open: await on.opens(), reverse: await on.reversals() },
+        ends: ["reverse", "open"],
         right: only(
           {
             open: one(201, each, "409 statement_below_minimum"),
@@ -218,6 +221,7 @@ export class Contests {
       return {
         on,
         sides: { pay: await on.pays(id, each, byBank), reverse: await on.reversals() },
+        ends: ["reverse", "pay"],
         right: (counts) => covered(counts, "409 settlement_already_reversed"),
         shows: ({ pay }) => pay["200"] ? [0, net, 0, -net] : [net, net, net, -net],
       };
@@ -236,6 +240,7 @@ export class Contests {
           pay: await on.pays(id, each, byBank),
           reverse: await on.calls("dispatcher", undo, { reason: "Typed twice" }),
         },
+        ends: ["reverse", "pay"],
         right: (counts) => covered(counts, "409 cash_transfer_already_reversed"),
         shows: ({ pay }) => pay["200"] ? [0, net, 0, -net] : [net, net, net, -net],
       };

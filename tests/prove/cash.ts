@@ -18,7 +18,7 @@ export class Cash extends Asking {
       ({ delivery }) => delivery?.barcode === reference,
       ["insufficient_wallet_balance"],
     );
-    if (made) this.facts.told("ordered", reference, `${made.delivery.id} ${cod}`);
+    if (made) this.facts.report("ordered", reference, `${made.delivery.id} ${cod}`);
     return made?.delivery;
   }
 
@@ -29,7 +29,7 @@ export class Cash extends Asking {
       driver_id: driver.id,
     }, (answer) => typeof answer.id === "string");
     if (!given) return false;
-    this.facts.told("assigned", id, driver.id);
+    this.facts.report("assigned", id, driver.id);
     const status = "accepted";
     await this.ask(
       driver,
@@ -61,7 +61,7 @@ export class Cash extends Asking {
       if (!moved) return;
       if (step === "complete") {
         const { cod_amount, price } = moved.delivery;
-        this.facts.told("collected", id, `${driver.id} 1 ${cod_amount + price}`);
+        this.facts.report("collected", id, `${driver.id} 1 ${cod_amount + price}`);
       }
     }
   }
@@ -96,7 +96,7 @@ export class Cash extends Asking {
       );
     };
     const told = await Promise.all([tell(randomUUID()), tell(randomUUID())]);
-    if (told.some(Boolean)) this.facts.told("owed", id, `${carrier.code} 1 ${cash_due}`);
+    if (told.some(Boolean)) this.facts.report("owed", id, `${carrier.code} 1 ${cash_due}`);
   }
 
   /** The carrier pays for some of what it collected. */
@@ -117,7 +117,9 @@ export class Cash extends Asking {
       ({ remittance }) => remittance.reference === reference && remittance.amount === amount,
       ["cod_collections_not_pending"],
     );
-    if (paid) this.facts.told("paid", reference, `${paid.remittance.id} ${amount} ${rows.length}`);
+    if (paid) {
+      this.facts.report("paid", reference, `${paid.remittance.id} ${amount} ${rows.length}`);
+    }
   }
 
   /** Three at once for one driver, in any order; one of them taken back. */
@@ -137,7 +139,7 @@ export class Cash extends Asking {
       (answer) => answer.count === ids.length && answer.assignment_ids.length === ids.length,
     );
     if (!made) return;
-    for (const id of ids) this.facts.told("assigned", id, driver.id);
+    for (const id of ids) this.facts.report("assigned", id, driver.id);
     const assignment: string = made.assignment_ids[a % ids.length];
     const back = await this.ask(
       this.place.ops,
@@ -163,7 +165,7 @@ export class Cash extends Asking {
       ? []
       : await steadily(() =>
         sql`select id from money.cod_collections where tenant_id = ${place.id} and driver_id = ${driver.id}
-        and status = 'collected' order by random() limit ${1 + b % 5}`
+        and status = 'collected' and reversed_at is null order by random() limit ${1 + b % 5}`
       );
     if (!all && rows.length === 0) return;
     const reference = randomUUID();
@@ -190,9 +192,9 @@ export class Cash extends Asking {
     const told = way === "remit"
       ? `${id} remit ${data.total_remitted} ${data.remitted_count}`
       : `${id} wallet ${data.total_settled} ${data.settled_count}`;
-    this.facts.told("settled", reference, told);
+    this.facts.report("settled", reference, told);
     // This caller remits a handover that another caller counted short and has not remitted yet.
-    if (data.shortage) this.facts.told("short", reference, String(data.shortage.amount));
+    if (data.shortage) this.facts.report("short", reference, String(data.shortage.amount));
     if (a % 5) return;
     const back = await this.ask(
       place.admin,
@@ -202,7 +204,7 @@ export class Cash extends Asking {
       ({ data }) => data.settlement_payment_id === id && data.reversal_reason === reference,
       ["insufficient_desk_cash", "insufficient_wallet_balance"],
     );
-    if (back) this.facts.told("settled", reference, `${told} reversed`);
+    if (back) this.facts.report("settled", reference, `${told} reversed`);
   }
 
   /** Cash of the dispatcher's or the administrator's desk goes to the bank or to the other; some of it comes back. */
@@ -223,7 +225,7 @@ export class Cash extends Asking {
     );
     if (!moved) return;
     const { id } = moved.data;
-    this.facts.told("moved", reference, `${id} ${kind} ${amount}`);
+    this.facts.report("moved", reference, `${id} ${kind} ${amount}`);
     if (b % 3) return;
     const back = await this.ask(
       giver,
@@ -233,7 +235,7 @@ export class Cash extends Asking {
       ({ data }) => data.id === id && data.reversal_reason === reference,
       ["insufficient_desk_cash"],
     );
-    if (back) this.facts.told("moved", reference, `${id} ${kind} ${amount} reversed`);
+    if (back) this.facts.report("moved", reference, `${id} ${kind} ${amount} reversed`);
   }
 
   /** Money from outside into a driver's wallet, or out of it. */
@@ -250,6 +252,6 @@ export class Cash extends Asking {
         Math.abs(transaction.amount) === amount && transaction.direction === direction,
       ["insufficient_wallet_balance"],
     );
-    if (done) this.facts.told("adjusted", reason, `${done.payment_id} ${amount} ${direction}`);
+    if (done) this.facts.report("adjusted", reason, `${done.payment_id} ${amount} ${direction}`);
   }
 }

@@ -59,12 +59,13 @@ export const proofs: Readonly<Record<string, Proof>> = {
     minutes: 5,
   },
   storm: {
-    shows: "one key and 200 requests at once: one settlement, equal answers",
+    shows: "one key and 200 requests at once: one effect, equal answers",
     files: ["tests/prove/storm.test.ts"],
     minutes: 15,
   },
   doublespend: {
-    shows: "fifty want one unit of cash, balance, stock or room: one gets it",
+    shows:
+      "fifty want one unit of cash, balance, stock or room: one gets it; a merchant is stated and paid once",
     files: ["tests/prove/doublespend.proof.ts"],
     minutes: 20,
   },

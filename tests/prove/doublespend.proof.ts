@@ -9,12 +9,17 @@ import { newCart, orderOf } from "../support/orders.ts";
 import { newPerson } from "../support/people.ts";
 import { newItem, stockIn } from "../support/warehouses.ts";
 import { type Asked, atOnce, type Attempt, Caller, tally } from "./caller.ts";
-import { allBreaches } from "./invariants.ts";
+import { allBreaches, breachesOf } from "./invariants.ts";
 import { figure, of, say } from "./proof.ts";
-import { type Place, startWorld, type World } from "./world.ts";
+import { Contests, type Counts, wanting as askedOfStatements } from "./statement-contests.ts";
+import { deadlocks, type Place, startWorld, type World } from "./world.ts";
 
 const rounds = of({ test: 7, short: 21, full: 200 });
 const wanting = 50;
+/** Milliseconds that one side of a contest about statements comes later. */
+const starts = [0, 60, 5, 3, 10, 20, 2, 12];
+/** Of eleven contests. */
+const statementRounds = of({ test: 22, short: 44, full: 220 });
 
 let world: World;
 let place: Place;
@@ -208,3 +213,84 @@ test(`${rounds} rounds of ${wanting} at once: exactly one winner in each`, async
   expect(misses).toEqual([]);
   expect(breaches).toEqual([]);
 }, of({ test: 60_000, short: 240_000, full: 1_200_000 }));
+
+test(
+  `${statementRounds} rounds of ${askedOfStatements} at once for a merchant's money: never stated, paid or spent twice`,
+  async () => {
+    const caller = new Caller(world.ports, false);
+    const contests = await Contests.in(world);
+    const names = Object.keys(contests.all);
+    const ends = new Map<string, Set<string>>();
+    const misses: string[] = [];
+    let breaches = 0;
+    const before = await deadlocks();
+    for (let round = 0; round < statementRounds; round++) {
+      const name = names[round % names.length]!;
+      const { on, sides, right, ends: ended, shows } = await contests.all[name]!();
+      // Whichever side is asked first wins more often, and the quicker one anyway: they take turns, with and without a start.
+      const turn = Math.floor(round / names.length);
+      const order = Object.keys(sides);
+      if (turn % 2) order.reverse();
+      const keyed = order.flatMap((side, place) =>
+        sides[side]!.map((asked) => ({ side, place, asked: { ...asked, key: randomUUID() } }))
+      );
+      const answers = await atOnce(keyed.length, async (n) => {
+        const { side, place, asked } = keyed[n]!;
+        if (place) {
+          await new Promise((resolve) => setTimeout(resolve, starts[turn % starts.length]));
+        }
+        return { side, seen: await caller.surely(asked) };
+      });
+      const counts: Counts = Object.fromEntries(
+        Object.keys(sides).map((side) => [
+          side,
+          tally(answers.filter((one) => one.side === side).map(({ seen }) => seen)),
+        ]),
+      );
+      const text = JSON.stringify(counts);
+      ends.set(name, (ends.get(name) ?? new Set()).add(text));
+      const [end, late] = (ended ?? []).map((side) =>
+        answers.find((one) => one.side === side && one.seen.status < 300)?.seen
+      );
+      if (!right(counts)) misses.push(`${name}: ${text}`);
+      else if (end && late && late.from > end.to) misses.push(`${name}: ${text}: too late`);
+      else {
+        const [there, asked] = [JSON.stringify(await on.shown()), JSON.stringify(shows(counts))];
+        if (there !== asked) misses.push(`${name}: ${text}: shows ${there}, not ${asked}`);
+      }
+      for (const company of contests.companies) {
+        for (const breach of await breachesOf(sql, company)) {
+          breaches++;
+          misses.push(`${name}: ${text}: ${breach}`);
+        }
+      }
+      say(`round ${round + 1}: ${name}: ${text}`);
+    }
+    for (const [name, seen] of ends) say(`${name}: ${seen.size} ends`);
+    const left = await allBreaches(sql);
+    const circles = await deadlocks() - before;
+    figure({
+      what: "deadlocks in rounds about statements",
+      asked: "0",
+      reached: circles,
+      holds: circles === 0,
+    });
+    figure({
+      what:
+        `rounds of ${askedOfStatements} about statements with other answers or sums, of ${statementRounds}`,
+      asked: "0",
+      reached: misses.length - breaches,
+      holds: misses.length === breaches,
+    });
+    figure({
+      what: "invariants broken after rounds about statements",
+      asked: "0",
+      reached: breaches + left.length,
+      holds: breaches + left.length === 0,
+    });
+    expect(misses).toEqual([]);
+    expect(left).toEqual([]);
+    expect(circles).toBe(0);
+  },
+  of({ test: 60_000, short: 240_000, full: 1_200_000 }),
+);

@@ -26,7 +26,7 @@ export class DriverPay extends Shortages {
     if (!paid) return;
     const { id, amount, count } = paid.data.payout;
     const made = `${id} ${method} ${amount} ${count}`;
-    this.facts.told("paidOut", reference, made);
+    this.facts.report("paidOut", reference, made);
     if (b % 3) return;
     const back = await this.ask(
       who,
@@ -36,6 +36,6 @@ export class DriverPay extends Shortages {
       ({ data: { payout } }) => payout.id === id && payout.reversal_reason === reference,
       ["insufficient_wallet_balance"],
     );
-    if (back) this.facts.told("paidOut", reference, `${made} reversed`);
+    if (back) this.facts.report("paidOut", reference, `${made} reversed`);
   }
 }

@@ -44,7 +44,33 @@ const kinds = {
   collected:
     `select delivery_id || case collection_stage when 'pickup' then ' pickup' else '' end as marker,
       driver_id || ' ' || count(*) || ' ' || sum(amount)::float8 as value
-    from money.cod_collections where tenant_id = $1 group by delivery_id, driver_id, collection_stage`,
+    from money.cod_collections where tenant_id = $1 and reversed_at is null group by delivery_id, driver_id, collection_stage`,
+  // Outcomes that were undone, and the cash that counts as not taken by it.
+  undone:
+    `select undo_reason as marker, delivery_id || ' ' || result as value from delivery.outcomes
+    where tenant_id = $1 and undone_at is not null`,
+  uncollected:
+    `select delivery_id::text as marker, driver_id || ' ' || count(*) || ' ' || sum(amount)::float8 as value
+    from money.cod_collections where tenant_id = $1 and reversed_at is not null group by delivery_id, driver_id`,
+  changed:
+    `select reason as marker, delivery_id || ' ' || old_cod_amount::float8 || ' ' || new_cod_amount::float8 || ' ' || status as value
+    from delivery.amount_changes where tenant_id = $1 and reason like 'amount %'`,
+  redirected:
+    `select d.id::text as marker, d.dropoff_address_id || ' ' || count(*) || ' ' || sum(p.amount)::float8 as value
+    from money.payments p join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id
+    where p.tenant_id = $1 and p.type = 'DELIVERY_FEE_CHANGE' group by d.id`,
+  stated:
+    `select id::text as marker, 'MS-' || lpad(number::text, 6, '0') || ' ' || net::float8 || ' ' || lines as value
+    from money.merchant_statements where tenant_id = $1`,
+  merchantPaid:
+    `select reference as marker, id || ' ' || statement_id || ' ' || method || ' ' || amount::float8 as value
+    from money.merchant_payouts where tenant_id = $1`,
+  merchantPaidBack:
+    `select reversal_reason as marker, statement_id || ' ' || amount::float8 as value
+    from money.merchant_payouts where tenant_id = $1 and reversed_at is not null`,
+  voided:
+    `select void_reason as marker, id || ' ' || net::float8 as value from money.merchant_statements
+    where tenant_id = $1 and status = 'void'`,
   // The counted handovers and their outcomes, and the shortage of each when it was remitted.
   declared:
     `select notes as marker, id || ' ' || status || ' ' || coalesce(resolution, 'none') as value from money.cash_handovers
@@ -63,8 +89,11 @@ const kinds = {
   paidOut:
     `select reference as marker, id || ' ' || method || ' ' || amount::float8 || ' ' || accruals
       || case when reversed_at is null then '' else ' reversed' end as value from money.driver_payouts where tenant_id = $1`,
-  assigned: `select delivery_id::text as marker, driver_id::text as value from delivery.assignments
-    where tenant_id = $1 and status not in ('returned', 'rejected')`,
+  // Once an outcome is undone, the assignment that brings it back stands for the one that ended with it.
+  assigned:
+    `select a.delivery_id::text as marker, a.driver_id::text as value from delivery.assignments a
+    where a.tenant_id = $1 and a.status not in ('returned', 'rejected') and not exists (select from delivery.outcomes o
+      where o.tenant_id = a.tenant_id and o.assignment_id = a.id and o.new_assignment_id is not null)`,
   destined:
     // The first order of an item; one that was cancelled may be followed by others.
     `select distinct on (i.id) i.id::text as marker, d.id::text as value from delivery.transfer_manifest_items i
@@ -113,7 +142,7 @@ export class Facts {
   acknowledged = 0;
 
   /** A client got this answer; the last one about a marker counts. */
-  told(kind: Kind, marker: string, value: string): void {
+  report(kind: Kind, marker: string, value: string): void {
     this.said[kind] = (this.said[kind] ?? 0) + 1;
     const known = this.#told.get(kind) ?? new Map<string, string>();
     this.#told.set(kind, known.set(marker, value));

@@ -36,6 +36,13 @@ export const kinds = [
   "breakDown",
   "atDoor",
   "split",
+  "undo",
+  "changeAmount",
+  "sendElsewhere",
+  "state",
+  "payStatement",
+  "reversePayout",
+  "voidStatement",
 ] as const;
 
 /** How customers pay; both last ones are gateways. */
@@ -49,7 +56,15 @@ export interface Operation extends Step {
 
 const die = fc.nat(9_999);
 const arbitrary: fc.Arbitrary<Operation> = fc.record({
-  kind: fc.constantFrom(...kinds, "deliver" as const, "remit" as const, "settle" as const),
+  kind: fc.constantFrom(
+    ...kinds,
+    "deliver" as const,
+    "remit" as const,
+    "settle" as const,
+    "state" as const,
+    "state" as const,
+    "buy" as const,
+  ),
   a: die,
   b: die,
   c: die,
@@ -89,7 +104,7 @@ export class Actor extends OrderParts {
       { warehouse_id: warehouse, notes, items },
       ({ transactions }) => sumOf(transactions) === total,
     );
-    if (done) this.facts.told("received", notes, `${done.receipt_id} ${total}`);
+    if (done) this.facts.report("received", notes, `${done.receipt_id} ${total}`);
   }
 
   async correct({ a, b, c }: Step): Promise<void> {
@@ -104,7 +119,7 @@ export class Actor extends OrderParts {
       ({ transactions }) => sumOf(transactions) === Math.abs(delta),
       ["insufficient_stock"],
     );
-    if (done) this.facts.told("corrected", reason, `${done.adjustment_id} ${delta}`);
+    if (done) this.facts.report("corrected", reason, `${done.adjustment_id} ${delta}`);
   }
 
   async writeOff({ a, b, c }: Step): Promise<void> {
@@ -121,7 +136,7 @@ export class Actor extends OrderParts {
       ({ transactions }) => sumOf(transactions) === total,
       ["insufficient_stock"],
     );
-    if (done) this.facts.told("writtenOff", reason, `${done.write_off_id} ${total}`);
+    if (done) this.facts.report("writtenOff", reason, `${done.write_off_id} ${total}`);
   }
 
   /** Goods that come back without a delivery. */
@@ -138,7 +153,7 @@ export class Actor extends OrderParts {
       { warehouse_id: warehouse, reason, items },
       ({ transactions }) => sumOf(transactions) === total,
     );
-    if (done) this.facts.told("takenBack", reason, `${done.return_id} ${total}`);
+    if (done) this.facts.report("takenBack", reason, `${done.return_id} ${total}`);
   }
 
   /** Puts some aside, or what was put aside back. */
@@ -157,7 +172,7 @@ export class Actor extends OrderParts {
       ({ transactions }) => sumOf(transactions) === total,
       ["insufficient_stock"],
     );
-    if (done) this.facts.told("shelved", notes, `${done.move_id} ${total}`);
+    if (done) this.facts.report("shelved", notes, `${done.move_id} ${total}`);
   }
 
   /** Counts what is on a shelf, now and then with a unit too many or too few. */
@@ -189,7 +204,7 @@ export class Actor extends OrderParts {
     );
     if (!done) return;
     const { id, differences, units_found, units_missing } = done.count;
-    this.facts.told("counted", notes, `${id} ${differences} ${units_found} ${units_missing}`);
+    this.facts.report("counted", notes, `${id} ${differences} ${units_found} ${units_missing}`);
   }
 
   async transfer({ a, b, c }: Step): Promise<void> {
@@ -212,7 +227,7 @@ export class Actor extends OrderParts {
       ["insufficient_stock"],
     );
     if (done) {
-      this.facts.told("transferred", reference_number, `${done.inventory_transfer.id} ${total}`);
+      this.facts.report("transferred", reference_number, `${done.inventory_transfer.id} ${total}`);
     }
   }
 
@@ -238,7 +253,7 @@ export class Actor extends OrderParts {
     );
     if (!made) return;
     const { id } = made.order;
-    this.facts.told("picked", reference_number, `${id} in_progress`);
+    this.facts.report("picked", reference_number, `${id} in_progress`);
     const status = b % 3 ? "completed" : "cancelled";
     // Those who pick report it, or the office says so.
     const reported = status === "completed" && c % 4 > 1;
@@ -249,7 +264,7 @@ export class Actor extends OrderParts {
       reported ? { status, items: [] } : { status },
       ({ order }) => order.id === id && order.status === status,
     );
-    if (moved) this.facts.told("picked", reference_number, `${id} ${status}`);
+    if (moved) this.facts.report("picked", reference_number, `${id} ${status}`);
   }
 
   /** A manifest's items received and ordered in one action, then perhaps sent elsewhere, or one called off and ordered anew. */
@@ -270,7 +285,7 @@ export class Actor extends OrderParts {
         ),
     );
     for (const { item_id, delivery } of done?.data.created ?? []) {
-      this.facts.told("destined", item_id, delivery.id);
+      this.facts.report("destined", item_id, delivery.id);
     }
     if (!done) return;
     if (b % 2) await this.redirect(item_ids);
@@ -361,19 +376,19 @@ export class Actor extends OrderParts {
     if (!confirmed) return;
     const { id, totalPrice, order_number } = confirmed.order;
     let paid = way === "wallet" ? "paid" : "pending";
-    this.facts.told("bought", cart, `${id} pending ${paid}`);
+    this.facts.report("bought", cart, `${id} pending ${paid}`);
     if (gateway && b % 5) {
       const { instructions } = confirmed;
       const told = way === "razorpay"
         ? await this.tellSigned(instructions.gateway_order_id, totalPrice, a)
         : await this.tellUnsigned(instructions, a);
       if (!told) return;
-      if (way === "razorpay" && a % 4 === 0) {
-        await this.settleLess(instructions.gateway_order_id, totalPrice - 1, a % 8 === 0);
+      if (way === "razorpay" && a % 2 === 0) {
+        await this.settleLess(instructions.gateway_order_id, totalPrice - 1, a % 4 === 0);
       }
       paid = "paid";
-      this.facts.told("bought", cart, `${id} pending ${paid}`);
-      this.facts.told("charged", id, `1 ${totalPrice}`);
+      this.facts.report("bought", cart, `${id} pending ${paid}`);
+      this.facts.report("charged", id, `1 ${totalPrice}`);
     }
     // An order that is unpaid at the gateway is not approved.
     if (b % 4 && (paid === "paid" || !gateway)) {
@@ -385,7 +400,7 @@ export class Actor extends OrderParts {
         ({ data }) => data.order.id === id && data.deliveries.length === 1,
       );
       if (!approved) return;
-      this.facts.told("bought", cart, `${id} confirmed ${paid}`);
+      this.facts.report("bought", cart, `${id} confirmed ${paid}`);
       if (b % 2 && c % 5) {
         const [{ delivery_id: delivery }] = approved.data.deliveries;
         const order = { id, number: order_number, cart, delivery, quantity, total: totalPrice };
@@ -397,8 +412,8 @@ export class Actor extends OrderParts {
       reason: "other",
     }, ({ data }) => data.order.id === id);
     if (!cancelled) return;
-    this.facts.told("bought", cart, `${id} cancelled ${paid}`);
-    if (paid === "paid") this.facts.told("refunded", id, String(totalPrice));
+    this.facts.report("bought", cart, `${id} cancelled ${paid}`);
+    if (paid === "paid") this.facts.report("refunded", id, String(totalPrice));
   }
 
   /** One to three copies of the gateway's signed event at once, and one that says less than is due. */
@@ -406,7 +421,7 @@ export class Actor extends OrderParts {
     const { shop } = this.place;
     const right = eventFor(shop, number, total);
     const less = eventFor(shop, number, total - 1, { id: `pay_less_${number}` });
-    const events = [...Array.from({ length: 1 + a % 3 }, () => right), ...a % 4 ? [] : [less]];
+    const events = [...Array.from({ length: 1 + a % 3 }, () => right), ...a % 2 ? [] : [less]];
     const answers = await Promise.all(events.map((event) => this.notify("razorpay", event)));
     return answers.every(Boolean);
   }
@@ -431,7 +446,7 @@ export class Actor extends OrderParts {
       { resolution: credit ? "credited_by_adjustment" : "refunded_at_gateway", action },
       ({ data }) => data.action === action && !data.is_open,
     );
-    if (settled) this.facts.told("resolved", transaction, `${action} 1 ${amount}`);
+    if (settled) this.facts.report("resolved", transaction, `${action} 1 ${amount}`);
   }
 
   /** Paid at the gateway, and one or two hints of it, of which none proves anything. */

@@ -1,5 +1,5 @@
 /** The path of an approved order's goods: picked, perhaps short, delivered, and perhaps refused and received again. */
-import { Parcels } from "./parcels.ts";
+import { MerchantMoney } from "./merchant-money.ts";
 import type { DriverOf } from "./world.ts";
 
 export interface Approved {
@@ -15,7 +15,7 @@ export interface Approved {
 
 const price = 5_000;
 
-export class OrderGoods extends Parcels {
+export class OrderGoods extends MerchantMoney {
   protected async bringOrder(order: Approved, driver: DriverOf, dice: number): Promise<void> {
     const short = dice % 3 === 0 && order.quantity > 1;
     if (!await this.pickOrder(order, short)) return;
@@ -24,13 +24,13 @@ export class OrderGoods extends Parcels {
     for (const step of ["pickup", "depart"]) {
       if (!await this.move(driver, order.delivery, step)) return;
       const payment = order.paid ? "paid" : "pending";
-      this.facts.told("bought", order.cart, `${order.id} shipped ${payment}`);
+      this.facts.report("bought", order.cart, `${order.id} shipped ${payment}`);
     }
     if (dice % 2) {
       if (!await this.move(driver, order.delivery, "complete")) return;
-      this.facts.told("bought", order.cart, `${order.id} delivered paid`);
+      this.facts.report("bought", order.cart, `${order.id} delivered paid`);
       const due = order.total - (short ? price : 0);
-      if (!order.paid) this.facts.told("collected", order.delivery, `${driver.id} 1 ${due}`);
+      if (!order.paid) this.facts.report("collected", order.delivery, `${driver.id} 1 ${due}`);
     } else await this.refuseOrder(order, driver);
   }
 
@@ -70,7 +70,7 @@ export class OrderGoods extends Parcels {
         data.order.total_price === total - price &&
         (data.refund?.amount ?? 0) === (paid ? price : 0),
     );
-    if (accepted && paid) this.facts.told("refunded", id, String(price));
+    if (accepted && paid) this.facts.report("refunded", id, String(price));
     return accepted !== undefined;
   }
 
@@ -80,13 +80,13 @@ export class OrderGoods extends Parcels {
     if (!await this.move(driver, order.delivery, "fail")) return;
     const back = await this.move(driver, order.delivery, "return");
     if (!back) return;
-    this.facts.told("returned", order.delivery, "nothing");
-    this.facts.told(
+    this.facts.report("returned", order.delivery, "nothing");
+    this.facts.report(
       "bought",
       order.cart,
       `${order.id} cancelled ${order.paid ? "paid" : "pending"}`,
     );
-    if (order.paid) this.facts.told("refunded", order.id, String(order.total));
+    if (order.paid) this.facts.report("refunded", order.id, String(order.total));
     const received = await this.ask(
       ops,
       "PUT",

@@ -37,7 +37,7 @@ export class OrderParts extends OrderGoods {
         ({ transactions }) => transactions[0].quantity === quantity,
       );
       if (!done) return;
-      this.facts.told("received", notes, `${done.receipt_id} ${quantity}`);
+      this.facts.report("received", notes, `${done.receipt_id} ${quantity}`);
     }
     const cart = await this.cartOf(customer, variant);
     if (!cart) return;
@@ -50,7 +50,7 @@ export class OrderParts extends OrderGoods {
     );
     if (!confirmed) return;
     const { id } = confirmed.order;
-    const told = (state: string) => this.facts.told("bought", cart, `${id} ${state}`);
+    const told = (state: string) => this.facts.report("bought", cart, `${id} ${state}`);
     told("pending pending");
     const approved = await this.ask(
       admin,
@@ -66,7 +66,7 @@ export class OrderParts extends OrderGoods {
     );
     if (!approved) return;
     told("confirmed pending");
-    this.facts.told("split", id, "2");
+    this.facts.report("split", id, "2");
     await this.refused(admin, "PUT", `/storefront/orders/${id}/approve`, {}, [
       "order_not_pending",
     ]);
@@ -89,7 +89,7 @@ export class OrderParts extends OrderGoods {
       // The cash that one part collects: its goods, and for the first part also the fee.
       const due = price * there[place] + (place === 0 ? fee * ordered : 0);
       if (!await this.move(driver, delivery, "complete")) return;
-      this.facts.told("collected", delivery, `${driver.id} 1 ${due}`);
+      this.facts.report("collected", delivery, `${driver.id} 1 ${due}`);
       if (place === 0) continue;
       told("delivered paid");
     }

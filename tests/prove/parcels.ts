@@ -32,7 +32,7 @@ export class Parcels extends DriverPay {
     const back = await this.move(driver, made.id, "return");
     if (!back) return;
     this.facts.ended("assigned", made.id);
-    this.facts.told("returned", made.id, `${customer.id} ${back.delivery.price}`);
+    this.facts.report("returned", made.id, `${customer.id} ${back.delivery.price}`);
   }
 
   /** A van breaks down: picked up by one, handed over on the road, and confirmed by the other or not. */
@@ -43,7 +43,7 @@ export class Parcels extends DriverPay {
     if (!made || !await this.give(made.id, from)) return;
     if (!await this.move(from, made.id, "pickup")) return;
     const { id, price } = made;
-    this.facts.told("collected", `${id} pickup`, `${from.id} 1 ${price}`);
+    this.facts.report("collected", `${id} pickup`, `${from.id} 1 ${price}`);
     const path = `/delivery/assignments/driver/${from.id}/hand-over`;
     const handed = await this.ask(
       this.place.ops,
@@ -53,7 +53,7 @@ export class Parcels extends DriverPay {
       (answer) => answer.count === 1 && answer.to_confirm === 1 && answer.kept.length === 0,
     );
     if (!handed) return;
-    this.facts.told("assigned", id, to.id);
+    this.facts.report("assigned", id, to.id);
     await this.refused(this.place.ops, "POST", path, { to_driver_id: to.id, delivery_ids: [id] }, [
       "assignment_not_found",
     ]);
@@ -70,14 +70,14 @@ export class Parcels extends DriverPay {
     );
     if (!said) return;
     const [holder, other] = status === "accepted" ? [to, from] : [from, to];
-    this.facts.told("assigned", id, holder.id);
+    this.facts.report("assigned", id, holder.id);
     await this.refused(other, "POST", `/delivery/deliveries/${id}/complete`, {}, [
       "forbidden",
       "delivery_not_found",
     ]);
     if (!await this.move(holder, id, "complete")) return;
     // Cash that was collected before stays with its collector.
-    this.facts.told("collected", id, `${holder.id} 1 ${cod}`);
+    this.facts.report("collected", id, `${holder.id} 1 ${cod}`);
   }
 
   /** At the door one of two things is kept, or all of them against others; the driver brings back the rest. */
@@ -113,8 +113,8 @@ export class Parcels extends DriverPay {
     );
     if (!done) return;
     const { returns: [back], cash: { collected } } = done.data;
-    this.facts.told("assigned", back.id, driver.id);
-    this.facts.told(
+    this.facts.report("assigned", back.id, driver.id);
+    this.facts.report(
       "collected",
       made.id,
       `${driver.id} 1 ${collected.cod + collected.delivery_fee}`,
@@ -150,7 +150,7 @@ export class Parcels extends DriverPay {
     );
     if (!made) return;
     const { id } = made.waybill;
-    this.facts.told("travelled", notes, `${id} drafted`);
+    this.facts.report("travelled", notes, `${id} drafted`);
     const steps: [name: string, body: object, status: string][] = [
       ["seal", { seal_number: "S" }, "drafted"],
       ["driver-handover", { driver_id: this.driver(c).id }, "in_transit"],
@@ -166,7 +166,7 @@ export class Parcels extends DriverPay {
         ({ waybill }) => waybill.id === id && waybill.status === status,
       );
       if (!moved) return;
-      this.facts.told("travelled", notes, `${id} ${status}`);
+      this.facts.report("travelled", notes, `${id} ${status}`);
     }
     const driver = this.driver(b + 1);
     if (c % 2 && await this.takeOver(staged.leg, driver)) await this.deliverLeg(staged, driver);
@@ -214,7 +214,7 @@ export class Parcels extends DriverPay {
       {},
       ({ handoff }) => handoff.id === id && handoff.status === "completed",
     );
-    if (taken) this.facts.told("handed", id, `${leg} ${driver.id}`);
+    if (taken) this.facts.report("handed", id, `${leg} ${driver.id}`);
     return taken !== undefined;
   }
 
@@ -222,7 +222,7 @@ export class Parcels extends DriverPay {
     if (!await this.move(driver, leg, "depart")) return;
     const done = await this.move(driver, leg, "complete");
     // Cash is of the parcel, not of its leg.
-    if (done) this.facts.told("collected", parent, `${driver.id} 1 ${due}`);
+    if (done) this.facts.report("collected", parent, `${driver.id} 1 ${due}`);
   }
 
   private async bringBack({ leg }: Staged, driver: DriverOf): Promise<void> {

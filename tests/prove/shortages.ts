@@ -14,7 +14,7 @@ export class Shortages extends Cash {
     const driver = this.driver(a);
     const rows = await steadily(() =>
       sql`select id, amount from money.cod_collections where tenant_id = ${tenant} and driver_id = ${driver.id}
-        and status = 'collected' order by random() limit ${1 + b % 3}`
+        and status = 'collected' and reversed_at is null order by random() limit ${1 + b % 3}`
     );
     if (rows.length === 0) return;
     const amount = rows.reduce((sum, row) => sum + Number(row.amount), 0);
@@ -29,7 +29,7 @@ export class Shortages extends Cash {
     );
     if (!counted) return;
     const { id } = counted.data;
-    this.facts.told("declared", notes, `${id} discrepancy none`);
+    this.facts.report("declared", notes, `${id} discrepancy none`);
     const ids: string[] = rows.map((row) => row.id);
     const remitted = await this.ask(
       dispatcher,
@@ -45,13 +45,13 @@ export class Shortages extends Cash {
     );
     if (remitted) {
       const { settlement_payment_id, remitted_count } = remitted.data;
-      this.facts.told(
+      this.facts.report(
         "settled",
         reference,
         `${settlement_payment_id} remit ${amount} ${remitted_count}`,
       );
       if (remitted.data.shortage) {
-        this.facts.told("short", reference, String(remitted.data.shortage.amount));
+        this.facts.report("short", reference, String(remitted.data.shortage.amount));
       }
     }
     const way = (["written_off", "driver_owes", "recounted"] as const)[b % 4];
@@ -65,7 +65,7 @@ export class Shortages extends Cash {
       ["insufficient_wallet_balance"],
     );
     if (!resolved) return;
-    this.facts.told("declared", notes, `${id} resolved ${way}`);
+    this.facts.report("declared", notes, `${id} resolved ${way}`);
     // It is over: another way is refused.
     await this.refused(
       dispatcher,
@@ -93,7 +93,7 @@ export class Shortages extends Cash {
         ({ delivery }) => delivery.id === made.id,
       );
       if (!moved) return;
-      this.facts.told("collected", `${made.id} pickup`, `${driver.id} 1 ${fee}`);
+      this.facts.report("collected", `${made.id} pickup`, `${driver.id} 1 ${fee}`);
     }
     const back = await this.ask(
       driver,
@@ -106,7 +106,7 @@ export class Shortages extends Cash {
     );
     if (!back) return;
     this.facts.ended("assigned", made.id);
-    this.facts.told("returned", made.id, sender ? `${sender} ${fee}` : "nothing");
+    this.facts.report("returned", made.id, sender ? `${sender} ${fee}` : "nothing");
     if (sender) return;
     const reference = randomUUID();
     const path = `/delivery/cash-desks/refunds/${back.refund_due.id}/pay`;
@@ -119,7 +119,7 @@ export class Shortages extends Cash {
       ["insufficient_desk_cash", "cash_desk_not_found"],
     );
     if (!paid) return;
-    this.facts.told("moved", reference, `${paid.data.id} refund ${fee}`);
+    this.facts.report("moved", reference, `${paid.data.id} refund ${fee}`);
     await this.refused(dispatcher, "POST", path, { reference: randomUUID() }, [
       "cash_refund_already_paid",
     ]);

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { memoryMb } from "../bench/bench-stack.ts";
 import { sql } from "../support/db.ts";
+import { saveSettings } from "../support/people.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { subscribe } from "../support/webhooks.ts";
 import { Caller, lanes } from "./caller.ts";
@@ -24,6 +25,7 @@ let receiver: Receiver;
 beforeAll(async () => {
   receiver = await startReceiver();
   world = await startWorld({ customers: clients, drivers: 10, schedules: true });
+  await saveSettings(world.places[0].id, "delivery.payouts", { release: "on_remit" });
   await subscribe(world.places[0].tenant, receiver.url);
 }, 120_000);
 afterAll(async () => {

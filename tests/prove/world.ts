@@ -11,8 +11,8 @@ import { moveTo, sql } from "../support/db.ts";
 import { type Ground, newGround } from "../support/deliveries.ts";
 import { type FaultyWire, startFaultyWire } from "../support/faulty-wire.ts";
 import { perDelivery, setRule } from "../support/driver-pay.ts";
-import { newBranch } from "../support/make.ts";
-import { fundWallet } from "../support/money.ts";
+import { newAddress, newBranch, newProcessingPoint } from "../support/make.ts";
+import { fundWallet, newService } from "../support/money.ts";
 import { newShop, type Shop } from "../support/orders.ts";
 import { takeCards } from "../support/payments.ts";
 import { startOwnStack } from "../support/own-stack.ts";
@@ -54,6 +54,10 @@ export interface Place {
   items: string[];
   /** A second warehouse for parcels. */
   there: string;
+  /** Owners of COD, whose wallets hold nothing else. */
+  merchants: Member[];
+  /** A service that costs by distance, and an address that is far away. */
+  roads: { service: string; far: string };
 }
 
 export interface World {
@@ -125,7 +129,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
 }
 
 /** A proof may last longer than a token of an ordinary sign-in, or its functions live two days ahead. */
-const lastingToken = (stack: Stack, id: string, tenant: string): Promise<string> =>
+export const lastingToken = (stack: Stack, id: string, tenant: string): Promise<string> =>
   stack.jwtSign({
     sub: id,
     app_metadata: { tenant_id: tenant },
@@ -148,8 +152,14 @@ export async function newPlace(
   const ground = await newGround(tenant);
   await setRule(tenant, perDelivery(deliveryPay));
   // Whatever comes back to its sender gives him his fee back.
+  const roads = {
+    service: await newService(tenant, { price_per_km: 100 }),
+    far: await newAddress(tenant, { latitude: 33.41 }),
+  };
+  await newProcessingPoint(tenant, roads.far);
   await sql`update delivery.delivery_services set policy_mode = 'custom',
-    policy_overrides = '{"payment_policies": {"refund_delivery_fee_on_return": true}}' where id = ${ground.service}`;
+    policy_overrides = '{"payment_policies": {"refund_delivery_fee_on_return": true}}'
+    where id in (${ground.service}, ${roads.service})`;
   const there = await newWarehouse(tenant);
   await newBin(tenant, there, { location_type: "RECEIVING", is_default_receiving: true });
   const member = async ({ id }: Person | { id: string }): Promise<Member> => ({
@@ -165,6 +175,10 @@ export async function newPlace(
   const buyers: Member[] = [];
   for (let n = 0; n < customers; n++) {
     buyers.push(await member(await newPerson(tenant.id, "customer", "customer")));
+  }
+  const merchants = [await member(tenant.customer)];
+  for (let n = 0; n < 3; n++) {
+    merchants.push(await member(await newPerson(tenant.id, "customer", "customer")));
   }
   for (const { id } of buyers) await fundWallet(tenant, "customer", id, funds);
   await fundWallet(tenant, "institution", tenant.institution.id, 100_000_000);
@@ -202,6 +216,8 @@ export async function newPlace(
     shelves,
     items,
     there,
+    merchants,
+    roads,
   };
 }
 

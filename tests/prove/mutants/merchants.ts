@@ -4,6 +4,10 @@ import type { Mutant } from "./mutant.ts";
 const folder = "sql/delivery/merchant-statements";
 const merchantTest = "tests/prove/merchant.test.ts";
 const histories = "random histories of merchants";
+const races = [
+  "tests/prove/doublespend.proof.ts",
+  "at once for a merchant's money: never stated, paid or spent twice",
+] as const;
 
 export const merchants: Mutant[] = [
   {
@@ -33,5 +37,19 @@ export const merchants: Mutant[] = [
     from: "from unnest(v_unsettled) u (movement) where u.movement <= v_looked_to;",
     to: "from unnest(v_unsettled) u (movement) where false;",
     test: [merchantTest, histories],
+  },
+  {
+    name: "two payments of a statement do not wait for each other",
+    file: `${folder}/payouts.sql`,
+    from: "(app.sees_tenant() or x.owner_user_id = app.user_id()) for no key update;",
+    to: "(app.sees_tenant() or x.owner_user_id = app.user_id());",
+    test: races,
+  },
+  {
+    name: "a statement does not lock its wallet",
+    file: `${folder}/open.sql`,
+    from: "a.id = p_wallet for no key update;",
+    to: "a.id = p_wallet;",
+    test: races,
   },
 ];

@@ -3295,7 +3295,7 @@ export interface components {
     StartManifestReceiving: { receive_all?: boolean | null; };
     /** This statement has already been paid. */ StatementAlreadyPaidError: { code?: "statement_already_paid"; } & components["schemas"]["Error"];
     /** What is due to this owner is not enough for a statement. */ StatementBelowMinimumError: { code?: "statement_below_minimum"; currency?: string; minimum?: number; } & components["schemas"]["Error"];
-    /** The wallet does not cover this statement: {required} {currency} are needed, and of {balance} {currency} are held {held} {currency}. */ StatementNotCoveredError: { balance?: number; code?: "statement_not_covered"; currency?: string; held?: number; required?: number; } & components["schemas"]["Error"];
+    /** The wallet does not cover this statement: {required} {currency} are needed; of the {balance} {currency} in it, {held} {currency} are held. */ StatementNotCoveredError: { balance?: number; code?: "statement_not_covered"; currency?: string; held?: number; required?: number; } & components["schemas"]["Error"];
     /** This statement does not exist. */ StatementNotFoundError: { code?: "statement_not_found"; } & components["schemas"]["Error"];
     /** This statement is not open any more. */ StatementNotOpenError: { code?: "statement_not_open"; from?: string; } & components["schemas"]["Error"];
     /** This statement has not been paid. */ StatementNotPaidError: { code?: "statement_not_paid"; from?: string; } & components["schemas"]["Error"];

@@ -53,7 +53,7 @@ export const Outcome = z.object({
   ),
   note: LongText.nullish(),
   items: z.array(z.object({ delivery_item_id: Id, quantity: z.int().min(1).max(1_000_000) }))
-    .min(1).max(500).nullish().describe(
+    .max(500).nullish().describe(
       "Of what is delivered in part: the `items` of the parcel that the receiver kept",
     ),
   taken_back: z.array(

@@ -79,8 +79,9 @@ begin
 end $$;
 
 -- Keeps the proofs of a stage and refuses the move when one that is needed is missing.
--- proof: {photo_urls?, signature_url?, signed_by?} or null. Fails: invalid_proof_url, delivery_proof_required.
-create or replace function delivery.delivery_proofs_keep(d delivery.deliveries, p_stage text, proof jsonb) returns void
+-- proof: {photo_urls?, signature_url?, signed_by?} or null; field: the name by which the caller sent it.
+-- Fails: invalid_proof_url, delivery_proof_required.
+create or replace function delivery.delivery_proofs_keep(d delivery.deliveries, p_stage text, proof jsonb, field text default 'proof') returns void
 language plpgsql set search_path = '' as $$
 declare
   v_photos text[] := array(select jsonb_array_elements_text(coalesce(nullif(proof -> 'photo_urls', 'null'), '[]')));
@@ -88,8 +89,8 @@ declare
   v_needs jsonb := delivery.proof_needs(d, p_stage);
   v_missing text;
 begin
-  perform delivery.require_proof_urls(v_photos, 'proof.photo_urls');
-  perform delivery.require_proof_urls(array_remove(array[v_signature], null), 'proof.signature_url');
+  perform delivery.require_proof_urls(v_photos, field || '.photo_urls');
+  perform delivery.require_proof_urls(array_remove(array[v_signature], null), field || '.signature_url');
   insert into delivery.delivery_proofs (tenant_id, delivery_id, stage, kind, url, signed_by, created_by)
   select d.tenant_id, d.id, p_stage, n.kind, n.url, case n.kind when 'signature' then proof ->> 'signed_by' end, app.user_id()
   from (
@@ -100,14 +101,14 @@ begin
   where not exists (select from delivery.delivery_proofs p
     where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.stage = p_stage and p.kind = n.kind and p.url = n.url
       and delivery.proof_counts(p));
-  select k.kind into v_missing from (values ('photo', 'proof.photo_urls'), ('signature', 'proof.signature_url')) k (kind, field)
+  select k.kind into v_missing from (values ('photo'), ('signature')) k (kind)
   where (v_needs ->> (k.kind || '_required'))::boolean and not exists (
     select from delivery.delivery_proofs p where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.stage = p_stage and p.kind = k.kind
       and delivery.proof_counts(p))
   limit 1;
   if v_missing is not null then
     perform app.fail('delivery_proof_required', jsonb_build_object('field',
-      case v_missing when 'photo' then 'proof.photo_urls' else 'proof.signature_url' end, 'stage', p_stage));
+      field || case v_missing when 'photo' then '.photo_urls' else '.signature_url' end, 'stage', p_stage));
   end if;
 end $$;
 

@@ -94,7 +94,8 @@ end $$;
 
 -- picked_up|in_transit -> delivered: proof, cash, the assignment's end, the COD to its owner, the driver's pay; and in a
 -- warehouse the parcel's receipt. What was only brought to another warehouse waits there: -> pending.
--- {id, proof?, cash_collected?, recipient_name?, latitude?, longitude?, occurred_at?} -> {delivery, cash}
+-- {id, proof?, proof_field?, cash_collected?, recipient_name?, latitude?, longitude?, occurred_at?} -> {delivery, cash}; proof_field: the name by which
+-- the caller sent the proof, for refusals
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_occurred_at, invalid_proof_url, delivery_proof_required,
 -- cash_amount_mismatch, delivery_has_no_driver (cash is due and nobody took it: neither a driver nor a carrier that
 -- was told to), insufficient_wallet_balance (a return: the fee of what came back cannot be refunded).
@@ -115,7 +116,7 @@ begin
   perform delivery.require_move(d, '{picked_up,in_transit}', 'delivered');
   perform delivery.move_reported(d, input);
   if v_transferred and not warehousing.transfer_ends(d) then
-    perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof');
+    perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof', coalesce(input ->> 'proof_field', 'proof'));
     perform warehousing.transfer_arrives(d.id);
     perform delivery.assignment_end(a, 'completed');
     return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'cash', v_cash);
@@ -135,7 +136,7 @@ begin
     recipient = x.recipient || jsonb_strip_nulls(jsonb_build_object('received_by', input ->> 'recipient_name')),
     dropoff_warehouse_id = v_warehouse, transfer_kind = null, ordered_to_warehouse_id = null
   where x.tenant_id = d.tenant_id and x.id = d.id;
-  perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof');
+  perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof', coalesce(input ->> 'proof_field', 'proof'));
   perform warehousing.receipts_withdraw(d.id);
   perform delivery.assignment_end(a, 'completed');
   if v_shipment is not null then

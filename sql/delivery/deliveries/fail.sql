@@ -70,7 +70,8 @@ begin
   where s.tenant_id = d.tenant_id and s.id = d.delivery_service_id;
   if (d.attempts_exhausted or delivery.attempt_counts(d) and d.attempts_used >= coalesce(v_allowed, 1)) and v_override is null then
     perform app.fail('delivery_attempts_exhausted', jsonb_build_object('field', 'override_reason',
-      'attempts_used', d.attempts_used, 'allowed_delivery_attempts', coalesce(v_allowed, 1)));
+      'attempts_used', d.attempts_used, 'allowed_delivery_attempts', coalesce(v_allowed, 1))
+      || case when d.attempts_exhausted then '{"text_key": "delivery_was_refused"}'::jsonb else '{}' end);
   end if;
   update delivery.deliveries x set status = case when v_reassign then 'pending' else 'in_transit' end,
     status_reason = v_override, status_notes = input ->> 'notes', attempts_exhausted = false, postponed_to = null, overnight_notice_at = null

@@ -54,7 +54,7 @@ end $$;
 create or replace function delivery.outcome_delivered(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 begin
-  return delivery.delivery_complete(input || jsonb_build_object('proof', input -> 'proofs')) || '{"returns": []}';
+  return delivery.delivery_complete(input || jsonb_build_object('proof', input -> 'proofs', 'proof_field', 'proofs')) || '{"returns": []}';
 end $$;
 
 -- Refused where the company sends back what is (setting delivery.attempts.after_last): the parcel is returned, and in its driver's hands
@@ -73,7 +73,7 @@ begin
     attempts_used = x.attempts_used + case when (reason ->> 'counts')::boolean then 1 else 0 end, postponed_to = null, overnight_notice_at = null
   where x.tenant_id = d.tenant_id and x.id = d.id;
   perform delivery.outcome_record(d, 'refused');
-  perform delivery.delivery_proofs_keep(d, 'attempt', input -> 'proofs');
+  perform delivery.delivery_proofs_keep(d, 'attempt', input -> 'proofs', 'proofs');
   perform delivery.assignment_end(a, 'returned');
   perform storefront.orders_settle();
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'cash', delivery.no_cash(d),
@@ -86,7 +86,7 @@ create or replace function delivery.outcome_failed(d delivery.deliveries, input 
 language plpgsql set search_path = '' as $$
 begin
   perform delivery.attempt_fails(input, reason ->> 'value', input ->> 'note', (reason ->> 'counts')::boolean, input ->> 'result' = 'refused');
-  perform delivery.delivery_proofs_keep(d, 'attempt', input -> 'proofs');
+  perform delivery.delivery_proofs_keep(d, 'attempt', input -> 'proofs', 'proofs');
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'cash', delivery.no_cash(d), 'returns', '[]'::jsonb);
 end $$;
 
@@ -99,7 +99,7 @@ declare
   v_parcel delivery.deliveries := delivery.parcel_terms(d);
 begin
   perform delivery.attempt_fails(input, reason ->> 'value', input ->> 'note', false, false, v_day);
-  perform delivery.delivery_proofs_keep(d, 'attempt', input -> 'proofs');
+  perform delivery.delivery_proofs_keep(d, 'attempt', input -> 'proofs', 'proofs');
   perform app.events_add(jsonb_build_array(jsonb_build_object('source_module', 'delivery', 'event_type', 'delivery.postponed',
     'entity_type', 'delivery', 'entity_id', v_parcel.id, 'event_data', jsonb_build_object('delivery_id', v_parcel.id,
       'delivery_code', v_parcel.delivery_code, 'postponed_to', v_day, 'reason_code', reason -> 'value', 'actor_id', app.user_id()))));

@@ -112,7 +112,7 @@ begin
   v_amount := delivery.cod_of_kept(p, v_kept);
   v_return := delivery.return_from_door(d, 'operational_return', delivery.contents_left(p, v_kept), jsonb_build_object('notes', input -> 'note'));
   perform delivery.kept_amount_write(p, v_amount, v_kept, coalesce(input ->> 'note', 'partial'));
-  v_answer := delivery.delivery_complete(input || jsonb_build_object('proof', input -> 'proofs'));
+  v_answer := delivery.delivery_complete(input || jsonb_build_object('proof', input -> 'proofs', 'proof_field', 'proofs'));
   perform delivery.delivered_in_part_mark(d);
   return v_answer || jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'returns', jsonb_build_array(delivery.delivery_to_json(v_return)));
 end $$;
@@ -131,6 +131,6 @@ begin
     -- Without such a service, that of the parcel.
     'delivery_service_id', (select s.id from delivery.delivery_services s where s.tenant_id = d.tenant_id and s.deleted_at is null
       and s.id::text = lower(app.settings('general', 'delivery') #>> '{return_requests,default_delivery_service_id}'))));
-  return delivery.delivery_complete(input || jsonb_build_object('proof', input -> 'proofs'))
+  return delivery.delivery_complete(input || jsonb_build_object('proof', input -> 'proofs', 'proof_field', 'proofs'))
     || jsonb_build_object('returns', jsonb_build_array(delivery.delivery_to_json(v_return)));
 end $$;

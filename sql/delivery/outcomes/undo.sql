@@ -139,7 +139,7 @@ declare
   v_obstacle record;
   v_cash jsonb;
 begin
-  if not app.has_permission('manage:operations:tenant') and o.driver_id is distinct from app.user_id() then
+  if not app.has_permission('manage:operations:tenant') and o.id is not null and o.driver_id is distinct from app.user_id() then
     perform app.fail('forbidden');
   end if;
   perform delivery.lock_outcome_effects(o, d);

@@ -14,9 +14,9 @@ begin
       (5, 'wrong_address', 'Wrong address', 'العنوان خاطئ', 'ناونیشانەکە هەڵەیە', 'failed', true, false, true, false),
       (6, 'closed', 'Place closed', 'المكان مغلق', 'شوێنەکە داخراوە', 'failed', true, false, false, true),
       (7, 'postponed', 'Receiver asked for another day', 'طلب المستلم يوماً آخر', 'وەرگر داوای ڕۆژێکی تری کرد', 'postponed', false, false, false, false),
-      (8, 'refused', 'Receiver refused the parcel', 'رفض المستلم الطرد', 'وەرگر پارسێلەکەی ڕەتکردەوە', 'refused', true, false, false, false),
+      (8, 'refused', 'Receiver refused the parcel', 'رفض المستلم الطرد', 'وەرگر پارسەڵەکەی ڕەتکردەوە', 'refused', true, false, false, false),
       (9, 'refused_price', 'Receiver refused the price', 'رفض المستلم السعر', 'وەرگر نرخەکەی ڕەتکردەوە', 'refused', true, false, false, false),
-      (10, 'damaged', 'Parcel damaged', 'الطرد تالف', 'پارسێلەکە زیانی پێگەیشتووە', 'refused', false, true, false, false),
+      (10, 'damaged', 'Parcel damaged', 'الطرد تالف', 'پارسەڵەکە زیانی پێگەیشتووە', 'refused', false, true, false, false),
       (11, 'not_ordered', 'Receiver did not order it', 'لم يطلبه المستلم', 'وەرگر داوای نەکردووە', 'refused', true, false, false, false),
       (12, 'no_access', 'Road or place not accessible', 'لا يمكن الوصول إلى المكان', 'ناتوانرێت بگەیتە شوێنەکە', 'failed', false, false, true, false)
     ) r (position, value, en, ar, ku, kind, counts, photo, note, place));

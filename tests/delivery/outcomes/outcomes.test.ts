@@ -86,6 +86,7 @@ describe("delivered", () => {
     const second = await parcel(strict);
     const bare = await report(strict.tenant.driver, second, { result: "delivered" });
     expect(bare).toFailWith(400, "delivery_proof_required");
+    expect(bare.body).toMatchObject({ field: "proofs.photo_urls", stage: "delivery" });
     expect([await statusOf(id), await statusOf(second)]).toEqual(["in_transit", "in_transit"]);
   });
 });
@@ -209,7 +210,9 @@ describe("refused", () => {
       attempts_used: 1,
     });
     await allow(9);
-    expect(await move(tenant.driver, id, "retry")).toFailWith(409, "delivery_attempts_exhausted");
+    const again = await move(tenant.driver, id, "retry");
+    expect(again).toFailWith(409, "delivery_attempts_exhausted");
+    expect(again.body.message).toContain("was refused");
     expect(await move(tenant.ops, id, "retry", { override_reason: "The shop called" }))
       .toSucceed(200);
     expect(await report(tenant.driver, id, failed)).toSucceed(200);

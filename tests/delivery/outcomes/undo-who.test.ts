@@ -84,6 +84,7 @@ test("what has no outcome cannot be undone, and an outcome is undone once", asyn
     expect(await undo(tenant.ops, id)).toFailWith(409, "no_outcome_to_undo");
   }
   const id = await parcel();
+  expect(await undo(tenant.driver, id)).toFailWith(409, "no_outcome_to_undo");
   await moves(tenant.driver, id, "complete");
   expect(await undo(tenant.ops, id)).toSucceed(200);
   expect(await undo(tenant.ops, id)).toFailWith(409, "outcome_already_undone");

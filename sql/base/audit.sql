@@ -44,13 +44,14 @@ begin
     select v_tenant, v_actor, v_key, v_request, v_client, v_operation, v_entity,
       coalesce(n.doc ->> 'id', n.doc ->> 'user_id'), 'insert',
       n.doc - v_hidden
-    from (select to_jsonb(t) as doc from new_rows t) n;
+    -- Kept apart: flattened, the document of each row would be made for each time it is used.
+    from (select to_jsonb(t) as doc from new_rows t offset 0) n;
   elsif tg_op = 'DELETE' then
     insert into app.audit_log (tenant_id, actor_id, actor_key_id, request_id, client_request_id, operation, entity, entity_id, action, before)
     select v_tenant, v_actor, v_key, v_request, v_client, v_operation, v_entity,
       coalesce(o.doc ->> 'id', o.doc ->> 'user_id'), 'delete',
       o.doc - v_hidden
-    from (select to_jsonb(t) as doc from old_rows t) o;
+    from (select to_jsonb(t) as doc from old_rows t offset 0) o;
   else
     insert into app.audit_log (tenant_id, actor_id, actor_key_id, request_id, client_request_id, operation, entity, entity_id, action, before, after)
     select v_tenant, v_actor, v_key, v_request, v_client, v_operation, v_entity,

@@ -64,7 +64,7 @@ end $$;
 
 -- A moment as clients send it, ISO 8601: with its offset, else on the clock of the tenant.
 create or replace function app.instant(value text) returns timestamptz
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable strict set search_path = '' as $$
 begin
   return case when value ~* ':[0-9.]+ ?(Z|[+-]\d\d(:?\d\d)?)$' then value::timestamptz
     else value::timestamp at time zone app.timezone() end;

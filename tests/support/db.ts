@@ -36,6 +36,8 @@ function open(url: string, max = 4, connection: Record<string, string> = {}) {
     connection,
     // A Postgres that is killed between taking a connection and answering leaves it waiting; another attempt is answered.
     connect_timeout: 5,
+    // A session, with all that a test made in it, lasts as long as the test, which may be hours.
+    max_lifetime: null,
     // Where Postgres is killed again and again, waiting longer each time may meet only its absences.
     backoff: () => 0.1,
     onnotice: () => {},

@@ -183,7 +183,7 @@ grant execute on function delivery.kept_items_agreed(uuid) to barid_caller;
 create or replace function delivery.amount_changes_lapse() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  if not exists (select from new_rows n join old_rows o on o.id = n.id where n.status <> o.status) then
+  if not exists (select from new_rows n where n.parent_id is null and n.status in ('delivered', 'cancelled', 'returned')) then
     return null;
   end if;
   update delivery.amount_changes c set status = 'lapsed', decided_at = clock_timestamp()

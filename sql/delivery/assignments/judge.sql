@@ -34,7 +34,6 @@ declare
   v_meant uuid[];
   v_ids uuid[];
   v_free numeric := units_free;
-  v_codes text[] := '{}';
   v_line record;
 begin
   -- Each join says once more which rows are meant: PostgreSQL takes a list from JSON for a hundred entries and would
@@ -57,7 +56,7 @@ begin
   select jsonb_agg(to_jsonb(a) order by a.place), coalesce(array_agg(a.delivery_id) filter (where a.code is null), '{}')
   into v_lines, v_ids
   from (
-    select r.place, r.requested_id, r.delivery_id, d.unit_size, case
+    select r.place, r.requested_id, r.delivery_id, case
         when r.known_id is null then 'delivery_not_found'
         when r.time > 1 or row_number() over (partition by r.delivery_id order by r.place) > 1 and r.delivery_id is not null
           then 'duplicate_deliveries'
@@ -73,41 +72,46 @@ begin
   ) a;
 
   for v_line in
-    select r.place, r.unit_size, case
+    select r.place, r.requested_id, r.delivery_id, d.unit_size, case
         when r.code is not null then r.code
         when p.code is not null then p.code
         when z.delivery_id is null then 'deliveries_zone_context_incomplete'
         when not v_all_zones and not coalesce(
           (z.pickup_zone_id = any (v_zones) or r.delivery_id = any (carried)) and z.dropoff_zone_id = any (v_zones), false)
           then 'driver_not_allowed_in_zones'
-      end as code
-    from jsonb_to_recordset(v_lines) r (place integer, delivery_id uuid, unit_size numeric, code text)
+      end as code,
+      case when v_all_zones then '{}' else
+        array(select distinct n.id from unnest(array[case when r.delivery_id <> all (carried) then z.pickup_zone_id end, z.dropoff_zone_id]) n (id)
+          where n.id is not null and n.id <> all (v_zones)) end as missing_zones,
+      v_all_zones or coalesce(z.pickup_zone_id = any (v_zones), false) as pickup_open,
+      v_all_zones or coalesce(z.dropoff_zone_id = any (v_zones), false) as dropoff_open,
+      -- A parcel that a warehouse has picked goes into the driver's hands there.
+      coalesce(d.delivery_flow <> 'standard' and delivery.leaves_warehouse(d) and exists (select from warehousing.picking_orders o
+        where o.tenant_id = v_tenant and o.delivery_id = d.id and o.status = 'completed'), false) as takes_handoff,
+      coalesce(d.delivery_flow = 'pnd_inbound' and d.manifest_id is not null, false) as unstaged_inbound
+    from jsonb_to_recordset(v_lines) r (place integer, requested_id uuid, delivery_id uuid, code text)
+    left join delivery.deliveries d on d.tenant_id = v_tenant and d.id = r.delivery_id and d.id = any (v_meant)
     left join delivery.preparation_problem(array(select i.id from unnest(v_ids) i (id) where i.id <> all (carried))) p on p.delivery_id = r.delivery_id
     left join delivery.zones_of(v_ids) z on z.delivery_id = r.delivery_id
     order by r.place
   loop
-    if v_line.code is null and v_line.unit_size > v_free then
-      v_line.code := 'insufficient_vehicle_capacity';
-    elsif v_line.code is null then
-      v_free := v_free - v_line.unit_size;
+    place := v_line.place;
+    requested_id := v_line.requested_id;
+    delivery_id := v_line.delivery_id;
+    units := v_line.unit_size;
+    code := v_line.code;
+    missing_zones := v_line.missing_zones;
+    pickup_open := v_line.pickup_open;
+    dropoff_open := v_line.dropoff_open;
+    takes_handoff := v_line.takes_handoff;
+    unstaged_inbound := v_line.unstaged_inbound;
+    if code is null and units > v_free then
+      code := 'insufficient_vehicle_capacity';
+    elsif code is null then
+      v_free := v_free - units;
     end if;
-    v_codes := array_append(v_codes, v_line.code);
+    return next;
   end loop;
-
-  return query
-  select r.place, r.requested_id, r.delivery_id, d.unit_size, v_codes[r.place],
-    array(select distinct n.id from unnest(array[case when r.delivery_id <> all (carried) then z.pickup_zone_id end, z.dropoff_zone_id]) n (id)
-      where n.id is not null and not v_all_zones and n.id <> all (v_zones)),
-    v_all_zones or coalesce(z.pickup_zone_id = any (v_zones), false),
-    v_all_zones or coalesce(z.dropoff_zone_id = any (v_zones), false),
-    -- A parcel that a warehouse has picked goes into the driver's hands there.
-    coalesce(delivery.leaves_warehouse(d) and exists (select from warehousing.picking_orders o
-      where o.tenant_id = v_tenant and o.delivery_id = d.id and o.status = 'completed'), false),
-    coalesce(d.delivery_flow = 'pnd_inbound' and d.manifest_id is not null, false)
-  from jsonb_to_recordset(v_lines) r (place integer, requested_id uuid, delivery_id uuid)
-  left join delivery.deliveries d on d.tenant_id = v_tenant and d.id = r.delivery_id and d.id = any (v_meant)
-  left join delivery.zones_of(v_ids) z on z.delivery_id = r.delivery_id
-  order by r.place;
 end $$;
 
 -- Why a driver may get nothing with this vehicle, whatever the delivery: a code, or null.

@@ -46,6 +46,9 @@ end $$;
 -- to a carrier is so no longer.
 create or replace function delivery.searches_follow_deliveries() returns trigger
 language plpgsql security definer set search_path = '' as $$
+declare
+  v_over uuid[];
+  v_open boolean;
 begin
   if tg_op = 'INSERT' then
     if (delivery.auto_assignment_settings()).enabled then
@@ -54,17 +57,19 @@ begin
     end if;
     return null;
   end if;
-  if not exists (select from new_rows n join old_rows o on o.id = n.id where n.status <> o.status or n.carrier_type <> o.carrier_type
-      or n.postponed_to is distinct from o.postponed_to) then
-    return null;
+  select array_agg(n.id) filter (where (n.status not in ('pending', 'assigned', 'accepted') or n.carrier_type <> 'internal')
+      and (n.status <> o.status or n.carrier_type <> o.carrier_type)),
+    coalesce(bool_or(n.status = 'pending' and n.postponed_to is null
+      and (o.status not in ('pending', 'assigned', 'accepted') or o.postponed_to is not null)), false)
+  into v_over, v_open
+  from new_rows n join old_rows o on o.id = n.id;
+  if v_over is not null then
+    update delivery.driver_searches s set status = 'off', next_attempt_at = null
+    from new_rows n
+    where n.id = any (v_over) and s.tenant_id = n.tenant_id and s.delivery_id = n.id and s.status in ('searching', 'offered', 'failed');
   end if;
-  update delivery.driver_searches s set status = 'off', next_attempt_at = null
-  from new_rows n join old_rows o on o.id = n.id
-  where s.tenant_id = n.tenant_id and s.delivery_id = n.id and s.status in ('searching', 'offered', 'failed')
-    and (n.status not in ('pending', 'assigned', 'accepted') or n.carrier_type <> 'internal')
-    and (n.status <> o.status or n.carrier_type <> o.carrier_type);
   -- Deliveries that drivers lose before pickup are the affair of their assignments.
-  if (delivery.auto_assignment_settings()).enabled then
+  if v_open and (delivery.auto_assignment_settings()).enabled then
     perform delivery.searches_begin(array(select n.id from new_rows n join old_rows o on o.id = n.id
       where n.tenant_id = app.tenant_id() and n.status = 'pending' and n.postponed_to is null
         and (o.status not in ('pending', 'assigned', 'accepted') or o.postponed_to is not null) and delivery.is_auto_assignable(n)));

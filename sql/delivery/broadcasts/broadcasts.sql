@@ -45,8 +45,12 @@ end $$;
 -- The place of a message: {kind, latitude, longitude} of where the driver goes next.
 create or replace function delivery.broadcast_place(d delivery.deliveries) returns jsonb
 language plpgsql stable set search_path = '' as $$
+declare
+  v_fetched boolean := d.status in ('pending', 'assigned', 'accepted');
+  v_place jsonb := case when v_fetched then delivery.fetched_at(d) else delivery.brought_to(d) end;
 begin
-  return delivery.next_place(d) - '{full_address,city}'::text[];
+  return jsonb_build_object('kind', case when v_fetched then 'pickup' else 'dropoff' end, 'latitude', v_place -> 'latitude',
+    'longitude', v_place -> 'longitude');
 end $$;
 
 -- Sends rows under `name`: to the board of their tenant in messages of at most 100, and to each driver about their own.

@@ -72,6 +72,11 @@ language plpgsql security definer set search_path = '' as $$
 declare
   v_again uuid[];
 begin
+  -- Of most cash nothing is held; an insert of no rows would still run every trigger of the table.
+  if not exists (select from money.wallet_holds x
+      where x.tenant_id = tenant and x.reference_type = kind and x.reference_id = any (ids) and x.release <> 'on_delivery') then
+    return;
+  end if;
   with written as (
     insert into money.wallet_holds (tenant_id, account_id, reference_type, reference_id, step, amount, release, due_at, counts_from)
     select h.tenant_id, h.account_id, h.reference_type, h.reference_id, h.step + 1, -h.amount, h.release, h.due_at,

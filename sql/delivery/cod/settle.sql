@@ -188,7 +188,9 @@ begin
   values (v_payment, v_tenant, method, scope, v_driver, v_actor, v_receiver, v_currency,
     v_total, v_total - v_fees, v_fees, cardinality(v_rows), v_short, case when v_short > 0 then v_handover.id end, notes, reference, v_key, fingerprint);
   perform money.cod_items_write(v_payment, v_rows);
-  update money.cash_handovers h set settlement_payment_id = v_payment where h.tenant_id = v_tenant and h.id = v_handover.id;
+  if v_handover.id is not null then
+    update money.cash_handovers h set settlement_payment_id = v_payment where h.tenant_id = v_tenant and h.id = v_handover.id;
+  end if;
   update money.cod_collections c set
     status = case method when 'remit' then 'remitted' else 'settled_by_wallet' end,
     remitted_at = case method when 'remit' then now() end,

@@ -45,7 +45,7 @@ begin
   order by e.created_at desc, e.id;
 end $$;
 
--- Facts about a parcel do not depend on the caller: the next four are SECURITY DEFINER functions, each statement names the
+-- Facts about a parcel do not depend on the caller: the next six are SECURITY DEFINER functions, each statement names the
 -- caller's tenant. Under the policies of their tables they would also cost ten times as much, at every scan.
 
 -- The operational return that a parcel is on its way back by, or waits in a warehouse for, or whose receipt is expected; null: it is not
@@ -60,6 +60,34 @@ begin
     and r.status <> 'cancelled' and (r.status <> 'delivered' or exists (
       select from warehousing.receiving_orders n where n.tenant_id = r.tenant_id and n.delivery_id = r.id and n.status = 'pending'));
   return v_return;
+end $$;
+
+-- The same for many parcels at once: those that are sent back, each with its return.
+create or replace function delivery.returns_under_way(parcels uuid[]) returns table (parcel uuid, return_id uuid)
+language plpgsql stable security definer set search_path = '' as $$
+#variable_conflict use_column
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  return query
+  select r.original_delivery_id, r.id from delivery.deliveries r
+  where r.tenant_id = v_tenant and r.original_delivery_id = any (parcels) and r.delivery_flow = 'operational_return'
+    and r.status <> 'cancelled' and (r.status <> 'delivered' or exists (
+      select from warehousing.receiving_orders n where n.tenant_id = r.tenant_id and n.delivery_id = r.id and n.status = 'pending'));
+end $$;
+
+-- Of these deliveries the ones of which delivery.has_unresolved_exception is true.
+create or replace function delivery.with_unresolved_exception(delivery_ids uuid[]) returns uuid[]
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  return array(
+    select e.delivery_id from delivery.delivery_exceptions e
+    where e.tenant_id = v_tenant and e.delivery_id = any (delivery_ids) and e.status = 'open'
+    union all
+    select w.delivery_id from warehousing.waybill_discrepancies w
+    where w.tenant_id = v_tenant and w.delivery_id = any (delivery_ids) and w.status = 'open');
 end $$;
 
 -- True when a delivery has an open exception, or is missing from a waybill and nobody has said why.
@@ -118,7 +146,8 @@ begin
     where e.tenant_id = v_tenant and e.delivery_id = any (v_beside) and e.status = 'open' and jsonb_array_length(e.items) > 0);
 end $$;
 
-grant execute on function delivery.return_under_way(uuid), delivery.has_unresolved_exception(uuid), delivery.is_prepared(delivery.deliveries),
+grant execute on function delivery.return_under_way(uuid), delivery.returns_under_way(uuid[]), delivery.has_unresolved_exception(uuid),
+  delivery.with_unresolved_exception(uuid[]), delivery.is_prepared(delivery.deliveries),
   delivery.has_item_exception_beside(delivery.deliveries) to barid_caller;
 
 -- Fails: return_under_way {return_delivery_id}.
@@ -146,19 +175,32 @@ language plpgsql stable set search_path = '' as $$
 #variable_conflict use_column
 declare
   v_tenant uuid := app.tenant_id();
+  v_parcels uuid[];
+  v_sent_back uuid[];
+  v_in_question uuid[];
 begin
+  -- The facts of all at once, however many are asked about.
+  select array_agg(coalesce(d.parent_id, d.id)) into v_parcels
+  from delivery.deliveries d where d.tenant_id = v_tenant and d.id = any (delivery_ids);
+  if v_parcels is null then
+    return;
+  end if;
+  v_sent_back := array(select u.parcel from delivery.returns_under_way(v_parcels) u);
+  v_in_question := delivery.with_unresolved_exception(delivery_ids || v_parcels);
   return query
   select p.id, p.problem
   from (
     select d.id, case
-      when delivery.return_under_way(delivery.parcel_of(d)) is not null then 'return_under_way'
-      when delivery.has_unresolved_exception(d.id) then 'delivery_has_open_exception'
-      when d.parent_id is not null and delivery.has_unresolved_exception(d.parent_id) then 'parent_exception_open'
-      when delivery.leaves_warehouse(d) and delivery.has_item_exception_beside(d) then 'warehouse_item_exception_open'
-      when delivery.leaves_warehouse(d) and not delivery.is_prepared(d) then 'warehouse_preparation_inconsistent'
+      when coalesce(d.parent_id, d.id) = any (v_sent_back) then 'return_under_way'
+      when d.id = any (v_in_question) then 'delivery_has_open_exception'
+      when d.parent_id = any (v_in_question) then 'parent_exception_open'
+      -- Between two doors there is nothing to prepare; a call for each would cost more than all the rest.
+      when d.delivery_flow <> 'standard' and delivery.leaves_warehouse(d) and delivery.has_item_exception_beside(d)
+        then 'warehouse_item_exception_open'
+      when d.delivery_flow <> 'standard' and delivery.leaves_warehouse(d) and not delivery.is_prepared(d) then 'warehouse_preparation_inconsistent'
       -- It travels to another warehouse first.
       when exists (select from warehousing.waybill_deliveries w
-        where w.tenant_id = d.tenant_id and w.delivery_id = delivery.parcel_of(d) and w.is_open) then 'warehouse_preparation_inconsistent'
+        where w.tenant_id = d.tenant_id and w.delivery_id = coalesce(d.parent_id, d.id) and w.is_open) then 'warehouse_preparation_inconsistent'
     end as problem
     from delivery.deliveries d
     where d.tenant_id = v_tenant and d.id = any (delivery_ids)

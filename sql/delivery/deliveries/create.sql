@@ -66,9 +66,12 @@ language plpgsql set search_path = '' as $$
 begin
   insert into delivery.delivery_items (tenant_id, delivery_id, position, name, quantity, weight, length, width, height, unit_price)
   select d.tenant_id, d.id, n.position, coalesce(nullif(trim(left(n.item ->> 'name', 200)), ''), 'Parcel ' || d.delivery_code),
-    coalesce((delivery.read_measure(n.item -> 'quantity')).measure, 1), (delivery.read_measure(n.item -> 'weight')).measure,
-    (delivery.read_measure(n.item -> 'length')).measure, (delivery.read_measure(n.item -> 'width')).measure,
-    (delivery.read_measure(n.item -> 'height')).measure,
+    -- Five calls for each item that says nothing cost more than its row.
+    coalesce(case when n.item ? 'quantity' then (delivery.read_measure(n.item -> 'quantity')).measure end, 1),
+    case when n.item ? 'weight' then (delivery.read_measure(n.item -> 'weight')).measure end,
+    case when n.item ? 'length' then (delivery.read_measure(n.item -> 'length')).measure end,
+    case when n.item ? 'width' then (delivery.read_measure(n.item -> 'width')).measure end,
+    case when n.item ? 'height' then (delivery.read_measure(n.item -> 'height')).measure end,
     case when d.manifest_id is null and d.original_delivery_id is null then (delivery.read_price(n.item -> 'unit_price')).price end
   from unnest(parcels) d
   cross join lateral jsonb_array_elements(

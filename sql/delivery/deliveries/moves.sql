@@ -59,29 +59,40 @@ end $$;
 create or replace function delivery.deliveries_after_update() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
+  v_actor uuid := app.user_id();
+  v_moved bigint;
+  v_wrong jsonb;
+  v_leaving uuid[];
   v_parents uuid[];
-  v_wrong record;
+  v_brought_back uuid[];
 begin
-  if not exists (select from new_rows n join old_rows o on o.id = n.id where n.status <> o.status) then
+  -- All that is asked of the moves in one statement: each costs as much to start as to answer.
+  select count(*),
+    (array_agg(jsonb_build_object('from', o.status, 'to', n.status)) filter (
+      where not delivery.move_is_legal(n.delivery_flow, o.status, n.status) and not delivery.move_is_undone(n, o.status)))[1],
+    array_agg(coalesce(n.parent_id, n.id)) filter (
+      where o.status = 'pending' and n.status not in ('returned', 'cancelled') and n.delivery_flow in ('standard', 'pnd_outbound')),
+    array_agg(distinct n.parent_id) filter (where n.parent_id is not null),
+    array_agg(n.original_delivery_id) filter (where n.status = 'delivered' and n.delivery_flow = 'operational_return'
+      -- A return that ends in a warehouse is back when it is received there (warehousing.parcel_received).
+      and (n.dropoff_warehouse_id is null or n.current_warehouse_id = n.dropoff_warehouse_id))
+  into v_moved, v_wrong, v_leaving, v_parents, v_brought_back
+  from new_rows n join old_rows o on o.id = n.id where n.status <> o.status;
+  if v_moved = 0 then
     return null;
   end if;
-  select o.status as was, n.status as becomes into v_wrong from new_rows n join old_rows o on o.id = n.id
-  where n.status <> o.status and not delivery.move_is_legal(n.delivery_flow, o.status, n.status)
-    and not delivery.move_is_undone(n, o.status) limit 1;
-  if found then
-    perform app.fail('invalid_status_transition', jsonb_build_object('from', v_wrong.was, 'to', v_wrong.becomes));
+  if v_wrong is not null then
+    perform app.fail('invalid_status_transition', v_wrong);
   end if;
-  perform delivery.require_no_return(n) from new_rows n join old_rows o on o.id = n.id
-  where o.status = 'pending' and n.status not in ('pending', 'returned', 'cancelled') and n.delivery_flow in ('standard', 'pnd_outbound');
+  perform app.fail('return_under_way', jsonb_build_object('return_delivery_id', u.return_id))
+  from delivery.returns_under_way(coalesce(v_leaving, '{}')) u limit 1;
   insert into delivery.delivery_status_history (tenant_id, delivery_id, from_status, to_status, actor_id, note,
     latitude, longitude, distance_m, occurred_at)
-  select n.tenant_id, n.id, o.status, n.status, app.user_id(), nullif(concat_ws(': ', n.status_reason, n.status_notes), ''),
-    r.latitude, r.longitude, delivery.metres_from_place(n, o.status, r.latitude, r.longitude), r.occurred_at
+  select n.tenant_id, n.id, o.status, n.status, v_actor, nullif(concat_ws(': ', n.status_reason, n.status_notes), ''),
+    r.latitude, r.longitude, case when r.latitude is not null then delivery.metres_from_place(n, o.status, r.latitude, r.longitude) end, r.occurred_at
   from new_rows n join old_rows o on o.id = n.id
-  left join lateral (
-    select * from jsonb_to_record(nullif(current_setting('app.reported', true), '')::jsonb)
-      x (parcel uuid, latitude double precision, longitude double precision, occurred_at timestamptz)
-    where x.parcel = delivery.parcel_of(n)) r on true
+  left join jsonb_to_record(nullif(current_setting('app.reported', true), '')::jsonb)
+    r (parcel uuid, latitude double precision, longitude double precision, occurred_at timestamptz) on r.parcel = coalesce(n.parent_id, n.id)
   where n.status <> o.status order by n.delivery_code, n.sequence_plan nulls first;
   -- Subscribers hear of parcels; a leg shows in its parent.
   insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
@@ -90,8 +101,6 @@ begin
   from new_rows n join old_rows o on o.id = n.id
   where n.status <> o.status and n.parent_id is null order by n.delivery_code;
 
-  select array_agg(distinct n.parent_id) into v_parents
-  from new_rows n join old_rows o on o.id = n.id where n.status <> o.status and n.parent_id is not null;
   if v_parents is not null then
     perform from delivery.deliveries p where p.id = any (v_parents) order by p.id for no key update;
     update delivery.deliveries p set status = f.status, status_reason = f.reason, status_notes = f.notes, attempts_used = f.attempts,
@@ -110,11 +119,9 @@ begin
     where p.tenant_id = f.tenant_id and p.id = f.parent_id and
       (p.status <> f.status or p.attempts_used <> f.attempts or p.postponed_to is distinct from f.postponed_to);
   end if;
-  perform delivery.originals_come_back(array(
-    select n.original_delivery_id from new_rows n join old_rows o on o.id = n.id
-    where n.status = 'delivered' and o.status <> 'delivered' and n.delivery_flow = 'operational_return'
-      -- A return that ends in a warehouse is back when it is received there (warehousing.parcel_received).
-      and (n.dropoff_warehouse_id is null or n.current_warehouse_id = n.dropoff_warehouse_id)));
+  if v_brought_back is not null then
+    perform delivery.originals_come_back(v_brought_back);
+  end if;
   return null;
 end $$;
 

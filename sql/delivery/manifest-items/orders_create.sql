@@ -64,28 +64,32 @@ begin
   from (
     select distinct m.institution_user_id as institution from delivery.transfer_manifest_items i
     join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
-    where i.id = any (item_ids)
+    where i.id = any (item_ids) offset 0
   ) n
   where delivery.service_allows(v_service, n.institution, v_to.zone_id);
   return array(
-    select row(asked.position, i.id, gen_random_uuid(), gen_random_uuid(), r.delivery_code, m.institution_user_id, round(d.km::numeric, 3),
+    select row(x.position, x.id, gen_random_uuid(), gen_random_uuid(), x.delivery_code, x.institution_user_id, round(x.km::numeric, 3),
       q.price, q.unit_size, q.unit_size_source, null,
-      case when m.institution_user_id <> all (v_allowed) then 'delivery_service_not_available' else q.error_code end,
+      case when x.institution_user_id <> all (v_allowed) then 'delivery_service_not_available' else q.error_code end,
       case when q.error_code is not null then coalesce(q.error_params, '{}') || '{"field": "package_details"}' end)::private.item_order
-    from unnest(item_ids) with ordinality asked (id, position)
-    join delivery.transfer_manifest_items i on i.id = asked.id and i.status = 'received' and i.delivery_id is null
-    join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
-      and m.status in ('received', 'received_with_exceptions', 'processing')
-    join delivery.delivery_code_reservations r on r.tenant_id = i.tenant_id and r.manifest_item_id = i.id
-    join delivery.transfer_processing_points p on p.tenant_id = m.tenant_id and p.id = m.processing_point_id
-    join delivery.addresses a on a.tenant_id = p.tenant_id and a.id = p.address_id
-    cross join lateral (select delivery.road_distance_km(
-      case when v_from_source then (m.source_snapshot #>> '{address,latitude}')::double precision else a.latitude end,
-      case when v_from_source then (m.source_snapshot #>> '{address,longitude}')::double precision else a.longitude end,
-      v_to.latitude, v_to.longitude) as km) d
-    cross join lateral delivery.quote(v_service, i.package_details, null, d.km, v_units, v_decimals) q
-    join delivery.items_evaluate(item_ids) j on j.id = i.id and j.obstacle is null
-    order by asked.position);
+    from (
+      -- Kept apart by its order: flattened, the way of an item would be looked up, and its price made, several times.
+      select asked.position, i.id, i.package_details, r.delivery_code, m.institution_user_id, delivery.road_distance_km(
+        case when v_from_source then (m.source_snapshot #>> '{address,latitude}')::double precision else a.latitude end,
+        case when v_from_source then (m.source_snapshot #>> '{address,longitude}')::double precision else a.longitude end,
+        v_to.latitude, v_to.longitude) as km
+      from unnest(item_ids) with ordinality asked (id, position)
+      join delivery.transfer_manifest_items i on i.id = asked.id and i.status = 'received' and i.delivery_id is null
+      join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
+        and m.status in ('received', 'received_with_exceptions', 'processing')
+      join delivery.delivery_code_reservations r on r.tenant_id = i.tenant_id and r.manifest_item_id = i.id
+      join delivery.transfer_processing_points p on p.tenant_id = m.tenant_id and p.id = m.processing_point_id
+      join delivery.addresses a on a.tenant_id = p.tenant_id and a.id = p.address_id
+      join delivery.items_evaluate(item_ids) j on j.id = i.id and j.obstacle is null
+      order by asked.position
+    ) x
+    cross join lateral delivery.quote(v_service, x.package_details, null, x.km, v_units, v_decimals) q
+    order by x.position);
 end $$;
 
 -- Charges each price to the institution's wallet, in scan order, in favour of the tenant's. An order whose wallet holds too little gets

@@ -56,9 +56,8 @@ end $$;
 create or replace function delivery.snapshot_guard() returns trigger
 language plpgsql set search_path = '' as $$
 begin
-  if old.source_snapshot is not null
-    and (new.source_snapshot is distinct from old.source_snapshot or new.snapshot_version is distinct from old.snapshot_version
-      or new.manifest_id is distinct from old.manifest_id or new.manifest_item_id is distinct from old.manifest_item_id) then
+  if new.source_snapshot is distinct from old.source_snapshot or new.snapshot_version is distinct from old.snapshot_version
+      or new.manifest_id is distinct from old.manifest_id or new.manifest_item_id is distinct from old.manifest_item_id then
     raise exception 'the source snapshot of delivery % is immutable', old.id using errcode = 'integrity_constraint_violation';
   end if;
   return new;
@@ -72,7 +71,7 @@ create trigger guard before update on delivery.transfer_manifest_items
   for each row execute function delivery.manifest_item_guard();
 drop trigger if exists guard_snapshot on delivery.deliveries;
 create trigger guard_snapshot before update on delivery.deliveries
-  for each row execute function delivery.snapshot_guard();
+  for each row when (old.source_snapshot is not null) execute function delivery.snapshot_guard();
 
 grant execute on function delivery.manifest_guard(), delivery.manifest_item_guard(), delivery.snapshot_guard(),
   private.touch(), private.refuse_change() to barid_caller;

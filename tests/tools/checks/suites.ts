@@ -32,6 +32,7 @@ export const briefInTest: Readonly<Record<string, string>> = {
   "tests/prove/desk-queues.test.ts": "random histories of cash on desks; here a short one",
   "tests/delivery/cod-holds/on-bank-races.test.ts":
     "races of cash that leaves desks; here fewer rounds",
+  "tests/prove/storm.test.ts": "50 requests for each of two keys a kind of call; here 20 for one",
   "tests/prove/merchant.test.ts": "400 random histories of merchants' money; here 40",
   "tests/prove/model.test.ts": "random histories with every operation; here a short one",
   "tests/contract/fuzz.test.ts": "as many requests as half a minute takes; here one a call",

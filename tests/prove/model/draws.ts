@@ -193,7 +193,8 @@ const draws: { [T in Op["type"]]: (known: Known, dice: Dice) => Drawn<T> } = {
       a,
       ({ status, result }) => Boolean(result && !result.undone) && status !== "cancelled",
     );
-    const driver = b % 3 ? null : c % 6 && result ? result.driver : c % drivers;
+    // Of a parcel that never had one, what a driver is answered depends on who sees it.
+    const driver = b % 3 || !result ? null : c % 6 ? result.driver : c % drivers;
     return { type: "undo", name, driver };
   },
   changeAmount({ state }, [a, b, c, d]) {

@@ -158,8 +158,9 @@ test.each<
     "payout_journal",
     ({ payout }) =>
       lawless((tx) =>
-        tx`delete from money.ledger_entries where transaction_id = (
-          select id from money.ledger_transactions where kind = 'merchant_payout_cash' and reference_id = ${payout})`
+        // The books themselves stay right: they are looked at whole by other tests.
+        tx`update money.ledger_transactions set reference_id = gen_random_uuid()
+          where kind = 'merchant_payout_cash' and reference_id = ${payout}`
       ),
     "payout",
   ],

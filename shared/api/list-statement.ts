@@ -141,43 +141,43 @@ function rowOf(
   { keyset, fields }: ListQuery,
   preferred: Narrowing["preferred"],
 ): string {
-  const columns = columnsOf(list, fields);
-  if (!keyset && !preferred.length) return columns.json;
+  // Only to jsonb something can be added.
+  if (!keyset && !preferred.length) return columnsOf(list, fields, "json");
+  const columns = columnsOf(list, fields, "jsonb");
   const marks = preferred.map(({ name, condition }) =>
     `case when ${condition} then '{"${name}": true}'::jsonb else '{}'::jsonb end`
   );
   const position = keyset
     ? [`jsonb_build_object('${positionKey}', ${positionColumn(list, keyset)})`]
     : [];
-  return [columns.jsonb, ...marks, ...position].join(" || ");
+  return [columns, ...marks, ...position].join(" || ");
 }
 
-/** The columns that are asked for, or all, as `json` and as the `jsonb` that something can be added to. */
+type JsonType = "json" | "jsonb";
+
+/** The columns that are asked for, or all. */
 function columnsOf(
   { made = [], params = {} }: ListDeclaration,
   fields: ListQuery["fields"],
-): { json: string; jsonb: string } {
+  type: JsonType,
+): string {
   if (!fields || made === "all" || fields.some((name) => made.includes(name))) {
-    return { json: "to_json(r)", jsonb: "to_jsonb(r)" };
+    return `to_${type}(r)`;
   }
   const marks = Object.values(params).map(({ prefers }) => prefers);
-  const columns = fields.filter((name) => !marks.includes(name));
-  const jsonb = partOf(columns);
-  return {
-    jsonb,
-    json: columns.length > columnsOfObject ? jsonb : jsonb.replace("jsonb_", "json_"),
-  };
+  return partOf(fields.filter((name) => !marks.includes(name)), type);
 }
 
 /** The most columns of one object: PostgreSQL passes a function at most 100 arguments. */
 const columnsOfObject = 50;
 
-/** Columns of a row as JSON. Their names are those of the answer's schema: no client's word gets here. */
-function partOf(columns: readonly string[]): string {
+/** Columns of a row as JSON, `jsonb` where more than one object makes it. Their names are those of the answer's schema: no client's word gets here. */
+function partOf(columns: readonly string[], wanted: JsonType): string {
+  const type = columns.length > columnsOfObject ? "jsonb" : wanted;
   const parts = [];
   for (let from = 0; from === 0 || from < columns.length; from += columnsOfObject) {
     const pairs = columns.slice(from, from + columnsOfObject).map((name) => `'${name}', r.${name}`);
-    parts.push(`jsonb_build_object(${pairs.join(", ")})`);
+    parts.push(`${type}_build_object(${pairs.join(", ")})`);
   }
   return parts.join(" || ");
 }

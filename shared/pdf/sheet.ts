@@ -2,6 +2,7 @@
  * A4 sheets of documents with a head and a table. x counts from the side where a line of the language begins, so that one
  * layout serves both directions.
  */
+import { drawQrCode } from "./qr-code.ts";
 import type { Page, TextBox, TextDocument } from "./text.ts";
 
 /** Millimetres. */
@@ -35,6 +36,17 @@ export function sheetOf(document: TextDocument, rightToLeft: boolean): Sheet {
     },
     rule: (y, gray = 0) => page.fill([{ x: paper.margin, y, width: inner, height: 0.25 }], gray),
   };
+}
+
+/** The side of the code by which a document is verified. */
+export const code_side = 30;
+
+/** Draws the code that leads to where a document is verified at the end of the first lines, and below it what it is for. */
+export function drawCode(sheet: Sheet, verify_url: string, caption: string): void {
+  const [x, y] = [inner - code_side, 14];
+  drawQrCode(sheet.page, verify_url, { x: sheet.left(x, code_side), y, side: code_side });
+  const below = { x, y: y + code_side + 0.5, width: code_side };
+  sheet.text(caption, { ...below, size: 7, size_min: 5, align: "center" });
 }
 
 /** The rows of each page, of which the first has room for so many and the others for so many. At least one page. */

@@ -5,8 +5,15 @@
  * x counts from the side where a line of the language begins, so one layout serves both directions.
  */
 import { isolate } from "../../../shared/pdf/characters.ts";
-import { drawQrCode } from "../../../shared/pdf/qr-code.ts";
-import { inner, pagesOf, paper, type Sheet, sheetOf } from "../../../shared/pdf/sheet.ts";
+import {
+  code_side,
+  drawCode,
+  inner,
+  pagesOf,
+  paper,
+  type Sheet,
+  sheetOf,
+} from "../../../shared/pdf/sheet.ts";
 import { openDocument } from "../../../shared/pdf/text.ts";
 import { moment, moneyOf } from "../../../shared/pdf/values.ts";
 import { notesHeight, notesSize } from "./receipt-notes.ts";
@@ -52,7 +59,6 @@ const tops = { first: 92, next: 32 };
 /** Where the notes stand, over the whole width; the orders move down by their height. */
 const notesTop = 88;
 const bottom = paper.height - 26;
-const qr_side = 30;
 
 /** Starting edge and width of the columns, in millimetres inside the margins. Sums stand unit under unit in every language. */
 const columns = {
@@ -103,7 +109,7 @@ function paginate(orders: ReceiptOrder[], first: number): ReceiptOrder[][] {
 }
 
 function drawHead(sheet: Sheet, receipt: Receipt, words: ReceiptCaptions, notes: number) {
-  const wide = inner - qr_side - 6;
+  const wide = inner - code_side - 6;
   sheet.text(receipt.brand, { x: 0, y: 15, width: wide, size: 16, size_min: 9, weight: "bold" });
   sheet.text(words.title, { x: 0, y: 25, width: wide, size: 13, size_min: 9 });
   sheet.text(
@@ -115,16 +121,7 @@ function drawHead(sheet: Sheet, receipt: Receipt, words: ReceiptCaptions, notes:
     const when = words.reversed(isolate(moment(receipt.reversed_at, receipt.timezone)));
     sheet.text(when, { x: 0, y: 40, width: wide, size: 11, size_min: 8, weight: "bold" });
   }
-  const code = { x: sheet.left(inner - qr_side, qr_side), y: 14, side: qr_side };
-  drawQrCode(sheet.page, receipt.verify_url, code);
-  sheet.text(words.verify, {
-    x: inner - qr_side,
-    y: 14 + qr_side + 0.5,
-    width: qr_side,
-    size: 7,
-    size_min: 5,
-    align: "center",
-  });
+  drawCode(sheet, receipt.verify_url, words.verify);
   const facts: [string, string][] = [
     [words.number, receipt.settlement_payment_id],
     [words.date, moment(receipt.settled_at, receipt.timezone)],

@@ -1,6 +1,5 @@
 import { listStep } from "../../../shared/api/cursor.ts";
-import { csvEndpoint, csvFile } from "../../../shared/api/csv/export.ts";
-import { csvLine } from "../../../shared/api/csv/cells.ts";
+import { csvEndpoint, csvTable } from "../../../shared/api/csv/export.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { collections, shown } from "./list.ts";
 import { cashPeople, cashReaders, officeReaders } from "./access.ts";
@@ -107,10 +106,8 @@ export const cod: AnyEndpoint[] = [
         "money.cod_reconciliation",
         query,
       );
-      const columns = reconciliationColumns[part];
-      const lines = found[part].map((row) => csvLine(columns.map((column) => row[column])));
       const name = part === "drivers" ? "cod-reconciliation" : `cod-reconciliation-${part}`;
-      return csvFile(`${name}.csv`, csvLine(columns) + lines.join(""));
+      return csvTable(`${name}.csv`, reconciliationColumns[part], found[part]);
     },
   }),
   csvEndpoint({

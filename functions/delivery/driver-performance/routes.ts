@@ -1,6 +1,5 @@
 import { permission } from "../../../shared/api/access.ts";
-import { csvFile } from "../../../shared/api/csv/export.ts";
-import { csvLine } from "../../../shared/api/csv/cells.ts";
+import { csvTable } from "../../../shared/api/csv/export.ts";
 import type { Database } from "../../../shared/db/db.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import {
@@ -61,7 +60,5 @@ async function file(db: Database, query: object) {
     page: 1,
     page_size: everyDriver,
   });
-  const columns = Object.keys(Row.shape);
-  const lines = data.map((row) => csvLine(columns.map((name) => row[name])));
-  return csvFile("driver-performance.csv", csvLine(columns) + lines.join(""));
+  return csvTable("driver-performance.csv", Object.keys(Row.shape), data);
 }

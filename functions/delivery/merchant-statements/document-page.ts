@@ -6,8 +6,15 @@
  */
 import type { Language } from "../../../shared/i18n/index.ts";
 import { isolate } from "../../../shared/pdf/characters.ts";
-import { drawQrCode } from "../../../shared/pdf/qr-code.ts";
-import { inner, pagesOf, paper, type Sheet, sheetOf } from "../../../shared/pdf/sheet.ts";
+import {
+  code_side,
+  drawCode,
+  inner,
+  pagesOf,
+  paper,
+  type Sheet,
+  sheetOf,
+} from "../../../shared/pdf/sheet.ts";
 import { openDocument } from "../../../shared/pdf/text.ts";
 import { moment, moneyOf } from "../../../shared/pdf/values.ts";
 import { type StatementCaptions, statementCaptions } from "./document-captions.ts";
@@ -16,7 +23,6 @@ import { drawSums, factsOf, type StatementDocument, type StatementRow } from "./
 
 const row_height = 6.2;
 const bottom = paper.height - 26;
-const qr_side = 30;
 const next_top = 32;
 const facts_top = 52;
 const fact_height = 12;
@@ -63,7 +69,7 @@ export async function renderStatement(
 }
 
 function drawHead(sheet: Sheet, statement: StatementDocument, words: StatementCaptions) {
-  const width = inner - qr_side - 6;
+  const width = inner - code_side - 6;
   sheet.text(statement.brand, { x: 0, y: 15, width, size: 16, size_min: 9, weight: "bold" });
   sheet.text(words.title, { x: 0, y: 25, width, size: 13, size_min: 9 });
   // Isolated: after Arabic letters the parts of a date would change places.
@@ -76,16 +82,7 @@ function drawHead(sheet: Sheet, statement: StatementDocument, words: StatementCa
     const text = payout ? words.states.paid(at(payout.paid_at)) : words.states.open;
     sheet.text(text, { x: 0, y: 34, width, size: 10, size_min: 7, gray: 0.35 });
   }
-  const code = { x: sheet.left(inner - qr_side, qr_side), y: 14, side: qr_side };
-  drawQrCode(sheet.page, statement.verify_url, code);
-  sheet.text(words.verify, {
-    x: inner - qr_side,
-    y: 14 + qr_side + 0.5,
-    width: qr_side,
-    size: 7,
-    size_min: 5,
-    align: "center",
-  });
+  drawCode(sheet, statement.verify_url, words.verify);
 }
 
 function drawFacts(sheet: Sheet, facts: ReturnType<typeof factsOf>) {

@@ -1,6 +1,5 @@
 /** Statements as files: the document, and the rows for the accountant. */
-import { csvLine } from "../../../shared/api/csv/cells.ts";
-import { csvFile } from "../../../shared/api/csv/export.ts";
+import { csvTable } from "../../../shared/api/csv/export.ts";
 import type { Database } from "../../../shared/db/db.ts";
 import type { Language } from "../../../shared/i18n/index.ts";
 import { inLanguage } from "../../../shared/pdf/values.ts";
@@ -41,8 +40,7 @@ export async function statementFile(db: Database, params: { id: string }): Promi
     "money.statement_file",
     params,
   );
-  const lines = rows.map((row) => csvLine(columns.map((column) => row[column])));
-  return csvFile(`${fileName(number)}.csv`, csvLine([...columns]) + lines.join(""));
+  return csvTable(`${fileName(number)}.csv`, columns, rows);
 }
 
 /** The document of a statement as a PDF. Fails: statement_not_found. */

@@ -159,8 +159,18 @@ function scalars(schema: JsonSchema, path: string[] = []): string[] {
   );
 }
 
+/** Rows that are all there as a CSV file. */
+export function csvTable<Row extends object>(
+  filename: string,
+  columns: readonly (keyof Row & string)[],
+  rows: readonly Row[],
+): Response {
+  const lines = rows.map((row) => csvLine(columns.map((column) => row[column])));
+  return csvFile(filename, csvLine([...columns]) + lines.join(""));
+}
+
 /** A CSV file as an answer. */
-export function csvFile(filename: string, body: ReadableStream<Uint8Array> | string): Response {
+function csvFile(filename: string, body: ReadableStream<Uint8Array> | string): Response {
   return new Response(typeof body === "string" ? byteOrderMark + body : body, {
     headers: {
       "content-type": "text/csv; charset=utf-8",

@@ -3179,7 +3179,8 @@ export interface components {
     ScannedException: { created_at: string; delivery_id: string; id: string; items: unknown[]; notes: string | null; status: string; type: string; };
     ScannedItem: {
       has_exception: boolean; has_open_exception: boolean; /** Of one piece, in the tenant's unit of length */ height: number | null; id: string;
-      item_id: string | null; /** Of one piece, in the tenant's unit of length */ length: number | null; name: string;
+      /** The item of a warehouse; null until one has received the parcel */ item_id: string | null;
+      /** Of one piece, in the tenant's unit of length */ length: number | null; name: string;
       open_exception: components["schemas"]["ScannedException"] | null; open_exception_count: number;
       open_exceptions: components["schemas"]["ScannedException"][]; /** Pieces */ quantity: number;
       /** Stock keeping unit, unique in the tenant */ sku: string | null; /** Of one piece, in the tenant's weight unit */ weight: number | null;

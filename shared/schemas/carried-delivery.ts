@@ -24,3 +24,18 @@ export const carriedFields = {
     .describe("The person who gives it to the driver; null where that is a warehouse"),
   recipient: JsonObject,
 };
+
+/** The fields of a thing in a parcel. */
+export const itemFields = {
+  id: Id,
+  item_id: Id.nullable().describe(
+    "The item of a warehouse; null until one has received the parcel",
+  ),
+  name: z.string(),
+  sku: z.string().nullable(),
+  quantity: z.int(),
+  weight: z.number().nullable(),
+  length: z.number().nullable(),
+  width: z.number().nullable(),
+  height: z.number().nullable(),
+};

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { carriedFields, CashSplit } from "../../../shared/schemas/carried-delivery.ts";
+import { carriedFields, CashSplit, itemFields } from "../../../shared/schemas/carried-delivery.ts";
 import { needBoth } from "../../../shared/schemas/address.ts";
 import {
   ExactInstant,
@@ -290,17 +290,7 @@ const Needs = z.object({ photo_required: z.boolean(), signature_required: z.bool
 
 /** A thing in a parcel. */
 const DeliveryItem = z.object({
-  id: Id,
-  item_id: Id.nullable().describe(
-    "The item of a warehouse; null until one has received the parcel",
-  ),
-  name: z.string(),
-  sku: z.string().nullable(),
-  quantity: z.int(),
-  weight: z.number().nullable(),
-  length: z.number().nullable(),
-  width: z.number().nullable(),
-  height: z.number().nullable(),
+  ...itemFields,
   unit_price: z.number().nullable(),
   returned_item_id: Id.nullable().describe(
     "Of a return: the item of the original that it brings back",

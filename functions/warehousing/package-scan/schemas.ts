@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Id, Timestamp } from "../../../shared/schemas/schemas.ts";
-import { carriedFields } from "../../../shared/schemas/carried-delivery.ts";
+import { carriedFields, itemFields } from "../../../shared/schemas/carried-delivery.ts";
 
 const Barcode = z.string().trim().min(1).max(100);
 
@@ -50,15 +50,7 @@ const Exception = z.object({
 }).meta({ id: "ScannedException" });
 
 const Item = z.object({
-  id: Id,
-  item_id: Id.nullable(),
-  name: z.string(),
-  sku: z.string().nullable(),
-  quantity: z.int(),
-  weight: z.number().nullable(),
-  length: z.number().nullable(),
-  width: z.number().nullable(),
-  height: z.number().nullable(),
+  ...itemFields,
   has_exception: z.boolean(),
   has_open_exception: z.boolean(),
   open_exception: Exception.nullable(),

@@ -3,9 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { sql, stack } from "../../support/db.ts";
 import "../../support/expect.ts";
 import {
-  backRef,
   checkAll,
-  methods,
   orderOf,
   type Placed,
   placeOrder,
@@ -14,7 +12,6 @@ import {
   walletOf,
 } from "../../support/orders.ts";
 import { atGateway, newCardShop, numberOf, received, tell } from "../../support/payments.ts";
-import { fundWallet } from "../../support/money.ts";
 
 let shop: Shop;
 beforeAll(async () => {
@@ -257,46 +254,4 @@ test("paid on the page of an order that was cancelled meanwhile: kept for somebo
     open.body.data.length,
   );
   await checkAll(shop.tenant);
-});
-
-describe("a top-up", () => {
-  const topUp = async (body: object = {}) => {
-    const wallet = await fundWallet(shop.tenant, "customer", shop.tenant.customer.id, 0);
-    return {
-      wallet,
-      answer: await shop.tenant.customer.post(`/delivery/wallets/${wallet}/top-ups`, {
-        amount: 25_000,
-        paymentMethodTypeId: methods.gatewayone,
-        backRef,
-        ...body,
-      }),
-    };
-  };
-
-  test("is credited when the gateway says it was paid", async () => {
-    const before = await walletOf(shop.tenant, shop.tenant.customer.id);
-    const { answer } = await topUp();
-    expect(answer).toSucceed(201);
-    expect(answer.body).toMatchObject({ amount: 25_000, currency: "IQD" });
-    expect(await walletOf(shop.tenant, shop.tenant.customer.id)).toBe(before);
-    await atGateway(answer.body.instructions.redirect_url, "pay");
-    expect(await walletOf(shop.tenant, shop.tenant.customer.id)).toBe(before + 25_000);
-    await checkAll(shop.tenant);
-  });
-
-  test("is for one's own wallet, of an amount there is, by a gateway, back to the store", async () => {
-    expect((await topUp({ amount: 0 })).answer).toFailWith(400, "validation_failed");
-    expect((await topUp({ amount: 0.5 })).answer).toFailWith(400, "too_many_decimals");
-    expect((await topUp({ paymentMethodTypeId: methods.wallet })).answer)
-      .toFailWith(400, "invalid_payment_method");
-    expect((await topUp({ backRef: undefined })).answer).toFailWith(400, "back_ref_required");
-    expect((await topUp({ backRef: "https://evil.example/" })).answer)
-      .toFailWith(400, "back_ref_not_allowed");
-    const { wallet } = await topUp();
-    const body = { amount: 1000, paymentMethodTypeId: methods.gatewayone, backRef };
-    expect(await shop.tenant.institution.post(`/delivery/wallets/${wallet}/top-ups`, body))
-      .toFailWith(404, "wallet_not_found");
-    expect(await shop.tenant.admin.post(`/delivery/wallets/${wallet}/top-ups`, body))
-      .toFailWith(403, "forbidden");
-  });
 });

@@ -1,6 +1,7 @@
 /** Finding collected cash: filters, order, sums, the driver's summary, and the file. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { nobody, type Person } from "../../support/api.ts";
+import { cashToFind, type Found } from "../../support/cash-to-find.ts";
 import { newCash } from "../../support/cod.ts";
 import { sql } from "../../support/db.ts";
 import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
@@ -10,49 +11,10 @@ type Query = Record<string, string | number | boolean | object | undefined>;
 
 let a: Tenant;
 let b: Tenant;
-let cash: { id: string; delivery: string; code: number }[];
+let cash: Found[];
 
 beforeAll(async () => {
-  [a, b] = await Promise.all([
-    newTenant({ settings: { "general.timezone": { name: "Asia/Baghdad" } } }),
-    newTenant(),
-  ]);
-  cash = [
-    // 21:30 UTC is half past midnight of the next day in Baghdad.
-    await newCash(a, {
-      cod: 1000,
-      fee: 100,
-      collectedAt: "2026-03-09T21:30:00Z",
-      customerName: "Ahmad 100%",
-      externalReference: "EXT-1",
-    }),
-    await newCash(a, {
-      cod: 2000,
-      fee: 200,
-      collectedAt: "2026-03-11T10:00:00Z",
-      customerName: "Bashar",
-      address: "Karrada 5",
-    }),
-    await newCash(a, {
-      cod: 0,
-      fee: 300,
-      collectedAt: "2026-03-12T10:00:00Z",
-      customerName: "سارة",
-    }),
-    await newCash(a, {
-      cod: 4000,
-      fee: 400,
-      collectedAt: "2026-03-13T10:00:00Z",
-      customerName: "=cmd()",
-      driver: a.driver2.id,
-    }),
-  ];
-  await newCash(b, { cod: 9999 });
-  const settled = await a.dispatcher.post(`${path}/remit`, {
-    scope: "selected",
-    cod_collection_ids: [cash[1].id],
-  });
-  expect(settled).toSucceed();
+  ({ a, b, cash } = await cashToFind());
 });
 
 async function list(query: Query = {}, person: Person = a.dispatcher) {

@@ -184,8 +184,8 @@ export const walls: Mutant[] = [
     ],
   },
   {
-    name: "what a client asked for is done after he left",
-    file: "shared/db/db.ts",
+    name: "what a client asked for is done after the client left",
+    file: "shared/db/execute.ts",
     from: "if (aborted()) throw unavailable();",
     to: "",
     test: [

@@ -81,7 +81,7 @@ describe("booking", () => {
     expect((await bookedCash(ground, terms)).cash_due).toBe(due);
   });
 
-  test("is refused while the sender has to pay in cash: a carrier takes nothing from him", async () => {
+  test("is refused while the sender has to pay in cash: a carrier takes nothing from the sender", async () => {
     const { id } = await newDelivery(ground, {
       ...external,
       payer_type: "sender",

@@ -30,7 +30,7 @@ async function booked() {
 }
 
 describe("booking", () => {
-  test("keeps the tracking number and tells it; a second time answers the same", async () => {
+  test("keeps and answers the tracking number; a second time answers the same", async () => {
     const delivery = await newExternal(tenant);
     const first = await book(delivery);
     expect(first).toSucceed(200);

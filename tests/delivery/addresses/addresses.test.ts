@@ -110,7 +110,7 @@ describe("adding an address", () => {
     expect(after).toEqual(before);
   });
 
-  test("staff who only look may not; nobody without a token; transfer manifests may be off", async () => {
+  test("staff who only look add none, nor does anybody without a token; transfer manifests may be off", async () => {
     await expectGuarded({ method: "POST", path, body: addressBody() }, { denied: [tenant.staff] });
     const off = await newTenant({ settings: { "delivery.transfer_manifest": { enabled: false } } });
     expect(await off.ops.post(path, addressBody())).toSucceed(201);

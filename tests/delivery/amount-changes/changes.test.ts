@@ -85,7 +85,7 @@ describe("the office and the owner", () => {
     expect(body.pagination).toEqual({ page: 2, limit: 2, total: 3, total_pages: 2 });
   });
 
-  test("tell its driver and subscribers", async () => {
+  test("notify its driver and subscribers", async () => {
     const { id, delivery_code } = await deliveryIn(ground, "in_transit", { cod_amount: 5000 });
     const answer = await change(tenant.ops, id, 4500);
     const { body } = await tenant.driver.get("/tenants/me/notifications", {

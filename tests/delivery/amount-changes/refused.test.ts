@@ -37,7 +37,7 @@ const place = (id: string) => `${path}/${id}/amount-changes`;
 const change = (by: Person, id: string, cod_amount: number, more: Record<string, unknown> = {}) =>
   by.post(place(id), { cod_amount, reason: "Agreed by telephone", ...more });
 
-describe("refused", () => {
+describe("a change is refused", () => {
   test("of what is no order, has ended, comes back, belongs to a store or is with a carrier", async () => {
     for (
       const [status, code] of [

@@ -41,7 +41,7 @@ describe("POST /delivery/deliveries/:delivery_id/auto-assign", () => {
     delivery = (await newDelivery(ground)).id;
   });
 
-  test("is the office's", async () => {
+  test("is for the office alone", async () => {
     await expectGuarded({ method: "POST", path: pathOf(delivery) }, {
       denied: [tenant.driver, tenant.customer, tenant.institution, tenant.warehouse, tenant.staff],
     });

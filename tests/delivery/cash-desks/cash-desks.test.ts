@@ -224,7 +224,7 @@ describe("a transfer", () => {
     expect(await heldBy(tenant, tenant.dispatcher)).toBe(50);
   });
 
-  test("is judged before it is looked at, and is for the office", async () => {
+  test("is validated before anything is read, and is for the office", async () => {
     const body = { kind: "bank_deposit", amount: 1 };
     await expectGuarded({ method: "POST", path, body }, {
       denied: [a.ops, a.warehouse, a.staff, a.driver, a.institution, a.customer],

@@ -6,7 +6,7 @@ import { expectReplayed } from "../../support/promises.ts";
 
 const path = `${desks}/transfers`;
 
-describe("sent again, and at once", () => {
+describe("transfers sent again, and at once", () => {
   test("one key is one transfer, also after the idempotency record is purged; other input is a conflict", async () => {
     const tenant = await withCash(1000);
     const body = { kind: "bank_deposit", amount: 100 };

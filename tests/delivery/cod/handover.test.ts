@@ -18,7 +18,7 @@ describe("handover", () => {
   const act = (tenant: Tenant, id: string, what: string, body: object) =>
     tenant.dispatcher.post(`/delivery/cod-collections/handovers/${id}/${what}`, body);
 
-  test("declared and counted; a tenant that wants it remits nothing uncounted", async () => {
+  test("is declared and counted; a tenant that wants it remits nothing uncounted", async () => {
     const tenant = await newTenant();
     await saveSettings(tenant.id, "delivery.cod", { require_handover: true });
     const { id } = await newCash(tenant);
@@ -176,7 +176,7 @@ describe("handover", () => {
     expect(await checkBooks(tenant)).toEqual([]);
   });
 
-  test("two counts of one pile, one wins; wrong people and wrong sums are refused", async () => {
+  test("of two counts of one pile one holds; wrong people and wrong sums are refused", async () => {
     const tenant = await newTenant();
     await newCash(tenant);
     const { body: { data } } = await declare(tenant, 700);

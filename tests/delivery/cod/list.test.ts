@@ -76,7 +76,7 @@ test("a row has everything it is documented with, newest first, with exact sums"
 });
 
 describe("filters", () => {
-  test("each direct parameter", async () => {
+  test("each direct parameter finds its rows", async () => {
     expect(await found({ status: "remitted" })).toEqual([1]);
     expect(await found({ driver_id: a.driver2.id })).toEqual([3]);
     expect(await found({ delivery_id: cash[2].delivery })).toEqual([2]);
@@ -94,7 +94,7 @@ describe("filters", () => {
     expect(await found({ settled_at_from: "2000-01-01" })).toEqual([]);
   });
 
-  test("each column filter", async () => {
+  test("each column filter finds its rows", async () => {
     expect(await columns({ customer_name: "ahmad" })).toEqual([0]);
     expect(await columns({ driver_name: a.driver2.id.slice(0, 4) })).toContain(3);
     expect(await columns({ delivery_address: "karrada" })).toEqual([1]);
@@ -199,7 +199,7 @@ describe("who sees what", () => {
     expect(await found({ search: "bashar" }, a.driver2)).toEqual([]);
   });
 
-  test("other roles, other tenants and nobody see nothing", async () => {
+  test("other roles, other tenants and callers without a token see nothing", async () => {
     for (const person of [a.ops, a.warehouse, a.staff, a.institution, a.customer]) {
       expect(await person.get(path)).toFailWith(403, "forbidden");
       expect(await person.get("/delivery/cod-summary")).toFailWith(403, "forbidden");

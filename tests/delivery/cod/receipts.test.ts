@@ -36,7 +36,7 @@ async function printed(payment: string) {
   throw new Error("the receipt was never printed");
 }
 
-test("is printed after the settlement and opened by a link that is new each time", async () => {
+test("a receipt is printed after the settlement, and opened by a link that is new each time", async () => {
   const payment = await settled();
   const answer = await printed(payment);
   expect(answer).toSucceed(200);
@@ -88,7 +88,7 @@ test("many settlements at once get a receipt each", async () => {
   expect(jobs).toEqual(payments.map(() => ({ status: "done", attempts: 1 })));
 });
 
-test("verifying tells a forged receipt and a row that was changed afterwards", async () => {
+test("verifying finds a forged receipt and a row that was changed afterwards", async () => {
   const payment = await settled();
   const [{ hash }] =
     await sql`select hash from money.settlement_receipts where payment_id = ${payment}`;
@@ -132,7 +132,7 @@ test("a failed print is reported, and printed again only by its own call", async
   expect(jobs).toBe(2);
 });
 
-test("is printed anew in another language, and what was printed first stays valid", async () => {
+test("a receipt is printed anew in another language, and what was printed first stays valid", async () => {
   const payment = await settled("en");
   expect(await printed(payment)).toSucceed(200);
   const receipt = async () =>
@@ -171,7 +171,7 @@ test("is printed anew in another language, and what was printed first stays vali
   expect((await receipt()).edition).toBe(2);
 });
 
-test("counts an order whose cash was taken at both of its ends once", async () => {
+test("a receipt counts an order whose cash was taken at both of its ends once", async () => {
   const { id, delivery } = await newCash(a, { cod: 1000, fee: 0 });
   const beside = await newCash(a, { cod: 0, fee: 250 });
   await sql`update money.cod_collections set delivery_id = ${delivery} where id = ${beside.id}`;

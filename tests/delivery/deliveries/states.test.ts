@@ -98,8 +98,8 @@ test("the database knows these moves of a delivery, and no other", async () => {
   }
 });
 
-describe("who may", () => {
-  test("move a delivery: its driver and operations, nobody else", async () => {
+describe("a delivery", () => {
+  test("is moved by its driver and operations, and by nobody else", async () => {
     const { id } = await deliveryIn(ground, "picked_up");
     const wrong: [Person, number, string][] = [
       [tenant.driver2, 404, "delivery_not_found"],
@@ -117,7 +117,7 @@ describe("who may", () => {
     expect(await statusOf(id)).toBe("picked_up");
   });
 
-  test("not the driver who had it before", async () => {
+  test("is not moved by the driver who had it before", async () => {
     const { id } = await deliveryIn(ground, "failed");
     await sql`update delivery.delivery_services set allowed_delivery_attempts = 9 where id = ${ground.service}`;
     await moves(tenant.ops, id, ["retry", { reassign: true }]);
@@ -129,13 +129,13 @@ describe("who may", () => {
     await moves(tenant.driver2, id, "pickup", "complete");
   });
 
-  test("not before the driver has said yes", async () => {
+  test("is not moved before its driver has accepted it", async () => {
     const { id } = await newDelivery(ground);
     await assign(tenant, id, tenant.driver, "pending");
     expect(await move(tenant.driver, id, "pickup")).toFailWith(409, "assignment_not_accepted");
   });
 
-  test("order: customers and institutions for themselves, drivers and warehouses nobody", async () => {
+  test("is ordered by customers and institutions for themselves, by drivers and warehouses for nobody", async () => {
     const own = await tenant.customer.post(path, order(ground, { customer_id: undefined }));
     expect(own).toSucceed(201);
     const [row] =
@@ -156,7 +156,7 @@ describe("who may", () => {
       .toFailWith(409, "invalid_status_transition");
   });
 
-  test("read: people their own, in the list as by id", async () => {
+  test("is read by the people whose own it is, in the list as by id", async () => {
     const { id } = await deliveryIn(ground, "accepted");
     for (
       const [person, sees] of [

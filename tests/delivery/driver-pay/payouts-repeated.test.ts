@@ -6,7 +6,7 @@ import { sql } from "../../support/db.ts";
 import { brought, newPayer, payOut, payPath, sound } from "../../support/driver-pay.ts";
 import { expectReplayed } from "../../support/promises.ts";
 
-describe("sent again, and at once", () => {
+describe("payouts sent again, and at once", () => {
   test("one key is one payout, also after the idempotency record is purged; other input is a conflict", async () => {
     const ground = await newPayer();
     const { tenant } = ground;

@@ -19,7 +19,7 @@ const entriesOf = (payout: string) =>
     join money.ledger_entries e on e.transaction_id = t.id join money.accounts a on a.id = e.account_id
     where t.reference_id = ${payout} order by t.kind, e.amount`;
 
-describe("into the wallet", () => {
+describe("a payout into the wallet", () => {
   test("credits all that accrued, by one journal, with an event", async () => {
     const ground = await newPayer();
     const { tenant } = ground;
@@ -93,7 +93,7 @@ describe("into the wallet", () => {
   });
 });
 
-describe("in cash", () => {
+describe("a payout in cash", () => {
   test("leaves the caller's desk, by a journal of the desk and one of the pay", async () => {
     const ground = await newPayer();
     const { tenant } = ground;
@@ -125,7 +125,7 @@ describe("in cash", () => {
     await sound(tenant);
   });
 
-  test("never more than the desk holds, and a refusal leaves nothing", async () => {
+  test("is never more than the desk holds, and a refusal leaves nothing", async () => {
     const ground = await newPayer();
     const { tenant } = ground;
     await withCash(499, tenant);
@@ -159,7 +159,7 @@ describe("in cash", () => {
   });
 });
 
-test("pays what accrued until a day or an instant, and the rest later", async () => {
+test("a payout pays what accrued until a day or an instant, and the next one the rest", async () => {
   const ground = await newPayer();
   const { tenant } = ground;
   const [old, fresh] = [await brought(ground), await brought(ground)];
@@ -180,7 +180,7 @@ test("pays what accrued until a day or an instant, and the rest later", async ()
   expect(await paid({ currency: "IQD" })).toBe(1);
 });
 
-test("is for the office of the driver's own company, and names what is wrong", async () => {
+test("a payout is for the office of the driver's own company, and names what is wrong", async () => {
   const { tenant } = other;
   const body = { driver_id: tenant.driver.id, method: "cash" };
   await expectGuarded({ method: "POST", path: `${payPath}/payouts`, body }, {

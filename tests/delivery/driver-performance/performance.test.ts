@@ -29,8 +29,8 @@ beforeAll(async () => {
   await equip(other, other.driver.id);
 });
 
-describe("what counts", () => {
-  test("a row, its rates and averages, in its month and of all time", async () => {
+describe("the report of a driver", () => {
+  test("counts deliveries, rates and averages in their month and of all time", async () => {
     const { id } = await newDriver(tenant);
     await ended(id, { promised_at: "2026-03-10T12:00:00Z" });
     await ended(id, { promised_at: "2026-03-10T11:15:00Z", delivered_at: "2026-03-10T12:00:00Z" });
@@ -78,7 +78,7 @@ describe("what counts", () => {
     });
   });
 
-  test("the last driver who did not say no, once", async () => {
+  test("counts a delivery once, for the last driver who did not reject it", async () => {
     const [first, second, third] = [
       (await newDriver(tenant)).id,
       (await newDriver(tenant)).id,
@@ -106,7 +106,7 @@ describe("what counts", () => {
     expect(await rowOf(driver)).toBeUndefined();
   });
 
-  test("a parcel in legs once, for who carried the last; the first leg is work without a delivery", async () => {
+  test("counts a parcel in legs once, for the driver of the last leg; the first leg is work without a delivery", async () => {
     const [one, two] = [(await newDriver(tenant)).id, (await newDriver(tenant)).id];
     const staged = await newStaged(tenant, ["delivered", "delivered"], {
       created_at: "2026-03-10T10:00:00Z",
@@ -136,7 +136,7 @@ describe("what counts", () => {
     });
   });
 
-  test("the month is the tenant's, not the server's", async () => {
+  test("takes the month of the tenant, not of the server", async () => {
     const { id } = await newDriver(tenant);
     // Half past midnight of the first in Baghdad.
     await ended(id, { created_at: "2026-05-31T21:30:00Z" });

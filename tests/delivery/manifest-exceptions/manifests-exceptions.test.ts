@@ -24,7 +24,7 @@ async function itemStatus(id: string): Promise<string> {
 }
 
 describe("taking items out of the queue", () => {
-  test("reprocess: received ones go on as received, others stay where they are", async () => {
+  test("reprocess takes received ones out as received, and leaves others where they are", async () => {
     const manifest = await newManifest(tenant, {
       status: "received_with_exceptions",
       items: [
@@ -75,7 +75,7 @@ describe("taking items out of the queue", () => {
     expect(events[0].payload).toMatchObject({ outcome: "reprocess", reason: "damaged" });
   });
 
-  test("void: the item is void, its barcode free, and the last one clears the manifest", async () => {
+  test("void frees the barcode of the item, and the last one clears the manifest", async () => {
     const manifest = await newManifest(tenant, {
       status: "received_with_exceptions",
       items: [{ exception: "damaged" }, { exception: "damaged" }, {}],

@@ -184,7 +184,7 @@ test("another tenant named in the query is no way in", async () => {
   expect(answer).toFailWith(403, "forbidden");
 });
 
-describe("the second wall: row-level security, with no endpoint before it", () => {
+describe("row-level security, with no endpoint before it", () => {
   /** Runs a statement as the functions would for this person. */
   const as = (person: Person, seesTenant: boolean, statement: string, values: string[]) =>
     sql.begin(async (tx) => {

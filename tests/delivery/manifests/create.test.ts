@@ -219,7 +219,7 @@ describe("who may make which manifest", () => {
     expect(alone.body.data.driver).toBeNull();
   });
 
-  test("a driver chooses the processing point only where the settings let him", async () => {
+  test("a driver chooses the processing point only where the settings let drivers", async () => {
     const own = await newTenant();
     const from = await newBranch(own);
     const point = await newProcessingPoint(own);

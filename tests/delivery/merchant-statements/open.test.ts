@@ -26,7 +26,7 @@ beforeAll(async () => {
   other = (await newMerchant()).tenant;
 });
 
-test("COD, fees and adjustments, each with its delivery, and an event", async () => {
+test("a statement lists COD, fees and adjustments, each with its delivery, and emits an event", async () => {
   const { ground, tenant } = await newMerchant([7_000, 3_000]);
   const held = await delivered(ground, [900]);
   const { wallet } = (await tenant.customer.get("/delivery/wallets/me")).body;
@@ -111,7 +111,7 @@ test("what is stated pays nothing else", async () => {
   await sound(tenant);
 });
 
-test("of movements until a day or an instant; the rest is in the next one", async () => {
+test("a statement is of movements until a day or an instant; the next one has the rest", async () => {
   const { ground, tenant } = await newMerchant([7_000]);
   const [{ at }] = await sql`select now() as at`;
   await broughtIn(ground, [1_000]);
@@ -125,7 +125,7 @@ test("of movements until a day or an instant; the rest is in the next one", asyn
   await sound(tenant);
 });
 
-test("held again after it was stated: the next statement takes it back, and states it once more", async () => {
+test("what is held again after it was stated is taken off by the next statement, and stated once more", async () => {
   const { ground, tenant, rows } = await newMerchant([7_000]);
   const first = await opened(tenant);
   expect(await pay(tenant.ops, first.id)).toSucceed(200);
@@ -151,7 +151,7 @@ test("held again after it was stated: the next statement takes it back, and stat
   await sound(tenant);
 });
 
-test("voided while open: its lines are free, its number is gone", async () => {
+test("an open statement that is voided frees its lines, and its number is used up", async () => {
   const { tenant } = await newMerchant([7_000]);
   const first = await opened(tenant);
   const gone = await cancel(tenant.ops, first.id, { reason: "Too early" });
@@ -167,7 +167,7 @@ test("voided while open: its lines are free, its number is gone", async () => {
   await sound(tenant);
 });
 
-test("a minimum, and what stays in the wallet and comes back", async () => {
+test("a statement keeps to the minimum, and to what stays in the wallet and comes back", async () => {
   const { ground, tenant } = await newMerchant([7_000], { minimum: 5_000, keep: 2_500 });
   expect((await open(tenant)).body).toMatchObject({
     code: "statement_below_minimum",
@@ -207,7 +207,7 @@ test("what was on the wallet before there were statements is one line", async ()
   await sound(tenant);
 });
 
-describe("asked for", () => {
+describe("a statement is asked for", () => {
   test("by administrators and operations managers alone", async () => {
     await expectGuarded({
       method: "POST",

@@ -15,7 +15,7 @@ import {
 } from "../../support/merchant-statements.ts";
 import { expectGuarded, expectRefused, expectReplayed } from "../../support/promises.ts";
 
-describe("reversed", () => {
+describe("a payout is reversed", () => {
   test("by its mirror: open again, the wallet and the desk have it back", async () => {
     const { tenant } = await newMerchant([7_000]);
     const { id } = await opened(tenant);

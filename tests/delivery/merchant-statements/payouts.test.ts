@@ -38,7 +38,7 @@ const entriesOf = (payout: string) =>
     join money.ledger_entries e on e.transaction_id = t.id join money.accounts a on a.id = e.account_id
     where t.reference_id = ${payout} order by t.kind, e.amount`;
 
-describe("paid", () => {
+describe("a statement is paid", () => {
   test("by bank: the net leaves the wallet, and the event says so", async () => {
     const { tenant } = await newMerchant([7_000]);
     const { id } = await opened(tenant);
@@ -79,7 +79,7 @@ describe("paid", () => {
     await sound(tenant);
   });
 
-  test("in cash: leaves the desk of who pays, which says what was paid out", async () => {
+  test("in cash from the desk of who pays, which says what was paid out", async () => {
     const { tenant } = await newMerchant([7_000]);
     const { id } = await opened(tenant);
     const before = await heldBy(tenant, tenant.dispatcher);
@@ -201,7 +201,7 @@ describe("paid", () => {
   });
 });
 
-describe("confirmed", () => {
+describe("a payout is confirmed", () => {
   test("by the owner, once it is paid; saying it again changes nothing", async () => {
     const { tenant } = await newMerchant([7_000]);
     const { id } = await opened(tenant);
@@ -223,7 +223,7 @@ describe("confirmed", () => {
   });
 });
 
-test("voided by administrators and operations managers alone", async () => {
+test("a statement is voided by administrators and operations managers alone", async () => {
   const { tenant } = await newMerchant([7_000]);
   const { id } = await opened(tenant);
   const call = { method: "POST", path: `${statementPath}/${id}/void` } as const;

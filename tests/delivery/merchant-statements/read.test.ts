@@ -15,7 +15,7 @@ beforeAll(async () => {
   other = (await newMerchant()).tenant;
 });
 
-describe("read", () => {
+describe("statements are read", () => {
   test("in pages, by the office and by whose they are", async () => {
     const { ground, tenant } = await newMerchant([1_000]);
     await opened(tenant);

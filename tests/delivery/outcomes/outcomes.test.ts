@@ -37,7 +37,7 @@ const failed = { result: "failed", reason_code: "no_answer" };
 const refused = { result: "refused", reason_code: "refused" };
 const photo = (url: string) => ({ photo_urls: [url] });
 
-describe("delivered", () => {
+describe("the outcome delivered", () => {
   test.each(["picked_up", "in_transit"])(
     "takes the cash from %s, as a completion does",
     async (from) => {
@@ -81,7 +81,7 @@ describe("delivered", () => {
   });
 });
 
-describe("failed", () => {
+describe("the outcome failed", () => {
   test("names a reason of the company, uses up an attempt, takes no cash, and can be tried again", async () => {
     const id = await parcel();
     const answer = await report(tenant.driver, id, { ...failed, note: "Rang twice" });
@@ -186,7 +186,7 @@ describe("failed", () => {
   });
 });
 
-describe("refused", () => {
+describe("the outcome refused", () => {
   test("is one attempt, after which its driver does not try again, however many are left; operations may", async () => {
     const allow = (attempts: number) =>
       sql`update delivery.delivery_services set allowed_delivery_attempts = ${attempts} where id = ${ground.service}`;

@@ -63,7 +63,7 @@ describe("what went back, and what was kept", () => {
     await checkAll(tenant);
   });
 
-  test("is back with a proof alone, and refunds no fee", async () => {
+  test("the rest is back with a proof alone, and refunds no fee", async () => {
     const { back } = await keptTwo();
     expect(await move(tenant.driver, back.id, "complete")).toFailWith(
       400,
@@ -84,7 +84,7 @@ describe("what went back, and what was kept", () => {
     expect(await asksFor(id)).toFailWith(409, "return_already_exists");
   });
 
-  test("item by item, and again what a return that was cancelled would have brought", async () => {
+  test("it is returned item by item, and again what a cancelled return would have brought", async () => {
     const { id } = await keptTwo();
     const some = async (quantities: Record<string, number>) =>
       asksFor(id, { return_items: await kept(tenant, id, quantities) });
@@ -101,7 +101,7 @@ describe("what went back, and what was kept", () => {
     expect(contents(await itemsOf(tenant, left.body.id))).toEqual({ Cap: 1 });
   });
 
-  test("also of a parcel that was kept whole; a return of all leaves nothing", async () => {
+  test("items of a parcel that was kept whole come back, too; a return of all leaves nothing", async () => {
     const { id } = await deliveryIn(ground, "delivered", priced);
     const one = await asksFor(id, { return_items: await kept(tenant, id, { Shirt: 1 }) });
     expect(one).toSucceed(201);
@@ -113,7 +113,7 @@ describe("what went back, and what was kept", () => {
       .toFailWith(409, "return_already_exists");
   });
 
-  test("two returns of the same unit at the same moment: one", async () => {
+  test("of two returns of the same unit at the same moment one is made", async () => {
     const { id } = await keptTwo();
     const return_items = await kept(tenant, id, { Cap: 1 });
     const answers = await queuedOn(id, [

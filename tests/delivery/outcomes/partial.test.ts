@@ -213,7 +213,7 @@ describe("a part is kept", () => {
   });
 });
 
-describe("twice", () => {
+describe("a partial delivery that is reported twice", () => {
   test("the same report again is one delivery and one return", async () => {
     const id = await onItsWay(ground, "in_transit", priced);
     const body = await partial(tenant, id, { Cap: 1 });

@@ -86,7 +86,7 @@ describe("a report", () => {
     expect(await report(tenant.ops, id, failed)).toFailWith(409, "delivery_status_changed");
   });
 
-  test("another driver, an owner and nobody may not", async () => {
+  test("is refused to another driver, an owner and callers without a token", async () => {
     const id = await parcel();
     const call = { method: "POST", path: `${path}/${id}/outcome`, body: failed } as const;
     await expectGuarded(call, { denied: [tenant.customer, tenant.institution] });

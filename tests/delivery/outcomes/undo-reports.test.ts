@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 const parcel = (at: Ground = ground, status?: string) => onItsWay(at, status);
 
-describe("delivered", () => {
+describe("a delivery that is undone", () => {
   test("its row of cash is in no list, sum or file unless reversed ones are asked for, and copies learn of it", async () => {
     const at = await newGround(await newTenant());
     const id = await parcel(at);

@@ -37,7 +37,7 @@ const listed = async (id: string, query: Record<string, string> = {}) =>
   (await tenant.admin.get("/delivery/cod-collections", { query: { delivery_id: id, ...query } }))
     .body.cod;
 
-describe("delivered", () => {
+describe("a delivery that is undone", () => {
   test.each(["picked_up", "in_transit"])(
     "is as it was in %s: cash, COD, pay, payments and load; and it lives its whole life again",
     async (from) => {
@@ -185,7 +185,7 @@ describe("delivered", () => {
   });
 });
 
-describe("failed", () => {
+describe("a failure that is undone", () => {
   test.each([
     ["fail", { reason: "absent" }, 1],
     ["outcome", failed, 1],
@@ -225,7 +225,7 @@ describe("failed", () => {
   });
 });
 
-describe("a staged parcel", () => {
+describe("a staged parcel whose outcome is undone", () => {
   test("its last leg is on its way again, and its parcel with it", async () => {
     const { parent, b } = await stagedInWarehouse(ground, { cod_amount: 5000 });
     await sql`update delivery.deliveries set status = 'accepted' where id = ${b}`;

@@ -33,7 +33,7 @@ afterAll(async () => {
 
 const place = (id: string) => `${path}/${id}/redirect`;
 
-describe("refused", () => {
+describe("a redirect is refused", () => {
   test("of what is no order, has ended, comes back, or is with a carrier", async () => {
     for (
       const [status, code] of [

@@ -34,7 +34,7 @@ const names = async (query: Query = {}, person: Person = tenant.staff): Promise<
 describe("who finds which services", () => {
   const without = (...gone: string[]) => everyone.filter((name) => !gone.includes(name));
 
-  test("staff and drivers all; customers and institutions those they may use", async () => {
+  test("staff and drivers find all, customers and institutions those they may use", async () => {
     expect(await names({}, tenant.driver)).toEqual(everyone);
     expect(await names({}, tenant.customer)).toEqual(without("Barred"));
     expect(await names({}, tenant.institution)).toEqual(everyone);

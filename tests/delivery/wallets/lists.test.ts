@@ -88,7 +88,7 @@ test("a statement is in the order of booking, also when one began earlier and wa
     .toEqual([[10, 110], [100, 100]]);
 });
 
-test("the transactions of a wallet, newest first, for its owner and the office alone", async () => {
+test("the transactions of a wallet are listed newest first, for its owner and the office alone", async () => {
   const id = await newWallet(a, a.institution2, "institution");
   for (const amount of [100, 200, 300]) await adjust(a.admin, id, amount);
   await adjust(a.admin, id, 50, "debit", key(), "100% refund");

@@ -41,7 +41,7 @@ const runJobs = (name = "payment") =>
 const later = (order: string) =>
   sql`update money.payments set last_checked_at = last_checked_at - interval '1 minute' where order_id = ${order}`;
 
-test("from the cart to the door: confirm, pay on the gateway's page, approved", async () => {
+test("an order goes from the cart to the door, paid on the gateway's page", async () => {
   const placed = await placeOrder(shop, "gatewayone");
   const page = await (await fetch(placed.instructions.redirect_url)).text();
   expect(page).toContain("6000");
@@ -59,7 +59,7 @@ test("razorpay's page does the same with a signed event", async () => {
   expect(await standing(placed.id)).toMatchObject({ payment_status: "paid", paid: 1 });
 });
 
-test("declined: failed, and confirming again opens another payment", async () => {
+test("a declined payment has failed, and confirming again opens another one", async () => {
   const placed = await placeOrder(shop, "gatewayone");
   await atGateway(placed.instructions.redirect_url, "decline");
   expect(await standing(placed.id)).toMatchObject({ status: "pending", payment_status: "failed" });
@@ -187,7 +187,7 @@ describe("the gateway's answer", () => {
   });
 });
 
-test("a hundred notifications at once: one payment", async () => {
+test("a hundred notifications at once make one payment", async () => {
   const placed = await placeOrder(shop, "gatewayone");
   await atGateway(placed.instructions.redirect_url, "pay", "yes");
   const before = await walletOf(shop.tenant, null);
@@ -199,7 +199,7 @@ test("a hundred notifications at once: one payment", async () => {
   await checkAll(shop.tenant);
 });
 
-test("a gateway that cannot be asked: come again, and nothing changes", async () => {
+test("while a gateway cannot be asked nothing changes, and it is asked again", async () => {
   const placed = await placeOrder(shop, "gatewayone");
   await sql`update money.payments set gateway_order_id = '888888888888' where order_id = ${placed.id}`;
   const answer = await send(hint(placed, { orderId: "888888888888" }));
@@ -209,7 +209,7 @@ test("a gateway that cannot be asked: come again, and nothing changes", async ()
   await later(placed.id);
 });
 
-test("unpaid for a day: the order ends, its payment is dropped, and late money is looked for", async () => {
+test("an order unpaid for a day ends, its payment is dropped, and late money is looked for", async () => {
   const placed = await placeOrder(shop, "razorpay");
   const young = await placeOrder(shop, "gatewayone");
   await sql`alter table storefront.storefront_orders disable trigger guard`;
@@ -227,7 +227,7 @@ test("unpaid for a day: the order ends, its payment is dropped, and late money i
   expect(await standing(young.id)).toMatchObject({ status: "pending" });
 });
 
-test("paid on the page of an order that was cancelled meanwhile: kept for somebody to look at", async () => {
+test("money paid for an order that was cancelled meanwhile is kept for somebody to look at", async () => {
   const { admin } = shop.tenant;
   const placed = await placeOrder(shop, "gatewayone");
   const cancelled = await admin.put(`/storefront/orders/${placed.id}/cancel`, {

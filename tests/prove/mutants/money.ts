@@ -210,7 +210,7 @@ export const money: Mutant[] = [
     to: "",
     test: [
       "tests/payment/webhooks/gatewayone.test.ts",
-      "declined: failed, and confirming again opens another payment",
+      "a declined payment has failed, and confirming again opens another one",
     ],
   },
 ];

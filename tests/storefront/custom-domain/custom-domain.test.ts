@@ -122,7 +122,7 @@ describe("connecting", () => {
     expect(await stored(tenant)).toEqual([]);
   });
 
-  test("one domain a market, also at once", async () => {
+  test("a market has one domain, also of many at once", async () => {
     const mine = await shop();
     const mineToo = await Promise.all(
       Array.from({ length: 5 }, (_, i) => connect(mine.tenant, `s${i}.${mine.domain}`)),

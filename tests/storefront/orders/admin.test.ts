@@ -164,7 +164,7 @@ describe("on the way", () => {
     await checkAll(shop.tenant);
   });
 
-  test("delivered by the shop itself: shipped, delivered, paid; and completed after two weeks", async () => {
+  test("an order that the shop delivers itself is shipped, delivered, paid, and completed after two weeks", async () => {
     const plain = await newShop({ auto: false });
     const { id } = await placeOrder(plain);
     const { admin } = plain.tenant;
@@ -187,7 +187,7 @@ describe("on the way", () => {
     await checkAll(plain.tenant);
   });
 
-  test("only the delivery ends it: no manual end while a delivery is under way", async () => {
+  test("only the delivery ends an order while one is under way", async () => {
     const { id } = await placeOrder(shop);
     const delivery = (await approve(id)).body.data.delivery_assigned.delivery_id;
     const before = await unitsOf(shop.shelf.item);
@@ -231,7 +231,7 @@ test("the customer follows their own order by the customer statuses, and no othe
   expect((await other.tenant.customer.get("/storefront/my/orders")).body.pagination.total).toBe(0);
 });
 
-test("only administrators of the tenant, for its own orders", async () => {
+test("only administrators of the tenant manage orders, and only its own", async () => {
   const { id } = await placeOrder(shop);
   const calls: [string, string, object?][] = [
     ["GET", at(id)],

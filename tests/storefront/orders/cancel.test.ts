@@ -21,7 +21,7 @@ const at = (id: string, step = "") => `/storefront/orders/${id}${step && `/${ste
 const approve = (id: string, body = {}) => shop.tenant.admin.put(at(id, "approve"), body);
 
 describe("cancelling", () => {
-  test("before approval: nothing was reserved, nothing paid", async () => {
+  test("before approval gives back nothing, as nothing was reserved or paid", async () => {
     const { id, answer: placed } = await placeOrder(shop);
     const answer = await shop.tenant.admin.put(at(id, "cancel"), { reason: "fraud" });
     expect(answer).toSucceed(200);
@@ -42,7 +42,7 @@ describe("cancelling", () => {
     expect(payment.status).toBe("CANCELLED");
   });
 
-  test("after approval: releases the goods, refunds the money, cancels the delivery", async () => {
+  test("after approval releases the goods, refunds the money, cancels the delivery", async () => {
     const { id } = await placeOrder(shop, "wallet", 3);
     const before = await unitsOf(shop.shelf.item);
     await approve(id);

@@ -23,7 +23,7 @@ beforeAll(async () => {
   [shop, other] = await Promise.all([newCardShop(), newShop()]);
 });
 
-describe("refused", () => {
+describe("a checkout is refused", () => {
   const wrong: [string, Record<string, unknown>, number, string, string?][] = [
     ["no cart", { cartId: undefined }, 400, "validation_failed", "cartId"],
     ["no id", { cartId: "x" }, 400, "invalid_uuid", "cartId"],
@@ -103,7 +103,7 @@ describe("refused", () => {
     expect(answer.body.field).toBe("backRef");
   });
 
-  test("accepts the store's own domain and back_ref", async () => {
+  test("but not with the store's own domain and back_ref", async () => {
     const host = `${randomUUID()}.example.com`;
     await sql`insert into storefront.custom_domains
       (tenant_id, market_id, custom_domain, status, dns_records, dns_verified_at)
@@ -114,7 +114,7 @@ describe("refused", () => {
     expect(backRef).toContain("https://");
   });
 
-  test("variants that are out of stock, not on sale, or unknown", async () => {
+  test("for variants that are out of stock, not on sale, or unknown", async () => {
     const small = await newShop({ stock: 1 });
     const { customer } = small.tenant;
     const answer = await customer.post(path, orderOf(small, await newCart(small, 2)));
@@ -131,7 +131,7 @@ describe("refused", () => {
     expect(await customer.post(path, orderOf(small, cart))).toFailWith(409, "cart_not_active");
   });
 
-  test("a method that the market does not accept, a gateway without configuration, an inactive service", async () => {
+  test("for a method that the market does not accept, a gateway without configuration, an inactive service", async () => {
     const plain = await newShop();
     const { customer } = plain.tenant;
     expect(await customer.post(path, orderOf(plain, await newCart(plain), "razorpay")))
@@ -149,7 +149,7 @@ describe("refused", () => {
       .toFailWith(400, "invalid_payment_method");
   });
 
-  test("staff, drivers, anonymous callers, and customers of another store", async () => {
+  test("to staff, drivers, anonymous callers, and customers of another store", async () => {
     const body = orderOf(shop, await newCart(shop));
     for (const person of [shop.tenant.admin, shop.tenant.driver]) {
       expect(await person.post(path, body)).toFailWith(403, "forbidden");

@@ -72,7 +72,7 @@ describe("the city of an address", () => {
   });
 });
 
-test("cash on delivery: the full order, unpaid, with instructions for the door", async () => {
+test("cash on delivery makes the full order, unpaid, with instructions for the door", async () => {
   const { answer, id } = await placeOrder(shop, "cash", 2);
   const { order, paymentType, instructions, message } = answer.body;
   expect(paymentType).toBe("cash_on_delivery");
@@ -139,7 +139,7 @@ test("a wallet with too little money creates no order, and the cart stays", asyn
   expect(row.status).toBe("active");
 });
 
-test("a gateway: the payment URL, under a numeric id that is never reused", async () => {
+test("a gateway gets a payment with its URL, under a numeric id that is never reused", async () => {
   for (const method of ["gatewayone", "razorpay"] as const) {
     const { answer, instructions } = await placeOrder(shop, method);
     expect(answer.body.paymentType).toBe("gateway");

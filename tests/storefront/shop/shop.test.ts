@@ -189,7 +189,7 @@ describe("the open shop", () => {
   });
 });
 
-describe("the wall behind the shop", () => {
+describe("row-level security behind the shop", () => {
   /** The rows that an anonymous caller reaches in the shop, without a core in between. */
   async function countAsPublic(name: string, statement: string): Promise<number> {
     return await sql.begin(async (tx) => {

@@ -155,7 +155,7 @@ test("an API key of the system with the scope manages tenants; one of a tenant n
   expect(listed.body.tenants[0].tenant_users).toEqual({ count: 0 });
 });
 
-test("the list: ten a page, a hundred at most, exact totals, by slug and status", async () => {
+test("the list has ten a page, a hundred at most, exact totals, by slug and status", async () => {
   const mark = `list-${a.id.slice(0, 8)}`;
   const made: Body[] = [];
   for (let n = 0; n < 12; n++) {
@@ -191,7 +191,7 @@ test("the list: ten a page, a hundred at most, exact totals, by slug and status"
   expect(counted.body.tenants[0].tenant_users).toEqual({ count: 10 });
 });
 
-test("a tenant's administrator changes what is his; slug and status only as they are", async () => {
+test("a tenant's administrator changes what is the tenant's own; slug and status only as they are", async () => {
   const tenant = await newTenant();
   const path = `/tenants/${tenant.id}`;
   const changed = await tenant.admin.put(path, {

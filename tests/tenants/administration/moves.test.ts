@@ -57,7 +57,7 @@ test.each(Object.keys(legal))(
   },
 );
 
-test("of many who suspend at once one does it, and it is told once", async () => {
+test("of many who suspend at once one does it, and one event says so", async () => {
   const tenant = await newTenant();
   const answers = await Promise.all(
     Array.from({ length: 8 }, () => system.post(`/tenants/${tenant.id}/suspend`)),

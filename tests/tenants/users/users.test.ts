@@ -29,7 +29,7 @@ const rowsOf = (tenant: { id: string }, userId: string) =>
 const authUser = (email: unknown) =>
   sql`select id from auth.users where email = ${String(email).toLowerCase()}`;
 
-test("a new user is added, can sign in and is where his token says", async () => {
+test("a new user is added, can sign in, and is in the tenant that the token names", async () => {
   const input = person({ email: ` Mixed.Case-${a.id.slice(0, 8)}@Barid.TEST ` });
   const answer = await system.post(membersOf(a), input);
   expect(answer).toSucceed(201);
@@ -63,7 +63,7 @@ test("a new user is added, can sign in and is where his token says", async () =>
   expect(jobs).toEqual([{ status: "done", last_error: "withdrawn" }]);
 });
 
-test("a driver gets his driver's row, and drivers, institutions and customers a wallet in the tenant's currency", async () => {
+test("a driver gets a driver's row, and drivers, institutions and customers a wallet in the tenant's currency", async () => {
   const driver =
     (await system.post(membersOf(a), person({ tenant_user_type: "driver", roles: undefined })))
       .body.user;

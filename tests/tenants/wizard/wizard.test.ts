@@ -146,7 +146,7 @@ test("modules are those named; a subscription is ignored while none is asked for
   expect(await usersWith(body.tenant.contact_info.email)).toHaveLength(0);
 });
 
-test("it is told when all is done, and nothing keeps the password", async () => {
+test("an event says when all is done, and nothing keeps the password", async () => {
   const body = wizardBody({ admin_user: { create: true, password: "Never-kept-77" } });
   const { tenant_id } =
     (await system.post(path, body, { headers: { "idempotency-key": crypto.randomUUID() } })).body;

@@ -237,7 +237,7 @@ describe("receipts", () => {
   });
 });
 
-test("the inventory tells what lies where, and nothing of other tenants", async () => {
+test("the inventory lists what lies where, and nothing of other tenants", async () => {
   const at = await newShelf(tenant, 3);
   const list = async (query: Record<string, string | number | undefined>) => {
     const answer = await tenant.warehouse.get("/warehousing/inventory", { query });

@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 
 describe("changing an order", () => {
-  test("its lines, as long as nothing is picked: reservations follow", async () => {
+  test("replaces its lines as long as nothing is picked, and reservations follow", async () => {
     const at = await newShelf(tenant, 10);
     const second = await newItem(tenant);
     await stockIn(tenant, {
@@ -61,7 +61,7 @@ describe("changing an order", () => {
     await checkStock(tenant);
   });
 
-  test("whom, when and what is said; null clears, what is not sent stays", async () => {
+  test("changes whom it is given to, when it is due and what it says; null clears, what is not sent stays", async () => {
     const order = await newOrder({ notes: "first", assigned_to: tenant.staff.id });
     const put = (body: object) => tenant.ops.put(`${path}/${order.id}`, body);
     const changed = await put({ assigned_to: null, due_date: "2026-12-02T00:00:00Z" });

@@ -53,7 +53,7 @@ const notesOf = (person: Person) =>
   sql`select type, payload from tenancy.notifications where user_id = ${person.id} order by created_at`;
 
 describe("a report", () => {
-  test("by staff of the warehouse begins the picking, notes what was taken, and ends it", async () => {
+  test("by staff of the warehouse begins the picking, records what was taken, and ends it", async () => {
     const at = await newShelf(tenant, 10);
     await newStaff(tenant, at.warehouse, tenant.staff.id);
     const order = await newOrder({ item_details: [line(at, { quantity: 5 })] }, at);
@@ -233,7 +233,7 @@ describe("a report", () => {
 });
 
 describe("whom an order is given to", () => {
-  test("is told when it is made and when it changes hands, not by what they do themselves", async () => {
+  test("is notified when it is made and when it changes hands, not of what they do themselves", async () => {
     const [first, second] = [
       await newPerson(tenant.id, "staff", "warehouse_staff"),
       await newPerson(tenant.id, "staff", "warehouse_staff"),

@@ -26,7 +26,7 @@ const scan = (session: { id: string }, delivery_barcode: string, more: object = 
   tenant.staff.post(`${path}/${session.id}/scan`, { delivery_barcode, ...more });
 
 describe("at the same moment", () => {
-  test("twenty packages into a cage for seven: exactly seven are put there", async () => {
+  test("of twenty packages for a cage of seven exactly seven are put there", async () => {
     const session = await newSession(["city", "Kut", 7]);
     const dropoff_address_id = await newAddress(tenant, { city: "Kut" });
     const parcels = [];
@@ -54,7 +54,7 @@ describe("at the same moment", () => {
     expect(await filledOf(session.assignments[0].cage_location_id)).toBe(1);
   });
 
-  test("scans and the end of the session: what was answered is counted, nothing after it", async () => {
+  test("scans that are answered before the end of a session are counted, and none after it", async () => {
     const session = await newSession(["city", "Kut", 100]);
     const dropoff_address_id = await newAddress(tenant, { city: "Kut" });
     const parcels = [];

@@ -217,7 +217,7 @@ describe("a scan", () => {
 });
 
 describe("several cages of one destination", () => {
-  test("are filled one after the other, and the parcel that fits none is told of the first", async () => {
+  test("are filled one after the other, and a parcel that fits none gets the refusal of the first", async () => {
     const session = await newSession(["city", "Hilla", 1], ["city", " HILLA ", 2]);
     const [first, second] = session.assignments.map(({ id }: { id: string }) => id);
     const to = async () => (await scan(session, (await packageTo("Hilla")).barcode)).body;

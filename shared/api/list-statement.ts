@@ -70,7 +70,7 @@ function narrowingOf(list: ListDeclaration, query: ListQuery): Narrowing {
   const use = (source: "param" | "column", name: string, filter: Filter) => {
     const value = `($1 #> '{${source},${name}}')`;
     const condition = filter.condition(value, once);
-    // What is true of every row narrows nothing: the endpoint itself reads such a parameter.
+    // A condition that every row meets narrows nothing: the endpoint itself reads such a parameter.
     if (condition === "true") return;
     if (filter.prefers) preferred.push({ name: filter.prefers, condition });
     else conditions.push({ name, sql: `(${condition})`, value, kept: filter.kept });

@@ -1,7 +1,7 @@
 /**
  * The database as one caller sees it. Every request is one statement, and so one transaction:
- * `private.call` (a core), `private.read` (a list) or `private.check` (the rule alone) enter as the
- * caller, apply the endpoint's rule and answer.
+ * `private.call` (a core), `private.call_text` (a core with a long answer), `private.read` (a list) or
+ * `private.check` (the rule alone) enter as the caller, apply the endpoint's rule and answer.
  *
  * Every answer, a refusal too, carries the id of its statement: the driver can mix them up after a broken
  * connection (see `pool.ts`), and an answer that belongs to another request is worse than none.
@@ -9,6 +9,7 @@
 import { Buffer } from "node:buffer";
 import type postgres from "postgres";
 import { acceptKey, isAccepted } from "./api-keys.ts";
+import { JsonText } from "./json-text.ts";
 import { AppError, type ErrorCode, isErrorCode } from "../errors/errors.ts";
 import { databasePrepare } from "../runtime/env.ts";
 import { log } from "../runtime/log.ts";
@@ -81,6 +82,8 @@ interface Refused {
 export interface Database {
   /** Calls a core, `area.noun_verb`, and gives back what it returns. */
   call<T = Record<string, unknown>>(core: string, input?: Record<string, unknown>): Promise<T>;
+  /** Calls a core that only reads and returns JSON as text. */
+  callText(core: string, input?: Record<string, unknown>): Promise<JsonText>;
   /** Runs a list engine's statement, which reads its values from `$1`. */
   read<T>(statement: string, params: Record<string, unknown>): Promise<T>;
   /** Applies the endpoint's rule and nothing else. */
@@ -153,16 +156,21 @@ export function openDatabase(
   };
   const database = (key?: string): Database => ({
     seen,
-    call: <T>(core: string, input: Record<string, unknown> = {}) => {
-      if (!/^[a-z_]+\.[a-z_]+$/.test(core)) throw new Error(`not the name of a core: ${core}`);
-      return ask("call", core, input, key) as Promise<T>;
-    },
+    call: <T>(core: string, input: Record<string, unknown> = {}) =>
+      ask("call", coreName(core), input, key) as Promise<T>,
+    callText: (core: string, input: Record<string, unknown> = {}) =>
+      ask("text", coreName(core), input) as Promise<JsonText>,
     read: <T>(statement: string, params: Record<string, unknown>) =>
       ask("read", statement, params) as Promise<T>,
     check: async () => void await ask("check", "", null),
     withoutKey: () => database(),
   });
   return database(idempotencyKey);
+}
+
+function coreName(name: string): string {
+  if (!/^[a-z_]+\.[a-z_]+$/.test(name)) throw new Error(`not the name of a core: ${name}`);
+  return name;
 }
 
 /** The state of the database: whether it answers, and with which version of the schema; null where that is not known. */
@@ -221,13 +229,16 @@ async function asEngine<T>(
   }
 }
 
-type Statement = "call" | "read" | "check";
+type Statement = "call" | "text" | "read" | "check";
 
 /** One value carries the whole request: the driver writes and the server reads a single parameter. */
 const statements: Record<Statement, (request: string) => string> = {
   call: (request) =>
     `select private.call(r.q -> 'claims', r.q -> 'rule', r.q ->> 'work', r.q -> 'input') as answer
       from (select ${request}::jsonb as q offset 0) r`,
+  text: (request) =>
+    `select c.answer, c.data from (select ${request}::jsonb as q offset 0) r,
+      private.call_text(r.q -> 'claims', r.q -> 'rule', r.q ->> 'work', r.q -> 'input') c`,
   read: (request) =>
     `select private.read(r.q -> 'claims', r.q -> 'rule', r.q ->> 'work', r.q -> 'input') as answer
       from (select ${request}::jsonb as q offset 0) r`,
@@ -237,6 +248,7 @@ const statements: Record<Statement, (request: string) => string> = {
 };
 const prepared = {
   call: statements.call("$1::text"),
+  text: statements.text("$1::text"),
   read: statements.read("$1::text"),
   check: statements.check("$1::text"),
 };
@@ -297,7 +309,9 @@ async function execute(
         const rows = await send(sql, kind, request);
         const answer = rows[0]?.answer as Answer | Refused | undefined;
         if (answer?.call_id !== callId) throw new ResponseMismatchError();
-        return answer;
+        return kind === "text" && !("refused" in answer)
+          ? { ...answer, data: new JsonText(rows[0]!.data) }
+          : answer;
       }, fairnessKeyOf(claims));
     } catch (error) {
       const verdict = outcomeOf(error);

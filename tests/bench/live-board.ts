@@ -7,17 +7,23 @@ import { hire } from "./live-drivers.ts";
 import { median } from "./load.ts";
 import type { Report } from "./report.ts";
 
+const path = "/delivery/board";
+
 /** The board with 100 drivers and 10,000 live deliveries, and with ten times as many of both. */
 export async function board(bench: Bench, out: Report): Promise<void> {
   const found: number[] = [];
   for (const count of [100, 900]) {
     await carry(bench, count, 100);
-    const took = await medianOf(() => get(bench, "/delivery/board"));
+    const took = await medianOf(() => get(bench, path));
     found.push(took);
+    const answer = await fetch(`${bench.stack.apiUrl}${path}`, {
+      headers: { authorization: `Bearer ${bench.token}` },
+    });
+    const size = (await answer.text()).length / 1000;
     out.note(
       `board with ${
         count === 100 ? "100 drivers and 10,000" : "1,000 drivers and 100,000"
-      } live deliveries: median ${took.toFixed(1)} ms`,
+      } live deliveries: median ${took.toFixed(1)} ms, ${size.toFixed(0)} kB`,
     );
   }
   out.ratio({

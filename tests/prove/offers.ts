@@ -17,7 +17,7 @@ interface Offer {
 }
 
 export class Offers extends OnTheWay {
-  /** The office has a driver searched for; whoever accepts carries the parcel, perhaps to its receiver. */
+  /** The office has a driver searched for; the one who accepts carries the parcel, perhaps to its receiver. */
   async offer({ a, b, c }: Step): Promise<void> {
     const made = await this.newDelivery(250 * (1 + a % 20));
     if (!made) return;

@@ -145,7 +145,7 @@ describe("with the mode choose", () => {
   });
 });
 
-test("the goods of a store's order go back to where they are sold from, whatever the setting says and whoever asks", async () => {
+test("the goods of a store's order go back to where they are sold from, whatever the setting says", async () => {
   const shop = await newShop({ settings: { "delivery.attempts": { after_last: "return" } } });
   const { tenant } = shop;
   await withDriver(shop);

@@ -1,9 +1,10 @@
 /**
  * The database as one caller sees it. Every request is one statement, and so one transaction:
- * `private.call` (a core), `private.read` (a list) or `private.check` (the rule alone) enter as the
- * caller, apply the endpoint's rule and answer.
+ * `private.call` (a core), `private.call_text` (a core with a long answer), `private.read` (a list) or
+ * `private.check` (the rule alone) enter as the caller, apply the endpoint's rule and answer.
  */
 import { acceptKey } from "./api-keys.ts";
+import type { JsonText } from "./json-text.ts";
 import { AppError } from "../errors/errors.ts";
 import { neededSchema } from "../runtime/version.ts";
 import {
@@ -27,6 +28,8 @@ import {
 export interface Database {
   /** Calls a core, `area.noun_verb`, and gives back what it returns. */
   call<T = Record<string, unknown>>(core: string, input?: Record<string, unknown>): Promise<T>;
+  /** Calls a core that only reads and returns JSON as text. */
+  callText(core: string, input?: Record<string, unknown>): Promise<JsonText>;
   /** Runs a list engine's statement, which reads its values from `$1`. */
   read<T>(statement: string, params: Record<string, unknown>): Promise<T>;
   /** Applies the endpoint's rule and nothing else. */
@@ -99,16 +102,21 @@ export function openDatabase(
   };
   const database = (key?: string): Database => ({
     seen,
-    call: <T>(core: string, input: Record<string, unknown> = {}) => {
-      if (!/^[a-z_]+\.[a-z_]+$/.test(core)) throw new Error(`not the name of a core: ${core}`);
-      return ask("call", core, input, key) as Promise<T>;
-    },
+    call: <T>(core: string, input: Record<string, unknown> = {}) =>
+      ask("call", coreName(core), input, key) as Promise<T>,
+    callText: (core: string, input: Record<string, unknown> = {}) =>
+      ask("text", coreName(core), input) as Promise<JsonText>,
     read: <T>(statement: string, params: Record<string, unknown>) =>
       ask("read", statement, params) as Promise<T>,
     check: async () => void await ask("check", "", null),
     withoutKey: () => database(),
   });
   return database(idempotencyKey);
+}
+
+function coreName(name: string): string {
+  if (!/^[a-z_]+\.[a-z_]+$/.test(name)) throw new Error(`not the name of a core: ${name}`);
+  return name;
 }
 
 /** The state of the database: whether it answers, and with which version of the schema; null where that is not known. */

@@ -9,6 +9,7 @@ import type postgres from "postgres";
 import { AppError } from "../errors/errors.ts";
 import { databasePrepare } from "../runtime/env.ts";
 import { isAccepted } from "./api-keys.ts";
+import { JsonText } from "./json-text.ts";
 import {
   classifyTransientError,
   ResponseMismatchError,
@@ -61,14 +62,17 @@ export interface Answer {
   total?: number;
 }
 
-/** The entrances of the engine: a core, a list, the rule alone. */
-export type Statement = "call" | "read" | "check";
+/** The entrances of the engine: a core, a core that answers with text, a list, the rule alone. */
+export type Statement = "call" | "text" | "read" | "check";
 
 /** One value carries the whole request: the driver writes and the server reads a single parameter. */
 const statements: Record<Statement, (request: string) => string> = {
   call: (request) =>
     `select private.call(r.q -> 'claims', r.q -> 'rule', r.q ->> 'work', r.q -> 'input') as answer
       from (select ${request}::jsonb as q offset 0) r`,
+  text: (request) =>
+    `select c.answer, c.data from (select ${request}::jsonb as q offset 0) r,
+      private.call_text(r.q -> 'claims', r.q -> 'rule', r.q ->> 'work', r.q -> 'input') c`,
   read: (request) =>
     `select private.read(r.q -> 'claims', r.q -> 'rule', r.q ->> 'work', r.q -> 'input') as answer
       from (select ${request}::jsonb as q offset 0) r`,
@@ -78,6 +82,7 @@ const statements: Record<Statement, (request: string) => string> = {
 };
 const prepared = {
   call: statements.call("$1::text"),
+  text: statements.text("$1::text"),
   read: statements.read("$1::text"),
   check: statements.check("$1::text"),
 };
@@ -139,7 +144,9 @@ export async function execute(
         const rows = await send(sql, kind, request);
         const answer = rows[0]?.answer as Answer | Refused | undefined;
         if (answer?.call_id !== callId) throw new ResponseMismatchError();
-        return answer;
+        return kind === "text" && !("refused" in answer)
+          ? { ...answer, data: new JsonText(rows[0]!.data) }
+          : answer;
       }, fairnessKeyOf(claims));
     } catch (error) {
       const verdict = outcomeOf(error);

@@ -1,8 +1,9 @@
 /**
- * Runs background jobs: right after the request that queued them, and from cron for what was left.
+ * Runs background jobs: right after the request that queued them, and from cron for what was left and what comes due.
  * A kind is `<function>.<job>`; the function that owns a kind has its handler.
  */
 import { system } from "./db.ts";
+import { type Clock, theClock } from "../runtime/clock.ts";
 import { describeError, log, traced, traceFields } from "../runtime/log.ts";
 import { continueTrace } from "../runtime/trace-context.ts";
 
@@ -38,6 +39,10 @@ export interface JobStats {
 interface Run {
   /** Somebody asked while it was under way: what was queued meanwhile is looked for once more. */
   again: boolean;
+  /** Of a run that stays for what comes due. */
+  clock?: Clock;
+  /** Ends its rest. */
+  wake(): void;
   ended: Promise<JobStats>;
 }
 
@@ -56,32 +61,46 @@ export async function trackRequest<T>(work: () => Promise<T>): Promise<T> {
 
 /**
  * Runs due jobs until none is left or time is up. One run at a time in a process for the same kinds:
- * a call while one is under way waits for that one, which then looks once more.
+ * a call while one is under way waits for that one, which then looks once more. With a `clock` the run stays for the
+ * jobs that come due while it may, and does each when its time has come.
  */
-export function runJobs(handlers: JobHandlers): Promise<JobStats> {
-  const kinds = `{${Object.keys(handlers).join(",")}}`;
+export function runJobs(handlers: JobHandlers, clock?: Clock): Promise<JobStats> {
+  const kinds = kindsOf(handlers);
   const underWay = runs.get(kinds);
   if (underWay) {
     underWay.again = true;
+    underWay.wake();
     return underWay.ended;
   }
-  const run = { again: false } as Run;
+  const run = { again: false, clock, wake: () => {} } as Run;
   runs.set(kinds, run);
   // The log lines of jobs do not belong to the request that started the run.
   return run.ended = traced({}, () => drainQueue(handlers, kinds, run));
 }
 
+/** Begins a run that stays until cron, which asks each minute, asks again; after the one that is under way. */
+export async function stayForJobs(
+  handlers: JobHandlers,
+  clock: Clock = theClock,
+): Promise<JobStats> {
+  if (runs.has(kindsOf(handlers))) await runJobs(handlers);
+  return await runJobs(handlers, clock);
+}
+
+const kindsOf = (handlers: JobHandlers) => `{${Object.keys(handlers).join(",")}}`;
+
 async function drainQueue(handlers: JobHandlers, kinds: string, run: Run): Promise<JobStats> {
-  const stopAt = Date.now() + maxRunMs;
+  const { now } = run.clock ?? theClock;
+  const stopAt = now() + maxRunMs;
   const count = { done: 0, failed: 0 };
   try {
-    while (Date.now() < stopAt) {
+    while (now() < stopAt) {
       run.again = false;
       const jobs = await system<Job[]>(
         "select private.jobs_claim($1::text::text[], $2::text::integer) as answer",
         [kinds, String(batch)],
       );
-      if (jobs.length === 0 && !run.again) break;
+      if (jobs.length === 0 && !run.again && !await comesDue(kinds, run, stopAt)) break;
       for (const job of jobs) {
         await yieldToRequests();
         const place = traceFields(continueTrace(job.trace_context));
@@ -94,6 +113,21 @@ async function drainQueue(handlers: JobHandlers, kinds: string, run: Run): Promi
     // Before the promise is settled: nobody may join a run that has looked for the last time.
     runs.delete(kinds);
   }
+}
+
+/** Rests until the next job is due or somebody asks; false when the run need not stay for one. */
+async function comesDue(kinds: string, run: Run, stopAt: number): Promise<boolean> {
+  if (!run.clock) return false;
+  const dueMs = await system<number | null>(
+    "select to_jsonb(private.jobs_due_ms($1::text::text[])) as answer",
+    [kinds],
+  );
+  // Asked for while we looked: not yet the end.
+  if (run.again) return true;
+  if (dueMs === null || run.clock.now() + dueMs >= stopAt) return false;
+  const woken = new Promise<void>((resolve) => (run.wake = resolve));
+  await run.clock.rest(dueMs, woken);
+  return true;
 }
 
 /** Lets requests go first: returns when none is under way, or after a short while all the same. */

@@ -1,5 +1,6 @@
 /** Responses to the client: envelopes, refusals, and the headers every answer carries. */
 import {
+  type Answer,
   type AnyEndpoint,
   impliedCodes,
   messageKey,
@@ -9,6 +10,7 @@ import {
   status,
 } from "../api/endpoint.ts";
 import { withFields, wrongField } from "../api/fields.ts";
+import { JsonText } from "../db/json-text.ts";
 import { strict } from "../runtime/env.ts";
 import {
   AppError,
@@ -69,15 +71,14 @@ export async function respond(
   const literal = typeof endpoint.message === "object" ? endpoint.message.literal : undefined;
   const key = result[messageKey] ??
     (typeof endpoint.message === "string" ? endpoint.message : defaultMessage(endpoint));
-  const body = {
+  if (strict) requireDeclared(endpoint, parsed(result), fields);
+  const code = result[status] ?? endpoint.status ?? 200;
+  const text = textOf({
     success: true,
     message: literal ?? translate(language, key, result),
-    ...(fields ? withFields(endpoint, result, fields) : result),
+    ...(fields ? withFields(endpoint, parsed(result), fields) : result),
     ...(ignored.length && { ignored }),
-  };
-  if (strict) requireDeclared(endpoint, result, fields);
-  const code = result[status] ?? endpoint.status ?? 200;
-  const text = JSON.stringify(body);
+  });
   if (readsOnly(endpoint) && code === 200) {
     const tag = await etagOf(text, version);
     const unchanged = matchesEtag(start.request, tag);
@@ -86,6 +87,18 @@ export async function respond(
   }
   if (version !== null) headers.etag = `"${version}"`;
   return json(text, code, headers);
+}
+
+/** A body as JSON; `data` that is JSON already is put in as it is. */
+function textOf(body: Record<string, unknown>): string {
+  if (!(body.data instanceof JsonText)) return JSON.stringify(body);
+  const { data, ...rest } = body;
+  return `${JSON.stringify(rest).slice(0, -1)},"data":${data.text}}`;
+}
+
+/** An answer whose `data` can be looked into. */
+function parsed(result: Answer): Answer {
+  return result.data instanceof JsonText ? { ...result, data: result.data.parse() } : result;
 }
 
 /** Throws when an answer is not what its endpoint declares. */

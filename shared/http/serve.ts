@@ -8,7 +8,8 @@ import { answer, refuseUnserved } from "./answer.ts";
 import { preflightHeaders, publicHeaders } from "./reply.ts";
 import type { AnyEndpoint } from "../api/endpoint.ts";
 import { databaseHealth } from "../db/db.ts";
-import { type JobHandlers, runJobs, trackRequest } from "../db/jobs.ts";
+import { type JobHandlers, runJobs, stayForJobs, trackRequest } from "../db/jobs.ts";
+import { keepAlive } from "../runtime/background.ts";
 import { AppError } from "../errors/errors.ts";
 import { neededSchema, version } from "../runtime/version.ts";
 
@@ -99,9 +100,13 @@ export function serve(
       if (actor?.kind !== "service") {
         return refuseUnserved(name, c.req.raw, new AppError("unauthorized"));
       }
-      return Response.json({ success: true, ...await runJobs(await loadJobs()) }, {
-        headers: { "cache-control": "no-store" },
-      });
+      const headers = { "cache-control": "no-store" };
+      // Cron does not wait for what comes due until it asks again.
+      if (new URL(c.req.url).searchParams.has("stay")) {
+        keepAlive(loadJobs().then((jobs) => stayForJobs(jobs)));
+        return Response.json({ success: true }, { status: 202, headers });
+      }
+      return Response.json({ success: true, ...await runJobs(await loadJobs()) }, { headers });
     });
   }
   app.all("*", async (c) => {

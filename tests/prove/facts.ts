@@ -94,6 +94,10 @@ const kinds = {
     `select a.delivery_id::text as marker, a.driver_id::text as value from delivery.assignments a
     where a.tenant_id = $1 and a.status not in ('returned', 'rejected') and not exists (select from delivery.outcomes o
       where o.tenant_id = a.tenant_id and o.assignment_id = a.id and o.new_assignment_id is not null)`,
+  // The searches for drivers that were begun, how often a driver was asked, and how many said no or nothing.
+  searched:
+    `select delivery_id::text as marker, status || ' ' || attempts || ' ' || cardinality(declined) as value
+    from delivery.driver_searches where tenant_id = $1`,
   destined:
     // The first order of an item; one that was cancelled may be followed by others.
     `select distinct on (i.id) i.id::text as marker, d.id::text as value from delivery.transfer_manifest_items i

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { sql } from "../support/db.ts";
 import type { Step } from "./asking.ts";
-import { OnTheWay } from "./on-the-way.ts";
+import { Offers } from "./offers.ts";
 import { type Member, steadily } from "./world.ts";
 
 const statements = "/delivery/merchant-statements";
@@ -13,7 +13,7 @@ interface Stated {
   owner_user_id: string;
 }
 
-export class MerchantMoney extends OnTheWay {
+export class MerchantMoney extends Offers {
   /** A COD comes in, cash goes to the bank, and what is released to its owner is stated, and paid or voided at once or later. */
   async state({ a, b, c }: Step): Promise<void> {
     const { ops, admin } = this.place;

@@ -39,6 +39,7 @@ export const kinds = [
   "undo",
   "changeAmount",
   "sendElsewhere",
+  "offer",
   "state",
   "payStatement",
   "reversePayout",

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Body } from "../support/api.ts";
 import type { Step } from "./asking.ts";
 import { DriverPay } from "./driver-pay.ts";
-import type { DriverOf } from "./world.ts";
+import type { DriverOf, Member } from "./world.ts";
 
 /** A parcel of two legs that lies in a warehouse; `leg` takes it to its receiver. */
 interface Staged {
@@ -240,7 +240,7 @@ export class Parcels extends DriverPay {
     if (received) this.facts.ended("assigned", leg);
   }
 
-  protected move(driver: DriverOf, id: string, step: string): Promise<Body | undefined> {
+  protected move(driver: Member, id: string, step: string): Promise<Body | undefined> {
     return this.ask(
       driver,
       "POST",

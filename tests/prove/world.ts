@@ -45,6 +45,8 @@ export interface Place {
   institution: Member;
   customers: Member[];
   drivers: DriverOf[];
+  /** All drivers whom a search may ask: those, and others who are given nothing by hand. */
+  crew: Member[];
   /** An external carrier that collects cash, and what it signs its reports with. */
   carrier: { code: string; secret: string };
   /** Where the deliveries of manifests go. */
@@ -211,6 +213,7 @@ export async function newPlace(
     institution: await member(tenant.institution),
     customers: buyers,
     drivers: crew,
+    crew: [...crew, await member(tenant.driver), await member(tenant.driver2)],
     carrier: { code: "simulated", secret: (await enable(tenant)).secret },
     branch: await newBranch(tenant),
     shelves,

@@ -1,12 +1,17 @@
 /** The runner of background jobs: one at a time in a process, nothing forgotten, requests first. */
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import type { callOut as CallOut } from "../../shared/outbound/fetch.ts";
-import type { runJobs as RunJobs, trackRequest as TrackRequest } from "../../shared/db/jobs.ts";
+import type {
+  runJobs as RunJobs,
+  stayForJobs as StayForJobs,
+  trackRequest as TrackRequest,
+} from "../../shared/db/jobs.ts";
 import { sql, stack } from "../support/db.ts";
 import { newTenant } from "../support/people.ts";
 import { startReceiver } from "../support/receiver.ts";
 
 let runJobs: typeof RunJobs;
+let stayForJobs: typeof StayForJobs;
 let trackRequest: typeof TrackRequest;
 let callOut: typeof CallOut;
 beforeAll(async () => {
@@ -14,7 +19,7 @@ beforeAll(async () => {
   // Read once, when the first of these modules is loaded; files after this one load them anew.
   vi.resetModules();
   vi.stubEnv("BARID_DB_URL", `postgresql://barid_api:barid-local@${host}${pathname}`);
-  ({ runJobs, trackRequest } = await import("../../shared/db/jobs.ts"));
+  ({ runJobs, stayForJobs, trackRequest } = await import("../../shared/db/jobs.ts"));
   ({ callOut } = await import("../../shared/outbound/fetch.ts"));
 });
 afterAll(() => {
@@ -142,4 +147,72 @@ test("the calls of a job carry the trace of the request that queued it, and a sp
   expect(untraced!.traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
   expect(untraced!.traceparent).not.toContain(trace);
   expect(untraced!.tracestate).toBeUndefined();
+});
+
+describe("a run that stays", () => {
+  const kind = "test.due";
+  const begin = (inSeconds: number) =>
+    sql`insert into app.jobs (kind, run_at) values (${kind}, now() + ${inSeconds} * interval '1 second')`;
+  /** A clock that nobody waits for: a rest is over at once, here and for the jobs. */
+  const newClock = () => {
+    let now = 0;
+    const clock = {
+      rests: [] as number[],
+      now: () => now,
+      async rest(ms: number, _woken: Promise<void>) {
+        clock.rests.push(ms);
+        now += ms;
+        await sql`update app.jobs set run_at = run_at - ${ms} * interval '1 millisecond'
+          where kind = ${kind} and status = 'queued'`;
+      },
+    };
+    return clock;
+  };
+  afterEach(() => sql`delete from app.jobs where kind = ${kind}`);
+
+  test("does each job when its time has come, and leaves what is due after the next call of cron", async () => {
+    const clock = newClock();
+    const times: number[] = [];
+    for (const seconds of [0, 20, 50, 120]) await begin(seconds);
+    const handlers = { [kind]: () => Promise.resolve(void times.push(clock.now())) };
+    expect(await stayForJobs(handlers, clock)).toEqual({ done: 3, failed: 0 });
+    expect(times).toEqual([0, clock.rests[0], clock.rests[0]! + clock.rests[1]!]);
+    expect(times[1]).toBeLessThanOrEqual(20_000);
+    expect(times[2]).toBeLessThanOrEqual(50_000);
+    expect(await unfinished(kind)).toBe(1);
+  });
+
+  test("does at once what a request queues while it rests", async () => {
+    const clock = newClock();
+    const { rest } = clock;
+    const done: number[] = [];
+    const handlers = { [kind]: () => Promise.resolve(void done.push(clock.rests.length)) };
+    clock.rest = async (ms, woken) => {
+      if (done.length > 0) return await rest(ms, woken);
+      await begin(0);
+      void runJobs(handlers);
+      await woken;
+    };
+    await begin(30);
+    expect(await stayForJobs(handlers, clock)).toEqual({ done: 2, failed: 0 });
+    expect(done).toEqual([0, 1]);
+  });
+
+  test("begins when the one before it ends, and does not stay for a job behind another of its entity", async () => {
+    const clock = newClock();
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    let first: Promise<unknown> | undefined;
+    await begin(0);
+    await new Promise<void>((begun) => {
+      first = runJobs({ [kind]: () => (begun(), ended) });
+    });
+    await sql`insert into app.jobs (kind, entity_key, status, lease_until, run_at) values
+      (${kind}, 'thing', 'running', now() + interval '1 hour', now()), (${kind}, 'thing', 'queued', null, now())`;
+    const second = stayForJobs({ [kind]: () => Promise.resolve() }, clock);
+    end();
+    expect(await first).toEqual({ done: 1, failed: 0 });
+    expect(await second).toEqual({ done: 0, failed: 0 });
+    expect(clock.rests).toEqual([]);
+  });
 });

@@ -28,12 +28,12 @@ describe.skipIf(!hasCron)("the schedule", () => {
     const jobs = await sql<
       { command: string }[]
     >`select command from cron.job where jobname like 'barid%'`;
-    // Undone: other tests of this database work on rows that these commands change.
-    const undone = sql.begin(async (tx) => {
-      for (const { command } of jobs) await tx.unsafe(command);
-      throw new Error("undone");
-    });
-    await expect(undone).rejects.toThrow("undone");
+    expect(jobs.length).toBeGreaterThan(0);
+    // In a database of their own: they look at all tenants, and would wait for what other tests do with theirs. That of
+    // pg_cron's own history can run only where pg_cron is, and finds nothing so old.
+    for (const { command } of jobs) {
+      await (command.includes("cron.") ? sql : database.sql).unsafe(command);
+    }
   });
 });
 
@@ -96,17 +96,17 @@ describe.skipIf(!hasNet)("integration.kick_jobs", () => {
     expect(await kick()).toBe(0);
   });
 
-  test("asks each function with a job due once, and with the secret key", async () => {
+  test("asks each function with a job that is due, or soon will be, once and with the secret key", async () => {
     await database.sql`insert into vault.secrets (name, secret) values
       ('project_url', 'http://barid.test/'), ('secret_key', 'sb_secret_test')`;
     await database.sql`insert into app.jobs (kind, status, run_at, lease_until) values
-      ('delivery.due', 'queued', now(), null), ('webhooks.lost', 'running', now(), now() - interval '1 second'),
+      ('delivery.due', 'queued', now(), null), ('storefront.soon', 'queued', now() + interval '1 minute', null), ('webhooks.lost', 'running', now(), now() - interval '1 second'),
       ('tenants.later', 'queued', now() + interval '1 hour', null),
       ('payment.running', 'running', now(), now() + interval '1 minute'), ('system.done', 'done', now(), null)`;
-    expect(await kick()).toBe(2);
+    expect(await kick()).toBe(3);
     expect(await requests()).toEqual(
-      ["delivery", "webhooks"].map((name) => ({
-        url: `http://barid.test/functions/v1/${name}/internal/jobs`,
+      ["delivery", "storefront", "webhooks"].map((name) => ({
+        url: `http://barid.test/functions/v1/${name}/internal/jobs?stay`,
         key: "sb_secret_test",
       })),
     );

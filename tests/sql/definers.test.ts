@@ -64,6 +64,7 @@ test("the login role of the functions calls the entrances of the engine and what
       and has_function_privilege('barid_api', p.oid, 'execute') and has_schema_privilege('barid_api', p.pronamespace, 'usage')`);
   expect(entrances).toEqual([
     "private.call",
+    "private.call_text",
     "private.check",
     "private.enter",
     "private.read",

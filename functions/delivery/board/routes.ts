@@ -13,6 +13,6 @@ export const board: AnyEndpoint[] = [
     query: BoardQuery,
     response: BoardResponse,
     errors: ["zone_not_found"],
-    run: async ({ db, query }) => ({ data: await db.call("delivery.board", query) }),
+    run: async ({ db, query }) => ({ data: await db.callText("delivery.board", query) }),
   }),
 ];

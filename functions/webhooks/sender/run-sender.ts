@@ -5,11 +5,12 @@
  * makes it look once more. A run that has nothing to do stays until the next attempt is due (`watch.ts`).
  */
 import { system } from "../../../shared/db/db.ts";
+import { type Clock, theClock } from "../../../shared/runtime/clock.ts";
 import { describeError, log, traced, traceFields } from "../../../shared/runtime/log.ts";
 import { continueTrace } from "../../../shared/runtime/trace-context.ts";
 import { triggerWebhookDispatch } from "../../../shared/outbound/webhook-dispatch.ts";
 import { type Claimed, send, type SendResult } from "./send.ts";
-import { type Clock, theClock, Watch } from "./watch.ts";
+import { Watch } from "./watch.ts";
 
 const maxSockets = 20;
 const maxLanes = 4;

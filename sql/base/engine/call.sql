@@ -75,6 +75,28 @@ exception when sqlstate 'RULE0' or integrity_constraint_violation or data_except
   return private.refusal(v_refused, claims)::json;
 end $$;
 
+-- The same for a core that only reads and returns a long answer as JSON text: area.noun_verb(input jsonb) returns text. -> data, which is
+-- passed on as it is, and answer {language, tenant, api_key, version, call_id}, or {refused, call_id} without data.
+create or replace function private.call_text(claims jsonb, rule jsonb, work text, input jsonb, out answer json, out data text)
+language plpgsql set search_path = '' as $$
+declare
+  v_language text;
+  v_refused private.refused;
+begin
+  v_language := private.enter(claims, rule);
+  execute format('select %I.%I($1)', split_part(work, '.', 1), split_part(work, '.', 2)) into data using input;
+  answer := json_build_object('language', v_language, 'tenant', app.tenant_id(), 'api_key', app.request_setting('api_key_id'),
+    'call_id', claims ->> 'call_id', 'version', case when rule ? 'version' then private.version_of(rule -> 'version') end);
+exception when sqlstate 'RULE0' or integrity_constraint_violation or data_exception or insufficient_privilege then
+  get stacked diagnostics v_refused.state = returned_sqlstate, v_refused.message = message_text, v_refused.detail = pg_exception_detail,
+    v_refused.constraint_name = constraint_name, v_refused.context = pg_exception_context;
+  if v_refused.message = 'internal_server_error' then
+    raise;
+  end if;
+  data := null;
+  answer := private.refusal(v_refused, claims)::json;
+end $$;
+
 -- Executes a statement of a list by the plan that the connection keeps of it. -> the columns that it answers
 create or replace function private.read_kept(statement text, params jsonb, out answer json, out total bigint)
 language plpgsql set search_path = '' as $$
@@ -161,5 +183,5 @@ end $$;
 
 grant execute on function private.plan_keep(text, text), private.read_kept(text, jsonb) to barid_caller;
 grant execute on function private.refusal(private.refused, jsonb) to barid_api, barid_caller;
-grant execute on function private.call(jsonb, jsonb, text, jsonb), private.read(jsonb, jsonb, text, jsonb),
+grant execute on function private.call(jsonb, jsonb, text, jsonb), private.call_text(jsonb, jsonb, text, jsonb), private.read(jsonb, jsonb, text, jsonb),
   private.check(jsonb, jsonb) to barid_api;

@@ -50,6 +50,20 @@ begin
   return v_jobs;
 end $$;
 
+-- In how many milliseconds the next job of these kinds is due, at most `ahead` from now; null: none is. One that waits for an
+-- earlier job of its entity is not due.
+create or replace function private.jobs_due_ms(kinds text[], ahead interval default '65 seconds') returns integer
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select ceil(1000 * greatest(0, extract(epoch from j.run_at - clock_timestamp())))::integer
+    from app.jobs j
+    where j.kind = any (kinds) and j.status = 'queued' and j.run_at <= now() + ahead
+      and not exists (
+        select from app.jobs e where e.entity_key = j.entity_key and e.id < j.id and e.status in ('queued', 'running'))
+    order by j.run_at, j.id limit 1);
+end $$;
+
 -- Ends a leased job. error null: done. Otherwise it is queued again after 5 s, 10 s, 20 s ... at most
 -- an hour, or dead after its last attempt: then its tenant hears of it as the event job.dead.
 -- Answers the status it has now; null when the lease was lost meanwhile.
@@ -107,4 +121,5 @@ begin
 end $$;
 
 grant execute on function app.job_add(text, jsonb, text, timestamptz, integer), app.job_withdraw(bigint) to barid_caller;
-grant execute on function private.jobs_claim(text[], integer, interval), private.job_finish(bigint, uuid, text) to barid_api;
+grant execute on function private.jobs_claim(text[], integer, interval), private.jobs_due_ms(text[], interval),
+  private.job_finish(bigint, uuid, text) to barid_api;

@@ -120,8 +120,9 @@ language sql stable set search_path = '' as $$
   select t.id, d.* from tenancy.tenants t cross join lateral warehousing.stock_differences(t.id, 'infinity') d
 $$;
 
--- At night: notifies each tenant whose stock is not what was moved, or whose orders do not add up, as an event with the first hundred differences.
-create or replace function warehousing.report_stock() returns void
+-- Run by cron once a night: notifies each tenant, or one, whose stock is not what was moved, or whose orders do not add up, as an event with the
+-- first hundred differences.
+create or replace function warehousing.report_stock(only_tenant uuid default null) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
   insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
@@ -130,11 +131,11 @@ begin
   cross join lateral (
     select jsonb_agg(jsonb_strip_nulls(to_jsonb(x)) order by x.kind, x.stock_id, x.movement_id, x.order_id, x.picking_order_id) as list
     from (select * from warehousing.stock_differences(t.id, now()) limit 100) x) d
-  where d.list is not null;
+  where d.list is not null and (only_tenant is null or t.id = only_tenant);
 end $$;
 
 -- They see all tenants: not for requests.
 revoke execute on function warehousing.verify_stock() from barid_caller;
 
 -- Nobody calls these but other functions and triggers.
-revoke execute on function warehousing.report_stock() from barid_caller;
+revoke execute on function warehousing.report_stock(uuid) from barid_caller;

@@ -1,4 +1,5 @@
--- Wakes the functions that have background jobs due: those whose run was lost, failed or set for later.
+-- Wakes the functions that have background jobs due, or will have before this runs again: those whose run was lost, failed or
+-- set for later. Each stays until their time has come, so that an offer that nobody answers lapses within a second.
 -- A job of kind delivery.x is run by the function delivery, which is asked with the project's secret key.
 -- pg_net sends after the commit and at most once; a call that is lost is made again a minute later.
 -- Webhooks that are due, or will be before this runs again, are the function webhooks' own affair.
@@ -24,9 +25,9 @@ begin
   end if;
   for v_function in
     select distinct split_part(j.kind, '.', 1) from app.jobs j
-    where j.run_at <= now() and (j.status = 'queued' or (j.status = 'running' and j.lease_until < now()))
+    where (j.status = 'queued' and j.run_at <= now() + interval '65 seconds') or (j.status = 'running' and j.lease_until < now())
   loop
-    execute v_post using rtrim(v_url, '/') || '/functions/v1/' || v_function || '/internal/jobs', '{}'::jsonb,
+    execute v_post using rtrim(v_url, '/') || '/functions/v1/' || v_function || '/internal/jobs?stay', '{}'::jsonb,
       jsonb_build_object('apikey', v_key, 'content-type', 'application/json');
     v_count := v_count + 1;
   end loop;

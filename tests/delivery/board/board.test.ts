@@ -94,6 +94,21 @@ describe("a driver on the board", () => {
     });
   });
 
+  test("goes to the warehouse that a parcel is transferred to before its receiver", async () => {
+    const fresh = await newTenant();
+    const { id } = await newDelivery(await newGround(fresh));
+    await assign(fresh, id);
+    await moves(fresh.driver, id, "pickup");
+    const address_id = await newAddress(fresh, { city: "Mosul", latitude: 36.3, longitude: 43.1 });
+    await sql`update delivery.deliveries set transfer_kind = 'single_delivery',
+      dropoff_warehouse_id = ${await newWarehouse(fresh, { address_id })} where id = ${id}`;
+    const [driver] = (await board("", fresh)).drivers;
+    expect(driver.next_stop).toMatchObject({
+      delivery_id: id,
+      place: { kind: "dropoff", city: "Mosul", latitude: 36.3, longitude: 43.1 },
+    });
+  });
+
   test("is shown for the zones that driver goes to", async () => {
     const elsewhere = await newZone(tenant, square(40, 30, 0.2));
     await tenant.driver.post("/delivery/drivers/me/duty", { on_duty: true });

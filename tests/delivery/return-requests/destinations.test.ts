@@ -12,6 +12,8 @@ import {
   stagedInWarehouse,
 } from "../../support/deliveries.ts";
 import { newAddress } from "../../support/make.ts";
+import { approveOrder, withDriver } from "../../support/order-goods.ts";
+import { newShop, placeOrder } from "../../support/orders.ts";
 import { newTenant, saveSettings } from "../../support/people.ts";
 
 interface Returning extends Ground {
@@ -141,6 +143,32 @@ describe("with the mode choose", () => {
     );
     expect(answer.body.message).toBe("يجب أن يحدد المرتجع وجهة الطرد.");
   });
+});
+
+test("the goods of a store's order go back to where they are sold from, whatever the setting says", async () => {
+  const shop = await newShop({ settings: { "delivery.attempts": { after_last: "return" } } });
+  const { tenant } = shop;
+  await withDriver(shop);
+  const { id: order } = await placeOrder(shop, "cash", 2);
+  await approveOrder(shop, order);
+  const [{ id, sold_from }] = await sql`select id, pickup_address_id as sold_from
+    from delivery.deliveries where order_id = ${order}`;
+  const elsewhere = await newAddress(tenant);
+  const { warehouse } = await newWarehouse(tenant, elsewhere);
+  await sql`update delivery.deliveries set current_warehouse_id = ${warehouse} where id = ${id}`;
+  await saveSettings(tenant.id, "general.delivery", {
+    return_requests: { destination_mode: "choose" },
+  });
+  for (const place of [{ dropoff_address_id: elsewhere }, { dropoff_warehouse_id: warehouse }]) {
+    for (const by of [tenant.ops, tenant.admin]) {
+      const refused = await move(by, id, "operational-return", place);
+      expect(refused).toFailWith(409, "return_destination_fixed");
+      expect(refused.body.field).toBe(Object.keys(place)[0]);
+    }
+  }
+  const made = await move(tenant.ops, id, "operational-return");
+  expect(made).toSucceed(201);
+  expect((await placeOf(made.body.id)).address).toBe(sold_from);
 });
 
 test("a place that is named counts in every mode, and has to be the company's own", async () => {

@@ -18,9 +18,19 @@ export const deliveries: readonly Invariant[] = [
       left join lateral (select coalesce(sum(a.units), 0) as units from delivery.outcomes o
         join delivery.assignments a on a.tenant_id = o.tenant_id and a.id = o.new_assignment_id and a.status in ('assigned', 'accepted')
         where o.tenant_id = d.tenant_id and a.driver_id = d.user_id) u on true
-      where d.tenant_id = $1 and (d.capacity_used - u.units > coalesce(v.unit_capacity, d.capacity_used) or d.capacity_used <> (
-        select coalesce(sum(a.units), 0) from delivery.assignments a
+      where d.tenant_id = $1 and (d.capacity_used - u.units > coalesce(v.unit_capacity, d.capacity_used) or (d.capacity_used, d.live_stops) <> (
+        select coalesce(sum(a.units), 0), count(*) from delivery.assignments a
         where a.tenant_id = d.tenant_id and a.driver_id = d.user_id and a.status in ('pending', 'assigned', 'accepted')))`,
+  },
+  {
+    name:
+      "searches: what is offered has an unanswered assignment, of a driver who has not declined; what is searched for has none",
+    sql: `select s.delivery_id from delivery.driver_searches s
+      join delivery.deliveries d on d.tenant_id = s.tenant_id and d.id = s.delivery_id
+      left join delivery.assignments a on a.tenant_id = s.tenant_id and a.delivery_id = s.delivery_id
+        and a.status in ('pending', 'assigned', 'accepted')
+      where s.tenant_id = $1 and ((s.status = 'offered' and (a.status is distinct from 'pending' or a.driver_id = any (s.declined)))
+        or (s.status in ('searching', 'failed') and (a.id is not null or d.status <> 'pending')))`,
   },
   {
     name: "manifests: an item is ordered exactly when it has its one live delivery",

@@ -161,7 +161,7 @@ describe("what is wrong is named", () => {
     expect(differences).toContainEqual(
       expect.objectContaining({ kind: "written_off", stock_id, found: 3 }),
     );
-    await sql`select warehousing.report_stock()`;
+    await sql`select warehousing.report_stock(${tenant.id})`;
     const events = await sql`select event_data from integration.system_events
       where tenant_id = ${tenant.id} and event_type = 'stock.mismatch'`;
     expect(events).toHaveLength(1);

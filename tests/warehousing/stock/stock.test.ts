@@ -243,7 +243,7 @@ describe("verify_stock", () => {
     expect(await found()).toEqual([{ kind: "quantity", expected: 5, found: 6 }]);
     await sql`update warehousing.stock set status = 'damaged' where item_id = ${item}`;
     expect((await found()).map(({ kind }) => kind)).toEqual(["place", "quantity"]);
-    await sql`select warehousing.report_stock()`;
+    await sql`select warehousing.report_stock(${shaken.id})`;
     const [event] = await sql`select event_type, event_data from integration.system_events
       where tenant_id = ${shaken.id} and event_type = 'stock.mismatch'`;
     const [{ id: stock_id }] = await sql`select id from warehousing.stock where item_id = ${item}`;

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type * as Secrets from "../../../shared/outbound/secrets.ts";
 import type { runSender as RunSender } from "../../../functions/webhooks/sender/run-sender.ts";
-import type { Clock } from "../../../functions/webhooks/sender/watch.ts";
+import type { Clock } from "../../../shared/runtime/clock.ts";
 import { newMigratedDatabase, type OwnDatabase } from "../../support/database.ts";
 import { type Receiver, startReceiver } from "../../support/receiver.ts";
 

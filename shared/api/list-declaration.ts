@@ -39,9 +39,15 @@ export interface ListDeclaration {
    * The kept totals of this list (`app.counted`) and the filters they are kept by: as long as nothing else
    * narrows the rows, a caller who sees the whole tenant gets the total at a constant price. `readers` says in SQL who
    * does, where not all who see the tenant see the whole list. `ofAll`: the list holds the rows of all tenants,
-   * whichever its reader is in.
+   * whichever its reader is in. `within`: SQL of the `{column: value}` that all rows of the list have, where it is a part of its table.
    */
-  tally?: { name: string; filters: readonly string[]; readers?: string; ofAll?: true };
+  tally?: {
+    name: string;
+    filters: readonly string[];
+    readers?: string;
+    ofAll?: true;
+    within?: string;
+  };
   /** The summary beside the rows: SQL of a jsonb value over `rows r where …`, and the filters it ignores. */
   summary?: { sql: (rows: string, narrowed: Narrowed) => string; ignores?: readonly string[] };
 }

@@ -70,6 +70,8 @@ function narrowingOf(list: ListDeclaration, query: ListQuery): Narrowing {
   const use = (source: "param" | "column", name: string, filter: Filter) => {
     const value = `($1 #> '{${source},${name}}')`;
     const condition = filter.condition(value, once);
+    // A condition that every row meets narrows nothing: the endpoint itself reads such a parameter.
+    if (condition === "true") return;
     if (filter.prefers) preferred.push({ name: filter.prefers, condition });
     else conditions.push({ name, sql: `(${condition})`, value, kept: filter.kept });
   };
@@ -222,9 +224,10 @@ function tallyKeyOf({ tally }: ListDeclaration, conditions: readonly Condition[]
   }
   // Narrowed twice by one column: both must hold, which a tally cannot say.
   if (new Set(conditions.map(({ name }) => name)).size < conditions.length) return null;
-  return conditions.map(({ name, value, kept }) =>
+  const parts = conditions.map(({ name, value, kept }) =>
     kept?.(value) ?? `jsonb_build_object('${name}', ${value} #>> '{}')`
-  ).join(" || ") || "'{}'::jsonb";
+  );
+  return [...tally.within ? [tally.within] : [], ...parts].join(" || ") || "'{}'::jsonb";
 }
 
 /**

@@ -2,83 +2,29 @@
  * The database as one caller sees it. Every request is one statement, and so one transaction:
  * `private.call` (a core), `private.call_text` (a core with a long answer), `private.read` (a list) or
  * `private.check` (the rule alone) enter as the caller, apply the endpoint's rule and answer.
- *
- * Every answer, a refusal too, carries the id of its statement: the driver can mix them up after a broken
- * connection (see `pool.ts`), and an answer that belongs to another request is worse than none.
  */
-import { Buffer } from "node:buffer";
-import type postgres from "postgres";
-import { acceptKey, isAccepted } from "./api-keys.ts";
-import { JsonText } from "./json-text.ts";
-import { AppError, type ErrorCode, isErrorCode } from "../errors/errors.ts";
-import { databasePrepare } from "../runtime/env.ts";
-import { log } from "../runtime/log.ts";
+import { acceptKey } from "./api-keys.ts";
+import type { JsonText } from "./json-text.ts";
+import { AppError } from "../errors/errors.ts";
 import { neededSchema } from "../runtime/version.ts";
+import {
+  type Claims,
+  execute,
+  maxClashAttempts,
+  maxLostAttempts,
+  pause,
+  type Rule,
+  type Statement,
+} from "./execute.ts";
 import {
   classifyTransientError,
   logUnreachable,
   readSchemaVersion,
-  ResponseMismatchError,
   unavailable,
   withConnection,
 } from "./pool.ts";
 
-/** The caller, as the database must know them; see `private.identify`. */
-export interface Claims {
-  sub?: string;
-  tenant_id?: string;
-  asked_tenant_id?: string;
-  issued_at?: number;
-  mailbox?: boolean;
-  service?: boolean;
-  api_key_hash?: string;
-  tenant_mode: "required" | "optional" | "none";
-  language?: string;
-  request_id: string;
-  client_request_id?: string;
-  /** The request's place in a trace; see `storedTrace`. */
-  trace_context?: string;
-  operation: string;
-}
-
-/** The endpoint's rule as `private.enter` applies it. */
-export interface Rule {
-  access: readonly string[];
-  denied?: string;
-  person?: boolean;
-  feature?: string;
-  reads_only?: boolean;
-  conflict?: string;
-  /** The row whose version is returned, and the versions it may have before a change. */
-  version?: { table: string; column: string; key?: string; expected?: string[] };
-}
-
-interface Answer {
-  data: unknown;
-  language: string | null;
-  tenant: string | null;
-  api_key?: string | null;
-  replayed?: boolean;
-  jobs?: boolean;
-  events?: boolean;
-  version?: string | null;
-  call_id: string;
-  total?: number;
-}
-
-/** The answer of `private.refusal`: the reason why nothing was done. */
-interface Refused {
-  refused: {
-    state: string;
-    message: string;
-    detail?: string;
-    constraint?: string;
-    context?: string;
-  };
-  api_key?: string | null;
-  call_id: string;
-}
-
+/** The calls that a request makes. */
 export interface Database {
   /** Calls a core, `area.noun_verb`, and gives back what it returns. */
   call<T = Record<string, unknown>>(core: string, input?: Record<string, unknown>): Promise<T>;
@@ -196,7 +142,7 @@ export async function databaseHealth(): Promise<DatabaseHealth> {
 
 /**
  * A statement of the engine itself, in nobody's name (claiming jobs, sending webhooks). Values go in as text. One that
- * clashes was undone and is made again. `whose`: the caller who waits for it (`whoseOf`), if one does. Fails with
+ * clashes was undone and is made again. `whose`: the caller who waits for it (`fairnessKeyOf`), if one does. Fails with
  * service_unavailable when the database is away or too busy; after a lost connection nobody knows whether it was done.
  */
 export const system = <T>(
@@ -227,173 +173,4 @@ async function asEngine<T>(
       await pause(attempt);
     }
   }
-}
-
-type Statement = "call" | "text" | "read" | "check";
-
-/** One value carries the whole request: the driver writes and the server reads a single parameter. */
-const statements: Record<Statement, (request: string) => string> = {
-  call: (request) =>
-    `select private.call(r.q -> 'claims', r.q -> 'rule', r.q ->> 'work', r.q -> 'input') as answer
-      from (select ${request}::jsonb as q offset 0) r`,
-  text: (request) =>
-    `select c.answer, c.data from (select ${request}::jsonb as q offset 0) r,
-      private.call_text(r.q -> 'claims', r.q -> 'rule', r.q ->> 'work', r.q -> 'input') c`,
-  read: (request) =>
-    `select private.read(r.q -> 'claims', r.q -> 'rule', r.q ->> 'work', r.q -> 'input') as answer
-      from (select ${request}::jsonb as q offset 0) r`,
-  check: (request) =>
-    `select private.check(r.q -> 'claims', r.q -> 'rule') as answer
-      from (select ${request}::jsonb as q offset 0) r`,
-};
-const prepared = {
-  call: statements.call("$1::text"),
-  text: statements.text("$1::text"),
-  read: statements.read("$1::text"),
-  check: statements.check("$1::text"),
-};
-
-/**
- * Without prepared statements the driver asks the server about every parameter before it sends it, one
- * more round trip. So there the request goes inside the statement, as base64: letters, digits, +, / and
- * = are all that can ever stand between the quotes, so nothing in it can end them.
- */
-function send(sql: postgres.Sql, kind: Statement, request: string) {
-  if (databasePrepare) return sql.unsafe(prepared[kind], [request], { prepare: true });
-  const literal = `convert_from(decode('${
-    Buffer.from(request).toString("base64")
-  }', 'base64'), 'UTF8')`;
-  return sql.unsafe(statements[kind](literal));
-}
-
-/**
- * Characters that JSON can escape and no text of PostgreSQL holds: NUL, and one half of a character. JSON.stringify
- * escapes halves alone; a backslash of the text itself comes doubled.
- */
-const unstorable = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
-
-/** A deadlock or a serialization failure is undone and may be tried again; a lost connection once. */
-const maxClashAttempts = 5;
-const maxLostAttempts = 2;
-let calls = 0;
-const processId = crypto.randomUUID();
-
-interface Asked {
-  claims: Claims;
-  rule: Rule;
-  work: string;
-  input: unknown;
-}
-
-interface RetryPolicy {
-  /** Doing it twice is doing it once. */
-  idempotent: boolean;
-  /** Nobody waits for it any more. */
-  aborted(): boolean;
-}
-
-async function execute(
-  kind: Statement,
-  { claims, ...asked }: Asked,
-  { idempotent, aborted }: RetryPolicy,
-  see: (answer: Answer | Refused) => void,
-): Promise<Answer> {
-  for (let attempt = 1;; attempt++) {
-    const callId = `${processId}/${++calls}`;
-    const request = JSON.stringify({ claims: { ...claims, call_id: callId }, ...asked });
-    if (unstorable.test(request)) throw new AppError("validation_failed", { field: "input" });
-    let answer: Answer | Refused;
-    try {
-      answer = await withConnection(async (sql) => {
-        if (aborted()) throw unavailable();
-        const rows = await send(sql, kind, request);
-        const answer = rows[0]?.answer as Answer | Refused | undefined;
-        if (answer?.call_id !== callId) throw new ResponseMismatchError();
-        return kind === "text" && !("refused" in answer)
-          ? { ...answer, data: new JsonText(rows[0]!.data) }
-          : answer;
-      }, fairnessKeyOf(claims));
-    } catch (error) {
-      const verdict = outcomeOf(error);
-      const maxAttempts = verdict.kind === "clash"
-        ? maxClashAttempts
-        : verdict.kind === "lost" && idempotent
-        ? maxLostAttempts
-        : 1;
-      if (attempt < maxAttempts) {
-        await pause(attempt);
-        continue;
-      }
-      throw verdict.error;
-    }
-    see(answer);
-    if ("refused" in answer) throw refusalIn(answer);
-    return answer;
-  }
-}
-
-/**
- * Among whom connections are shared: tenants, as the token says. What a caller merely asks for is not believed, and all
- * whom nobody knows yet are one.
- */
-export function fairnessKeyOf({ tenant_id, sub, api_key_hash }: Claims): string {
-  const key = api_key_hash && isAccepted(api_key_hash) ? api_key_hash : undefined;
-  return tenant_id ?? sub ?? key ?? "";
-}
-
-interface Outcome {
-  /** refused: final. clash: undone, may be repeated. lost: nobody knows whether it happened. */
-  kind: "refused" | "clash" | "lost";
-  error: unknown;
-}
-
-function outcomeOf(error: unknown): Outcome {
-  if (error instanceof AppError) return { kind: "refused", error };
-  const passing = classifyTransientError(error);
-  if (passing) return { kind: passing === "busy" ? "refused" : passing, error: unavailable() };
-  return { kind: "refused", error };
-}
-
-/** The refusal that the database answered with; an error for what no client should ever be shown. */
-function refusalIn({ refused: { state, message, detail, constraint, context } }: Refused): Error {
-  if (state === "RULE0") {
-    const { language, ...params } = JSON.parse(detail ?? "{}");
-    return isErrorCode(message)
-      ? new AppError(message, params, language)
-      : new Error(`a core refused with ${message}, which is no code`);
-  }
-  return refusalOf(state, constraint ?? "", message, context) ??
-    new Error(`${state} ${message}${context ? `\n${context}` : ""}`);
-}
-
-/**
- * Translates a database error that no core raised: a constraint is named after its error or the size it guards
- * (sql/sizes.sql), else its SQLSTATE says of which kind it is. Undefined for what should never happen.
- */
-export function refusalOf(
-  state: string,
-  constraint: string,
-  message: string,
-  context?: string,
-): AppError | undefined {
-  if (isErrorCode(constraint)) return new AppError(constraint);
-  const sized = /^(.+)_above_(\d+)_bytes$/.exec(constraint);
-  if (sized) {
-    return new AppError("field_too_large", { field: sized[1], bytes_max: Number(sized[2]) });
-  }
-  const known = byState(state, constraint);
-  if (!known) return undefined;
-  log("warn", "refused_by_database", { code: state, message, constraint, context });
-  return new AppError(known, { field: constraint || "input" });
-}
-
-function byState(code: string, constraint: string): ErrorCode | undefined {
-  if (code.startsWith("22") || constraint === "texts_within_bounds") return "validation_failed";
-  if (code === "23503") return "invalid_reference";
-  if (code === "23505") return "conflict";
-  if (code === "42501") return "forbidden";
-}
-
-function pause(attempt: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 20 * 2 ** attempt * (0.5 + Math.random())));
 }

@@ -6,6 +6,7 @@ import { type AnyEndpoint, impliedCodes, readsOnly } from "../api/endpoint.ts";
 import { commonCodes, type ErrorCode, statusOf } from "../errors/errors.ts";
 import { listOf } from "../api/list-declaration.ts";
 import { describeFields, type Json, Schemas } from "./openapi-components.ts";
+import { envelope, headers, info, responses, securitySchemes } from "./openapi-frame.ts";
 import { commonParameters, commonParametersOf, shareParameters } from "./openapi-parameters.ts";
 import { queryWords, words } from "./openapi-words.ts";
 import { Refusals } from "./openapi-refusals.ts";
@@ -199,58 +200,6 @@ class Description {
       : { $ref: "#/components/schemas/Success" };
   }
 }
-
-const info = (title: string) => ({
-  title,
-  version: "1",
-  description:
-    "Delivery operations. Every answer carries `success`; a refusal carries a stable `code` and a " +
-    "`message` in the language asked for with `?language=` or Accept-Language (en, ar, ku). In a POST null says " +
-    "the same as leaving a field out; in a change it takes a value away, where that may be.",
-  contact: { name: "Barid contributors" },
-  license: { name: "MIT", identifier: "MIT" },
-});
-
-const securitySchemes = {
-  bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" },
-  api_key: {
-    type: "apiKey",
-    in: "header",
-    name: "x-api-key",
-    description: "A company's or the system's API key; `Authorization: ApiKey <key>` says the same",
-  },
-  secret_key: {
-    type: "apiKey",
-    in: "header",
-    name: "apikey",
-    description: "The project's secret key, for its own servers; it is taken as a bearer token too",
-  },
-};
-
-/** The fields of every answer that is no refusal. */
-const envelope = (success: Json): Json => ({
-  type: "object",
-  properties: {
-    success,
-    message: { type: "string", description: "In the language asked for." },
-    ignored: {
-      type: "array",
-      items: { type: "string" },
-      description:
-        "Fields and query parameters that were sent and mean nothing here; absent when there are none.",
-    },
-  },
-  required: ["success", "message"],
-});
-
-const headers: Json = {
-  ETag: { schema: { type: "string" }, description: "The version of what was read." },
-  RetryAfter: { schema: { type: "integer" }, description: "Seconds to wait." },
-};
-
-const responses: Json = {
-  NotModified: { description: "Not changed since the answer with this ETag." },
-};
 
 function tagOf(endpoint: AnyEndpoint): string {
   return endpoint.path.split("/")[1]?.replace(/^:.*/, "tenant") || "root";

@@ -12,7 +12,7 @@ import { AppError } from "../errors/errors.ts";
 /**
  * Lets a request pass or fails with `rate_limited` and the seconds to wait. A user or a known API key has one bucket for
  * what reads and one for what writes; keys that nobody knows yet are counted by address; what anybody may send is counted by address, and reading it is not counted. The
- * system itself (a secret key) is never kept waiting. `whose`: among whom the connections are shared, see `whoseOf`.
+ * system itself (a secret key) is never kept waiting. `whose`: among whom the connections are shared, see `fairnessKeyOf`.
  */
 export async function enforceRateLimit(
   actor: Actor | undefined,

@@ -1,6 +1,6 @@
 /** The parts of a request: language, id, claims, and the input its endpoint declares. */
 import type { Actor } from "./actor.ts";
-import type { Claims, Rule } from "../db/db.ts";
+import type { Claims, Rule } from "../db/execute.ts";
 import { type AnyEndpoint, readsOnly } from "../api/endpoint.ts";
 import { askedFields } from "../api/fields.ts";
 import { AppError } from "../errors/errors.ts";

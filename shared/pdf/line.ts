@@ -96,12 +96,20 @@ function inVisualOrder<Piece extends { level: number }>(pieces: Piece[]): Piece[
   return ordered;
 }
 
-/** Letters do not join across a space, so words are the unit that is shaped and remembered. */
+/**
+ * Letters do not join across a space, so words are the unit that is shaped and remembered. The face sets digits and the signs among
+ * them without regard to each other: a number, which hardly ever comes again, is made of characters that do.
+ */
 function shapeWords(face: Face, text: string, reversed: boolean, seen = text): Run[] {
   const words = [...text.matchAll(/ +|[^ ]+/g)];
-  const runs = words.map(({ 0: word, index }) =>
-    face.shape(word, reversed, seen.slice(index, index + word.length))
-  );
+  const runs = words.flatMap(({ 0: word, index }) => {
+    const parts = /^[-\d:,.]+$/.test(word) ? word.split("") : [word];
+    return parts.map((part) => {
+      const start = index;
+      index += part.length;
+      return face.shape(part, reversed, seen.slice(start, index));
+    });
+  });
   return reversed ? runs.reverse() : runs;
 }
 

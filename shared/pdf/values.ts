@@ -1,13 +1,20 @@
 /** How documents write amounts and times. */
 
+// One that is made for each row costs more than all else of a long document.
+const amounts = new Map<number, Intl.NumberFormat>();
+
 /** Amounts with the decimals of their currency, written alike in all three languages. */
-export const moneyOf = ({ decimals }: { decimals: number }) => {
-  const format = new Intl.NumberFormat("en-US", {
-    minimumFractionDigits: decimals,
-    maximumFractionDigits: 3,
-  });
-  return (amount: number) => format.format(amount);
-};
+export function moneyOf({ decimals }: { decimals: number }): (amount: number) => string {
+  let format = amounts.get(decimals);
+  if (!format) {
+    format = new Intl.NumberFormat("en-US", {
+      minimumFractionDigits: decimals,
+      maximumFractionDigits: 3,
+    });
+    amounts.set(decimals, format);
+  }
+  return format.format;
+}
 
 const clocks = new Map<string, Intl.DateTimeFormat>();
 

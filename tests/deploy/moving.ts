@@ -167,3 +167,24 @@ export async function end(): Promise<void> {
   await fresh?.stop();
   rmSync(folder, { recursive: true, force: true });
 }
+
+/** Gives the neighbour a number at a gateway that the moved company has as well, and one of its people an account here. */
+export async function shareWithNeighbour(): Promise<void> {
+  // The neighbour has the number of the store as well.
+  const [{ code }] = await old
+    .sql`select code from storefront.markets where tenant_id = ${moved.tenant.id}`;
+  expect(await sql`select from storefront.markets where code = ${code}`).toHaveLength(1);
+  await unguarded(async (tx) => {
+    await tx`update money.payments set gateway_order_id = ${closedNumber}
+      where tenant_id = ${neighbour.tenant.id} and gateway_order_id is not null`;
+    // One person is known here, with another password.
+    await tx`insert into auth.users (id, email, aud, role, instance_id, email_confirmed_at, encrypted_password)
+      values (${known.id}, ${known.email}, 'authenticated', 'authenticated', '00000000-0000-0000-0000-000000000000', now(),
+        extensions.crypt(${passwordHere}, extensions.gen_salt('bf', 4)))`;
+    await tx`insert into tenancy.profiles (id, full_name, phone, email) values (${known.id}, ${known.name}, ${known.phone}, ${known.email})`;
+    await tx`insert into auth.identities (provider_id, user_id, identity_data, provider)
+      values (${known.id}, ${known.id}, ${
+      tx.json({ sub: known.id, email: known.email })
+    }, 'email')`;
+  });
+}

@@ -2,10 +2,7 @@
 import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { UsageFailure } from "../../supabase/local/options.ts";
-import { parseTenantOptions } from "../../supabase/tenant/options.ts";
-import { whereIs } from "../../supabase/tenant/place.ts";
-import { leftOut, ofTheInstallation, tenantTables } from "../../supabase/tenant/tables.ts";
+import { tenantTables } from "../../supabase/tenant/tables.ts";
 import { withToken } from "../support/api.ts";
 import { signIn } from "../support/auth.ts";
 import { sql } from "../support/db.ts";
@@ -33,6 +30,7 @@ import {
   path,
   photo,
   prepare,
+  shareWithNeighbour,
   slug,
   to,
   unguarded,
@@ -41,60 +39,12 @@ import {
 beforeAll(prepare, 300_000);
 afterAll(end);
 
-describe("a command line", () => {
-  test("names the command and its folder", () => {
-    expect(parseTenantOptions(["export", "--slug", "acme", "--to", "acme"])).toEqual({
-      ...{ command: "export", slug: "acme", to: "acme", dryRun: false, whileActive: false },
-    });
-    expect(parseTenantOptions(["import", "--from", "acme", "--dry-run"])).toEqual({
-      ...{ command: "import", from: "acme", dryRun: true },
-    });
-    expect(parseTenantOptions(["--help"])).toEqual({ command: "help" });
-  });
-
-  test.each([
-    [[]],
-    [["export"]],
-    [["export", "--slug", "acme"]],
-    [["export", "--slug", "acme", "--to", "x", "--from", "y"]],
-    [["import"]],
-    [["import", "--from", "x", "--while-active"]],
-    [["import", "everything", "--from", "x"]],
-    [["import", "--from", "x", "--force"]],
-  ])("is refused: %j", (args) => {
-    expect(() => parseTenantOptions(args)).toThrow(UsageFailure);
-  });
-
-  test("needs Storage's address and key beside a database's", () => {
-    expect(() => whereIs({ DATABASE_URL: "postgres://here" })).toThrow("SUPABASE_SECRET_KEY");
-  });
-});
-
 describe("the tables", () => {
-  test("are all decided about: exported, or named with a reason", async () => {
-    const names = await sql.begin(async (tx) =>
-      (await tenantTables(tx, moved.tenant.id)).map((t) => t.name)
-    );
-    const all = await sql`select schemaname || '.' || tablename as name from pg_tables t
-      where schemaname in ('app', 'private', 'tenancy', 'money', 'delivery', 'warehousing', 'storefront', 'integration', 'public')`;
-    const decided = [...names, ...Object.keys(leftOut), ...Object.keys(ofTheInstallation)];
-    expect(decided.filter((name) => !name.startsWith("auth.")).sort()).toEqual(
-      all.map(({ name }) => name).sort(),
-    );
-  });
-
   test("stop a move when there is one that nobody decided about", async () => {
     await sql`create table app.forgotten (id uuid)`;
     const { failure } = await exported({ dryRun: true, whileActive: true });
     await sql`drop table app.forgotten`;
     expect(failure).toContain("Whose rows are in app.forgotten?");
-  });
-
-  test("have no number that is given anew and that a foreign key refers to", async () => {
-    const found = await sql`select f.conname from pg_constraint f
-      join pg_attribute a on a.attrelid = f.confrelid and a.attnum = any (f.confkey)
-      where f.contype = 'f' and a.attidentity <> '' and f.connamespace::regnamespace::text <> 'auth'`;
-    expect(found).toEqual([]);
   });
 });
 
@@ -245,23 +195,7 @@ describe("an import", () => {
   let unchanged: Record<string, string>;
   beforeAll(async () => {
     await goTo(fresh);
-    // A number at a gateway that the neighbour has as well; so it has the number of the store.
-    const [{ code }] = await old
-      .sql`select code from storefront.markets where tenant_id = ${moved.tenant.id}`;
-    expect(await sql`select from storefront.markets where code = ${code}`).toHaveLength(1);
-    await unguarded(async (tx) => {
-      await tx`update money.payments set gateway_order_id = ${closedNumber}
-        where tenant_id = ${neighbour.tenant.id} and gateway_order_id is not null`;
-      // One person is known here, with another password.
-      await tx`insert into auth.users (id, email, aud, role, instance_id, email_confirmed_at, encrypted_password)
-        values (${known.id}, ${known.email}, 'authenticated', 'authenticated', '00000000-0000-0000-0000-000000000000', now(),
-          extensions.crypt(${passwordHere}, extensions.gen_salt('bf', 4)))`;
-      await tx`insert into tenancy.profiles (id, full_name, phone, email) values (${known.id}, ${known.name}, ${known.phone}, ${known.email})`;
-      await tx`insert into auth.identities (provider_id, user_id, identity_data, provider)
-        values (${known.id}, ${known.id}, ${
-        tx.json({ sub: known.id, email: known.email })
-      }, 'email')`;
-    });
+    await shareWithNeighbour();
     unchanged = await fingerprintOf(neighbour.tenant.id);
     result = await command(1, fresh);
     await sql`update tenancy.tenants set status = 'active' where id = ${moved.tenant.id}`;

@@ -1,6 +1,6 @@
 /**
  * Random histories of cash under many callers, while connections are cut: deliveries are completed,
- * cash is remitted and settled by rows and as a whole, wallets are adjusted, settlements and adjustments taken back,
+ * cash is remitted and settled by rows and as a whole, wallets are adjusted, settlements and adjustments reversed,
  * calls repeated with their keys. Afterwards the books hold, nothing is missing, and every answer a client was given is in the
  * database exactly once.
  */
@@ -9,8 +9,8 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Stack } from "../../supabase/local/stack.ts";
 import { figure, of, seed } from "../prove/proof.ts";
-import type { Body } from "../support/api.ts";
 import { startOwnStack } from "../support/own-stack.ts";
+import { type Answer, complete, surely } from "./cash-calls.ts";
 import { type Operation, operation } from "./cash-operations.ts";
 
 const operations = of({ brief: 60, test: 250, short: 1_000, full: 10_000 });
@@ -88,74 +88,6 @@ afterAll(async () => {
 
 const tokenOf = (id: string) => stack.jwtSign({ sub: id, app_metadata: { tenant_id: tenantId } });
 
-interface Answer {
-  /** 0: the connection broke, and nobody knows. */
-  status: number;
-  body: Body;
-}
-
-async function call(token: string, path: string, body: unknown, key?: string): Promise<Answer> {
-  try {
-    const response = await fetch(`${stack.apiUrl}/delivery/${path}`, {
-      method: path.startsWith("GET ") ? "GET" : "POST",
-      headers: {
-        authorization: `Bearer ${token}`,
-        "content-type": "application/json",
-        ...(key ? { "idempotency-key": key } : {}),
-      },
-      body: JSON.stringify(body),
-    });
-    return { status: response.status, body: await response.json() };
-  } catch {
-    return { status: 0, body: {} };
-  }
-}
-
-/** Calls again with the same key until somebody knows: what a good client does. */
-async function surely(
-  token: string,
-  path: string,
-  body: unknown,
-  key = randomUUID(),
-): Promise<Answer> {
-  for (let attempt = 0;; attempt++) {
-    const answer = await call(token, path, body, key);
-    if (![0, 500, 503].includes(answer.status) || attempt > 20) return answer;
-    await new Promise((resolve) => setTimeout(resolve, 20 * attempt));
-  }
-}
-
-/** A delivered order whose cash the driver took: fee by the sender, COD by the receiver, or both by the receiver. */
-async function complete(driver: typeof drivers[number], rule: number, cod: number): Promise<void> {
-  const made = await surely(office, "deliveries", {
-    ...order,
-    payer_type: rule === 2 ? "receiver" : "sender",
-    cod_amount: rule === 0 ? 0 : cod,
-  });
-  if (made.status !== 201) throw new Error(JSON.stringify(made.body));
-  const { id } = made.body.delivery;
-  const assigned = await surely(office, "assignments", { delivery_id: id, driver_id: driver.id });
-  if (assigned.status !== 201) throw new Error(JSON.stringify(assigned.body));
-  const accepted = await fetch(`${stack.apiUrl}/delivery/assignments/${assigned.body.id}`, {
-    method: "PUT",
-    headers: {
-      authorization: `Bearer ${driver.token}`,
-      "content-type": "application/json",
-      "idempotency-key": id,
-    },
-    body: JSON.stringify({ status: "accepted" }),
-  }).catch(() => undefined);
-  await accepted?.body?.cancel();
-  const proof = {
-    photo_urls: ["https://x.test/p.jpg"],
-    signature_url: "https://x.test/s.png",
-    signed_by: "R",
-  };
-  for (const step of ["pickup", "depart", "complete"]) {
-    await surely(driver.token, `deliveries/${id}/${step}`, { proof });
-  }
-}
-
 interface Sent {
   token: string;
   path: string;
@@ -173,12 +105,15 @@ test(`cash survives whatever happens to it (seed ${seed})`, async () => {
     const record: Sent = { ...entry, answers: [] };
     sent.push(record);
     await Promise.all(Array.from({ length: twins }, async () => {
-      record.answers.push(await surely(entry.token, entry.path, entry.body, entry.key));
+      record.answers.push(await surely(stack, entry.token, entry.path, entry.body, entry.key));
     }));
     return record.answers[0];
   };
   const run = async (step: Operation): Promise<void> => {
-    if (step.kind === "complete") return await complete(driverOf(step), step.rule, step.cod);
+    if (step.kind === "complete") {
+      const driver = driverOf(step);
+      return await complete(stack, { office, driver, order, rule: step.rule, cod: step.cod });
+    }
     if (step.kind === "cut") {
       await sql`select pg_terminate_backend(pid) from pg_stat_activity where usename = 'barid_api' and random() < 0.5`;
       return;
@@ -222,7 +157,7 @@ test(`cash survives whatever happens to it (seed ${seed})`, async () => {
       const known = sent.filter(({ answers }) => answers.length > 0);
       if (known.length === 0) return;
       const again = known[step.pick % known.length];
-      const answer = await surely(again.token, again.path, again.body, again.key);
+      const answer = await surely(stack, again.token, again.path, again.body, again.key);
       again.answers.push(answer);
       return;
     }

@@ -2,14 +2,14 @@
  * The main job as a user does it: the demo data of `npm start`, the real supabase-js client, the
  * gateway. And what is left when a process is killed in the middle of it.
  */
-import { createClient, type SupabaseClient } from "@supabase/supabase-js";
+import { type SupabaseClient } from "@supabase/supabase-js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import postgres from "postgres";
-import WebSocket from "ws";
 import type { Stack } from "../../supabase/local/stack.ts";
 import { size } from "../prove/proof.ts";
 import { startOwnStack } from "../support/own-stack.ts";
 import { openPdf, scan } from "../support/pdf.ts";
+import { type Body, call, signIn } from "./dispatchers-client.ts";
+import { holdUp, twoHundredItems } from "./interrupted-call.ts";
 
 let stack: Stack;
 let dispatcher: SupabaseClient;
@@ -23,42 +23,12 @@ beforeAll(async () => {
     workers: 2,
     env: { BARID_STRICT: "1", BARID_LOG_LEVEL: "error" },
   });
-  dispatcher = await signIn("dispatcher@demo.test");
+  dispatcher = await signIn(stack, "dispatcher@demo.test");
 });
 
 afterAll(async () => {
   await stack?.stop();
 });
-
-async function signIn(email: string): Promise<SupabaseClient> {
-  const client = createClient(stack.url, stack.publishableKey, {
-    auth: { persistSession: false, autoRefreshToken: false },
-    // deno-lint-ignore no-explicit-any -- the client wants the browser's type
-    realtime: { transport: WebSocket as any },
-  });
-  const { error } = await client.auth.signInWithPassword({ email, password: "Barid-demo-1" });
-  if (error) throw error;
-  return client;
-}
-
-type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-
-// deno-lint-ignore no-explicit-any -- bodies of many shapes
-type Body = any;
-
-/** Body and status, whether supabase-js calls it an error or not. */
-async function call(
-  client: SupabaseClient,
-  method: Method,
-  path: string,
-  body?: Record<string, unknown>,
-  headers?: Record<string, string>,
-): Promise<{ status: number; body: Body }> {
-  const { data, error } = await client.functions.invoke(path, { method, body, headers });
-  if (!error) return { status: 200, body: data };
-  if (!("context" in error) || !(error.context instanceof Response)) throw error;
-  return { status: error.context.status, body: await error.context.json() };
-}
 
 const shuffled = <T>(list: T[]) =>
   list.map((value) => ({ value, at: Math.random() })).sort((a, b) => a.at - b.at).map(({ value }) =>
@@ -135,7 +105,7 @@ describe("a dispatcher's bulk scan", () => {
   });
 
   test("another tenant's dispatcher sees none of it by any id", async () => {
-    const stranger = await signIn("dispatcher@other.test");
+    const stranger = await signIn(stack, "dispatcher@other.test");
     const [row] = await stack
       .sql`select i.id as item, i.barcode_value, m.id as manifest, d.delivery_code, d.id as delivery,
         m.processing_point_id as point, m.source_branch_id as branch, m.institution_user_id as institution, m.tenant_id
@@ -166,8 +136,8 @@ describe("a dispatcher's bulk scan", () => {
   });
 
   test("with the gate off every manifest call is 403 before anything else is looked at", async () => {
-    const admin = await signIn("admin@other.test");
-    const stranger = await signIn("dispatcher@other.test");
+    const admin = await signIn(stack, "admin@other.test");
+    const stranger = await signIn(stack, "dispatcher@other.test");
     const [{ id }] = await stack.sql`select id from tenancy.tenants where slug = 'other'`;
     const gate = (enabled: boolean) =>
       call(admin, "PUT", `tenants/${id}/settings`, {
@@ -198,7 +168,7 @@ describe("a dispatcher's bulk scan", () => {
 });
 
 test("a driver brings a new manifest from draft to awaiting receipt by the API alone", async () => {
-  const driver = await signIn("driver1@demo.test");
+  const driver = await signIn(stack, "driver1@demo.test");
   const { body: { data: batch } } = await call(
     dispatcher,
     "POST",
@@ -265,50 +235,6 @@ test("a driver brings a new manifest from draft to awaiting receipt by the API a
 });
 
 describe("killed in the middle of a 200-item call", () => {
-  let serial = 800_000_000;
-
-  /** Two hundred items that arrived and are proven, made from the demo's own manifest. */
-  async function twoHundred(): Promise<string[]> {
-    serial += 1000;
-    const rows = await stack.sql`
-      with template as (select m.* from delivery.transfer_manifests m join tenancy.tenants t on t.id = m.tenant_id
-          where t.slug = 'demo' and m.driver_arrived_at is not null limit 1),
-      manifest as (
-        insert into delivery.transfer_manifests (tenant_id, manifest_number, status, institution_user_id, source_branch_id,
-          source_address_id, source_snapshot, processing_point_id, driver_id, creation_source, driver_arrived_at)
-        select tenant_id, 'TM-' || ${serial}::text, 'awaiting_receipt', institution_user_id, source_branch_id, source_address_id,
-          source_snapshot, processing_point_id, driver_id, 'form', now() from template
-        returning id, tenant_id),
-      proof as (
-        insert into delivery.transfer_manifest_proofs (tenant_id, manifest_id, stage, kind, url)
-        select m.tenant_id, m.id, 'delivery', k, k || '.jpg' from manifest m, unnest(array['photo', 'signature']) k)
-      insert into delivery.transfer_manifest_items (tenant_id, manifest_id, barcode_value, status, position)
-      select m.tenant_id, m.id, delivery.barcode_build('DM', ${serial}::integer + n, 'IQ'), 'in_transit', n
-      from manifest m, generate_series(1, 200) n
-      returning id`;
-    return rows.map((row) => row.id);
-  }
-
-  /**
-   * A request that creates an order of the item waits from now until the response ends: however slow the test is, the call is not
-   * done before it is interrupted.
-   */
-  async function holdUp(item: string): Promise<postgres.Sql> {
-    await stack.sql.unsafe(`
-      create or replace function public.wait_for_test() returns trigger language plpgsql as $$
-      begin
-        if new.id = '${item}' and new.status = 'order_created' then
-          perform pg_advisory_xact_lock_shared(4711);
-        end if;
-        return new;
-      end $$;
-      create or replace trigger wait_for_test before update on delivery.transfer_manifest_items
-        for each row execute function public.wait_for_test()`);
-    const held = postgres(stack.dbUrl, { max: 1, onnotice: () => {} });
-    await held`select pg_advisory_lock(4711)`;
-    return held;
-  }
-
   // npm test interrupts one kind of process, npm run test:full each.
   const kills: [string, () => Promise<void>][] = [
     ["a function process", () => Promise.resolve(stack.killWorker(0))],
@@ -325,7 +251,7 @@ describe("killed in the middle of a 200-item call", () => {
   test.each(size === "brief" ? kills.slice(0, 1) : kills)(
     "%s: repeating the call ends with one order, one payment, one code an item",
     async (_, kill) => {
-      const ids = await twoHundred();
+      const ids = await twoHundredItems(stack);
       const request = { item_ids: shuffled(ids), destination_address_id: await somewhere() };
       const send = (key: string) =>
         call(dispatcher, "POST", `${items}/bulk/set-destination`, request, {
@@ -335,7 +261,7 @@ describe("killed in the middle of a 200-item call", () => {
           body: String(error) as Body,
         }));
       const key = crypto.randomUUID();
-      const held = await holdUp(request.item_ids.at(-1)!);
+      const held = await holdUp(stack, request.item_ids.at(-1)!);
       const first = send(key);
       // After the first part and before the last.
       const ordered = async () =>

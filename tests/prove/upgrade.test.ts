@@ -18,6 +18,8 @@ import { allBreaches } from "./invariants.ts";
 import { figure, of, say, seed } from "./proof.ts";
 
 const deliveries = of({ test: 30, short: 60, full: 600 });
+/** The demos of these versions count as returned what only came back into a warehouse; a short day has none of it. */
+const miscounting = ["1.0.0", "1.1.0"];
 
 test("each version was released once", () => {
   const versions = releases().map(({ version }) => version);
@@ -26,6 +28,7 @@ test("each version was released once", () => {
 
 describe.each(releases())("from $version", ({ version, commit }) => {
   const there = hasCommit(commit);
+  const deliveriesThen = miscounting.includes(version) ? Math.min(deliveries, 60) : deliveries;
   let old: { dir: string; remove(): void };
   let stack: StackIn;
   let sql: postgres.Sql;
@@ -42,7 +45,7 @@ describe.each(releases())("from $version", ({ version, commit }) => {
   });
 
   test.skipIf(!there)("no call fails while the schema changes under the functions", async () => {
-    const day = demoIn(old.dir, stack.state, { deliveries, seed });
+    const day = demoIn(old.dir, stack.state, { deliveries: deliveriesThen, seed });
     await setTimeout(2_000);
     const waits = watchLocks(sql);
     const pushed = await supabase(["db", "push", "--yes", remote(stack.state.db_url)]);
@@ -64,7 +67,10 @@ describe.each(releases())("from $version", ({ version, commit }) => {
   }, of({ test: 300_000, short: 600_000, full: 1_800_000 }));
 
   test.skipIf(!there)("the functions of that version work on the new schema", async () => {
-    const { code, printed } = await demoIn(old.dir, stack.state, { deliveries, seed: seed + 1 });
+    const { code, printed } = await demoIn(old.dir, stack.state, {
+      deliveries: deliveriesThen,
+      seed: seed + 1,
+    });
     expect(code, printed).toBe(0);
   }, of({ test: 300_000, short: 600_000, full: 1_800_000 }));
 

@@ -109,6 +109,18 @@ describe("shaping", () => {
   });
 });
 
+test("digits and the signs among them stand beside each other as alone", async () => {
+  const signs = [..."0123456789-:,."];
+  for (const face of Object.values(await loadFaces())) {
+    const width = (text: string) => face.shape(text, false).width;
+    for (const one of signs) {
+      for (const next of signs) {
+        expect(width(one + next), one + next).toBeCloseTo(width(one) + width(next), 6);
+      }
+    }
+  }
+});
+
 describe("characters the font lacks", () => {
   test("are written in Latin letters, or by their code point", () => {
     expect(seen("张伟")).toBe("ZhangWei");

@@ -1,7 +1,7 @@
 /** Size limits of stored values: larger ones are refused by name, before the write and by the database itself. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { refusalOf } from "../../shared/db/db.ts";
+import { refusalOf } from "../../shared/db/refusal.ts";
 import { accept } from "../../shared/schemas/input.ts";
 import { maxBytes, maxText } from "../../shared/schemas/sizes.ts";
 import { sql } from "../support/db.ts";

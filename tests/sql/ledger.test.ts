@@ -1,90 +1,33 @@
 /** The books themselves, driven in SQL as the cores drive them. */
 import postgres from "postgres";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { sql, stack } from "../support/db.ts";
-import { tries } from "../prove/proof.ts";
+import { beforeAll, expect, test } from "vitest";
+import { sql } from "../support/db.ts";
+import {
+  asAdminOf,
+  balance,
+  faults,
+  fundedWallet,
+  newAccount,
+  post,
+  posting,
+  type Sql,
+} from "../support/ledger.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
 
 let tenant: Tenant;
 let other: Tenant;
-const crowd = postgres(stack.dbUrl, { max: 16, onnotice: () => {} });
-afterAll(() => crowd.end());
 beforeAll(async () => {
   [tenant, other] = await Promise.all([newTenant(), newTenant()]);
 });
 
-type Sql = postgres.Sql | postgres.TransactionSql;
-interface Posting {
-  account: string;
-  amount: number | string;
-  journal?: string;
-  kind?: string;
-  reference?: string;
-}
-
-/** Runs work as a request of the tenant's administrator does. */
-function asTenant<T>(
+const asTenant = <T>(
   work: (tx: postgres.TransactionSql) => Promise<T>,
-  pool: Sql = sql,
-  id = tenant.id,
-): Promise<T> {
-  return (pool as postgres.Sql).begin(async (tx) => {
-    await tx`select set_config('app.tenant_id', ${id}, true), set_config('app.sees_tenant', 'on', true),
-      set_config('app.user_id', ${tenant.admin.id}, true),
-      set_config('role', 'barid_caller', true)`;
-    return await work(tx);
-  }) as Promise<T>;
-}
-
-/** Books as a core does that private.call runs: the caller's own role may not (see the wall below). */
-async function post(tx: Sql, postings: Posting[]) {
-  const [{ role }] = await tx`select current_setting('role') as role`;
-  await tx`select set_config('role', 'none', true)`;
-  await posting(tx, postings);
-  await tx`select set_config('role', ${role}, true)`;
-}
-
-function posting(tx: Sql, postings: Posting[]) {
-  const reference = crypto.randomUUID();
-  return tx`select money.post(${
-    tx.json(postings.map((posting) => ({
-      journal: posting.journal ?? "one",
-      kind: posting.kind ?? "TEST",
-      reference_type: "test",
-      reference_id: posting.reference ?? reference,
-      description: "a test",
-      account_id: posting.account,
-      amount: posting.amount,
-    })))
-  })`;
-}
-
-async function account(
-  kind = "wallet",
-  floor: number | null = 0,
-  currency = "IQD",
-  owner = crypto.randomUUID(),
-  of = tenant.id,
-) {
-  await sql`insert into auth.users (id, email) values (${owner}, ${owner + "@barid.test"})`;
-  await sql`insert into tenancy.tenant_users (tenant_id, user_id, tenant_user_type) values (${of}, ${owner}, 'institution')`;
-  const [row] =
-    await sql`insert into money.accounts (tenant_id, kind, owner_type, owner_user_id, currency, floor)
-    values (${of}, ${kind}, 'institution', ${owner}, ${currency}, ${floor}) returning id`;
-  return row.id as string;
-}
-
-/** A wallet with money in it, and the book it came from. */
-async function funded(amount: number) {
-  const [wallet, outside] = [await account(), await account("external", null)];
-  await asTenant((tx) =>
-    post(tx, [{ account: wallet, amount }, { account: outside, amount: -amount }])
-  );
-  return { wallet, outside };
-}
-const balance = async (id: string) =>
-  Number((await sql`select balance from money.accounts where id = ${id}`)[0].balance);
-const faults = () => sql`select problem, account_id, transaction_id from money.verify_books()`;
+  pool?: Sql,
+  id?: string,
+) => asAdminOf(tenant, work, pool, id);
+const account = (kind?: string, floor?: number | null, currency?: string) =>
+  newAccount(tenant, kind, floor, currency);
+const funded = (amount: number) => fundedWallet(tenant, amount);
 
 test("a journal that does not sum to zero fails at commit and leaves nothing", async () => {
   const { wallet, outside } = await funded(100);
@@ -178,85 +121,6 @@ test("the floor holds in the database, for an insert of any kind", async () => {
   expect(await balance(wallet)).toBe(10);
 });
 
-test("one effect is booked once, also when forty try at the same moment", async () => {
-  const { wallet, outside } = await funded(100);
-  const reference = crypto.randomUUID();
-  const results = await Promise.allSettled(
-    Array.from(
-      { length: 40 },
-      () =>
-        asTenant((tx) =>
-          post(tx, [{ account: wallet, amount: -1, reference }, {
-            account: outside,
-            amount: 1,
-            reference,
-          }]), crowd),
-    ),
-  );
-  expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
-  for (const result of results) {
-    if (result.status === "rejected") {
-      expect(result.reason.constraint_name).toBe("journal_already_booked");
-    }
-  }
-  expect(await balance(wallet)).toBe(99);
-});
-
-test("forty debits of 1 from a balance of 10: exactly ten succeed", async () => {
-  const { wallet, outside } = await funded(10);
-  const results = await Promise.allSettled(
-    Array.from(
-      { length: 40 },
-      () =>
-        asTenant(
-          (tx) => post(tx, [{ account: wallet, amount: -1 }, { account: outside, amount: 1 }]),
-          crowd,
-        ),
-    ),
-  );
-  expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(10);
-  for (const result of results) {
-    if (result.status === "rejected") {
-      expect(result.reason.message).toBe("insufficient_wallet_balance");
-    }
-  }
-  expect(await balance(wallet)).toBe(0);
-  expect(await balance(outside)).toBe(0);
-});
-
-const each = tries(200, 15);
-test(
-  `sixteen connections posting back and forth over two wallets, ${16 * each} times, never deadlock`,
-  async () => {
-    const [one, two] = [(await funded(100_000)).wallet, (await funded(100_000)).wallet];
-    const worker = async (index: number) => {
-      const [from, to] = index % 2 ? [one, two] : [two, one];
-      for (let i = 0; i < each; i++) {
-        await asTenant(
-          (tx) => post(tx, [{ account: from, amount: -1 }, { account: to, amount: 1 }]),
-          crowd,
-        );
-      }
-    };
-    await Promise.all(Array.from({ length: 16 }, (_, index) => worker(index)));
-    expect([await balance(one), await balance(two)]).toEqual([100_000, 100_000]);
-    for (const id of [one, two]) {
-      const [row] =
-        await sql`select count(*)::int as entries, max(version)::int as last, min(version)::int as first,
-      sum(amount) as total, count(distinct version)::int as versions from money.ledger_entries where account_id = ${id}`;
-      expect(row).toMatchObject({
-        entries: 16 * each + 1,
-        last: 16 * each + 1,
-        first: 1,
-        versions: 16 * each + 1,
-        total: 100_000,
-      });
-    }
-    expect(await faults()).toEqual([]);
-  },
-  120_000,
-);
-
 test("nobody changes, removes or truncates what is booked, not even the owner", async () => {
   const { wallet } = await funded(10);
   for (
@@ -307,7 +171,7 @@ test("a journal without entries fails at commit", async () => {
 
 test("a tenant's postings reach no account of another tenant", async () => {
   const { outside } = await funded(10);
-  const foreign = await account("wallet", 0, "IQD", crypto.randomUUID(), other.id);
+  const foreign = await newAccount(other);
   await expect(
     asTenant((tx) => post(tx, [{ account: foreign, amount: 5 }, { account: outside, amount: -5 }])),
   )
@@ -316,20 +180,6 @@ test("a tenant's postings reach no account of another tenant", async () => {
   await expect(asTenant((tx) => tx`update money.accounts set balance = 1000`)).rejects.toThrow(
     "permission denied",
   );
-});
-
-test("opening the same account sixteen times at once opens one", async () => {
-  const open = () =>
-    asTenant(
-      async (tx) =>
-        (await tx`select money.account_of('wallet', 'driver', ${tenant.driver.id}::uuid, 'IQD') as id`)[
-          0
-        ].id,
-      crowd,
-    );
-  const ids = await Promise.all(Array.from({ length: 16 }, open));
-  expect(new Set(ids).size).toBe(1);
-  expect(ids[0]).toBeTruthy();
 });
 
 test("verify_books finds nothing in right books and names every kind of fault", async () => {

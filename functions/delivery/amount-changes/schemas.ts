@@ -9,7 +9,7 @@ import {
   Text,
   Timestamp,
 } from "../../../shared/schemas/schemas.ts";
-import { DeliveryRow } from "../deliveries/schemas.ts";
+import { DeliveryRow } from "../deliveries/answer-schemas.ts";
 
 export const changeStatuses = ["pending", "approved", "declined", "lapsed"] as const;
 

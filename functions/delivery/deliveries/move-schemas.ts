@@ -3,7 +3,7 @@ import { z } from "zod";
 import { Id, JsonObject, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { ReturnRequest } from "../return-requests/schemas.ts";
 import { deliveryFlows, deliveryStatuses } from "../statuses.ts";
-import { DeliveryResponse, DeliveryRow } from "./schemas.ts";
+import { DeliveryResponse, DeliveryRow } from "./answer-schemas.ts";
 
 export const DeliveryMade = z.object({
   id: Id,

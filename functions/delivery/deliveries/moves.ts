@@ -5,16 +5,8 @@ import { extensionOf } from "../manifests/schemas.ts";
 import { signUpload } from "../../../shared/outbound/storage.ts";
 import { operationsOrDriver } from "../access.ts";
 import { Returned } from "./move-schemas.ts";
-import {
-  CashMoveResponse,
-  Complete,
-  DeliveryResponse,
-  Depart,
-  Fail,
-  Pickup,
-  Retry,
-  Return,
-} from "./schemas.ts";
+import { CashMoveResponse, DeliveryResponse } from "./answer-schemas.ts";
+import { Complete, Depart, Fail, Pickup, Retry, Return } from "./schemas.ts";
 
 const params = ids("delivery_id");
 const step = {

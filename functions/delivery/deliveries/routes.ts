@@ -10,15 +10,12 @@ import { measureFirst } from "../../../shared/routing/measured.ts";
 import { deliveriesList } from "./list.ts";
 import { Cancelled, DeliveryMade } from "./move-schemas.ts";
 import {
-  Cancel,
-  CarrierChange,
-  CreateDelivery,
   DeliveriesResponse,
   DeliveryDetailQuery,
   DeliveryDetailResponse,
   DeliveryResponse,
-  UpdateDelivery,
-} from "./schemas.ts";
+} from "./answer-schemas.ts";
+import { Cancel, CarrierChange, CreateDelivery, UpdateDelivery } from "./schemas.ts";
 
 const params = ids("delivery_id");
 const operations = permission("manage:operations:tenant");

@@ -11,7 +11,8 @@ import {
   Person,
   Timestamp,
 } from "../../../shared/schemas/schemas.ts";
-import { CashMoveResponse, Pickup } from "../deliveries/schemas.ts";
+import { CashMoveResponse } from "../deliveries/answer-schemas.ts";
+import { Pickup } from "../deliveries/schemas.ts";
 import { operationsOrDriver } from "../access.ts";
 
 const statuses = ["pending", "completed", "cancelled"] as const;

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { Id, listResponse, LongText, Text, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { CashSplit } from "../../../shared/schemas/carried-delivery.ts";
-import { bothOrNone, cash, DeliveryRow, proof, reported } from "../deliveries/schemas.ts";
+import { DeliveryRow } from "../deliveries/answer-schemas.ts";
+import { bothOrNone, cash, proof, reported } from "../deliveries/schemas.ts";
 
 export const reasonKinds = ["failed", "postponed", "refused"] as const;
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Id } from "../../../shared/schemas/schemas.ts";
-import { DeliveryRow, Place, Recipient } from "../deliveries/schemas.ts";
+import { DeliveryRow } from "../deliveries/answer-schemas.ts";
+import { Place, Recipient } from "../deliveries/schemas.ts";
 
 const oneOf = ["dropoff_address_id", "dropoff_address"] as const;
 

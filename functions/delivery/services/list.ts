@@ -85,6 +85,7 @@ const services = defineList({
     created_at: period("created_at"),
   },
   limit: { default: 10, max: 100 },
+  tally: { name: "services", filters: ["active"], within: `'{"deleted_at": null}'::jsonb` },
 });
 
 /** `price_order` is the older way to say how to sort; `sort_by` wins over it. */

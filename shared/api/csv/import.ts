@@ -5,7 +5,7 @@
 import { z } from "zod";
 import type { Access } from "../access.ts";
 import type { CsvFile, LineError } from "./read.ts";
-import { refusalOf } from "../../db/db.ts";
+import { refusalOf } from "../../db/refusal.ts";
 import { type Endpoint, endpoint, messageKey, status } from "../endpoint.ts";
 import { AppError, type ErrorCode, isErrorCode } from "../../errors/errors.ts";
 import { type Language, refusalText } from "../../i18n/index.ts";

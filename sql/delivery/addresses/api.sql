@@ -1,15 +1,5 @@
 -- Addresses: places that everything else points at.
 
--- Refuses an address the caller does not have. Fails: address_not_found.
-create or replace function delivery.require_address(address_id uuid) returns void
-language plpgsql stable set search_path = '' as $$
-begin
-  perform from delivery.addresses a where a.id = require_address.address_id;
-  if not found then
-    perform app.fail('address_not_found');
-  end if;
-end $$;
-
 -- Refuses an address that is neither the tenant's nor this person's: what everybody comes to must not
 -- stand at a customer's private address. Fails: address_not_found.
 create or replace function delivery.require_public_address(address_id uuid, person uuid default null) returns void

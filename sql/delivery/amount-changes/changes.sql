@@ -165,16 +165,15 @@ begin
     'total', (select count(*) from delivery.amount_changes c where c.tenant_id = d.tenant_id and c.delivery_id = delivery.parcel_of(d)));
 end $$;
 
--- The last agreement about a parcel's amount, for a partial delivery: `changed` says that it is not the ordered one any more, so that
--- prices of items no longer add up to it; `kept_items` [{delivery_item_id, quantity}] are what the amount is for, null: the whole parcel.
+-- The items that the last agreement about a parcel's amount is for: [{delivery_item_id, quantity}]; null: the whole parcel, or nothing was agreed.
 -- SECURITY DEFINER: the driver of a leg sees no parcel.
-create or replace function delivery.kept_items_agreed(parcel uuid, out changed boolean, out kept_items jsonb)
+create or replace function delivery.kept_items_agreed(parcel uuid) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 begin
-  select true, c.kept_items into changed, kept_items from delivery.amount_changes c
-  where c.tenant_id = app.tenant_id() and c.delivery_id = parcel and c.status = 'approved'
-  order by c.decided_at desc, c.id desc limit 1;
-  changed := coalesce(changed, false);
+  return (
+    select c.kept_items from delivery.amount_changes c
+    where c.tenant_id = app.tenant_id() and c.delivery_id = parcel and c.status = 'approved'
+    order by c.decided_at desc, c.id desc limit 1);
 end $$;
 
 grant execute on function delivery.kept_items_agreed(uuid) to barid_caller;

@@ -6,12 +6,13 @@ drop view if exists delivery.delivery_zone_context cascade;
 -- nobody knows where it is (no zone and no coordinates) leaves its delivery without a row, and without a
 -- row the drivers who go there are unknown.
 create view delivery.delivery_zone_context with (security_invoker = true) as
+-- Joined, the addresses made PostgreSQL read every delivery to one of them.
 select d.id as delivery_id, d.pickup_zone_id, d.dropoff_zone_id
 from delivery.deliveries d
-join delivery.addresses f on f.tenant_id = d.tenant_id and f.id = d.pickup_address_id
-join delivery.addresses t on t.tenant_id = d.tenant_id and t.id = d.dropoff_address_id
-where (d.pickup_zone_id is not null or f.latitude is not null)
-  and (d.dropoff_zone_id is not null or t.latitude is not null);
+where (d.pickup_zone_id is not null or (select f.latitude is not null from delivery.addresses f
+    where f.tenant_id = d.tenant_id and f.id = d.pickup_address_id))
+  and (d.dropoff_zone_id is not null or (select t.latitude is not null from delivery.addresses t
+    where t.tenant_id = d.tenant_id and t.id = d.dropoff_address_id));
 
 -- Assignments as lists show them. What stands beside a row is looked up for the rows of a page only, so
 -- each is a sub-select. customer, delivery_details and route are shown when asked for (`include`). Ids are chosen by case

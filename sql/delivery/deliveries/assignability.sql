@@ -35,16 +35,6 @@ begin
   return d.carrier_type = 'internal' and d.transfer_kind is not distinct from 'single_delivery';
 end $$;
 
--- The open exceptions of deliveries, newest first.
-create or replace function delivery.unresolved_exceptions(delivery_ids uuid[]) returns setof delivery.delivery_exceptions
-language plpgsql stable set search_path = '' as $$
-begin
-  return query
-  select e.* from delivery.delivery_exceptions e
-  where e.tenant_id = app.tenant_id() and e.delivery_id = any (delivery_ids) and e.status = 'open'
-  order by e.created_at desc, e.id;
-end $$;
-
 -- Facts about a parcel do not depend on the caller: the next six are SECURITY DEFINER functions, each statement names the
 -- caller's tenant. Under the policies of their tables they would also cost ten times as much, at every scan.
 

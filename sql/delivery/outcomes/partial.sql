@@ -15,10 +15,10 @@ end $$;
 create or replace function delivery.cod_of_kept(p delivery.deliveries, kept jsonb) returns numeric
 language plpgsql stable security definer set search_path = '' as $$
 declare
-  v_agreed record := delivery.kept_items_agreed(p.id);
+  v_agreed jsonb := delivery.kept_items_agreed(p.id);
   v_amount numeric;
 begin
-  if v_agreed.kept_items @> kept and kept @> v_agreed.kept_items or p.cod_amount = 0 then
+  if v_agreed @> kept and kept @> v_agreed or p.cod_amount = 0 then
     return p.cod_amount;
   end if;
   -- Prices add up to what was ordered, not to what was agreed since.

@@ -92,20 +92,28 @@ declare
   v_asker uuid := delivery.service_access_user((input ->> 'customer_id')::uuid);
   v_narrowed boolean := input ? 'customer_id';
   v_allowed uuid[] := case when input ->> 'context' = 'g2g' then delivery.g2g_services() end;
+  v_numbers jsonb;
 begin
-  return (
-    with scope as materialized (
-      select s.id, s.code, s.name, s.active, s.delivery_type_id, s.created_at
+  if app.sees_tenant() and not v_narrowed and v_allowed is null then
+    v_numbers := jsonb_build_object('totalServices', app.tally('services', '{"deleted_at": null}') -> 'entries',
+      'activeServices', app.tally('services', '{"deleted_at": null, "active": true}') -> 'entries',
+      'deliveryTypesCount', (select count(*) from jsonb_object_keys(app.tally_by('services', 'delivery_type_id', '{"deleted_at": null}'))));
+  else
+    select jsonb_build_object('totalServices', coalesce(sum(t.services), 0), 'activeServices', coalesce(sum(t.active), 0),
+      'deliveryTypesCount', count(*)) into v_numbers
+    from (
+      select count(*) as services, count(*) filter (where s.active) as active
       from delivery.delivery_services s
       where s.deleted_at is null and (v_allowed is null or s.id = any (v_allowed))
         and (not v_narrowed or delivery.service_open_to(s, v_asker))
-    )
-    select jsonb_build_object(
-      'totalServices', count(*), 'activeServices', count(*) filter (where s.active),
-      'deliveryTypesCount', count(distinct s.delivery_type_id),
-      'recentlyAdded', (
-        select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'code', n.code, 'name', app.localized(n.name), 'created_at', n.created_at)
-          order by n.created_at desc, n.id desc), '[]')
-        from (select * from scope order by created_at desc, id desc limit 5) n))
-    from scope s);
+      group by s.delivery_type_id) t;
+  end if;
+  return v_numbers || jsonb_build_object('recentlyAdded', (
+    select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'code', n.code, 'name', app.localized(n.name), 'created_at', n.created_at)
+      order by n.created_at desc, n.id desc), '[]')
+    from (
+      select s.* from delivery.delivery_services s
+      where s.deleted_at is null and (v_allowed is null or s.id = any (v_allowed))
+        and (not v_narrowed or delivery.service_open_to(s, v_asker))
+      order by s.created_at desc nulls last, s.id desc limit 5) n));
 end $$;

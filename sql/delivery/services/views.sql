@@ -8,6 +8,7 @@ from delivery.delivery_types t;
 
 -- The catalogue as lists show it, with the first hundred of user_ids; deleted services are in no list. A caller who does
 -- not see the whole tenant finds at most their own id there. search_names: the name in every language, a line each.
+-- Every service has a type; joined to the left, types are not read where services are only counted.
 create view delivery.services_list with (security_invoker = true) as
 select s.id, s.code, app.localized(s.name) as name, s.name as name_translations,
   (select string_agg(n.value, E'\n') from jsonb_each_text(s.name) n) as search_names,
@@ -22,7 +23,7 @@ select s.id, s.code, app.localized(s.name) as name, s.name as name_translations,
   (select count(*) from delivery.delivery_service_users u where u.tenant_id = s.tenant_id and u.service_id = s.id) as user_count,
   s.zone_access_mode, s.zone_selector_type, s.created_at, s.updated_at
 from delivery.delivery_services s
-join delivery.delivery_types t on t.tenant_id = s.tenant_id and t.id = s.delivery_type_id
+left join delivery.delivery_types t on t.tenant_id = s.tenant_id and t.id = s.delivery_type_id
 where s.deleted_at is null;
 
 grant select on delivery.services_list, delivery.delivery_types_list to barid_caller;

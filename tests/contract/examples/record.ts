@@ -8,8 +8,11 @@ import { bodyOf, headersOf, sampleOf, urlOf } from "../requests.ts";
 import { type Call, type Calls, newWorld, type World } from "./call.ts";
 import { cash } from "./calls/cash.ts";
 import { deliveries } from "./calls/deliveries.ts";
+import { drivers } from "./calls/drivers.ts";
 import { integration } from "./calls/integration.ts";
 import { manifests } from "./calls/manifests.ts";
+import { packages } from "./calls/packages.ts";
+import { services } from "./calls/services.ts";
 import { storefront } from "./calls/storefront.ts";
 import { tenancy } from "./calls/tenancy.ts";
 import { warehousing } from "./calls/warehousing.ts";
@@ -19,8 +22,11 @@ import { Steady } from "./steady.ts";
 export const calls: Calls = {
   ...manifests,
   ...deliveries,
+  ...drivers,
+  ...services,
   ...cash,
   ...warehousing,
+  ...packages,
   ...storefront,
   ...tenancy,
   ...integration,

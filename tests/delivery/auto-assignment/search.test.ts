@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import { newDriver } from "../../support/assignments.ts";
 import {
   answers,
-  auto,
   driverOf,
   newSearching,
   onDuty,
@@ -242,93 +241,5 @@ describe("when nobody may be asked", () => {
       await sql`select from tenancy.notifications where tenant_id = ${ground.tenant.id}
       and type = 'auto_assignment_failed'`,
     ).toEqual([]);
-  });
-});
-
-describe("what people do by hand", () => {
-  test("ends the search, and is not undone by it", async () => {
-    const ground = await newSearching();
-    const { tenant } = ground;
-    const made = await ordered(ground);
-    const driver = await newDriver(tenant);
-    const given = await tenant.ops.post("/delivery/assignments", {
-      delivery_id: made.id,
-      driver_id: driver.id,
-    });
-    expect(given).toSucceed(201);
-    expect(await searchOf(tenant, made.id)).toMatchObject({ status: "off", next_attempt_at: null });
-    expect(await tenant.ops.post(`/delivery/assignments/${given.body.id}/unassign`, {}))
-      .toSucceed(200);
-    await timePasses(tenant);
-    expect(await driverOf(made.id)).toBeNull();
-    expect(await searchOf(tenant, made.id)).toMatchObject({ status: "off" });
-  });
-
-  test("an offer that the office withdraws leaves the delivery to the office", async () => {
-    const ground = await newSearching();
-    const { tenant } = ground;
-    await newDriver(tenant);
-    const made = await ordered(ground);
-    const [{ id }] = await sql`select id from delivery.assignments where delivery_id = ${made.id}`;
-    expect(await tenant.ops.post(`/delivery/assignments/${id}/unassign`, {})).toSucceed(200);
-    await timePasses(tenant);
-    expect(await searchOf(tenant, made.id)).toMatchObject({ status: "off" });
-    expect(await statusOf(made.id)).toBe("pending");
-  });
-
-  test("what was assigned by hand and is rejected is searched for, but not with who said no", async () => {
-    const ground = await newSearching({ enabled: false });
-    const { tenant } = ground;
-    const [one, two] = [await newDriver(tenant), await newDriver(tenant)];
-    const made = await ordered(ground);
-    const hand = async (driver_id: string) =>
-      expect(
-        await tenant.ops.post("/delivery/assignments", { delivery_id: made.id, driver_id }),
-      ).toSucceed(201);
-    await hand(one.id);
-    await answers(tenant, one, made.id, "rejected");
-    expect(await driverOf(made.id)).toBeNull();
-    await auto(tenant);
-    await hand(one.id);
-    await answers(tenant, one, made.id, "rejected");
-    expect(await driverOf(made.id)).toBe(two.id);
-    expect(await searchOf(tenant, made.id)).toMatchObject({ status: "offered", attempts: 1 });
-  });
-
-  test("takes an offer only when it says so, alone and in a bulk; what was accepted stays", async () => {
-    const ground = await newSearching();
-    const { tenant } = ground;
-    const asked = await newDriver(tenant);
-    const [one, two, three] = [await ordered(ground), await ordered(ground), await ordered(ground)];
-    await answers(tenant, asked, three.id, "accepted");
-    const driver = await newDriver(tenant);
-    const body = { delivery_id: one.id, driver_id: driver.id };
-    expect(await tenant.ops.post("/delivery/assignments", body)).toFailWith(
-      409,
-      "delivery_already_assigned",
-    );
-    expect(await tenant.ops.post("/delivery/assignments", { ...body, replace_offer: true }))
-      .toSucceed(201);
-    expect(await driverOf(one.id)).toBe(driver.id);
-    expect(await searchOf(tenant, one.id)).toMatchObject({ status: "off" });
-    const bulk = (delivery_ids: string[], more = {}) =>
-      tenant.ops.post("/delivery/assignments/bulk", {
-        driver_id: driver.id,
-        delivery_ids,
-        ...more,
-      });
-    expect(await bulk([two.id])).toFailWith(409, "delivery_already_assigned");
-    const refused = await bulk([two.id, three.id], { replace_offer: true });
-    expect(refused).toFailWith(409, "delivery_already_assigned");
-    expect(refused.body.delivery_ids).toEqual([three.id]);
-    expect(await driverOf(two.id)).toBe(asked.id);
-    expect(await searchOf(tenant, two.id)).toMatchObject({ status: "offered" });
-    expect(await bulk([two.id], { replace_offer: true })).toSucceed(201);
-    expect(await driverOf(two.id)).toBe(driver.id);
-    const notified = await sql`select from tenancy.notifications where user_id = ${asked.id}
-      and type = 'assignment_returned'`;
-    expect(notified.length).toBe(2);
-    const loads = await sql`select live_stops from delivery.drivers where user_id = ${asked.id}`;
-    expect(loads[0].live_stops).toBe(1);
   });
 });

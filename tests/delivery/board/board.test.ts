@@ -30,7 +30,7 @@ const board = async (query = "", of: Tenant = tenant) => {
 const driverOf = async (id: string, query = "") =>
   (await board(query)).drivers.find((driver: { id: string }) => driver.id === id);
 
-test("is the office's", async () => {
+test("is for the office alone", async () => {
   await expectGuarded({ method: "GET", path }, {
     denied: [tenant.driver, tenant.customer, tenant.institution, tenant.warehouse],
   });

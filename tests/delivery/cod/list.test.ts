@@ -1,6 +1,7 @@
 /** Finding collected cash: filters, order, sums, the driver's summary, and the file. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { nobody, type Person } from "../../support/api.ts";
+import { cashToFind, type Found } from "../../support/cash-to-find.ts";
 import { newCash } from "../../support/cod.ts";
 import { sql } from "../../support/db.ts";
 import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
@@ -10,49 +11,10 @@ type Query = Record<string, string | number | boolean | object | undefined>;
 
 let a: Tenant;
 let b: Tenant;
-let cash: { id: string; delivery: string; code: number }[];
+let cash: Found[];
 
 beforeAll(async () => {
-  [a, b] = await Promise.all([
-    newTenant({ settings: { "general.timezone": { name: "Asia/Baghdad" } } }),
-    newTenant(),
-  ]);
-  cash = [
-    // 21:30 UTC is half past midnight of the next day in Baghdad.
-    await newCash(a, {
-      cod: 1000,
-      fee: 100,
-      collectedAt: "2026-03-09T21:30:00Z",
-      customerName: "Ahmad 100%",
-      externalReference: "EXT-1",
-    }),
-    await newCash(a, {
-      cod: 2000,
-      fee: 200,
-      collectedAt: "2026-03-11T10:00:00Z",
-      customerName: "Bashar",
-      address: "Karrada 5",
-    }),
-    await newCash(a, {
-      cod: 0,
-      fee: 300,
-      collectedAt: "2026-03-12T10:00:00Z",
-      customerName: "سارة",
-    }),
-    await newCash(a, {
-      cod: 4000,
-      fee: 400,
-      collectedAt: "2026-03-13T10:00:00Z",
-      customerName: "=cmd()",
-      driver: a.driver2.id,
-    }),
-  ];
-  await newCash(b, { cod: 9999 });
-  const settled = await a.dispatcher.post(`${path}/remit`, {
-    scope: "selected",
-    cod_collection_ids: [cash[1].id],
-  });
-  expect(settled).toSucceed();
+  ({ a, b, cash } = await cashToFind());
 });
 
 async function list(query: Query = {}, person: Person = a.dispatcher) {
@@ -114,7 +76,7 @@ test("a row has everything it is documented with, newest first, with exact sums"
 });
 
 describe("filters", () => {
-  test("each direct parameter", async () => {
+  test("each direct parameter finds its rows", async () => {
     expect(await found({ status: "remitted" })).toEqual([1]);
     expect(await found({ driver_id: a.driver2.id })).toEqual([3]);
     expect(await found({ delivery_id: cash[2].delivery })).toEqual([2]);
@@ -132,7 +94,7 @@ describe("filters", () => {
     expect(await found({ settled_at_from: "2000-01-01" })).toEqual([]);
   });
 
-  test("each column filter", async () => {
+  test("each column filter finds its rows", async () => {
     expect(await columns({ customer_name: "ahmad" })).toEqual([0]);
     expect(await columns({ driver_name: a.driver2.id.slice(0, 4) })).toContain(3);
     expect(await columns({ delivery_address: "karrada" })).toEqual([1]);
@@ -237,7 +199,7 @@ describe("who sees what", () => {
     expect(await found({ search: "bashar" }, a.driver2)).toEqual([]);
   });
 
-  test("other roles, other tenants and nobody see nothing", async () => {
+  test("other roles, other tenants and callers without a token see nothing", async () => {
     for (const person of [a.ops, a.warehouse, a.staff, a.institution, a.customer]) {
       expect(await person.get(path)).toFailWith(403, "forbidden");
       expect(await person.get("/delivery/cod-summary")).toFailWith(403, "forbidden");

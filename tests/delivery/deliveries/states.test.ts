@@ -98,8 +98,8 @@ test("the database knows these moves of a delivery, and no other", async () => {
   }
 });
 
-describe("who may", () => {
-  test("move a delivery: its driver and operations, nobody else", async () => {
+describe("a delivery", () => {
+  test("is moved by its driver and operations, and by nobody else", async () => {
     const { id } = await deliveryIn(ground, "picked_up");
     const wrong: [Person, number, string][] = [
       [tenant.driver2, 404, "delivery_not_found"],
@@ -117,7 +117,7 @@ describe("who may", () => {
     expect(await statusOf(id)).toBe("picked_up");
   });
 
-  test("not the driver who had it before", async () => {
+  test("is not moved by the driver who had it before", async () => {
     const { id } = await deliveryIn(ground, "failed");
     await sql`update delivery.delivery_services set allowed_delivery_attempts = 9 where id = ${ground.service}`;
     await moves(tenant.ops, id, ["retry", { reassign: true }]);
@@ -129,13 +129,13 @@ describe("who may", () => {
     await moves(tenant.driver2, id, "pickup", "complete");
   });
 
-  test("not before the driver has said yes", async () => {
+  test("is not moved before its driver has accepted it", async () => {
     const { id } = await newDelivery(ground);
     await assign(tenant, id, tenant.driver, "pending");
     expect(await move(tenant.driver, id, "pickup")).toFailWith(409, "assignment_not_accepted");
   });
 
-  test("order: customers and institutions for themselves, drivers and warehouses nobody", async () => {
+  test("is ordered by customers and institutions for themselves, by drivers and warehouses for nobody", async () => {
     const own = await tenant.customer.post(path, order(ground, { customer_id: undefined }));
     expect(own).toSucceed(201);
     const [row] =
@@ -156,7 +156,7 @@ describe("who may", () => {
       .toFailWith(409, "invalid_status_transition");
   });
 
-  test("read: people their own, in the list as by id", async () => {
+  test("is read by the people whose own it is, in the list as by id", async () => {
     const { id } = await deliveryIn(ground, "accepted");
     for (
       const [person, sees] of [
@@ -264,53 +264,6 @@ describe("proofs", () => {
     ]);
     expect((await fetch(proofs[0].link)).status).toBe(200);
     await saveSettings(tenant.id, "delivery.proof_settings", { pickup: {}, delivery: {} });
-  });
-});
-
-describe("drafts", () => {
-  test("change whatever is sent, are priced anew, and stay what they were otherwise", async () => {
-    const draft = await newDelivery(ground, {
-      status: "draft",
-      package: { items: [{ name: "Hat" }] },
-    });
-    const changed = await tenant.ops.patch(`${path}/${draft.id}`, {
-      unit_size: 5,
-      notes: "Ring twice",
-      package: { items: [{ name: "Coat" }, { name: "Scarf", quantity: 3 }] },
-      delivery_location: { latitude: 33.3, longitude: 44.4, full_address: "Karrada 52" },
-    });
-    expect(changed).toSucceed(200);
-    expect(changed.body.delivery).toMatchObject({ price: 5000, unit_size: 5, status: "draft" });
-    const { delivery } = (await tenant.ops.get(`${path}/${draft.id}`)).body;
-    expect(delivery).toMatchObject({
-      notes: "Ring twice",
-      recipient: { name: "Recipient" },
-      dropoff_address: { full_address: "Karrada 52" },
-      pickup_address_id: ground.from,
-      items: [{ name: "Coat", quantity: 1 }, { name: "Scarf", quantity: 3 }],
-    });
-    const [{ owner_user_id }] = await sql`select owner_user_id from delivery.addresses
-      where id = ${delivery.dropoff_address_id}`;
-    expect(owner_user_id).toBe(tenant.customer.id);
-    await moves(tenant.ops, draft.id, "submit");
-    expect(await tenant.ops.put(`${path}/${draft.id}`, { unit_size: 9 }))
-      .toFailWith(409, "delivery_already_ordered");
-  });
-
-  test("of staged deliveries get their legs when they are submitted", async () => {
-    const draft = await newDelivery(ground, {
-      staged: true,
-      warehouse_id: ground.warehouse,
-      status: "draft",
-    });
-    expect(draft.legs).toEqual([]);
-    const { delivery } = (await move(tenant.ops, draft.id, "submit")).body;
-    expect(delivery.legs).toMatchObject([
-      { leg: "A", sequence_plan: 1, status: "pending" },
-      { leg: "B", sequence_plan: 2, status: "draft" },
-    ]);
-    expect(await move(tenant.ops, delivery.legs[1].id, "submit"))
-      .toFailWith(409, "invalid_status_transition");
   });
 });
 

@@ -7,13 +7,7 @@ import { sql } from "../../support/db.ts";
 import type { Ground } from "../../support/deliveries.ts";
 import { brought, newPayer, payFor, payOut, payPath, sound } from "../../support/driver-pay.ts";
 import { newPerson, newSystemAdmin } from "../../support/people.ts";
-import {
-  expectGuarded,
-  expectNoSuch,
-  expectPaged,
-  expectRefused,
-  expectReplayed,
-} from "../../support/promises.ts";
+import { expectGuarded, expectNoSuch, expectPaged, expectRefused } from "../../support/promises.ts";
 
 let other: Ground;
 beforeAll(async () => {
@@ -25,7 +19,7 @@ const entriesOf = (payout: string) =>
     join money.ledger_entries e on e.transaction_id = t.id join money.accounts a on a.id = e.account_id
     where t.reference_id = ${payout} order by t.kind, e.amount`;
 
-describe("into the wallet", () => {
+describe("a payout into the wallet", () => {
   test("credits all that accrued, by one journal, with an event", async () => {
     const ground = await newPayer();
     const { tenant } = ground;
@@ -99,7 +93,7 @@ describe("into the wallet", () => {
   });
 });
 
-describe("in cash", () => {
+describe("a payout in cash", () => {
   test("leaves the caller's desk, by a journal of the desk and one of the pay", async () => {
     const ground = await newPayer();
     const { tenant } = ground;
@@ -131,7 +125,7 @@ describe("in cash", () => {
     await sound(tenant);
   });
 
-  test("never more than the desk holds, and a refusal leaves nothing", async () => {
+  test("is never more than the desk holds, and a refusal leaves nothing", async () => {
     const ground = await newPayer();
     const { tenant } = ground;
     await withCash(499, tenant);
@@ -165,7 +159,7 @@ describe("in cash", () => {
   });
 });
 
-test("pays what accrued until a day or an instant, and the rest later", async () => {
+test("a payout pays what accrued until a day or an instant, and the next one the rest", async () => {
   const ground = await newPayer();
   const { tenant } = ground;
   const [old, fresh] = [await brought(ground), await brought(ground)];
@@ -186,86 +180,7 @@ test("pays what accrued until a day or an instant, and the rest later", async ()
   expect(await paid({ currency: "IQD" })).toBe(1);
 });
 
-describe("sent again, and at once", () => {
-  test("one key is one payout, also after the idempotency record is purged; other input is a conflict", async () => {
-    const ground = await newPayer();
-    const { tenant } = ground;
-    await brought(ground);
-    const body = { driver_id: tenant.driver.id, method: "wallet" };
-    await expectReplayed(tenant.admin, `${payPath}/payouts`, body, { ...body, notes: "Other" });
-    await brought(ground);
-    const once = key();
-    const answers = await Promise.all(
-      Array.from({ length: 10 }, () => payOut(tenant.admin, body, once)),
-    );
-    for (const answer of answers) expect(answer.body).toEqual(answers[0].body);
-    await sql`delete from app.idempotency_keys where key = ${once.headers["idempotency-key"]}`;
-    const late = await payOut(tenant.admin, { ...body, notes: null }, once);
-    expect(late.body).toEqual(answers[0].body);
-    await sql`delete from app.idempotency_keys where key = ${once.headers["idempotency-key"]}`;
-    expect(await payOut(tenant.admin, { ...body, notes: "Other" }, once)).toFailWith(
-      409,
-      "idempotency_conflict",
-    );
-    await sound(tenant);
-  });
-
-  test("twenty payouts of one driver at once pay once", async () => {
-    const ground = await newPayer();
-    const { tenant } = ground;
-    await withCash(5000, tenant);
-    await brought(ground);
-    await brought(ground);
-    const answers = await Promise.all(
-      Array.from(
-        { length: 20 },
-        (_, n) =>
-          n % 2
-            ? payOut(tenant.dispatcher, { driver_id: tenant.driver.id })
-            : payOut(tenant.admin, { driver_id: tenant.driver.id, method: "wallet" }),
-      ),
-    );
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
-    for (const answer of answers.filter(({ status }) => status !== 201)) {
-      expect(answer).toFailWith(409, "nothing_to_pay");
-    }
-    await sound(tenant);
-  });
-
-  test("payouts while parcels are delivered leave nothing behind and pay nothing twice", async () => {
-    const ground = await newPayer();
-    const { tenant } = ground;
-    await withCash(50_000, tenant);
-    const rounds = Array.from({ length: 6 }, async (_, n) => {
-      await brought(ground, tenant.driver, { cod_amount: 1000 });
-      await payOut(n % 2 ? tenant.dispatcher : tenant.admin, {
-        driver_id: tenant.driver.id,
-        method: n % 2 ? "cash" : "wallet",
-      });
-    });
-    await Promise.all(rounds);
-    await payOut(tenant.dispatcher, { driver_id: tenant.driver.id });
-    expect(await accountOf(tenant, "driver_payable", tenant.driver.id)).toBe(0);
-    expect(await accountOf(tenant, "driver_cost", null)).toBe(-3000);
-    await sound(tenant);
-  });
-
-  test("two payouts from one desk that has enough for one: one is paid", async () => {
-    const ground = await newPayer();
-    const { tenant } = ground;
-    await withCash(700, tenant);
-    await brought(ground);
-    await brought(ground, tenant.driver2);
-    const answers = await Promise.all(
-      [tenant.driver, tenant.driver2].map(({ id }) => payOut(tenant.dispatcher, { driver_id: id })),
-    );
-    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409]);
-    expect(answers.find(({ status }) => status === 409)!.body.held).toBe(200);
-    await sound(tenant);
-  });
-});
-
-test("is for the office of the driver's own company, and names what is wrong", async () => {
+test("a payout is for the office of the driver's own company, and names what is wrong", async () => {
   const { tenant } = other;
   const body = { driver_id: tenant.driver.id, method: "cash" };
   await expectGuarded({ method: "POST", path: `${payPath}/payouts`, body }, {

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
+import { addVehicle, equippedDriver, storedDriver } from "../../support/fleet.ts";
 import { newPerson, newTenant, type Tenant } from "../../support/people.ts";
 import {
   expectGuarded,
@@ -19,44 +20,19 @@ let other: Tenant;
 let zone: string;
 let foreign: { zone: string; vehicle: string };
 
-async function newVehicle(of: Tenant = tenant, unit_capacity = 50): Promise<string> {
-  const answer = await of.ops.post(vehiclesPath, { name: "Van", unit_capacity });
-  expect(answer).toSucceed(201);
-  return answer.body.data.id;
-}
-
-/** One more driver who is equipped with this. */
-async function newDriver(more: Record<string, unknown> = {}, of: Tenant = tenant): Promise<string> {
-  const { id } = await newPerson(of.id, "driver", "driver");
-  expect(await of.ops.post(path, { user_id: id, ...more })).toSucceed(201);
-  return id;
-}
-
-async function stored(id: string) {
-  const [row] = await sql`select d.*, (select coalesce(array_agg(z.zone_id), '{}')
-    from delivery.driver_zones z where z.driver_id = d.user_id) as zones,
-    (select s.settings ->> 'default_driver_id' from tenancy.tenant_settings s
-      where s.tenant_id = d.tenant_id and s.group_key = 'assignment_change_settings') as default_driver
-    from delivery.drivers d where d.user_id = ${id}`;
-  return row;
-}
-
-const storedVehicle = async (id: string) =>
-  (await sql`select * from delivery.vehicles where id = ${id}`)[0];
-
 beforeAll(async () => {
   tenant = await newTenant();
   other = await newTenant();
   zone = await newZone(tenant, square(44.3, 33.3, 0.5));
   foreign = {
     zone: await newZone(other, square(44.3, 33.3, 0.5)),
-    vehicle: await newVehicle(other),
+    vehicle: await addVehicle(other),
   };
 });
 
 describe("equipping a driver", () => {
   test("returns the driver, the vehicle and the position", async () => {
-    const vehicle_id = await newVehicle();
+    const vehicle_id = await addVehicle(tenant);
     const person = await newPerson(tenant.id, "driver", "driver");
     const answer = await tenant.dispatcher.post(path, {
       user_id: person.id,
@@ -97,7 +73,10 @@ describe("equipping a driver", () => {
   });
 
   test("changes take what is sent; null takes the vehicle away", async () => {
-    const id = await newDriver({ vehicle_id: await newVehicle(), zone_ids: [zone] });
+    const id = await equippedDriver(tenant, {
+      vehicle_id: await addVehicle(tenant),
+      zone_ids: [zone],
+    });
     const set = async (change: object) => {
       const answer = await tenant.ops.patch(`${path}/${id}`, change);
       expect(answer).toSucceed(200);
@@ -112,23 +91,26 @@ describe("equipping a driver", () => {
   });
 
   test("default makes the driver the tenant's default, one at a time", async () => {
-    const [first, second] = [await newDriver({ default: true }), await newDriver()];
-    expect((await stored(first)).default_driver).toBe(first);
+    const [first, second] = [
+      await equippedDriver(tenant, { default: true }),
+      await equippedDriver(tenant),
+    ];
+    expect((await storedDriver(first)).default_driver).toBe(first);
     await tenant.ops.patch(`${path}/${second}`, { default: false });
-    expect((await stored(second)).default_driver).toBe(first);
+    expect((await storedDriver(second)).default_driver).toBe(first);
     const answer = await tenant.ops.patch(`${path}/${second}`, { default: true });
     expect(answer.body.data.is_default).toBe(true);
-    expect((await stored(second)).default_driver).toBe(second);
+    expect((await storedDriver(second)).default_driver).toBe(second);
     await tenant.ops.patch(`${path}/${second}`, { default: false });
-    expect((await stored(second)).default_driver).toBeNull();
+    expect((await storedDriver(second)).default_driver).toBeNull();
     const idle = { status: "inactive", default: true };
     expect(await tenant.ops.patch(`${path}/${second}`, idle)).toFailWith(409, "driver_inactive");
-    expect((await stored(second)).status).toBe("active");
+    expect((await storedDriver(second)).status).toBe("active");
   });
 
   test("is refused for wrong input, wrong callers and other tenants' ids, and leaves the driver unchanged", async () => {
-    const id = await newDriver({ zone_ids: [zone] });
-    const before = await stored(id);
+    const id = await equippedDriver(tenant, { zone_ids: [zone] });
+    const before = await storedDriver(id);
     const call = { method: "PATCH", path: `${path}/${id}`, body: { all_zones: true } } as const;
     await expectRefused(tenant.ops, call, [
       [{ vehicle_id: "x" }, "vehicle_id", "invalid_uuid"],
@@ -155,9 +137,9 @@ describe("equipping a driver", () => {
       { ...call, path: `${path}/{id}` },
       "driver_id",
       "driver_not_found",
-      await newDriver({}, other),
+      await equippedDriver(other),
     );
-    expect(await stored(id)).toEqual(before);
+    expect(await storedDriver(id)).toEqual(before);
 
     await expectGuarded({ method: "POST", path, body: { user_id: driver.id } }, { denied });
     await expectRefused(tenant.ops, { method: "POST", path }, [
@@ -172,125 +154,10 @@ describe("equipping a driver", () => {
     for (const user_id of [randomUUID(), other.driver2.id]) {
       expect(await tenant.ops.post(path, { user_id })).toFailWith(404, "user_not_found");
     }
-    expect(await stored(other.driver2.id)).toBeUndefined();
+    expect(await storedDriver(other.driver2.id)).toBeUndefined();
     await expectReplayed(tenant.ops, path, { user_id: id }, { user_id: id, all_zones: true });
     const arabic = await tenant.ops.in("ar").post(path, { user_id: customer.id });
     expect(arabic.body.message).toBe("هذا المستخدم ليس سائقًا.");
-  });
-});
-
-describe("a vehicle", () => {
-  test("is added, changed and taken out of use", async () => {
-    const body = { name: " Truck ", unit_capacity: 120.5, image_url: "https://example.com/t.png" };
-    const answer = await tenant.ops.post(vehiclesPath, body);
-    expect(answer).toSucceed(201);
-    expect(answer.body).toEqual({
-      success: true,
-      message: "Created.",
-      data: {
-        ...body,
-        name: "Truck",
-        id: expect.any(String),
-        is_active: true,
-        created_at: expect.any(String),
-        updated_at: expect.any(String),
-      },
-    });
-    const one = `${vehiclesPath}/${answer.body.data.id}`;
-    const changed = await tenant.ops.patch(one, { image_url: null, is_active: false });
-    expect(changed).toSucceed(200);
-    expect(changed.body.data).toMatchObject({
-      name: "Truck",
-      unit_capacity: 120.5,
-      image_url: null,
-      is_active: false,
-    });
-    const id = await newDriver();
-    expect(await tenant.ops.patch(`${path}/${id}`, { vehicle_id: answer.body.data.id })).toFailWith(
-      409,
-      "vehicle_inactive",
-    );
-    await expectReplayed(tenant.ops, vehiclesPath, { name: "A", unit_capacity: 1 }, {
-      name: "B",
-      unit_capacity: 1,
-    });
-  });
-
-  test("has one driver at most, however many ask at once", async () => {
-    const vehicle_id = await newVehicle();
-    const drivers = await Promise.all(Array.from({ length: 6 }, () => newDriver()));
-    const answers = await Promise.all(
-      drivers.map((id) => tenant.ops.patch(`${path}/${id}`, { vehicle_id })),
-    );
-    expect(answers.filter((answer) => answer.status === 200)).toHaveLength(1);
-    for (const answer of answers.filter((each) => each.status !== 200)) {
-      expect(answer).toFailWith(409, "driver_vehicle_taken");
-    }
-    const [row] = await sql`select count(*)::int as n from delivery.drivers
-      where vehicle_id = ${vehicle_id}`;
-    expect(row.n).toBe(1);
-  });
-
-  test("with a driver stays in use, and its capacity covers the driver's load", async () => {
-    const [vehicle, smaller] = [await newVehicle(), await newVehicle(tenant, 10)];
-    const id = await newDriver({ vehicle_id: vehicle });
-    await sql`update delivery.drivers set capacity_used = 20 where user_id = ${id}`;
-    const change = (body: object) => tenant.ops.patch(`${vehiclesPath}/${vehicle}`, body);
-    expect(await change({ is_active: false })).toFailWith(409, "vehicle_in_use");
-    expect(await change({ unit_capacity: 19.999 })).toFailWith(
-      409,
-      "insufficient_vehicle_capacity",
-    );
-    expect(await change({ unit_capacity: 20 })).toSucceed(200);
-    expect(await tenant.ops.patch(`${path}/${id}`, { vehicle_id: smaller })).toFailWith(
-      409,
-      "insufficient_vehicle_capacity",
-    );
-    expect((await stored(id)).vehicle_id).toBe(vehicle);
-  });
-
-  test("is never given to a driver while it goes out of use", async () => {
-    for (let round = 0; round < 6; round++) {
-      const [vehicle_id, id] = [await newVehicle(), await newDriver()];
-      const [given, retired] = await Promise.all([
-        tenant.ops.patch(`${path}/${id}`, { vehicle_id }),
-        tenant.ops.patch(`${vehiclesPath}/${vehicle_id}`, { is_active: false }),
-      ]);
-      expect([given.status, retired.status].sort()).toEqual([200, 409]);
-      const { vehicle_id: has } = await stored(id);
-      expect((await storedVehicle(vehicle_id)).is_active).toBe(has !== null);
-    }
-  });
-
-  test("is refused for wrong input, wrong people and other tenants' ids", async () => {
-    const id = await newVehicle();
-    const before = await storedVehicle(id);
-    const call = { method: "PATCH", path: `${vehiclesPath}/${id}`, body: { name: "X" } } as const;
-    const wrong = [
-      [{ name: "", unit_capacity: 1 }, "name"],
-      [{ name: "X", unit_capacity: -1 }, "unit_capacity"],
-      [{ name: "X", unit_capacity: "1" }, "unit_capacity"],
-      [{ name: "X", unit_capacity: 1, image_url: "x" }, "image_url"],
-      [{ name: "a\u0000", unit_capacity: 1 }, "input"],
-    ] as const;
-    await expectRefused(tenant.ops, call, wrong);
-    await expectRefused(tenant.ops, { method: "POST", path: vehiclesPath }, [
-      [{}, "name"],
-      [{ name: "X" }, "unit_capacity"],
-      ...wrong,
-    ]);
-    const { staff, warehouse, driver, institution, customer } = tenant;
-    const denied = [staff, warehouse, driver, institution, customer];
-    await expectGuarded(call, { denied });
-    await expectGuarded({ ...call, method: "POST", path: vehiclesPath }, { denied });
-    await expectNoSuch(
-      tenant.ops,
-      { ...call, path: `${vehiclesPath}/{id}` },
-      "vehicle_id",
-      "vehicle_not_found",
-      foreign.vehicle,
-    );
-    expect(await storedVehicle(id)).toEqual(before);
   });
 });
 
@@ -301,12 +168,12 @@ describe("the lists", () => {
   const drivers: string[] = [];
   beforeAll(async () => {
     listed = await newTenant();
-    van = await newVehicle(listed, 5);
+    van = await addVehicle(listed, 5);
     near = await newZone(listed, square(1, 1, 1));
     drivers.push(
-      await newDriver({ vehicle_id: van, zone_ids: [near] }, listed),
-      await newDriver({ all_zones: true, default: true }, listed),
-      await newDriver({ status: "inactive" }, listed),
+      await equippedDriver(listed, { vehicle_id: van, zone_ids: [near] }),
+      await equippedDriver(listed, { all_zones: true, default: true }),
+      await equippedDriver(listed, { status: "inactive" }),
     );
     await sql`update tenancy.profiles set full_name = 'Ali_1', phone = '+9647709999999'
       where id = ${drivers[0]}`;
@@ -314,7 +181,7 @@ describe("the lists", () => {
     await sql`update delivery.driver_presence set last_heartbeat_at = now() where driver_id = ${
       drivers[1]
     }`;
-    for (const capacity of [7, 9]) await newVehicle(listed, capacity);
+    for (const capacity of [7, 9]) await addVehicle(listed, capacity);
   });
   const found = async (query: Record<string, string>, at = path): Promise<string[]> => {
     const answer = await listed.staff.get(at, { query });

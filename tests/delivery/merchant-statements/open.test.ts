@@ -17,14 +17,8 @@ import {
   statementPath,
 } from "../../support/merchant-statements.ts";
 import { fundWallet } from "../../support/money.ts";
-import { newPerson, newTenant, type Tenant } from "../../support/people.ts";
-import {
-  expectGuarded,
-  expectNoSuch,
-  expectPaged,
-  expectRefused,
-  expectReplayed,
-} from "../../support/promises.ts";
+import { newTenant, type Tenant } from "../../support/people.ts";
+import { expectGuarded, expectRefused, expectReplayed } from "../../support/promises.ts";
 import { adjust } from "../../support/wallets.ts";
 
 let other: Tenant;
@@ -32,7 +26,7 @@ beforeAll(async () => {
   other = (await newMerchant()).tenant;
 });
 
-test("COD, fees and adjustments, each with its delivery, and an event", async () => {
+test("a statement lists COD, fees and adjustments, each with its delivery, and emits an event", async () => {
   const { ground, tenant } = await newMerchant([7_000, 3_000]);
   const held = await delivered(ground, [900]);
   const { wallet } = (await tenant.customer.get("/delivery/wallets/me")).body;
@@ -117,7 +111,7 @@ test("what is stated pays nothing else", async () => {
   await sound(tenant);
 });
 
-test("of movements until a day or an instant; the rest is in the next one", async () => {
+test("a statement is of movements until a day or an instant; the next one has the rest", async () => {
   const { ground, tenant } = await newMerchant([7_000]);
   const [{ at }] = await sql`select now() as at`;
   await broughtIn(ground, [1_000]);
@@ -131,7 +125,7 @@ test("of movements until a day or an instant; the rest is in the next one", asyn
   await sound(tenant);
 });
 
-test("held again after it was stated: the next statement takes it back, and states it once more", async () => {
+test("what is held again after it was stated is taken off by the next statement, and stated once more", async () => {
   const { ground, tenant, rows } = await newMerchant([7_000]);
   const first = await opened(tenant);
   expect(await pay(tenant.ops, first.id)).toSucceed(200);
@@ -157,7 +151,7 @@ test("held again after it was stated: the next statement takes it back, and stat
   await sound(tenant);
 });
 
-test("voided while open: its lines are free, its number is gone", async () => {
+test("an open statement that is voided frees its lines, and its number is used up", async () => {
   const { tenant } = await newMerchant([7_000]);
   const first = await opened(tenant);
   const gone = await cancel(tenant.ops, first.id, { reason: "Too early" });
@@ -173,7 +167,7 @@ test("voided while open: its lines are free, its number is gone", async () => {
   await sound(tenant);
 });
 
-test("a minimum, and what stays in the wallet and comes back", async () => {
+test("a statement keeps to the minimum, and to what stays in the wallet and comes back", async () => {
   const { ground, tenant } = await newMerchant([7_000], { minimum: 5_000, keep: 2_500 });
   expect((await open(tenant)).body).toMatchObject({
     code: "statement_below_minimum",
@@ -213,7 +207,7 @@ test("what was on the wallet before there were statements is one line", async ()
   await sound(tenant);
 });
 
-describe("asked for", () => {
+describe("a statement is asked for", () => {
   test("by administrators and operations managers alone", async () => {
     await expectGuarded({
       method: "POST",
@@ -247,62 +241,5 @@ describe("asked for", () => {
     const body = { owner_user_id: tenant.customer.id };
     await expectReplayed(tenant.ops, statementPath, body, { ...body, currency: "IQD" });
     await sound(tenant);
-  });
-});
-
-describe("read", () => {
-  test("in pages, by the office and by whose they are", async () => {
-    const { ground, tenant } = await newMerchant([1_000]);
-    await opened(tenant);
-    await broughtIn(ground, [2_000]);
-    await opened(tenant);
-    await broughtIn(ground, [3_000], {
-      customer_id: undefined,
-      institution_user_id: tenant.institution.id,
-    });
-    const third = await opened(tenant, { owner_user_id: tenant.institution.id });
-    await expectPaged(tenant.dispatcher, statementPath, "net");
-    const numbers = async (by = tenant.ops, query: Record<string, string> = {}) =>
-      (await by.get(statementPath, { query })).body.data.map(({ number }: { number: string }) =>
-        number
-      );
-    expect(await numbers()).toEqual(["MS-000003", "MS-000002", "MS-000001"]);
-    expect(await numbers(tenant.customer)).toEqual(["MS-000002", "MS-000001"]);
-    expect(await numbers(tenant.institution)).toEqual(["MS-000003"]);
-    expect(await numbers(tenant.customer, { owner_user_id: tenant.institution.id })).toEqual([]);
-    expect(await numbers(tenant.ops, { owner_user_id: tenant.institution.id }))
-      .toEqual(["MS-000003"]);
-    expect(await pay(tenant.ops, third.id)).toSucceed(200);
-    expect(await numbers(tenant.ops, { status: "paid" })).toEqual(["MS-000003"]);
-    expect(await numbers(tenant.ops, { status: "open" })).toHaveLength(2);
-    expect(await numbers(tenant.ops, { search: "000002" })).toEqual(["MS-000002"]);
-    expect(await numbers(tenant.ops, { date_to: "2020-01-01" })).toEqual([]);
-    expect(await numbers(other.ops, { owner_user_id: tenant.customer.id })).toEqual([]);
-    const file = await tenant.customer.get(statementPath, { query: { format: "csv" } });
-    expect(file.status).toBe(200);
-    const stranger = await newPerson(tenant.id, "customer", "customer");
-    expect(await numbers(stranger)).toEqual([]);
-    for (const person of [stranger, tenant.customer, other.customer]) {
-      expect(await person.get(`${statementPath}/${third.id}`)).toFailWith(
-        404,
-        "statement_not_found",
-      );
-    }
-  });
-
-  test("not by drivers, and not of another company", async () => {
-    const [{ id }] =
-      await sql`select id from money.merchant_statements where tenant_id = ${other.id}`;
-    const { tenant } = await newMerchant([]);
-    const denied = [tenant.driver];
-    await expectGuarded({ method: "GET", path: statementPath }, { denied });
-    await expectGuarded({ method: "GET", path: `${statementPath}/${id}` }, { denied });
-    await expectNoSuch(
-      tenant.ops,
-      { method: "GET", path: `${statementPath}/{id}` },
-      "id",
-      "statement_not_found",
-      id,
-    );
   });
 });

@@ -38,7 +38,7 @@ const entriesOf = (payout: string) =>
     join money.ledger_entries e on e.transaction_id = t.id join money.accounts a on a.id = e.account_id
     where t.reference_id = ${payout} order by t.kind, e.amount`;
 
-describe("paid", () => {
+describe("a statement is paid", () => {
   test("by bank: the net leaves the wallet, and the event says so", async () => {
     const { tenant } = await newMerchant([7_000]);
     const { id } = await opened(tenant);
@@ -79,7 +79,7 @@ describe("paid", () => {
     await sound(tenant);
   });
 
-  test("in cash: leaves the desk of who pays, which says what was paid out", async () => {
+  test("in cash from the desk of who pays, which says what was paid out", async () => {
     const { tenant } = await newMerchant([7_000]);
     const { id } = await opened(tenant);
     const before = await heldBy(tenant, tenant.dispatcher);
@@ -201,7 +201,7 @@ describe("paid", () => {
   });
 });
 
-describe("confirmed", () => {
+describe("a payout is confirmed", () => {
   test("by the owner, once it is paid; saying it again changes nothing", async () => {
     const { tenant } = await newMerchant([7_000]);
     const { id } = await opened(tenant);
@@ -223,54 +223,7 @@ describe("confirmed", () => {
   });
 });
 
-describe("reversed", () => {
-  test("by its mirror: open again, the wallet and the desk have it back", async () => {
-    const { tenant } = await newMerchant([7_000]);
-    const { id } = await opened(tenant);
-    expect((await reverse(tenant.ops, id)).body).toMatchObject({
-      code: "statement_not_paid",
-      from: "open",
-    });
-    const before = await heldBy(tenant, tenant.dispatcher);
-    expect(await pay(tenant.dispatcher, id, { method: "cash" })).toSucceed(200);
-    expect(await reverse(tenant.ops, id)).toFailWith(403, "forbidden");
-    const answer = await reverse(tenant.dispatcher, id);
-    expect(answer).toSucceed(200);
-    expect(answer.body.data.statement).toMatchObject({
-      status: "open",
-      payout_id: null,
-      payout: null,
-    });
-    expect(await shownOf(tenant.customer)).toEqual([7_000, 0, 7_000, 0]);
-    expect(await heldBy(tenant, tenant.dispatcher)).toBe(before);
-    expect(
-      await sql`select reversed_by, reversal_reason from money.merchant_payouts where statement_id = ${id}`,
-    ).toEqual([{ reversed_by: tenant.dispatcher.id, reversal_reason: "Typed twice" }]);
-    expect(await open(tenant)).toFailWith(409, "statement_below_minimum");
-    await sound(tenant);
-    expect(await pay(tenant.ops, id)).toSucceed(200);
-    expect(await reverse(tenant.dispatcher, id)).toFailWith(403, "forbidden");
-    expect(await confirm(tenant.customer, id)).toSucceed(200);
-    expect(await reverse(tenant.ops, id)).toFailWith(403, "forbidden");
-    expect((await reverse(tenant.admin, id)).body.data.statement.confirmed_at).toBeNull();
-    await sound(tenant);
-  });
-
-  test("with a reason, by the office alone", async () => {
-    const { tenant } = await newMerchant([7_000]);
-    const { id } = await opened(tenant);
-    expect(await pay(tenant.ops, id)).toSucceed(200);
-    const call = { method: "POST", path: `${statementPath}/${id}/reverse` } as const;
-    await expectRefused(tenant.ops, call, [[{}, "reason"], [{ reason: "" }, "reason"]]);
-    await expectGuarded({ ...call, body: { reason: "No" } }, {
-      denied: [tenant.driver, tenant.customer, tenant.warehouse],
-    });
-    await expectReplayed(tenant.ops, call.path, { reason: "Wrong account" }, { reason: "Other" });
-    await sound(tenant);
-  });
-});
-
-test("voided by administrators and operations managers alone", async () => {
+test("a statement is voided by administrators and operations managers alone", async () => {
   const { tenant } = await newMerchant([7_000]);
   const { id } = await opened(tenant);
   const call = { method: "POST", path: `${statementPath}/${id}/void` } as const;

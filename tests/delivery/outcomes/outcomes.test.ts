@@ -1,12 +1,10 @@
 /** Outcomes of attempts at the door: delivered as completed, failed and refused for a reason of the company. */
-import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import {
   assign,
   bookOf,
   checkAll,
-  deliveryIn,
   type Ground,
   move,
   moves,
@@ -16,22 +14,14 @@ import {
   stagedInWarehouse,
   statusOf,
 } from "../../support/deliveries.ts";
+import { cash, eventsOf, label, nothing, onItsWay, report } from "../../support/outcomes.ts";
 import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
-import { cash, dayIn, eventsOf, label, nothing, onItsWay, report } from "../../support/outcomes.ts";
-import {
-  expectGuarded,
-  expectNoSuch,
-  expectRefused,
-  expectReplayed,
-} from "../../support/promises.ts";
 
 let tenant: Tenant;
 let ground: Ground;
-let other: Tenant;
 beforeAll(async () => {
   tenant = await newTenant();
   ground = await newGround(tenant);
-  other = await newTenant();
 });
 afterAll(() => checkAll(tenant));
 
@@ -47,7 +37,7 @@ const failed = { result: "failed", reason_code: "no_answer" };
 const refused = { result: "refused", reason_code: "refused" };
 const photo = (url: string) => ({ photo_urls: [url] });
 
-describe("delivered", () => {
+describe("the outcome delivered", () => {
   test.each(["picked_up", "in_transit"])(
     "takes the cash from %s, as a completion does",
     async (from) => {
@@ -91,7 +81,7 @@ describe("delivered", () => {
   });
 });
 
-describe("failed", () => {
+describe("the outcome failed", () => {
   test("names a reason of the company, uses up an attempt, takes no cash, and can be tried again", async () => {
     const id = await parcel();
     const answer = await report(tenant.driver, id, { ...failed, note: "Rang twice" });
@@ -196,7 +186,7 @@ describe("failed", () => {
   });
 });
 
-describe("refused", () => {
+describe("the outcome refused", () => {
   test("is one attempt, after which its driver does not try again, however many are left; operations may", async () => {
     const allow = (attempts: number) =>
       sql`update delivery.delivery_services set allowed_delivery_attempts = ${attempts} where id = ${ground.service}`;
@@ -231,90 +221,5 @@ describe("refused", () => {
     expect(await move(tenant.driver, a.id, "retry")).toFailWith(409, "delivery_attempts_exhausted");
     expect(await move(tenant.ops, a.id, "retry", { override_reason: "The clerk is back" }))
       .toSucceed(200);
-  });
-});
-
-describe("a report", () => {
-  test("operations report for a driver", async () => {
-    const id = await parcel();
-    expect(await report(tenant.ops, id, failed)).toSucceed(200);
-  });
-
-  test("two devices with different outcomes: one holds, the other learns what is true", async () => {
-    for (let round = 0; round < 4; round++) {
-      const id = await parcel();
-      const held = await bookOf(tenant, "driver_cash", tenant.driver.id);
-      const answers = await Promise.all([
-        report(tenant.driver, id, { result: "delivered", cash_collected: cash }),
-        report([tenant.driver, tenant.ops][round % 2], id, failed),
-      ]);
-      const lost = answers.find(({ status }) => status !== 200);
-      expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
-      expect(lost).toFailWith(409, "delivery_status_changed");
-      const status = await statusOf(id);
-      expect(lost?.body).toMatchObject({
-        status,
-        status_reason: status === "failed" ? "no_answer" : null,
-      });
-      expect(await bookOf(tenant, "driver_cash", tenant.driver.id))
-        .toBe(held + (status === "delivered" ? 7000 : 0));
-    }
-  });
-
-  test.each([
-    ["delivered", { result: "delivered", cash_collected: cash }],
-    ["failed", failed],
-    ["refused", refused],
-    ["postponed", { result: "postponed", reason_code: "postponed", postponed_to: dayIn(2) }],
-  ])("the same report of %s again is one outcome", async (_, body) => {
-    const id = await parcel();
-    await expectReplayed(tenant.driver, `${path}/${id}/outcome`, body, {
-      ...body,
-      occurred_at: new Date().toISOString(),
-    });
-    expect(await eventsOf(id)).toHaveLength(1);
-  });
-
-  test("a parcel that is not on its way has no outcome", async () => {
-    for (const status of ["pending", "assigned"]) {
-      const { id } = await deliveryIn(ground, status);
-      expect(await report(tenant.ops, id, failed)).toFailWith(409, "invalid_status_transition");
-    }
-    const { id } = await deliveryIn(ground, "cancelled");
-    expect(await report(tenant.ops, id, failed)).toFailWith(409, "delivery_status_changed");
-  });
-
-  test("another driver, an owner and nobody may not", async () => {
-    const id = await parcel();
-    const call = { method: "POST", path: `${path}/${id}/outcome`, body: failed } as const;
-    await expectGuarded(call, { denied: [tenant.customer, tenant.institution] });
-    const stranger = await report(tenant.driver2, id, failed);
-    expect([403, 404]).toContain(stranger.status);
-    await expectRefused(tenant.driver, call, [
-      [{}, "result"],
-      [{ result: "eaten" }, "result"],
-      [{ result: "delivered", reason_code: "no_answer" }, "reason_code"],
-      [{ ...failed, cash_collected: cash }, "cash_collected"],
-      [{ ...failed, recipient_name: "Sara" }, "recipient_name"],
-      [{ ...failed, latitude: 33 }, "longitude"],
-      [{ ...failed, occurred_at: "2020-01-01T00:00:00Z" }, "occurred_at", "invalid_occurred_at"],
-      [{ ...failed, proofs: photo("http://[") }, "proofs.photo_urls.0"],
-    ]);
-    const theirs = await newDelivery(await newGround(other));
-    await expectNoSuch(
-      tenant.ops,
-      { method: "POST", path: `${path}/{id}/outcome`, body: failed },
-      "delivery_id",
-      "delivery_not_found",
-      theirs.id,
-    );
-    expect(await report(tenant.ops, randomUUID(), failed)).toFailWith(404, "delivery_not_found");
-  });
-
-  test("a delivery that its driver has not accepted has no outcome of theirs", async () => {
-    const { id } = await newDelivery(ground);
-    await assign(tenant, id, tenant.driver, "pending");
-    await sql`update delivery.deliveries set status = 'picked_up' where id = ${id}`;
-    expect(await report(tenant.driver, id, failed)).toFailWith(409, "assignment_not_accepted");
   });
 });

@@ -1,10 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
-import { newAddress, newBranch, newProcessingPoint } from "../../support/make.ts";
-import { newManifest } from "../../support/manifests.ts";
-import { fundWallet, newService } from "../../support/money.ts";
-import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
+import { newService } from "../../support/money.ts";
+import { newTenant, type Tenant } from "../../support/people.ts";
 import { expectGuarded, expectRefused } from "../../support/promises.ts";
 import { newTag } from "../../support/services.ts";
 import { newZone, square } from "../../support/zones.ts";
@@ -195,62 +193,6 @@ describe("the units of a preview", () => {
   });
 });
 
-describe("the legacy preview", () => {
-  const query = {
-    pickup_lat: 33.3,
-    pickup_lng: "44.3",
-    dropoff_lat: 33.4,
-    dropoff_lng: 44.4,
-    units: 3,
-  };
-
-  test("prices units between two places", async () => {
-    const far = await newService(tenant, { price_per_km: 100 });
-    const answer = await tenant.customer.get(path, {
-      query: { ...query, delivery_service_id: far },
-    });
-    expect(answer).toSucceed(200);
-    // 14.489 km on the great circle.
-    expect(answer.body).toEqual({
-      success: true,
-      message: "Price calculated.",
-      price: 4449,
-      unit_size: 3,
-      unit_size_source: "unit_size",
-    });
-  });
-
-  test("needs places where distance costs", async () => {
-    const far = await newService(tenant, { price_per_km: 100 });
-    const answer = await tenant.staff.get(path, { query: { delivery_service_id: far, units: 3 } });
-    expect(answer).toFailWith(400, "invalid_coordinates");
-    expect(answer.body.field).toBe("pickup_lat");
-  });
-
-  test.each(
-    [
-      ["units", undefined, "validation_failed"],
-      ["units", "0", "validation_failed"],
-      ["units", "-1", "validation_failed"],
-      ["units", "many", "validation_failed"],
-      ["units", "1e3", "validation_failed"],
-      ["delivery_service_id", undefined, "validation_failed"],
-      ["delivery_service_id", "x", "invalid_uuid"],
-      ["pickup_lat", "91", "invalid_coordinates"],
-      ["pickup_lng", "x", "invalid_coordinates"],
-      ["dropoff_lat", "", "invalid_coordinates"],
-      ["dropoff_lng", undefined, "invalid_coordinates"],
-      ["dropoff_lng", "-180.5", "invalid_coordinates"],
-    ],
-  )("is refused for %s=%s", async (name, value, code) => {
-    const answer = await tenant.staff.get(path, {
-      query: { delivery_service_id: service, ...query, [name]: value },
-    });
-    expect(answer).toFailWith(400, code);
-    expect(answer.body.field).toBe(name);
-  });
-});
-
 describe("a preview", () => {
   test("of input that is none names the field", async () => {
     await expectRefused(tenant.staff, { method: "POST", path }, [
@@ -326,60 +268,5 @@ describe("a preview", () => {
       query: { tenant_id: other.id },
     });
     expect(away).toFailWith(403, "forbidden");
-  });
-});
-
-describe("the preview is what set-destination charges", () => {
-  test.each(
-    [
-      ["processing_point", { items: [item({ weight: 33, quantity: 2 })] }],
-      ["source_location", { items: [item({ length: 333 })] }],
-      ["processing_point", { items: [item({ weight: 0 })] }],
-      ["source_location", undefined],
-    ] as const,
-  )("from the %s for %j", async (delivery_fee_origin, packageDetails) => {
-    await saveSettings(tenant.id, "general.unit_size", {
-      missing_unit_size_fallback: "service_half",
-    });
-    await saveSettings(tenant.id, "delivery.transfer_manifest", { delivery_fee_origin });
-    await saveSettings(tenant.id, "general.currency", { currency_code: "IQD", decimals: 2 });
-    const places = {
-      point: { latitude: 33.31, longitude: 44.36 },
-      source: { latitude: 33.5, longitude: 44.1 },
-      to: { latitude: 36.19, longitude: 44.01 },
-    };
-    const far = await newService(tenant, {
-      default_price: 1234.567,
-      price_per_km: 7.77,
-      free_km: 3,
-      unit_min: 1,
-      unit_max: 20,
-    });
-    await fundWallet(tenant, "institution", tenant.institution.id, 1_000_000);
-    const point = await newProcessingPoint(tenant, await newAddress(tenant, places.point));
-    const branch = await newBranch(tenant, {
-      point,
-      address: await newAddress(tenant, places.source),
-    });
-    const manifest = await newManifest(tenant, { branch, items: [{ packageDetails }] });
-    const answer = await tenant.dispatcher.post(
-      "/delivery/transfer-manifest-items/bulk/set-destination",
-      {
-        item_ids: manifest.itemIds,
-        destination_address_id: await newAddress(tenant, places.to),
-        delivery_service_id: far,
-      },
-    );
-    expect(answer.body.data).toMatchObject({ created_count: 1 });
-    const [charged] = await sql`select delivery_fee as price, unit_size, unit_size_source
-      from delivery.deliveries where manifest_item_id = ${manifest.itemIds[0]}`;
-    const preview = await tenant.institution.post(path, {
-      delivery_service_id: far,
-      pickup_location: delivery_fee_origin === "source_location" ? places.source : places.point,
-      delivery_location: places.to,
-      package_details: packageDetails,
-    });
-    expect(preview.body).toMatchObject(charged);
-    expect(charged.price).toBeGreaterThan(2000);
   });
 });

@@ -1,7 +1,7 @@
 /** Where a redirected parcel goes, with whom, and who may send it there. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { breachesOf } from "../../prove/invariants.ts";
 import type { Body } from "../../support/api.ts";
-import { bookedCash, enable } from "../../support/carriers.ts";
 import { sql } from "../../support/db.ts";
 import {
   assign,
@@ -15,28 +15,20 @@ import {
   stagedInWarehouse,
   statusOf,
 } from "../../support/deliveries.ts";
-import { queuedOn } from "../../support/overlapping.ts";
 import { newAddress } from "../../support/make.ts";
 import { balanceOf, fundWallet } from "../../support/money.ts";
-import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
-import { changeDestination, newDestination, ordered } from "../../support/set-destination.ts";
-import { breachesOf } from "../../prove/invariants.ts";
-import {
-  expectGuarded,
-  expectNoSuch,
-  expectRefused,
-  expectReplayed,
-} from "../../support/promises.ts";
+import { queuedOn } from "../../support/overlapping.ts";
+import { saveSettings, type Tenant } from "../../support/people.ts";
+import { expectReplayed } from "../../support/promises.ts";
 import { confine, fee, free, newRoads, redirect, type Roads } from "../../support/redirects.ts";
+import { changeDestination, newDestination, ordered } from "../../support/set-destination.ts";
 
 let roads: Roads;
 let tenant: Tenant;
-let other: Tenant;
 
 beforeAll(async () => {
   roads = await newRoads();
   tenant = roads.tenant;
-  other = await newTenant();
 });
 afterAll(async () => {
   await checkAll(tenant);
@@ -201,90 +193,6 @@ describe("a driver", () => {
       expect(await statusOf(id)).toBe(status);
     },
   );
-});
-
-describe("refused", () => {
-  test("of what is no order, has ended, comes back, or is with a carrier", async () => {
-    for (
-      const [status, code] of [
-        ["draft", "delivery_is_draft"],
-        ["delivered", "delivery_ended"],
-        ["cancelled", "delivery_ended"],
-        ["returned", "delivery_ended"],
-      ]
-    ) {
-      const { id } = await deliveryIn(roads, status);
-      expect(await redirect(tenant.ops, id, roads.far)).toFailWith(409, code);
-    }
-    const { b } = await stagedInWarehouse(roads);
-    const back = await move(tenant.ops, b, "operational-return");
-    expect(await redirect(tenant.ops, back.body.id, roads.far))
-      .toFailWith(409, "operational_return_fixed");
-    expect(await redirect(tenant.ops, b, roads.far)).toFailWith(409, "return_under_way");
-    await enable(tenant);
-    const booked = await bookedCash(roads);
-    expect(await redirect(tenant.customer, booked.id, roads.far)).toFailWith(
-      409,
-      "shipment_booked",
-    );
-  });
-
-  test("to an owner once it was picked up, also while it waits in a warehouse", async () => {
-    const { id } = await deliveryIn(roads, "picked_up");
-    expect(await redirect(tenant.customer, id, roads.far))
-      .toFailWith(409, "delivery_already_picked_up");
-    const { parent } = await stagedInWarehouse(roads);
-    expect(await redirect(tenant.customer, parent.id, roads.far))
-      .toFailWith(409, "delivery_already_picked_up");
-    expect(await redirect(tenant.ops, parent.id, roads.far)).toSucceed(200);
-  });
-
-  test("where its service does not go, or costs by a distance that nobody knows", async () => {
-    const { id } = await newDelivery(roads);
-    await sql`update delivery.delivery_services set zone_access_mode = 'select_zones', zone_selector_type = 'zone'
-      where id = ${roads.service}`;
-    const refused = await redirect(tenant.ops, id, roads.far);
-    expect(refused).toFailWith(400, "delivery_service_not_available");
-    expect(refused.body.field).toBe("dropoff_address_id");
-    await sql`update delivery.delivery_services set zone_access_mode = 'all_zones' where id = ${roads.service}`;
-    const unknown = await newAddress(tenant, { latitude: null, longitude: null });
-    const nowhere = await redirect(tenant.ops, id, unknown);
-    expect(nowhere).toFailWith(400, "invalid_coordinates");
-    expect(nowhere.body.field).toBe("dropoff_address");
-    await sql`update delivery.delivery_services set unit_min = 3 where id = ${roads.service}`;
-    expect(await redirect(tenant.ops, id, roads.far))
-      .toFailWith(400, "can_not_use_this_delivery_for_this_unit_size");
-    await sql`update delivery.delivery_services set unit_min = 1, deleted_at = now() where id = ${roads.service}`;
-    expect(await redirect(tenant.ops, id, roads.far)).toFailWith(404, "service_not_found");
-    await sql`update delivery.delivery_services set deleted_at = null where id = ${roads.service}`;
-    await sql`update delivery.deliveries set delivery_flow = 'customer_return' where id = ${id}`;
-    expect(await redirect(tenant.ops, id, roads.far)).toFailWith(400, "service_not_for_returns");
-  });
-
-  test("without one place, with another company's, and to everybody else", async () => {
-    const { id } = await newDelivery(roads);
-    await expectRefused(tenant.ops, { method: "POST", path: place(id) }, [
-      [{}, "dropoff_address_id"],
-      [{ dropoff_address_id: "x" }, "dropoff_address_id", "invalid_uuid"],
-      [
-        { dropoff_address_id: roads.far, dropoff_address: { latitude: 1, longitude: 1 } },
-        "dropoff_address",
-      ],
-      [{ dropoff_address_id: roads.far, charge: "cash" }, "charge"],
-      [{ dropoff_address_id: roads.far, dry_run: "yes" }, "dry_run"],
-      [{ dropoff_address_id: roads.far, recipient: { phone: 7 } }, "recipient.phone"],
-    ]);
-    const foreign = await redirect(tenant.ops, id, await newAddress(other));
-    expect(foreign).toFailWith(404, "address_not_found");
-    expect(foreign.body.field).toBe("dropoff_address_id");
-    const body = { dropoff_address_id: roads.far };
-    const { warehouse, staff, driver } = tenant;
-    const call = { method: "POST", path: place(id), body } as const;
-    await expectGuarded(call, { denied: [warehouse, staff, driver] });
-    expect(await redirect(tenant.institution, id, roads.far)).toFailWith(404, "delivery_not_found");
-    const anywhere = { ...call, path: `${path}/{id}/redirect` };
-    await expectNoSuch(other.admin, anywhere, "delivery_id", "delivery_not_found", id);
-  });
 });
 
 describe("at one moment", () => {

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
 import { expectGuarded, expectNoSuch, expectRefused } from "../../support/promises.ts";
-import { addService, newTag, newType, serviceBody, storedService } from "../../support/services.ts";
+import { addService, newTag, newType, storedService } from "../../support/services.ts";
 import { newZone, square } from "../../support/zones.ts";
 
 const path = "/delivery/services";
@@ -245,63 +245,5 @@ describe("a service that settings name", () => {
       const { deleted_at } = await storedService(id);
       expect(row.named === id).toBe(deleted_at === null);
     }
-  });
-});
-
-describe("deleting a service", () => {
-  test("is for good: gone from every call, its code free, its row kept for deliveries", async () => {
-    const id = await add({
-      access_mode: "select_users",
-      user_ids: [tenant.customer.id],
-      zone_access_mode: "select_zones",
-      zone_ids: [zone],
-    });
-    const { code } = await storedService(id);
-    const answer = await tenant.ops.delete(`${path}/${id}`);
-    expect(answer).toSucceed(200);
-    expect(answer.body).toEqual({ success: true, message: "service_deactivated_successfully" });
-    const row = await storedService(id);
-    expect(row.deleted_at).not.toBeNull();
-    expect(row).toMatchObject({ code, users: [], zones: [], tags: [] });
-    for (
-      const gone of [
-        await tenant.ops.get(`${path}/${id}`),
-        await put(id, { name: "X" }),
-        await tenant.ops.delete(`${path}/${id}`),
-        await tenant.ops.post("/delivery/price", { delivery_service_id: id, unit_size: 1 }),
-      ]
-    ) expect(gone).toFailWith(404, "service_not_found");
-    const listed = await tenant.ops.get(path, { query: { search: code } });
-    expect(listed.body.deliveryServices).toEqual([]);
-    expect(await tenant.ops.post(path, serviceBody(type, { code }))).toSucceed(201);
-  });
-
-  test("by many at once happens once", async () => {
-    const id = await add();
-    const answers = await Promise.all(
-      Array.from({ length: 8 }, () => tenant.ops.delete(`${path}/${id}`)),
-    );
-    expect(answers.filter((answer) => answer.status === 200)).toHaveLength(1);
-    for (const answer of answers.filter((each) => each.status !== 200)) {
-      expect(answer).toFailWith(404, "service_not_found");
-    }
-  });
-
-  test("is for operations staff of the same tenant: insufficient_permissions otherwise", async () => {
-    const id = await add();
-    const { staff, warehouse, driver, institution, customer } = tenant;
-    await expectGuarded({ method: "DELETE", path: `${path}/${id}` }, {
-      denied: [staff, warehouse, driver, institution, customer],
-      code: "insufficient_permissions",
-    });
-    await expectNoSuch(
-      tenant.ops,
-      { method: "DELETE", path: `${path}/{id}` },
-      "serviceId",
-      "service_not_found",
-      foreign.service,
-    );
-    expect((await storedService(id)).deleted_at).toBeNull();
-    expect((await storedService(foreign.service)).deleted_at).toBeNull();
   });
 });

@@ -3,9 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { sql, stack } from "../../support/db.ts";
 import "../../support/expect.ts";
 import {
-  backRef,
   checkAll,
-  methods,
   orderOf,
   type Placed,
   placeOrder,
@@ -14,7 +12,6 @@ import {
   walletOf,
 } from "../../support/orders.ts";
 import { atGateway, newCardShop, numberOf, received, tell } from "../../support/payments.ts";
-import { fundWallet } from "../../support/money.ts";
 
 let shop: Shop;
 beforeAll(async () => {
@@ -44,7 +41,7 @@ const runJobs = (name = "payment") =>
 const later = (order: string) =>
   sql`update money.payments set last_checked_at = last_checked_at - interval '1 minute' where order_id = ${order}`;
 
-test("from the cart to the door: confirm, pay on the gateway's page, approved", async () => {
+test("an order goes from the cart to the door, paid on the gateway's page", async () => {
   const placed = await placeOrder(shop, "gatewayone");
   const page = await (await fetch(placed.instructions.redirect_url)).text();
   expect(page).toContain("6000");
@@ -62,7 +59,7 @@ test("razorpay's page does the same with a signed event", async () => {
   expect(await standing(placed.id)).toMatchObject({ payment_status: "paid", paid: 1 });
 });
 
-test("declined: failed, and confirming again opens another payment", async () => {
+test("a declined payment has failed, and confirming again opens another one", async () => {
   const placed = await placeOrder(shop, "gatewayone");
   await atGateway(placed.instructions.redirect_url, "decline");
   expect(await standing(placed.id)).toMatchObject({ status: "pending", payment_status: "failed" });
@@ -190,7 +187,7 @@ describe("the gateway's answer", () => {
   });
 });
 
-test("a hundred notifications at once: one payment", async () => {
+test("a hundred notifications at once make one payment", async () => {
   const placed = await placeOrder(shop, "gatewayone");
   await atGateway(placed.instructions.redirect_url, "pay", "yes");
   const before = await walletOf(shop.tenant, null);
@@ -202,7 +199,7 @@ test("a hundred notifications at once: one payment", async () => {
   await checkAll(shop.tenant);
 });
 
-test("a gateway that cannot be asked: come again, and nothing changes", async () => {
+test("while a gateway cannot be asked nothing changes, and it is asked again", async () => {
   const placed = await placeOrder(shop, "gatewayone");
   await sql`update money.payments set gateway_order_id = '888888888888' where order_id = ${placed.id}`;
   const answer = await send(hint(placed, { orderId: "888888888888" }));
@@ -212,7 +209,7 @@ test("a gateway that cannot be asked: come again, and nothing changes", async ()
   await later(placed.id);
 });
 
-test("unpaid for a day: the order ends, its payment is dropped, and late money is looked for", async () => {
+test("an order unpaid for a day ends, its payment is dropped, and late money is looked for", async () => {
   const placed = await placeOrder(shop, "razorpay");
   const young = await placeOrder(shop, "gatewayone");
   await sql`alter table storefront.storefront_orders disable trigger guard`;
@@ -230,7 +227,7 @@ test("unpaid for a day: the order ends, its payment is dropped, and late money i
   expect(await standing(young.id)).toMatchObject({ status: "pending" });
 });
 
-test("paid on the page of an order that was cancelled meanwhile: kept for somebody to look at", async () => {
+test("money paid for an order that was cancelled meanwhile is kept for somebody to look at", async () => {
   const { admin } = shop.tenant;
   const placed = await placeOrder(shop, "gatewayone");
   const cancelled = await admin.put(`/storefront/orders/${placed.id}/cancel`, {
@@ -257,46 +254,4 @@ test("paid on the page of an order that was cancelled meanwhile: kept for somebo
     open.body.data.length,
   );
   await checkAll(shop.tenant);
-});
-
-describe("a top-up", () => {
-  const topUp = async (body: object = {}) => {
-    const wallet = await fundWallet(shop.tenant, "customer", shop.tenant.customer.id, 0);
-    return {
-      wallet,
-      answer: await shop.tenant.customer.post(`/delivery/wallets/${wallet}/top-ups`, {
-        amount: 25_000,
-        paymentMethodTypeId: methods.gatewayone,
-        backRef,
-        ...body,
-      }),
-    };
-  };
-
-  test("is credited when the gateway says it was paid", async () => {
-    const before = await walletOf(shop.tenant, shop.tenant.customer.id);
-    const { answer } = await topUp();
-    expect(answer).toSucceed(201);
-    expect(answer.body).toMatchObject({ amount: 25_000, currency: "IQD" });
-    expect(await walletOf(shop.tenant, shop.tenant.customer.id)).toBe(before);
-    await atGateway(answer.body.instructions.redirect_url, "pay");
-    expect(await walletOf(shop.tenant, shop.tenant.customer.id)).toBe(before + 25_000);
-    await checkAll(shop.tenant);
-  });
-
-  test("is for one's own wallet, of an amount there is, by a gateway, back to the store", async () => {
-    expect((await topUp({ amount: 0 })).answer).toFailWith(400, "validation_failed");
-    expect((await topUp({ amount: 0.5 })).answer).toFailWith(400, "too_many_decimals");
-    expect((await topUp({ paymentMethodTypeId: methods.wallet })).answer)
-      .toFailWith(400, "invalid_payment_method");
-    expect((await topUp({ backRef: undefined })).answer).toFailWith(400, "back_ref_required");
-    expect((await topUp({ backRef: "https://evil.example/" })).answer)
-      .toFailWith(400, "back_ref_not_allowed");
-    const { wallet } = await topUp();
-    const body = { amount: 1000, paymentMethodTypeId: methods.gatewayone, backRef };
-    expect(await shop.tenant.institution.post(`/delivery/wallets/${wallet}/top-ups`, body))
-      .toFailWith(404, "wallet_not_found");
-    expect(await shop.tenant.admin.post(`/delivery/wallets/${wallet}/top-ups`, body))
-      .toFailWith(403, "forbidden");
-  });
 });

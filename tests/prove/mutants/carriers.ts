@@ -4,6 +4,7 @@ import type { Mutant } from "./mutant.ts";
 const shipments = "sql/carriers/shipments/api.sql";
 const reports = "sql/carriers/inbound/api.sql";
 const payments = "sql/delivery/carrier-cash/remittances.sql";
+const bookingTest = "tests/carriers/cash/booking.test.ts";
 const booksTest = "tests/carriers/cash/cash.test.ts";
 const paysTest = "tests/carriers/cash/remittances.test.ts";
 const reversedTest = "tests/carriers/cash/remittances-reversed.test.ts";
@@ -15,14 +16,17 @@ export const carriers: Mutant[] = [
     file: shipments,
     from: "if v_due > 0 and not collects_cash then",
     to: "if false then",
-    test: [booksTest, "with a carrier that collects no cash is refused before anything is sent"],
+    test: [
+      bookingTest,
+      "with a carrier that collects no cash is refused before anything is sent",
+    ],
   },
   {
     name: "nobody takes the sender's cash",
     file: shipments,
     from: "if v_pickup.cod + v_pickup.delivery_fee > 0 and not exists (",
     to: "if false and not exists (",
-    test: [booksTest, "is refused while the sender has to pay in cash"],
+    test: [bookingTest, "is refused while the sender has to pay in cash"],
   },
   {
     name: "a carrier delivers, and its cash is nowhere",

@@ -3,6 +3,7 @@ import type { Mutant } from "./mutant.ts";
 
 const file = "sql/delivery/cash-desks/transfers.sql";
 const movesTest = "tests/delivery/cash-desks/cash-desks.test.ts";
+const repeatedTest = "tests/delivery/cash-desks/repeated.test.ts";
 const reverseTest = "tests/delivery/cash-desks/reverse.test.ts";
 
 export const desks: Mutant[] = [
@@ -12,7 +13,10 @@ export const desks: Mutant[] = [
     from: "(money.lock_balances(array[giver, taker]) ->> giver::text)::numeric",
     to:
       "(select a.balance from money.accounts a where a.tenant_id = app.tenant_id() and a.id = giver)",
-    test: [movesTest, "a transfer that waited for a desk reads the balance after the wait"],
+    test: [
+      repeatedTest,
+      "a transfer that waited for a desk reads the balance after the wait",
+    ],
   },
   {
     name: "a desk gives what it does not hold, when a core forgets to ask",
@@ -20,7 +24,7 @@ export const desks: Mutant[] = [
     from: "elsif v_short then",
     to: "elsif false then",
     test: [
-      movesTest,
+      repeatedTest,
       "the database refuses a transfer without its journal, or a balance below zero, from every writer",
     ],
   },
@@ -43,7 +47,10 @@ export const desks: Mutant[] = [
     file,
     from: "if t.input_hash <> v_hash then",
     to: "if false then",
-    test: [movesTest, "one key is one transfer, also after the idempotency record is purged"],
+    test: [
+      repeatedTest,
+      "one key is one transfer, also after the idempotency record is purged",
+    ],
   },
   {
     name: "a receiver is not asked whether he still has the cash",

@@ -17,14 +17,17 @@ export const money: Mutant[] = [
     file: ledger,
     from: "a.id = any (v_accounts) order by a.id for no key update",
     to: "a.id = any (v_accounts) order by random() for no key update",
-    test: [ledgerTest, "never deadlock"],
+    test: ["tests/sql/ledger-races.test.ts", "never deadlock"],
   },
   {
     name: "accounts are not locked",
     file: ledger,
     from: "a.id = any (v_accounts) order by a.id for no key update",
     to: "a.id = any (v_accounts) order by a.id",
-    test: [ledgerTest, "forty debits of 1 from a balance of 10: exactly ten succeed"],
+    test: [
+      "tests/sql/ledger-races.test.ts",
+      "forty debits of 1 from a balance of 10: exactly ten succeed",
+    ],
   },
   {
     name: "a wallet may go below its floor",
@@ -59,7 +62,10 @@ export const money: Mutant[] = [
     file: accounts,
     from: "unique (tenant_id, kind, reference_type, reference_id)",
     to: "unique (tenant_id, kind, reference_type, reference_id, id)",
-    test: [ledgerTest, "one effect is booked once, also when forty try at the same moment"],
+    test: [
+      "tests/sql/ledger-races.test.ts",
+      "one effect is booked once, also when forty try at the same moment",
+    ],
   },
   {
     name: "old journals take new entries",
@@ -204,7 +210,7 @@ export const money: Mutant[] = [
     to: "",
     test: [
       "tests/payment/webhooks/gatewayone.test.ts",
-      "declined: failed, and confirming again opens another payment",
+      "a declined payment has failed, and confirming again opens another one",
     ],
   },
 ];

@@ -92,7 +92,7 @@ export const stock: Mutant[] = [
     file: "sql/warehousing/stock/verify.sql",
     from: "where n.total <> i.quantity or n.least < 0",
     to: "where false",
-    test: ["tests/warehousing/stock-reconciliation/stock-reconciliation.test.ts", "order_line"],
+    test: ["tests/warehousing/stock-reconciliation/differences.test.ts", "order_line"],
   },
   {
     name: "an item with serial numbers comes in without one",
@@ -150,6 +150,6 @@ export const stock: Mutant[] = [
     file: "sql/payment/payments/topups.sql",
     from: "elsif not (v_host = lower(input ->> 'platform_host')",
     to: "elsif false and not (v_host = lower(input ->> 'platform_host')",
-    test: ["tests/storefront/orders/confirm.test.ts", "a way back to %s"],
+    test: ["tests/storefront/orders/confirm-refused.test.ts", "a way back to %s"],
   },
 ];

@@ -121,7 +121,7 @@ export const walls: Mutant[] = [
     from: "and k.revoked_at is null",
     to: "",
     test: [
-      identityTest,
+      "tests/shared/identity-keys.test.ts",
       "an API key that is unknown, revoked, past its time or endless is refused",
     ],
   },
@@ -131,7 +131,7 @@ export const walls: Mutant[] = [
     from: "where s.scope not like '%:system'",
     to: "where true",
     test: [
-      identityTest,
+      "tests/shared/identity-keys.test.ts",
       "a key of the system works in the tenant it names; a tenant's key never acts for the system",
     ],
   },
@@ -162,7 +162,7 @@ export const walls: Mutant[] = [
     from: "if (own !== null && isSecretKey(own)) {",
     to: "if ([bearer, apikey].some((one) => isSecretKey(one ?? ''))) {",
     test: [
-      identityTest,
+      "tests/shared/identity-keys.test.ts",
       "a secret key is the system itself; beside a person's token it is the person who counts",
     ],
   },
@@ -184,8 +184,8 @@ export const walls: Mutant[] = [
     ],
   },
   {
-    name: "what a client asked for is done after he left",
-    file: "shared/db/db.ts",
+    name: "what a client asked for is done after the client left",
+    file: "shared/db/execute.ts",
     from: "if (aborted()) throw unavailable();",
     to: "",
     test: [

@@ -6,11 +6,10 @@ import { newTenant, type Tenant } from "../../support/people.ts";
 import {
   expectGuarded,
   expectNoSuch,
-  expectPaged,
   expectRefused,
   expectReplayed,
 } from "../../support/promises.ts";
-import { newCategory, newProduct, newStore, type Store } from "../../support/storefront.ts";
+import { newProduct, newStore, type Store } from "../../support/storefront.ts";
 
 const path = "/storefront/products";
 let tenant: Tenant;
@@ -259,127 +258,5 @@ describe("changing a product", () => {
     expect(await variantsOf(id)).toHaveLength(1);
     const reuse = { name: "Next", variants: [{ sku: taken, price: 1 }] };
     expect(await tenant.admin.post(path, reuse)).toSucceed(201);
-  });
-});
-
-describe("the list", () => {
-  test("pages, sorts and searches", async () => {
-    const mine = await newTenant();
-    const own = await newStore(mine);
-    const drinks = await newCategory(mine, own.id, { en: "Drinks" });
-    const tea = await newProduct(mine, own, { name: { en: "Tea", ar: "شاي" }, price: 1000 });
-    const coffee = await newProduct(mine, own, {
-      name: { en: "100% Coffee" },
-      price: 3000,
-      category: drinks,
-    });
-    const juice = await newProduct(mine, own, {
-      name: { en: "Juice" },
-      is_active: false,
-      price: 2000,
-    });
-    const ids = async (query: Record<string, string | number | boolean>) =>
-      (await mine.admin.get(path, { query })).body.data.map(({ id }: Body) => id);
-    expect(await ids({ search: "شاي" })).toEqual([tea.id]);
-    expect(await ids({ search: "0% c" })).toEqual([coffee.id]);
-    expect(await ids({ category_id: drinks })).toEqual([coffee.id]);
-    expect(await ids({ is_active: false })).toEqual([juice.id]);
-    expect(await ids({ sku: tea.sku })).toEqual([tea.id]);
-    expect(await ids({ min_price: 2000, max_price: 2500 })).toEqual([juice.id]);
-    expect(await ids({ sort_by: "min_price", sort_order: "asc" })).toEqual([
-      tea.id,
-      juice.id,
-      coffee.id,
-    ]);
-    expect(await ids({ category_id: foreign.category })).toEqual([]);
-    await sql`update storefront.products set name = '{"en": "Coffee"}' where id = ${coffee.id}`;
-    await expectPaged(mine.admin, path, "title");
-    await expectGuarded({ method: "GET", path }, { denied: [mine.ops, mine.customer] });
-  });
-});
-
-describe("categories", () => {
-  const categories = "/storefront/categories";
-
-  test("are added, read, changed and archived", async () => {
-    const made = await tenant.admin.post(categories, { name: { ku: "چا" }, sort_order: 3 });
-    expect(made).toSucceed(201);
-    const { id } = made.body.data;
-    expect(made.body.data).toMatchObject({
-      market_id: store.id,
-      name: { ku: "چا" },
-      title: "چا",
-      description: {},
-      image_url: null,
-      sort_order: 3,
-      is_active: true,
-      product_count: 0,
-    });
-    expect((await tenant.admin.get(`${categories}/${id}`)).body.data).toEqual(made.body.data);
-    const changed = await tenant.admin.put(`${categories}/${id}`, {
-      name: "Tea",
-      is_active: false,
-    });
-    expect(changed.body.data).toMatchObject({
-      name: { en: "Tea" },
-      sort_order: 3,
-      is_active: false,
-    });
-    const { id: product } = await newProduct(tenant, { ...store, category: id });
-    expect(await tenant.admin.delete(`${categories}/${id}`)).toFailWith(409, "category_in_use");
-    await tenant.admin.delete(`${path}/${product}`);
-    expect((await tenant.admin.delete(`${categories}/${id}`)).body.data)
-      .toEqual({ id, archived: true });
-    expect(await tenant.admin.get(`${categories}/${id}`)).toFailWith(404, "category_not_found");
-    expect(await tenant.admin.put(`${categories}/${id}`, { name: "X" }))
-      .toFailWith(404, "category_not_found");
-    expect(await tenant.admin.post(path, { name: "X", category_id: id }))
-      .toFailWith(404, "category_not_found");
-  });
-
-  test("are not archived while a product goes into one", async () => {
-    for (let round = 0; round < 4; round++) {
-      const category = await newCategory(tenant, store.id);
-      const [added, archived] = await Promise.all([
-        tenant.admin.post(path, { name: "Race", category_id: category }),
-        tenant.admin.delete(`${categories}/${category}`),
-      ]);
-      expect([added.status, archived.status].sort()).toSatisfy((both: number[]) =>
-        `${both}` === "200,404" || `${both}` === "201,409"
-      );
-    }
-  });
-
-  test("refuse wrong input, wrong people and other tenants", async () => {
-    const id = await newCategory(tenant, store.id);
-    await expectRefused(tenant.admin, { method: "POST", path: categories }, [
-      [{}, "name"],
-      [{ name: {} }, "name"],
-      [{ name: "A", image_url: "no" }, "image_url"],
-      [{ name: "A", sort_order: 1.5 }, "sort_order"],
-      [{ name: "A", is_active: "yes" }, "is_active"],
-    ]);
-    const one = `${categories}/{id}`;
-    for (const method of ["GET", "PUT", "DELETE"] as const) {
-      await expectNoSuch(
-        tenant.admin,
-        { method, path: one },
-        "category_id",
-        "category_not_found",
-        foreign.category,
-      );
-      await expectGuarded({ method, path: `${categories}/${id}` }, {
-        denied: [tenant.ops, tenant.driver, tenant.customer],
-      });
-    }
-    await expectGuarded({ method: "POST", path: categories, body: { name: "A" } }, {
-      denied: [tenant.ops, tenant.driver, tenant.customer],
-    });
-    await expectGuarded({ method: "GET", path: categories }, { denied: [tenant.customer] });
-    const mine = await newTenant();
-    const own = await newStore(mine);
-    for (const name of ["A", "B", "C"]) await newCategory(mine, own.id, { en: name });
-    await expectPaged(mine.admin, categories, "title");
-    await expectReplayed(mine.admin, categories, { name: "D" }, { name: "E" });
   });
 });

@@ -138,102 +138,6 @@ describe("approving", () => {
   });
 });
 
-describe("cancelling", () => {
-  test("before approval: nothing was reserved, nothing paid", async () => {
-    const { id, answer: placed } = await placeOrder(shop);
-    const answer = await shop.tenant.admin.put(at(id, "cancel"), { reason: "fraud" });
-    expect(answer).toSucceed(200);
-    expect(answer.body.data).toEqual({
-      order: {
-        id,
-        order_number: placed.body.order.order_number,
-        status: "cancelled",
-        cancelled_at: expect.any(String),
-        cancel_reason: "fraud",
-        admin_notes: null,
-      },
-      inventory_released: false,
-      refund: null,
-      delivery_cancelled: false,
-    });
-    const [payment] = await sql`select status from money.payments where order_id = ${id}`;
-    expect(payment.status).toBe("CANCELLED");
-  });
-
-  test("after approval: releases the goods, refunds the money, cancels the delivery", async () => {
-    const { id } = await placeOrder(shop, "wallet", 3);
-    const before = await unitsOf(shop.shelf.item);
-    await approve(id);
-    const purse = await walletOf(shop.tenant, shop.tenant.customer.id);
-    const answer = await shop.tenant.admin.put(at(id, "cancel"), {
-      reason: "customer_request",
-      admin_notes: "Called us",
-    });
-    expect(answer.body.data).toMatchObject({
-      order: { status: "cancelled", cancel_reason: "customer_request", admin_notes: "Called us" },
-      inventory_released: true,
-      refund: { processed: true, amount: 18_000, method: "wallet" },
-      delivery_cancelled: true,
-    });
-    expect(await walletOf(shop.tenant, shop.tenant.customer.id)).toBe(purse + 18_000);
-    expect(await unitsOf(shop.shelf.item)).toEqual(before);
-    expect(await standing(id)).toEqual({
-      status: "cancelled",
-      payment_status: "paid",
-      reserved: 0,
-      paid: 1,
-      refunds: 1,
-    });
-    expect(await eventsOf(id)).toEqual([
-      "order.created",
-      "order.paid",
-      "order.confirmed",
-      "order.cancelled",
-      "order.refunded",
-    ]);
-    await checkAll(shop.tenant);
-  });
-
-  test("without a refund if none is requested; a refund is possible later, once", async () => {
-    const { id } = await placeOrder(shop, "wallet");
-    const cancel = { reason: "other", refund_required: false };
-    const answer = await shop.tenant.admin.put(at(id, "cancel"), cancel);
-    expect(answer.body.data.refund).toBeNull();
-    const part = await shop.tenant.admin.post(at(id, "refund"), { amount: 2_000 });
-    expect(part.body.data.refund).toMatchObject({ amount: 2_000 });
-    expect(await shop.tenant.admin.post(at(id, "refund"), { amount: 4_001 }))
-      .toFailWith(400, "refund_too_high");
-    expect((await shop.tenant.admin.post(at(id, "refund"))).body.data.refund.amount).toBe(4_000);
-    expect(await shop.tenant.admin.post(at(id, "refund"))).toFailWith(409, "nothing_to_refund");
-    await checkAll(shop.tenant);
-  });
-
-  test("refuses an order that has left, and a second cancellation", async () => {
-    const { id } = await placeOrder(shop);
-    const delivery = (await approve(id)).body.data.delivery_assigned.delivery_id;
-    await assign(shop.tenant, delivery);
-    await moves(shop.tenant.driver, delivery, "pickup");
-    const answer = await shop.tenant.admin.put(at(id, "cancel"), { reason: "other" });
-    expect(answer).toFailWith(409, "order_not_cancellable");
-    expect(answer.body.status).toBe("shipped");
-    const gone = await placeOrder(shop);
-    await shop.tenant.admin.put(at(gone.id, "cancel"), { reason: "other" });
-    expect(await shop.tenant.admin.put(at(gone.id, "cancel"), { reason: "other" }))
-      .toFailWith(409, "order_not_cancellable");
-  });
-
-  test.each([{}, { reason: "bored" }, { reason: 1 }, { reason: "other", refund_required: "yes" }])(
-    "not for %j",
-    async (body) => {
-      const { id } = await placeOrder(shop);
-      expect(await shop.tenant.admin.put(at(id, "cancel"), body)).toFailWith(
-        400,
-        "validation_failed",
-      );
-    },
-  );
-});
-
 describe("on the way", () => {
   test("the driver moves the order: stock leaves at pickup, cash on delivery is credited to the shop", async () => {
     const { id } = await placeOrder(shop, "cash", 2);
@@ -260,7 +164,7 @@ describe("on the way", () => {
     await checkAll(shop.tenant);
   });
 
-  test("delivered by the shop itself: shipped, delivered, paid; and completed after two weeks", async () => {
+  test("an order that the shop delivers itself is shipped, delivered, paid, and completed after two weeks", async () => {
     const plain = await newShop({ auto: false });
     const { id } = await placeOrder(plain);
     const { admin } = plain.tenant;
@@ -283,7 +187,7 @@ describe("on the way", () => {
     await checkAll(plain.tenant);
   });
 
-  test("only the delivery ends it: no manual end while a delivery is under way", async () => {
+  test("only the delivery ends an order while one is under way", async () => {
     const { id } = await placeOrder(shop);
     const delivery = (await approve(id)).body.data.delivery_assigned.delivery_id;
     const before = await unitsOf(shop.shelf.item);
@@ -327,7 +231,7 @@ test("the customer follows their own order by the customer statuses, and no othe
   expect((await other.tenant.customer.get("/storefront/my/orders")).body.pagination.total).toBe(0);
 });
 
-test("only administrators of the tenant, for its own orders", async () => {
+test("only administrators of the tenant manage orders, and only its own", async () => {
   const { id } = await placeOrder(shop);
   const calls: [string, string, object?][] = [
     ["GET", at(id)],

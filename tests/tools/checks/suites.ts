@@ -38,7 +38,7 @@ export const briefInTest: Readonly<Record<string, string>> = {
   "tests/contract/fuzz.test.ts": "as many requests as half a minute takes; here one a call",
   "tests/contract/tenants/":
     "every role names another tenant in every place for an id; here administrators do, the others in a third each, and one sample a call is sent",
-  "tests/sql/ledger.test.ts": "3200 postings at once; here 240",
+  "tests/sql/ledger-races.test.ts": "3200 postings at once; here 240",
   "tests/warehousing/stock/races.test.ts": "a thousand transfers at once; here a hundred",
   "tests/warehousing/inventory-counts/races.test.ts": "240 changes at once; here 120",
   "tests/delivery/assignments/races.test.ts":

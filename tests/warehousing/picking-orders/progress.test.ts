@@ -3,9 +3,9 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { Body, Person } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
 import { move } from "../../support/deliveries.ts";
-import { line, pickingOrders as path, pickingSteps } from "../../support/picking.ts";
 import { newStaff, newStagedPackage, newYard } from "../../support/packages.ts";
 import { newPerson, newTenant, type Tenant } from "../../support/people.ts";
+import { line, pickingOrders as path, pickingSteps } from "../../support/picking.ts";
 import {
   expectGuarded,
   expectNoSuch,
@@ -53,7 +53,7 @@ const notesOf = (person: Person) =>
   sql`select type, payload from tenancy.notifications where user_id = ${person.id} order by created_at`;
 
 describe("a report", () => {
-  test("by staff of the warehouse begins the picking, notes what was taken, and ends it", async () => {
+  test("by staff of the warehouse begins the picking, records what was taken, and ends it", async () => {
     const at = await newShelf(tenant, 10);
     await newStaff(tenant, at.warehouse, tenant.staff.id);
     const order = await newOrder({ item_details: [line(at, { quantity: 5 })] }, at);
@@ -233,7 +233,7 @@ describe("a report", () => {
 });
 
 describe("whom an order is given to", () => {
-  test("is told when it is made and when it changes hands, not by what they do themselves", async () => {
+  test("is notified when it is made and when it changes hands, not of what they do themselves", async () => {
     const [first, second] = [
       await newPerson(tenant.id, "staff", "warehouse_staff"),
       await newPerson(tenant.id, "staff", "warehouse_staff"),
@@ -253,53 +253,5 @@ describe("whom an order is given to", () => {
     expect(read.body.data[0].message).toBe(`أُسند إليك أمر الالتقاط ${reference_number}.`);
     await newOrder({ assigned_to: first.id, status: "completed" });
     expect(await notesOf(first)).toHaveLength(1);
-  });
-});
-
-describe("what identifies and ranks an order", () => {
-  test("changes while it is pending, and not after", async () => {
-    const order = await newOrder();
-    const taken = await newOrder();
-    const put = (body: object, id = order.id) => tenant.ops.put(`${path}/${id}`, body);
-    const wanted = { priority: 7, reference_number: `R-${order.id}`, external_reference: "ERP-7" };
-    expect(
-      (await put({
-        ...wanted,
-        assigned_to: tenant.staff.id,
-        item_details: [line(shelf, { quantity: 3 })],
-      })).body.order,
-    )
-      .toMatchObject({ ...wanted, assigned_to: tenant.staff.id, item_details: [{ quantity: 3 }] });
-    expect((await put({ external_reference: null })).body.order.external_reference).toBeNull();
-    expect(await put({ reference_number: taken.reference_number }))
-      .toFailWith(409, "picking_reference_exists");
-    await expectRefused(tenant.ops, { method: "PUT", path: `${path}/${order.id}` }, [
-      [{ priority: 1.5 }, "priority"],
-      [{ priority: null }, "priority"],
-      [{ reference_number: "" }, "reference_number"],
-      [{ reference_number: null }, "reference_number"],
-      [{ external_reference: "x".repeat(201) }, "external_reference"],
-    ]);
-    expect(await put({ status: "in_progress" })).toSucceed(200);
-    for (const field of ["priority", "reference_number", "external_reference"] as const) {
-      const answer = await put({ [field]: field === "priority" ? 8 : "other" });
-      expect(answer).toFailWith(409, "picking_not_pending");
-      expect(answer.body).toMatchObject({ field, status: "in_progress" });
-    }
-    // As it is, it may be sent along.
-    expect(await put({ priority: 7, reference_number: wanted.reference_number, notes: "now" }))
-      .toSucceed(200);
-  });
-
-  test("a quantity is a number of whole units, and a fraction is refused by the line's name", async () => {
-    const text = (quantity: string) =>
-      `{"item_details": [{"item_id": "${shelf.item}", "bin_id": "${shelf.bin}", "quantity": 1}, {"item_id": "${shelf.item}", "bin_id": "${shelf.bin}", "quantity": ${quantity}}]}`;
-    const order = await newOrder();
-    const put = (quantity: string) => tenant.ops.put(`${path}/${order.id}`, text(quantity));
-    expect((await put("1.0")).body.order.item_details[1].quantity).toBe(1);
-    const half = await put("1.5");
-    expect(half).toFailWith(400, "quantity_must_be_whole");
-    expect(half.body.field).toBe("item_details.1.quantity");
-    expect(half.body.message).toContain("item_details.1.quantity");
   });
 });

@@ -11,6 +11,7 @@ import {
   type Yard,
 } from "../../support/packages.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
+import { type Destination, filledOf, newSortingSession } from "../../support/sorting-sessions.ts";
 
 const path = "/warehousing/sorting-sessions";
 let tenant: Tenant;
@@ -23,30 +24,13 @@ beforeAll(async () => {
   staff = await newStaff(tenant, yard.warehouse, tenant.staff.id);
 });
 
-type Destination = [type: string, value: string, capacity?: number];
-
-async function newSession(...destinations: Destination[]) {
-  const answer = await tenant.staff.post(path, {
-    warehouse_id: yard.warehouse,
-    assignments: destinations.map(([destination_type, destination_value, capacity]) => ({
-      staff_id: staff,
-      destination_type,
-      destination_value,
-      capacity,
-    })),
-  });
-  expect(answer).toSucceed(201);
-  return answer.body.session;
-}
+const newSession = (...destinations: Destination[]) =>
+  newSortingSession(tenant, yard, staff, destinations);
 
 const packageTo = async (city: string, more: object = {}) =>
   await newPackage(yard, { dropoff_address_id: await newAddress(tenant, { city }), ...more });
 const scan = (session: { id: string }, delivery_barcode: string, more: object = {}) =>
   tenant.staff.post(`${path}/${session.id}/scan`, { delivery_barcode, ...more });
-const filledOf = async (bin: string) =>
-  Number(
-    (await sql`select filled_capacity from warehousing.bins where id = ${bin}`)[0].filled_capacity,
-  );
 
 describe("a scan", () => {
   test("says which cage to put the package into, and counts it there", async () => {
@@ -233,7 +217,7 @@ describe("a scan", () => {
 });
 
 describe("several cages of one destination", () => {
-  test("are filled one after the other, and the parcel that fits none is told of the first", async () => {
+  test("are filled one after the other, and a parcel that fits none gets the refusal of the first", async () => {
     const session = await newSession(["city", "Hilla", 1], ["city", " HILLA ", 2]);
     const [first, second] = session.assignments.map(({ id }: { id: string }) => id);
     const to = async () => (await scan(session, (await packageTo("Hilla")).barcode)).body;
@@ -262,55 +246,6 @@ describe("several cages of one destination", () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(7);
     for (const [i, filled] of [[0, 3], [1, 4]] as const) {
       expect(await filledOf(session.assignments[i].cage_location_id)).toBe(filled);
-    }
-  });
-});
-
-describe("at the same moment", () => {
-  test("twenty packages into a cage for seven: exactly seven are put there", async () => {
-    const session = await newSession(["city", "Kut", 7]);
-    const dropoff_address_id = await newAddress(tenant, { city: "Kut" });
-    const parcels = [];
-    for (let i = 0; i < 20; i++) parcels.push(await newPackage(yard, { dropoff_address_id }));
-    const answers = await Promise.all(parcels.map(({ barcode }) => scan(session, barcode)));
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(7);
-    for (const answer of answers.filter(({ status }) => status !== 200)) {
-      expect(answer).toFailWith(409, "cage_full");
-    }
-    expect(await filledOf(session.assignments[0].cage_location_id)).toBe(7);
-    const [{ count }] = await sql`select count(*)::int from warehousing.sorting_scans
-      where session_id = ${session.id}`;
-    expect(count).toBe(7);
-  });
-
-  test("one package scanned by fifteen lies in one cage once", async () => {
-    const session = await newSession(["city", "Kut"]);
-    const parcel = await packageTo("Kut");
-    const answers = await Promise.all(
-      Array.from({ length: 15 }, () => scan(session, parcel.barcode)),
-    );
-    for (const answer of answers) expect(answer).toSucceed(200);
-    expect(new Set(answers.map(({ body }) => body.scan_id)).size).toBe(1);
-    expect(answers.filter(({ body }) => !body.already_sorted)).toHaveLength(1);
-    expect(await filledOf(session.assignments[0].cage_location_id)).toBe(1);
-  });
-
-  test("scans and the end of the session: what was answered is counted, nothing after it", async () => {
-    const session = await newSession(["city", "Kut", 100]);
-    const dropoff_address_id = await newAddress(tenant, { city: "Kut" });
-    const parcels = [];
-    for (let i = 0; i < 12; i++) parcels.push(await newPackage(yard, { dropoff_address_id }));
-    const answers = await Promise.all([
-      ...parcels.map(({ barcode }) => scan(session, barcode)),
-      tenant.staff.put(`${path}/${session.id}`, { status: "completed" }),
-    ]);
-    const end = answers.pop()!;
-    expect(end).toSucceed(200);
-    const done = answers.filter(({ status }) => status === 200).length;
-    expect(await filledOf(session.assignments[0].cage_location_id)).toBe(done);
-    expect(end.body.session.temporary_locations[0].filled_capacity).toBe(done);
-    for (const answer of answers.filter(({ status }) => status !== 200)) {
-      expect(answer).toFailWith(409, "sorting_session_not_active");
     }
   });
 });

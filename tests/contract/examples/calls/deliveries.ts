@@ -1,5 +1,4 @@
 /** Deliveries, those who carry them, and where they go and for what price. */
-import { equip, newDeliveries } from "../../../support/assignments.ts";
 import { sql } from "../../../support/db.ts";
 import {
   deliveryIn,
@@ -8,9 +7,9 @@ import {
   newGround,
   stagedInWarehouse,
 } from "../../../support/deliveries.ts";
-import { newPerson, saveSettings } from "../../../support/people.ts";
-import { newService } from "../../../support/money.ts";
+import { saveSettings } from "../../../support/people.ts";
 import type { Call, Calls, World } from "../call.ts";
+import { here, home } from "./services.ts";
 
 const grounds = new WeakMap<object, Promise<Ground>>();
 
@@ -72,104 +71,13 @@ const returnAsked: Pick<Call, "alone" | "before"> = {
   },
 };
 
-/** An assignment of a driver that the world's other calls leave alone, still to be accepted or accepted. */
-const assigned = (status: "pending" | "accepted", count = 1): Pick<Call, "before"> => ({
-  before: async (world) => {
-    const { tenant } = world;
-    const driver = await newPerson(tenant.id, "driver", "driver");
-    await equip(tenant, driver.id);
-    const ids = await newDeliveries(tenant, count);
-    const answer = await tenant.ops.post("/delivery/assignments/bulk", {
-      driver_id: driver.id,
-      delivery_ids: ids,
-    });
-    const { assignment_ids, bulk_assignment_id } = answer.body;
-    if (status === "accepted") {
-      for (const id of assignment_ids) {
-        await driver.put(`/delivery/assignments/${id}`, { status });
-      }
-    }
-    return {
-      tenant: { ...tenant, driver },
-      things: { driver: driver.id, assignment: assignment_ids[0], bulk: bulk_assignment_id },
-    };
-  },
-});
-
 const proof = {
   photo_urls: ["https://cdn.example.com/proofs/door.jpg"],
   signature_url: "https://cdn.example.com/proofs/signature.png",
   signed_by: "Sara Hadi",
 };
-const here = { latitude: 33.299, longitude: 44.427 };
-const polygon = {
-  type: "Polygon",
-  coordinates: [[[44.4, 33.28], [44.46, 33.28], [44.46, 33.32], [44.4, 33.32], [44.4, 33.28]]],
-};
-const home = {
-  title: { en: "Home", ar: "البيت", ku: "ماڵ" },
-  full_address: "Karrada, Street 14, House 27",
-  city: "Baghdad",
-  country: "IQ",
-  ...here,
-  contact_info: { phone: "+9647701234567" },
-};
-const waits: Pick<Call, "before"> = {
-  before: async ({ tenant, things }) => {
-    await equip(tenant, String(things.driver2));
-    return {
-      things: { driver: things.driver2 as string, delivery: (await newDeliveries(tenant, 1))[0]! },
-    };
-  },
-};
-
-/** A driver who may choose, and something to choose. */
-const choosing: Pick<Call, "alone" | "before"> = {
-  alone: "draft",
-  before: async ({ tenant }) => {
-    await saveSettings(tenant.id, "general.driver", { driver_can_self_assign: true });
-    const driver = await newPerson(tenant.id, "driver", "driver");
-    await equip(tenant, driver.id);
-    await driver.post("/delivery/drivers/me/duty", { on_duty: true });
-    await driver.post("/delivery/drivers/me/positions", { positions: [position()] });
-    const [delivery] = await newDeliveries(tenant, 1);
-    return { tenant: { ...tenant, driver }, things: { driver: driver.id, delivery } };
-  },
-};
-
-/** A driver on duty. */
-const onDuty: Pick<Call, "before"> = {
-  before: async ({ tenant }) => {
-    await tenant.driver.post("/delivery/drivers/me/duty", { on_duty: true });
-    await tenant.driver.post("/delivery/drivers/me/positions", { positions: [position()] });
-    return {};
-  },
-};
-const position = () => ({
-  ...here,
-  recorded_at: new Date(Date.now() - 1_000).toISOString(),
-  accuracy_m: 8,
-  speed_kmh: 32,
-  heading: 270,
-  battery_percent: 81,
-});
 
 export const deliveries: Calls = {
-  "POST /delivery/drivers/me/duty": { by: "driver", body: () => ({ on_duty: true }) },
-  "POST /delivery/drivers/me/positions": {
-    ...onDuty,
-    by: "driver",
-    body: () => ({ positions: [position()] }),
-  },
-  "GET /delivery/drivers/:driver_id/positions": onDuty,
-  "GET /delivery/board": onDuty,
-  "POST /delivery/deliveries/:delivery_id/auto-assign": {
-    before: async (world) => ({
-      ...await onDuty.before!(world),
-      ...await waits.before!(world),
-    }),
-    body: () => ({ dry_run: true }),
-  },
   "POST /delivery/deliveries": {
     body: ({ user, service, address }) => ({
       customer_id: user,
@@ -307,115 +215,7 @@ export const deliveries: Calls = {
     },
     body: () => here,
   },
-  "POST /delivery/addresses": { body: () => home },
-  "POST /delivery/addresses/import": {
-    body: () => ({ full_address: home.full_address, city: "Baghdad", country: "IQ", ...here }),
-  },
-  "PATCH /delivery/addresses/:address_id": {
-    body: () => ({ full_address: "Karrada, Street 14, House 29", ...here }),
-  },
-  "POST /delivery/zones": { body: ({ tag }) => ({ name: "Jadriya", polygon, tag_ids: [tag] }) },
-  "PATCH /delivery/zones/:zone_id": { body: ({ tag }) => ({ name: "Karrada", tag_ids: [tag] }) },
-  "POST /delivery/zone-tags": { body: () => ({ name: "Evening round" }) },
-  "POST /delivery/services": {
-    body: ({ delivery_type, zone }) => ({
-      name: { en: "Express", ar: "سريع", ku: "خێرا" },
-      code: "EXPRESS",
-      service_level: "express",
-      delivery_type_id: delivery_type,
-      unit_min: 1,
-      unit_max: 10,
-      default_price: 3_000,
-      estimated_delivery_time_min: 2,
-      estimated_delivery_time_max: 6,
-      allowed_delivery_attempts: 3,
-      zone_access_mode: "select_zones",
-      zone_selector_type: "zone",
-      zone_ids: [zone],
-    }),
-  },
-  "PUT /delivery/services/:serviceId": {
-    body: () => ({ default_price: 1_000, allowed_delivery_attempts: 3 }),
-  },
-  "DELETE /delivery/services/:serviceId": {
-    before: async ({ tenant }) => ({ things: { service: await newService(tenant) } }),
-  },
-  "GET /delivery/price": {
-    query: ({ service }) => ({ delivery_service_id: service, units: "2" }),
-  },
-  "POST /delivery/price": {
-    body: ({ service }) => ({
-      delivery_service_id: service,
-      pickup_location: { latitude: 33.315, longitude: 44.343 },
-      delivery_location: here,
-      unit_size: 2,
-    }),
-  },
-  "POST /delivery/delivery-types": {
-    body: () => ({ code: "cold", name: { en: "Cold chain", ar: "مبرّد", ku: "سارد" } }),
-  },
-  "POST /delivery/drivers": {
-    before: async ({ tenant }) => ({
-      things: { driver: (await newPerson(tenant.id, "driver", "driver")).id },
-    }),
-    body: ({ driver, zone }) => ({
-      user_id: driver,
-      all_zones: false,
-      zone_ids: [zone],
-    }),
-  },
-  "PATCH /delivery/drivers/:driver_id": { body: ({ zone }) => ({ zone_ids: [zone] }) },
-  "POST /delivery/vehicles": { body: () => ({ name: "Motorcycle", unit_capacity: 15 }) },
-  "PATCH /delivery/vehicles/:vehicle_id": { body: () => ({ unit_capacity: 120 }) },
   "POST /delivery/shipment-labels": {
     body: ({ delivery_code }) => ({ delivery_codes: [delivery_code] }),
   },
-  "GET /delivery/assignments/open": { ...choosing, by: "driver" },
-  "POST /delivery/assignments/self": {
-    ...choosing,
-    by: "driver",
-    body: ({ delivery }) => ({ delivery_ids: [delivery] }),
-  },
-  "POST /delivery/assignments": {
-    ...waits,
-    body: ({ delivery, driver }) => ({
-      delivery_id: delivery,
-      driver_id: driver,
-      notes: "Before noon",
-    }),
-  },
-  "POST /delivery/assignments/bulk": {
-    ...waits,
-    body: ({ delivery, driver }) => ({ driver_id: driver, delivery_ids: [delivery] }),
-  },
-  "PUT /delivery/assignments/bulk/:bulkAssignmentId": {
-    ...assigned("pending", 2),
-    by: "driver",
-    body: () => ({ status: "accepted" }),
-  },
-  "PUT /delivery/assignments/:assignmentId": {
-    ...assigned("pending"),
-    by: "driver",
-    body: () => ({ status: "rejected", reason: "The van is full" }),
-  },
-  "POST /delivery/assignments/:assignmentId/unassign": {
-    ...assigned("pending"),
-    body: () => ({ reason: "Another driver is closer" }),
-  },
-  "POST /delivery/assignments/driver/:driverId/hand-over": {
-    ...assigned("accepted"),
-    body: ({ driver2 }) => ({ to_driver_id: driver2 }),
-  },
-  "PUT /delivery/assignments/driver/:driverId/sequence": {
-    ...assigned("accepted"),
-    body: ({ assignment }) => ({
-      assignments: [{ assignment_id: assignment, sequence_number: 1 }],
-    }),
-  },
-  "GET /delivery/assignments/:driverId/sequence": assigned("accepted", 2),
-  "POST /delivery/assignments/driver/:driverId/sequence/suggest": {
-    ...assigned("accepted", 2),
-    body: () => here,
-  },
-  "POST /delivery/driver-performance/rebuild": { body: () => ({ year: 2026, month: 1 }) },
 };

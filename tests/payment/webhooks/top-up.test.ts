@@ -1,0 +1,53 @@
+/** Top-ups of wallets that are paid at a gateway. */
+import { beforeAll, describe, expect, test } from "vitest";
+import "../../support/expect.ts";
+import { fundWallet } from "../../support/money.ts";
+import { backRef, checkAll, methods, type Shop, walletOf } from "../../support/orders.ts";
+import { atGateway, newCardShop } from "../../support/payments.ts";
+
+let shop: Shop;
+beforeAll(async () => {
+  shop = await newCardShop();
+});
+
+describe("a top-up", () => {
+  const topUp = async (body: object = {}) => {
+    const wallet = await fundWallet(shop.tenant, "customer", shop.tenant.customer.id, 0);
+    return {
+      wallet,
+      answer: await shop.tenant.customer.post(`/delivery/wallets/${wallet}/top-ups`, {
+        amount: 25_000,
+        paymentMethodTypeId: methods.gatewayone,
+        backRef,
+        ...body,
+      }),
+    };
+  };
+
+  test("is credited when the gateway says it was paid", async () => {
+    const before = await walletOf(shop.tenant, shop.tenant.customer.id);
+    const { answer } = await topUp();
+    expect(answer).toSucceed(201);
+    expect(answer.body).toMatchObject({ amount: 25_000, currency: "IQD" });
+    expect(await walletOf(shop.tenant, shop.tenant.customer.id)).toBe(before);
+    await atGateway(answer.body.instructions.redirect_url, "pay");
+    expect(await walletOf(shop.tenant, shop.tenant.customer.id)).toBe(before + 25_000);
+    await checkAll(shop.tenant);
+  });
+
+  test("is for one's own wallet, of an amount there is, by a gateway, back to the store", async () => {
+    expect((await topUp({ amount: 0 })).answer).toFailWith(400, "validation_failed");
+    expect((await topUp({ amount: 0.5 })).answer).toFailWith(400, "too_many_decimals");
+    expect((await topUp({ paymentMethodTypeId: methods.wallet })).answer)
+      .toFailWith(400, "invalid_payment_method");
+    expect((await topUp({ backRef: undefined })).answer).toFailWith(400, "back_ref_required");
+    expect((await topUp({ backRef: "https://evil.example/" })).answer)
+      .toFailWith(400, "back_ref_not_allowed");
+    const { wallet } = await topUp();
+    const body = { amount: 1000, paymentMethodTypeId: methods.gatewayone, backRef };
+    expect(await shop.tenant.institution.post(`/delivery/wallets/${wallet}/top-ups`, body))
+      .toFailWith(404, "wallet_not_found");
+    expect(await shop.tenant.admin.post(`/delivery/wallets/${wallet}/top-ups`, body))
+      .toFailWith(403, "forbidden");
+  });
+});

@@ -198,6 +198,20 @@ describe("a run that stays", () => {
     expect(done).toEqual([0, 1]);
   });
 
+  test("is begun by the system alone, who does not wait for its end", async () => {
+    const ask = (key: string) =>
+      fetch(`${stack.functionsUrl}/delivery/internal/jobs?stay`, {
+        method: "POST",
+        headers: { apikey: key },
+      });
+    const begun = await ask(stack.secretKey);
+    expect(begun.status).toBe(202);
+    expect(await begun.json()).toEqual({ success: true });
+    const refused = await ask(stack.publishableKey);
+    expect(refused.status).toBe(401);
+    expect(await refused.json()).toMatchObject({ success: false, code: "unauthorized" });
+  });
+
   test("begins when the one before it ends, and does not stay for a job behind another of its entity", async () => {
     const clock = newClock();
     let end = () => {};

@@ -2,7 +2,7 @@
 export interface paths {
   "/carriers/shipments/{delivery_id}": {
     parameters: { };
-    /** Book a pending external delivery with a carrier; returns the existing shipment if it is booked already @description Who: permission manage:operations:tenant. */ post: operations["post_carriers_shipments_delivery_id"];
+    /** Book a pending external delivery with a carrier; once more with the same carrier it returns that shipment @description Who: permission manage:operations:tenant. */ post: operations["post_carriers_shipments_delivery_id"];
   };
   "/carriers/shipments/{delivery_id}/cancel": {
     parameters: { };
@@ -346,7 +346,7 @@ export interface paths {
   };
   "/delivery/driver-performance/rebuild": {
     parameters: { };
-    /** Make the figures anew; all of a big tenant within the next minutes @description Who: permission manage:operations:tenant. */ post: operations["post_delivery_driver_performance_rebuild"];
+    /** Calculate the figures anew; all months of a big tenant are queued and done within minutes @description Who: permission manage:operations:tenant. */ post: operations["post_delivery_driver_performance_rebuild"];
   };
   "/delivery/drivers": {
     parameters: { };
@@ -1253,11 +1253,14 @@ export interface components {
     };
     /** The allowed delivery attempts must be a whole number of at least 1. */ AllowedDeliveryAttemptsMustBePositiveIntegerError: { code?: "allowed_delivery_attempts_must_be_positive_integer"; field?: string; } & components["schemas"]["Error"];
     AmountChange: {
-      /** ISO 4217, three capital letters */ currency: string; decided_at: string | null; decided_by: components["schemas"]["Person"] | null;
-      decline_reason: string | null; /** Format: uuid @description The parcel, also where a leg was named */ delivery_id: string; id: string;
+      /** ISO 4217, three capital letters */ currency: string; decided_at: string | null;
+      /** The same person where the office or the owner changed it at once; null while nobody has decided */ decided_by: components["schemas"]["Person"] | null;
+      decline_reason: string | null;
+      /** Format: uuid @description The whole delivery's id, also where the call named one of its legs */ delivery_id: string; id: string;
       kept_items: components["schemas"]["KeptItem"][] | null; /** The COD that was set or is asked for */ new_cod_amount: number;
       /** The COD before this change */ old_cod_amount: number; /** Why, in words or from the list */ reason: string; requested_at: string;
-      requested_by: components["schemas"]["Person"] | null; status: "pending" | "approved" | "declined" | "lapsed";
+      /** Who changed it, or asked for it */ requested_by: components["schemas"]["Person"] | null;
+      status: "pending" | "approved" | "declined" | "lapsed";
     };
     /** There is no such change of this delivery's amount. */ AmountChangeNotFoundError: { code?: "amount_change_not_found"; } & components["schemas"]["Error"];
     /** This change of the amount does not wait for a decision any more. */ AmountChangeNotPendingError: { code?: "amount_change_not_pending"; status?: string; } & components["schemas"]["Error"];
@@ -1553,8 +1556,8 @@ export interface components {
     /** Products are in this category; move them first. */ CategoryInUseError: { code?: "category_in_use"; } & components["schemas"]["Error"];
     /** This category does not exist. */ CategoryNotFoundError: { code?: "category_not_found"; field?: string; } & components["schemas"]["Error"];
     ChangeAmount: {
-      /** The COD from now on; the fee is due beside it as before */ cod_amount: number;
-      /** The part that the receiver keeps for this amount, not all of it; the whole parcel when left out */ kept_items?: components["schemas"]["KeptItemInput"][] | null;
+      /** The new COD; the delivery fee does not change and is not part of it */ cod_amount: number;
+      /** The items that the receiver keeps for this amount, fewer than all; without, the amount is for the whole parcel */ kept_items?: components["schemas"]["KeptItemInput"][] | null;
       /** Why, in words or from the list */ reason: string;
     };
     ChangeCarrier: {
@@ -1945,7 +1948,8 @@ export interface components {
       created_by: string | null; /** ISO 4217, three capital letters */ currency: string; current_warehouse_id: string | null;
       customer: components["schemas"]["DeliveryPerson"] | null; customer_id: string | null;
       /** The receiver cannot be met before */ deliver_after: string | null; /** The receiver cannot be met after */ deliver_before: string | null;
-      delivered_at: string | null; /** Its receiver kept a part; `returns` of the detail bring back the rest */ delivered_in_part: boolean;
+      delivered_at: string | null;
+      /** Its receiver kept a part; the deliveries under `returns` of the detail bring back the rest */ delivered_in_part: boolean;
       /** Number of the delivery, unique in the tenant */ delivery_code: number; /** What the delivery costs, in major units */ delivery_fee: number;
       /** What kind of journey it is: one way, staged through a warehouse, a leg, a return @enum {string} */ delivery_flow: "standard" | "pnd_parent" | "pnd_inbound" | "pnd_outbound" | "operational_return" | "customer_return";
       delivery_service: components["schemas"]["NamedRecord"]; delivery_service_id: string; /** In kilometres */ distance_km: number | null;
@@ -2002,7 +2006,8 @@ export interface components {
       /** ISO 4217, three capital letters */ currency: string; current_warehouse_id: string | null;
       customer: components["schemas"]["DeliveryPerson"] | null; customer_id: string | null;
       /** The receiver cannot be met before */ deliver_after: string | null; /** The receiver cannot be met after */ deliver_before: string | null;
-      delivered_at: string | null; /** Its receiver kept a part; `returns` of the detail bring back the rest */ delivered_in_part: boolean;
+      delivered_at: string | null;
+      /** Its receiver kept a part; the deliveries under `returns` of the detail bring back the rest */ delivered_in_part: boolean;
       /** Number of the delivery, unique in the tenant */ delivery_code: number; /** What the delivery costs, in major units */ delivery_fee: number;
       /** What kind of journey it is: one way, staged through a warehouse, a leg, a return @enum {string} */ delivery_flow: "standard" | "pnd_parent" | "pnd_inbound" | "pnd_outbound" | "operational_return" | "customer_return";
       delivery_service: components["schemas"]["NamedRecord"]; delivery_service_id: string; /** In kilometres */ distance_km: number | null;
@@ -2012,7 +2017,7 @@ export interface components {
       handoff: { [key: string]: unknown; } | null;
       history: components["schemas"]["DeliveryMove"][]; id: string; institution: components["schemas"]["DeliveryPerson"] | null;
       institution_user_id: string | null; is_leg: boolean; items: components["schemas"]["DeliveryItem"][];
-      /** How often its label was printed */ label_edition: number;
+      /** The number of times its label was printed */ label_edition: number;
       /** It goes elsewhere, or owes another amount, since its label was printed */ label_outdated: boolean; leg: ("A" | "B") | null;
       legs: components["schemas"]["Delivery"][]; manifest_id: string | null; notes: string | null;
       /** The COD as it was ordered; `cod_amount` is what it is now */ ordered_cod_amount: number; original_delivery_id: string | null;
@@ -2029,7 +2034,7 @@ export interface components {
       /** The day, YYYY-MM-DD, to which its receiver postponed it; null once it is on its way again */ postponed_to: string | null;
       /** In major units of the currency */ price: number; /** When the receiver may expect it */ promised_at: string | null;
       proof_requirements: { delivery: components["schemas"]["DeliveryNeeds"]; pickup: components["schemas"]["DeliveryNeeds"]; };
-      /** With `include=proof_links` each has a `link`, where the picture can be fetched for five minutes; null when it is gone */ proofs: {
+      /** With `include=proof_links` each has a `link`, where the picture can be fetched for five minutes; null when it is gone, or the storage does not answer */ proofs: {
         [key: string]: unknown;
       }[];
       recipient: { [key: string]: unknown; }; return_request: components["schemas"]["ReturnRequest"] | null;
@@ -2069,10 +2074,10 @@ export interface components {
     };
     /** This item is not in the parcel. */ DeliveryItemNotFoundError: { code?: "delivery_item_not_found"; field?: string; } & components["schemas"]["Error"];
     DeliveryMove: {
-      actor: components["schemas"]["Person"] | null; created_at: string; /** Null where it began */ from_status: string | null; id: number;
-      note: string | null; occurred_at: string | null;
+      actor: components["schemas"]["Person"] | null; created_at: string; /** Null for the first entry */ from_status: string | null; id: number;
+      note: string | null; /** When the device says that it was; `created_at` is the server's time */ occurred_at: string | null;
       place: {
-        /** How far that is from where it should be */ distance_m: number | null; /** Degrees, WGS 84 */ latitude: number;
+        /** Metres from where the move should have been */ distance_m: number | null; /** Degrees, WGS 84 */ latitude: number;
         /** Degrees, WGS 84 */ longitude: number;
       } | null;
       to_status: string;
@@ -2245,12 +2250,12 @@ export interface components {
     };
     /** The payment gateway cannot be reached right now. Try again in a moment. */ GatewayUnavailableError: { code?: "gateway_unavailable"; } & components["schemas"]["Error"];
     GatewayWebhookEvent: {
-      /** The booking of the money; null: none */ action: ("refund" | "credit_wallet" | "accept") | null;
+      /** What was booked; null: nothing */ action: ("refund" | "credit_wallet" | "accept") | null;
       /** Money in major units of `currency` */ amount: string | null; amount_unit: string | null; created_at: string;
       /** ISO 4217, three capital letters */ currency: string | null; /** Name of the event, as in the list of types */ event_type: string;
       gateway_code: string; gateway_order_id: string | null; gateway_transaction_id: string | null; id: string; is_open: boolean;
       order_id: string | null; /** What became of it @enum {string} */ outcome: "processed" | "ignored" | "unmatched"; payment_id: string | null;
-      /** What shows that it happened: photos, a signature @enum {string} */ proof: "signature" | "status";
+      /** How we know that it is true: it was signed, or the gateway confirmed it when asked @enum {string} */ proof: "signature" | "status";
       /** Why, in words or from the list */ reason: string | null;
       /** How it was resolved; null while it is open */ resolution: ("refunded_at_gateway" | "credited_by_adjustment" | "accepted" | "dismissed") | null;
       resolution_note: string | null; resolved_at: string | null; resolved_by: string | null;
@@ -2983,7 +2988,7 @@ export interface components {
     };
     ResolveWebhookEvent: {
       action?: ("refund" | "credit_wallet" | "accept") | null; note?: string | null;
-      /** How it was resolved; null while it is open @enum {string} */ resolution: "refunded_at_gateway" | "credited_by_adjustment" | "accepted" | "dismissed";
+      /** What was decided, for the record; books nothing @enum {string} */ resolution: "refunded_at_gateway" | "credited_by_adjustment" | "accepted" | "dismissed";
     };
     RetryDelivery: {
       /** Degrees, WGS 84 */ latitude?: number | null; /** Degrees, WGS 84 */ longitude?: number | null; notes?: string | null;

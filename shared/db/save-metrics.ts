@@ -1,10 +1,10 @@
 /**
- * Adds what this process has counted to what all processes have: one statement in ten seconds at most, after answers and beside them,
+ * Adds what this process has counted to what all processes have: one statement in ten seconds at most, which delays no answer,
  * and one when the process is about to end.
  */
 import { keepAlive } from "../runtime/background.ts";
 import { describeError, log, logFolded, traced } from "../runtime/log.ts";
-import { returnCounts, takeCounts } from "../runtime/metrics.ts";
+import { putCountsBack, takeCounts } from "../runtime/metrics.ts";
 import { system } from "./db.ts";
 
 const everyMs = 10_000;
@@ -14,7 +14,7 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 export function saveMetricsSoon(): void {
   if (timer !== undefined) return;
   timer = setTimeout(() => keepAlive(saveMetrics()), everyMs);
-  // A process that has nothing else to do may end; the platform says so before it does.
+  // Under Node the timer keeps no idle process alive.
   (timer as { unref?: () => void }).unref?.();
 }
 
@@ -24,6 +24,7 @@ export function saveMetrics(): Promise<void> {
   timer = undefined;
   // Its log lines belong to no request, not even to the one that asked for it.
   return traced({}, async () => {
+    // The line about folded requests is due as often.
     logFolded();
     const counts = takeCounts();
     if (Object.keys(counts).length === 0) return;
@@ -32,13 +33,13 @@ export function saveMetrics(): Promise<void> {
         JSON.stringify(counts),
       ]);
     } catch (error) {
-      returnCounts(counts);
+      putCountsBack(counts);
       saveMetricsSoon();
       log("warn", "metrics_not_saved", describeError(error));
     }
   });
 }
 
-/** The platform says to a process that it is about to end. */
+/** Saves what is left when the platform says that the process is about to end. */
 (globalThis as { addEventListener?: (event: string, hear: () => void) => void })
   .addEventListener?.("beforeunload", () => keepAlive(saveMetrics()));

@@ -1,6 +1,6 @@
 /**
- * A4 sheets of documents with a head and a table. x counts from the side where a line of the language begins, so that one
- * layout serves both directions.
+ * A4 sheets of documents with a head and a table. x is measured from the left edge in English and from the right edge in Arabic and
+ * Kurdish, so that one layout serves both directions.
  */
 import { drawQrCode } from "./qr-code.ts";
 import type { Page, TextBox, TextDocument } from "./text.ts";
@@ -12,8 +12,9 @@ export const inner = paper.width - 2 * paper.margin;
 
 export interface Sheet {
   page: Page;
-  /** The left edge on the paper of what begins at `x` of a line and has this width. */
+  /** The distance from the paper's left edge to a box of this width that begins at `x`. */
   left(x: number, width: number): number;
+  /** As Page.text, but x counts from the side where lines begin, and start and end are those of the sheet's language. */
   text(value: string, box: TextBox & { width: number }): void;
   rule(y: number, gray?: number): void;
 }
@@ -27,11 +28,9 @@ export function sheetOf(document: TextDocument, rightToLeft: boolean): Sheet {
     page,
     left,
     text(value, { align = "start", ...box }) {
-      const side = align === "center" || align === "right"
-        ? align
-        : (align === "start") === rightToLeft
-        ? "right"
-        : "left";
+      const side = align === "start" || align === "end"
+        ? (align === "start") === rightToLeft ? "right" : "left"
+        : align;
       page.text(value, { ...box, x: left(box.x, box.width), align: side });
     },
     rule: (y, gray = 0) => page.fill([{ x: paper.margin, y, width: inner, height: 0.25 }], gray),
@@ -41,7 +40,7 @@ export function sheetOf(document: TextDocument, rightToLeft: boolean): Sheet {
 /** The side of the code by which a document is verified. */
 export const code_side = 30;
 
-/** Draws the code that leads to where a document is verified at the end of the first lines, and below it what it is for. */
+/** Draws the QR code of the address where a document is verified, at the end side of the head, with a caption below it. */
 export function drawCode(sheet: Sheet, verify_url: string, caption: string): void {
   const [x, y] = [inner - code_side, 14];
   drawQrCode(sheet.page, verify_url, { x: sheet.left(x, code_side), y, side: code_side });
@@ -49,7 +48,7 @@ export function drawCode(sheet: Sheet, verify_url: string, caption: string): voi
   sheet.text(caption, { ...below, size: 7, size_min: 5, align: "center" });
 }
 
-/** The rows of each page, of which the first has room for so many and the others for so many. At least one page. */
+/** Splits rows into pages: `first` rows on the first, `others` (more than 0) on each further one. At least one page. */
 export function pagesOf<Row>(rows: Row[], first: number, others: number): Row[][] {
   const pages = [rows.slice(0, first)];
   for (let at = first; at < rows.length; at += others) pages.push(rows.slice(at, at + others));

@@ -75,7 +75,7 @@ export function takeCounts(): Record<string, number> {
 }
 
 /** Puts back what could not be saved. */
-export function returnCounts(counts: Record<string, number>): void {
+export function putCountsBack(counts: Record<string, number>): void {
   for (const [series, value] of Object.entries(counts)) add(series, value);
 }
 

@@ -13,7 +13,7 @@ begin
   return v_first;
 end $$;
 
--- A number with zeros in front, up to so many digits; one that has more is returned whole.
+-- A number with zeros in front, up to so many digits. One that has more stays whole; lpad alone would cut it.
 create or replace function app.padded(number bigint, digits integer) returns text
 language plpgsql immutable set search_path = '' as $$
 begin
@@ -31,22 +31,20 @@ begin
     where s.tenant_id = v_tenant and s.module = settings.module and s.group_key = settings.group_key), '{}');
 end $$;
 
--- The tenant's currency and the digits it rounds to: setting general.currency {currency_code, decimals},
--- IQD when unset. Without decimals: 0 for IQD (cash practice), else the exponent of ISO 4217.
+-- The tenant's currency and the decimals it rounds to: setting general.currency {currency_code, decimals}, IQD when unset.
+-- Without decimals: 0 for IQD (cash practice), else the exponent of ISO 4217, and 2 for a code that it does not have.
 create or replace function app.currency(out code text, out decimals integer)
 language plpgsql stable set search_path = '' as $$
 declare
   v_chosen jsonb := app.settings('general', 'currency');
 begin
   code := coalesce(v_chosen ->> 'currency_code', 'IQD');
-  decimals := coalesce((v_chosen ->> 'decimals')::integer, case when code = 'IQD' then 0 end);
-  if decimals is null then
-    decimals := coalesce((select c.exponent from tenancy.currencies c where c.code = currency.code), 2);
-  end if;
+  decimals := coalesce((v_chosen ->> 'decimals')::integer, case when code = 'IQD' then 0 end,
+    (select c.exponent from tenancy.currencies c where c.code = currency.code), 2);
 end $$;
 
--- The tenant's time zone: setting general.timezone {name}, UTC when unset or unknown. Tried instead of
--- looked up: the list of all names is made from hundreds of files each time somebody asks for it.
+-- The tenant's time zone: setting general.timezone {name}, UTC when unset or unknown. The name is tried and not looked up:
+-- pg_timezone_names reads hundreds of files each time somebody asks for it.
 create or replace function app.timezone() returns text
 language plpgsql stable set search_path = '' as $$
 declare
@@ -62,7 +60,8 @@ exception
     return 'UTC';
 end $$;
 
--- A moment as clients send it, ISO 8601: with its offset, else on the clock of the tenant.
+-- A time of ISO 8601 as clients send it; without an offset it is local time of the tenant. The colon in the pattern keeps the end of a
+-- plain date from being read as an offset.
 create or replace function app.instant(value text) returns timestamptz
 language plpgsql stable strict set search_path = '' as $$
 begin
@@ -84,7 +83,7 @@ begin
   return case when length(value) = 10 then value else ((app.instant(value) at time zone app.timezone())::date)::text end;
 end $$;
 
--- Where a filter's upper end stops (exclusive): a day includes all of itself, an instant itself.
+-- The upper end of a filter, exclusive: of a day the start of the next one, of an instant a microsecond later, so that both are included.
 create or replace function app.day_end(value text) returns timestamptz
 language plpgsql stable set search_path = '' as $$
 begin

@@ -19,7 +19,7 @@ function receipt(count: number) {
     currency: "IQD",
     decimals: 0,
     timezone: "Asia/Baghdad",
-    orders: Array.from({ length: count }, (_, i) => ({
+    rows: Array.from({ length: count }, (_, i) => ({
       delivery_number: String(1_048_000 + i),
       customer_name: `محل Naz للأزياء ${i}`,
       collected_at: "2026-11-21T10:12:00Z",

@@ -45,7 +45,7 @@ test("each bucket of a histogram has what took at most its bound", () => {
 test("what could not be saved is counted with what comes after it", () => {
   metrics.count("barid_database_pool_timeouts_total", {});
   metrics.observe("barid_http_request_duration_seconds", labels, 1);
-  metrics.returnCounts(metrics.takeCounts());
+  metrics.putCountsBack(metrics.takeCounts());
   metrics.count("barid_database_pool_timeouts_total", {});
   metrics.observe("barid_http_request_duration_seconds", labels, 3);
   const counts = metrics.takeCounts();

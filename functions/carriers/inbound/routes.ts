@@ -35,7 +35,7 @@ export const carrierWebhooks: AnyEndpoint[] = [
       if (!adapter || !await isGenuine(adapter, tenant_id, request.headers, bytes)) {
         throw new AppError("invalid_signature");
       }
-      const report = read(adapter, bytes);
+      const report = reportIn(adapter, bytes);
       if (!report) return { outcome: "ignored", duplicate: false };
       const { carrier_status } = report;
       const status = carrier_status && Object.hasOwn(adapter.statusMap, carrier_status)
@@ -45,9 +45,12 @@ export const carrierWebhooks: AnyEndpoint[] = [
         "select integration.carrier_report($1::text, $2::text::uuid, $3::text::jsonb) as answer",
         [carrier_code, tenant_id, JSON.stringify({ ...report, status })],
       );
-      if (taken.outcome === "applied") waitUntil(triggerWebhookDispatch());
-      else log("info", "carrier_report_ignored", { carrier_code, tenant_id, ...taken });
-      return { ...taken };
+      // Also one that is not applied may have written an event: of cash that nobody has booked.
+      if (!taken.duplicate) waitUntil(triggerWebhookDispatch());
+      if (taken.outcome !== "applied") {
+        log("info", "carrier_report_ignored", { carrier_code, tenant_id, ...taken });
+      }
+      return taken;
     },
   }),
 ];
@@ -68,16 +71,17 @@ async function isGenuine(
   const sent = own?.startsWith(prefix)
     ? own.slice(prefix.length)
     : headers.get("x-carrier-signature");
-  // Worked out without a secret as well, so that the time says nothing about who is a customer.
+  // Computed without a secret as well, so that the time does not tell whether this tenant uses the carrier.
   const right = createHmac("sha256", secret ?? "none").update(bytes).digest("hex");
   return sent !== null && sent.length === right.length && sameText(sent.toLowerCase(), right) &&
     secret !== undefined;
 }
 
-/** Genuine but not in the carrier's form is the carrier's mistake: it hears of it. */
-function read(adapter: Adapter, bytes: Uint8Array): Report | null {
+/** The report in a genuine body; one that is not in the carrier's form is answered with invalid_json. */
+function reportIn(adapter: Adapter, bytes: Uint8Array): Report | null {
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(new Uint8Array(bytes));
+    // No text of PostgreSQL holds NUL, which JSON can escape.
     if (text.includes("\\u0000")) throw new Error("holds NUL");
     return adapter.parseWebhook(JSON.parse(text));
   } catch {

@@ -5,7 +5,7 @@ import { CarrierCode, ids } from "../../../shared/schemas/schemas.ts";
 import { ShipmentResponse } from "../tenant/schemas.ts";
 import { book, cancel } from "./book.ts";
 
-const commonErrors = [
+const bookingErrors = [
   "delivery_not_found",
   "delivery_not_bookable",
   "shipment_in_progress",
@@ -19,13 +19,13 @@ export const shipments: AnyEndpoint[] = [
     method: "post",
     path: "/shipments/:delivery_id",
     summary:
-      "Book a pending external delivery with a carrier; returns the existing shipment if it is booked already",
+      "Book a pending external delivery with a carrier; once more with the same carrier it returns that shipment",
     access: permission("manage:operations:tenant"),
     params: ids("delivery_id"),
     body: z.object({ carrier_code: CarrierCode }),
     response: ShipmentResponse,
     errors: [
-      ...commonErrors,
+      ...bookingErrors,
       "carrier_not_found",
       "carrier_not_enabled",
       "delivery_not_external",
@@ -47,7 +47,7 @@ export const shipments: AnyEndpoint[] = [
     access: permission("manage:operations:tenant"),
     params: ids("delivery_id"),
     response: ShipmentResponse,
-    errors: [...commonErrors, "shipment_not_found"],
+    errors: [...bookingErrors, "shipment_not_found"],
     idempotency: "handler",
     run: ({ db, params, idempotencyKey }) => cancel(db, params.delivery_id, idempotencyKey),
   }),

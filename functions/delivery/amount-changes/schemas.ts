@@ -19,29 +19,31 @@ const KeptItem = z.object({
 }).meta({ id: "KeptItem" });
 
 export const ChangeAmount = z.object({
-  cod_amount: Money.describe("The COD from now on; the fee is due beside it as before"),
+  cod_amount: Money.describe("The new COD; the delivery fee does not change and is not part of it"),
   reason: Text,
   kept_items: z.array(KeptItem).min(1).max(500).nullish().describe(
-    "The part that the receiver keeps for this amount, not all of it; the whole parcel when left out",
+    "The items that the receiver keeps for this amount, fewer than all; without, the amount is for the whole parcel",
   ),
 }).meta({ id: "ChangeAmount" });
 
 export const DeclineAmountChange = z.object({ reason: LongText.nullish() })
   .meta({ id: "DeclineAmountChange" });
 
-/** A change of what a parcel owes at the door. */
+/** A change of a delivery's COD. */
 export const AmountChange = z.object({
   id: Id,
-  delivery_id: Id.describe("The parcel, also where a leg was named"),
+  delivery_id: Id.describe("The whole delivery's id, also where the call named one of its legs"),
   old_cod_amount: z.number().describe("The COD before this change"),
   new_cod_amount: z.number().describe("The COD that was set or is asked for"),
   currency: z.string(),
   reason: z.string(),
   kept_items: z.array(KeptItem).nullable(),
   status: z.enum(changeStatuses).describe("`lapsed`: the delivery ended before anybody decided"),
-  requested_by: Person.nullable(),
+  requested_by: Person.nullable().describe("Who changed it, or asked for it"),
   requested_at: Timestamp,
-  decided_by: Person.nullable(),
+  decided_by: Person.nullable().describe(
+    "The same person where the office or the owner changed it at once; null while nobody has decided",
+  ),
   decided_at: Timestamp.nullable(),
   decline_reason: z.string().nullable(),
 }).meta({ id: "AmountChange" });

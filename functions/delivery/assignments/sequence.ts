@@ -8,7 +8,7 @@ import {
   SetSequence,
   SuggestSequence,
 } from "./schemas.ts";
-import { type DriverList, suggest } from "./suggest.ts";
+import { type DriverStops, suggest } from "./suggest.ts";
 
 /** Those who send drivers, and the driver; the core checks that a driver asks for their own list. */
 const planners = anyOf(permission("manage:operations:tenant"), role("driver"));
@@ -50,7 +50,7 @@ export const sequence: AnyEndpoint[] = [
     response: SequenceSuggested,
     errors: ["driver_not_found", "invalid_coordinates"],
     async run({ db, params, body }) {
-      const list = await db.call<DriverList>("delivery.sequence_stops", {
+      const list = await db.call<DriverStops>("delivery.sequence_stops", {
         driver_id: params.driverId,
       });
       const start = body.latitude === undefined || body.longitude === undefined

@@ -1,18 +1,18 @@
 /** Proposes an order for the stops of a driver's assignments. */
-import type { Point as Place } from "../../../shared/routing/routing-service.ts";
+import type { Point } from "../../../shared/routing/routing-service.ts";
 import { type Ways, waysBetween } from "../../../shared/routing/table.ts";
 import { solveBest } from "../stop-order/optimizer.ts";
 import type { Problem, Shipment, Task } from "../stop-order/problem.ts";
 import { present } from "../stop-order/solver.ts";
 
-interface Point {
+interface Coordinates {
   latitude: number;
   longitude: number;
 }
 
-export interface DriverList {
+export interface DriverStops {
   /** The driver's starting point; null when it is unknown. */
-  start: Point | null;
+  start: Coordinates | null;
   /** How much longer roads are than great circles there. */
   detour: number;
   /** In their present order. */
@@ -21,8 +21,8 @@ export interface DriverList {
     delivery_id: string;
     delivery_code: number;
     picked_up: boolean;
-    pickup: Point | null;
-    dropoff: Point | null;
+    pickup: Coordinates | null;
+    dropoff: Coordinates | null;
     pickup_by: string | null;
     dropoff_after: string | null;
     dropoff_by: string | null;
@@ -32,7 +32,8 @@ export interface DriverList {
 /** The assumed time of a stop. */
 const secondsAtStop = 180;
 
-interface Stop extends Point {
+interface Stop extends Coordinates {
+  /** Its place among the assignments that have coordinates. */
   assignment: number;
   type: "pickup" | "dropoff";
   after: string | null;
@@ -41,10 +42,11 @@ interface Stop extends Point {
 
 /**
  * Proposes an order of stops: each pickup before its drop-off, little lateness and then a short route. A parcel that was
- * picked up already has only its drop-off left. The search includes the current order, so the proposal is never worse.
- * The sequence number of an assignment is the rank of its first remaining stop.
+ * picked up already has only its drop-off left. The search includes the current order, so the proposal is never later, and where it
+ * is as late, never longer. Assignments are numbered in the order of their first stops; those without coordinates come last, in their present
+ * order.
  */
-export async function suggest({ start, detour, assignments }: DriverList, now: number) {
+export async function suggest({ start, detour, assignments }: DriverStops, now: number) {
   const placed = assignments.filter(({ picked_up, pickup, dropoff }) =>
     dropoff && (picked_up || pickup)
   );
@@ -63,11 +65,9 @@ export async function suggest({ start, detour, assignments }: DriverList, now: n
     ];
   });
   const { places, numbers } = placesOf(stops);
-  const ways = await waysBetween(
-    start ? [placeOf(start), ...places] : places,
-    start ? 1 : 0,
-    detour,
-  );
+  // Where the driver is now is no place to keep ways of.
+  const passing = start ? 1 : 0;
+  const ways = await waysBetween(start ? [placeOf(start), ...places] : places, passing, detour);
   const problem = problemOf(stops, numbers, start ? ways : startingAnywhere(ways), now);
   const { routes: [{ steps }], summary } = await solveBest(problem);
   const current = present(problem).summary;
@@ -91,6 +91,7 @@ export async function suggest({ start, detour, assignments }: DriverList, now: n
         type,
         latitude,
         longitude,
+        // The step before, since the first is the start.
         distance_km: (distance - steps[position].distance) / 1000,
       };
     }),
@@ -106,7 +107,7 @@ export async function suggest({ start, detour, assignments }: DriverList, now: n
   };
 }
 
-const placeOf = ({ latitude, longitude }: Point): Place => [
+const placeOf = ({ latitude, longitude }: Coordinates): Point => [
   Math.round(latitude * 1e5) / 1e5,
   Math.round(longitude * 1e5) / 1e5,
 ];
@@ -114,8 +115,8 @@ const placeOf = ({ latitude, longitude }: Point): Place => [
 const secondsUntil = (time: string, now: number) => Math.round((Date.parse(time) - now) / 1000);
 
 /** Each place once, to about a metre, and for each stop the number of its place. */
-function placesOf(stops: Stop[]): { places: Place[]; numbers: number[] } {
-  const places = new Map<string, Place>();
+function placesOf(stops: Stop[]): { places: Point[]; numbers: number[] } {
+  const places = new Map<string, Point>();
   const keys = stops.map((stop) => {
     const place = placeOf(stop);
     places.set(String(place), place);
@@ -125,7 +126,7 @@ function placesOf(stops: Stop[]): { places: Place[]; numbers: number[] } {
   return { places: [...places.values()], numbers: keys.map((key) => order.indexOf(key)) };
 }
 
-/** The same ways with a place in front from which each way is none. */
+/** The same ways with a start in front from which every place is at no distance: of a driver whose position is not known. */
 function startingAnywhere({ distances, durations, measured_by }: Ways): Ways {
   const grown = (rows: number[][]) => [
     new Array(rows.length + 1).fill(0),
@@ -137,7 +138,7 @@ function startingAnywhere({ distances, durations, measured_by }: Ways): Ways {
 /** Place 0 is the start; a stop is a task with its own number. */
 function problemOf(stops: Stop[], numbers: number[], ways: Ways, now: number): Problem {
   const tasks = stops.map((stop, id): Task => {
-    // A time that has passed is due at once, and nothing is due before the receiver can be met.
+    // A `by` that has passed becomes now, and one before `after` becomes that: `late_stops` counts by what was agreed.
     const from = stop.after ? Math.max(0, secondsUntil(stop.after, now)) : 0;
     const until = stop.by ? Math.max(from, secondsUntil(stop.by, now)) : horizon;
     return {
@@ -149,6 +150,7 @@ function problemOf(stops: Stop[], numbers: number[], ways: Ways, now: number): P
   });
   const shipments: Shipment[] = [];
   stops.forEach(({ type }, id) => {
+    // Its drop-off follows it.
     if (type === "pickup") shipments.push({ pickup: tasks[id], delivery: tasks[id + 1] });
   });
   const paired = new Set(shipments.map(({ delivery }) => delivery.id));

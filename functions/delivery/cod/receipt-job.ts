@@ -6,9 +6,10 @@ import { describeError, log } from "../../../shared/runtime/log.ts";
 import { putFile } from "../../../shared/outbound/storage.ts";
 import { inLanguage } from "../../../shared/pdf/values.ts";
 import type { ReceiptLanguage } from "./receipt-captions.ts";
-import { type ReceiptOrder, renderReceipt } from "./receipt-page.ts";
+import { type Receipt, type ReceiptRow, renderReceipt } from "./receipt-page.ts";
 import { receiptBucket } from "./receipts.ts";
 
+/** As the job is queued with (money.receipt_queue). */
 const maxAttempts = 3;
 
 interface Named {
@@ -20,7 +21,7 @@ interface Begun {
   settlement_payment_id: string;
   language: ReceiptLanguage;
   hash: string;
-  /** Counts what was printed anew; a later one has a file of its own. */
+  /** 1, and one more each time that a good receipt is printed anew, into a file of its own. */
   edition: number;
   /** When the settlement was reversed. */
   reversed_at: string | null;
@@ -40,12 +41,12 @@ interface Begun {
     counted?: number;
     shortage?: number;
     currency: string;
-    collections: (ReceiptOrder & { delivery_id: string })[];
+    collections: (ReceiptRow & { delivery_id: string })[];
     totals: { count: number; amount: number; cod: number; delivery_fee: number };
   };
 }
 
-/** Runs again after a failure; opening the receipt reports the third failure. */
+/** Fails so that its job runs again. The last failure is kept, and opening the receipt is refused with it. */
 export async function printReceipt(job: Job): Promise<void> {
   const payment = String(job.payload.settlement_payment_id);
   const begun = await system<Begun | null>(
@@ -73,10 +74,14 @@ const finish = (payment: string, edition: number, path: string | null, reason: s
     [payment, String(edition), path, reason],
   );
 
-function receiptOf({ snapshot, ...begun }: Begun) {
+function receiptOf({ snapshot, ...begun }: Begun): Receipt {
   const { method, driver, receiver, settled_at, reference, notes, currency, totals } = snapshot;
   return {
-    ...begun,
+    settlement_payment_id: begun.settlement_payment_id,
+    language: begun.language,
+    reversed_at: begun.reversed_at,
+    timezone: begun.timezone,
+    decimals: begun.decimals,
     brand: inLanguage(begun.brand.brand_name ?? {}, begun.language) ||
       inLanguage(begun.tenant_name, begun.language),
     method,
@@ -89,7 +94,8 @@ function receiptOf({ snapshot, ...begun }: Begun) {
     shortage: snapshot.shortage,
     historical: snapshot.historical ?? false,
     currency,
-    orders: snapshot.collections,
+    rows: snapshot.collections,
+    // The snapshot counts collections.
     totals: { ...totals, count: new Set(snapshot.collections.map((row) => row.delivery_id)).size },
     verify_url:
       `${supabaseUrl}/functions/v1/delivery/cod-settlements/${begun.settlement_payment_id}/verify?hash=${begun.hash}`,

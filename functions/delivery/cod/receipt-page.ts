@@ -1,8 +1,8 @@
 /**
- * The receipt of a cash settlement as A4 pages: who handed what to whom, each order with its COD and
+ * The receipt of a cash settlement as A4 pages: who handed what to whom, each collection with its COD and
  * fee, totals, page numbers, and a QR code by which it can be checked.
  *
- * x counts from the side where a line of the language begins, so one layout serves both directions.
+ * x is measured from the left edge in English and from the right edge in Arabic and Kurdish, so one layout serves both directions.
  */
 import { isolate } from "../../../shared/pdf/characters.ts";
 import {
@@ -19,7 +19,8 @@ import { moment, moneyOf } from "../../../shared/pdf/values.ts";
 import { notesHeight, notesSize } from "./receipt-notes.ts";
 import { type ReceiptCaptions, receiptCaptions, type ReceiptLanguage } from "./receipt-captions.ts";
 
-export interface ReceiptOrder {
+/** One collection of cash: an order whose cash was taken in two parts has two. */
+export interface ReceiptRow {
   delivery_number: string;
   customer_name: string;
   collected_at: string;
@@ -38,8 +39,9 @@ export interface Receipt {
   settled_at: string;
   reference: string | null;
   notes: string | null;
+  /** It was settled before receipts were kept, and the page says so instead of the method. */
   historical: boolean;
-  /** The amounts counted and missing; left out when nothing was missing. */
+  /** The amount that was counted, and what of the whole was missing; both left out when nothing was missing. */
   counted?: number;
   shortage?: number;
   /** When the settlement was reversed. */
@@ -47,7 +49,7 @@ export interface Receipt {
   currency: string;
   decimals: number;
   timezone: string;
-  orders: ReceiptOrder[];
+  rows: ReceiptRow[];
   /** `count` is of orders: one whose cash was taken in two parts is one. */
   totals: { count: number; amount: number; cod: number; delivery_fee: number };
   /** The text of the QR code. */
@@ -56,11 +58,14 @@ export interface Receipt {
 
 const row_height = 6.2;
 const tops = { first: 92, next: 32 };
-/** Where the notes stand, over the whole width; the orders move down by their height. */
+/** Where the notes stand, over the whole width; the rows move down by their height. */
 const notesTop = 88;
+/** A caption above its text, and the space below the notes. */
+const captionHeight = 4;
+const notesGap = 4;
 const bottom = paper.height - 26;
 
-/** Starting edge and width of the columns, in millimetres inside the margins. Sums stand unit under unit in every language. */
+/** Starting edge and width of the columns, in millimetres inside the margins. Amounts are aligned to the right in every language. */
 const columns = {
   place: { x: 0, width: 9, align: "start" },
   order: { x: 10, width: 30, align: "start" },
@@ -81,34 +86,34 @@ export async function renderReceipt(receipt: Receipt): Promise<Uint8Array> {
     language: receipt.language === "ku" ? "ckb" : receipt.language,
     direction: rightToLeft ? "rtl" : "ltr",
   });
-  const notes = receipt.notes ? notesHeight(document, receipt.notes, inner) : 0;
-  const first = notes > 0 ? notesTop + 4 + notes + 4 : tops.first;
-  const pages = paginate(receipt.orders, first);
-  pages.forEach((orders, index) => {
+  const notesSpace = receipt.notes ? notesHeight(document, receipt.notes, inner) : 0;
+  const first = notesSpace > 0 ? notesTop + captionHeight + notesSpace + notesGap : tops.first;
+  const pages = paginate(receipt.rows, first);
+  pages.forEach((rows, index) => {
     const sheet = sheetOf(document, rightToLeft);
-    if (index === 0) drawHead(sheet, receipt, words, notes);
+    if (index === 0) drawHead(sheet, receipt, words, notesSpace);
     else drawRunningHead(sheet, receipt, words);
     const top = index === 0 ? first : tops.next;
     drawHeadings(sheet, words, top);
     const before = pages.slice(0, index).reduce((sum, list) => sum + list.length, 0);
-    orders.forEach((order, row) =>
-      drawOrder(sheet, receipt, order, before + row + 1, top + (row + 1) * row_height)
+    rows.forEach((row, line) =>
+      drawRow(sheet, receipt, row, before + line + 1, top + (line + 1) * row_height)
     );
     if (index === pages.length - 1) {
-      drawTotals(sheet, receipt, words, top + (orders.length + 1) * row_height + 2);
+      drawTotals(sheet, receipt, words, top + (rows.length + 1) * row_height + 2);
     }
     drawFoot(sheet, receipt, words.page(index + 1, pages.length));
   });
   return await document.save();
 }
 
-/** The orders of each page; the last page keeps room for the totals. */
-function paginate(orders: ReceiptOrder[], first: number): ReceiptOrder[][] {
+/** The rows of each page. Every page keeps room for the headings and, as any may be the last, for the totals. */
+function paginate(rows: ReceiptRow[], first: number): ReceiptRow[][] {
   const room = (top: number) => Math.floor((bottom - top - 2 * row_height) / row_height);
-  return pagesOf(orders, room(first), room(tops.next));
+  return pagesOf(rows, room(first), room(tops.next));
 }
 
-function drawHead(sheet: Sheet, receipt: Receipt, words: ReceiptCaptions, notes: number) {
+function drawHead(sheet: Sheet, receipt: Receipt, words: ReceiptCaptions, notesSpace: number) {
   const wide = inner - code_side - 6;
   sheet.text(receipt.brand, { x: 0, y: 15, width: wide, size: 16, size_min: 9, weight: "bold" });
   sheet.text(words.title, { x: 0, y: 25, width: wide, size: 13, size_min: 9 });
@@ -122,33 +127,51 @@ function drawHead(sheet: Sheet, receipt: Receipt, words: ReceiptCaptions, notes:
     sheet.text(when, { x: 0, y: 40, width: wide, size: 11, size_min: 8, weight: "bold" });
   }
   drawCode(sheet, receipt.verify_url, words.verify);
-  const facts: [string, string][] = [
-    [words.number, receipt.settlement_payment_id],
-    [words.date, moment(receipt.settled_at, receipt.timezone)],
-    [words.driver, receipt.driver],
-    [words.receiver, receipt.receiver ?? "–"],
-    [words.reference, receipt.reference ?? "–"],
-    ...shortageFacts(receipt, words),
+  drawFacts(sheet, factsOf(receipt, words));
+  if (receipt.notes) drawNotes(sheet, words.notes, receipt.notes, notesSpace);
+}
+
+interface Fact {
+  caption: string;
+  value: string;
+  /** Of numbers and times: they are read from left to right in every language. */
+  direction?: "ltr";
+}
+
+function factsOf(receipt: Receipt, words: ReceiptCaptions): Fact[] {
+  const facts: Fact[] = [
+    { caption: words.number, value: receipt.settlement_payment_id },
+    {
+      caption: words.date,
+      value: moment(receipt.settled_at, receipt.timezone),
+      direction: "ltr",
+    },
+    { caption: words.driver, value: receipt.driver },
+    { caption: words.receiver, value: receipt.receiver ?? "–" },
+    { caption: words.reference, value: receipt.reference ?? "–" },
   ];
-  facts.forEach(([caption, value], index) => {
+  if (receipt.shortage) {
+    const money = moneyOf(receipt);
+    const value = `${money(receipt.counted ?? 0)} / ${money(receipt.shortage)}`;
+    facts.push({ caption: words.counted, value, direction: "ltr" });
+  }
+  return facts;
+}
+
+function drawFacts(sheet: Sheet, facts: Fact[]) {
+  facts.forEach(({ caption, value, direction }, index) => {
     const x = index % 2 === 0 ? 0 : inner / 2 + 3;
     const y = 52 + Math.floor(index / 2) * 12;
     const width = inner / 2 - 3;
     sheet.text(caption, { x, y, width, size: 7.5, size_min: 6, gray: 0.35 });
-    const direction = caption === words.date || caption === words.counted ? "ltr" : "auto";
     sheet.text(value, { x, y: y + 4, width, size: 10, size_min: 6, weight: "bold", direction });
   });
-  if (!receipt.notes) return;
-  sheet.text(words.notes, { x: 0, y: notesTop, width: inner, size: 7.5, size_min: 6, gray: 0.35 });
-  const box = { x: 0, y: notesTop + 4, width: inner, height: notes };
-  sheet.text(receipt.notes, { ...box, size: notesSize, size_min: 5, weight: "bold" });
 }
 
-/** The lines of the counted and the missing amount, where anything is missing. */
-function shortageFacts(receipt: Receipt, words: ReceiptCaptions): [string, string][] {
-  if (!receipt.shortage) return [];
-  const money = moneyOf(receipt);
-  return [[words.counted, `${money(receipt.counted ?? 0)} / ${money(receipt.shortage)}`]];
+function drawNotes(sheet: Sheet, caption: string, notes: string, height: number) {
+  sheet.text(caption, { x: 0, y: notesTop, width: inner, size: 7.5, size_min: 6, gray: 0.35 });
+  const box = { x: 0, y: notesTop + captionHeight, width: inner, height };
+  sheet.text(notes, { ...box, size: notesSize, size_min: 5, weight: "bold" });
 }
 
 function drawRunningHead(sheet: Sheet, receipt: Receipt, words: ReceiptCaptions) {
@@ -187,15 +210,15 @@ function drawHeadings(sheet: Sheet, words: ReceiptCaptions, y: number) {
   sheet.rule(y + row_height - 0.6);
 }
 
-function drawOrder(sheet: Sheet, receipt: Receipt, order: ReceiptOrder, place: number, y: number) {
+function drawRow(sheet: Sheet, receipt: Receipt, row: ReceiptRow, place: number, y: number) {
   const money = moneyOf(receipt);
   drawCell(sheet, "place", String(place), y);
-  drawCell(sheet, "order", order.delivery_number, y);
-  drawCell(sheet, "customer", order.customer_name || "–", y);
-  drawCell(sheet, "collected", moment(order.collected_at, receipt.timezone), y);
-  drawCell(sheet, "cod", money(order.cod), y);
-  drawCell(sheet, "fee", money(order.delivery_fee), y);
-  drawCell(sheet, "amount", money(order.amount), y);
+  drawCell(sheet, "order", row.delivery_number, y);
+  drawCell(sheet, "customer", row.customer_name || "–", y);
+  drawCell(sheet, "collected", moment(row.collected_at, receipt.timezone), y);
+  drawCell(sheet, "cod", money(row.cod), y);
+  drawCell(sheet, "fee", money(row.delivery_fee), y);
+  drawCell(sheet, "amount", money(row.amount), y);
 }
 
 function drawTotals(sheet: Sheet, receipt: Receipt, words: ReceiptCaptions, y: number) {
@@ -234,7 +257,7 @@ function drawCell(
   y: number,
   weight: "regular" | "bold" = "regular",
 ) {
-  // Numbers and times are read from left to right in every language.
+  // Numbers and times are read from left to right in every language. What is bold is a heading, or one of the totals.
   const direction = weight === "regular" && column !== "customer" ? "ltr" : "auto";
   const style = { size: 8.5, size_min: 5.5, weight, direction, lines: 1 } as const;
   sheet.text(value, { ...columns[column], ...style, y });

@@ -5,7 +5,7 @@ import {
   Id,
   JsonObject,
   listResponse,
-  Person as Actor,
+  Person,
   Timestamp,
 } from "../../../shared/schemas/schemas.ts";
 import { AutoAssignment } from "../auto-assignment/schemas.ts";
@@ -16,7 +16,11 @@ import { carrier, paid } from "./schemas.ts";
 const Named = z.object({ id: Id, code: z.string().nullable(), name: z.string().nullable() }).meta({
   id: "NamedRecord",
 });
-const Person = z.object({ id: Id, full_name: z.string().nullable(), phone: z.string().nullable() })
+const DeliveryPerson = z.object({
+  id: Id,
+  full_name: z.string().nullable(),
+  phone: z.string().nullable(),
+})
   .meta({ id: "DeliveryPerson" });
 export const DeliveryRow = z.object({
   id: Id,
@@ -35,8 +39,8 @@ export const DeliveryRow = z.object({
   is_leg: z.boolean(),
   customer_id: Id.nullable(),
   institution_user_id: Id.nullable(),
-  customer: Person.nullable(),
-  institution: Person.nullable(),
+  customer: DeliveryPerson.nullable(),
+  institution: DeliveryPerson.nullable(),
   delivery_service_id: Id,
   delivery_service: Named,
   carrier_type: carrier.carrier_type,
@@ -66,7 +70,7 @@ export const DeliveryRow = z.object({
     id: Id,
     status: z.string(),
     driver_id: Id,
-    driver: Person,
+    driver: DeliveryPerson,
     vehicle_id: Id.nullable(),
     assignment_time: Timestamp,
   }).nullable().describe("The live one, or the last that was not rejected"),
@@ -77,7 +81,7 @@ export const DeliveryRow = z.object({
     "The day, YYYY-MM-DD, to which its receiver postponed it; null once it is on its way again",
   ),
   delivered_in_part: z.boolean().describe(
-    "Its receiver kept a part; `returns` of the detail bring back the rest",
+    "Its receiver kept a part; the deliveries under `returns` of the detail bring back the rest",
   ),
   picked_up_at: Timestamp.nullable(),
   delivered_at: Timestamp.nullable(),
@@ -114,16 +118,18 @@ const DeliveryCollection = z.object({
 
 const DeliveryMove = z.object({
   id: z.int(),
-  from_status: z.string().nullable().describe("Null where it began"),
+  from_status: z.string().nullable().describe("Null for the first entry"),
   to_status: z.string(),
-  actor: Actor.nullable(),
+  actor: Person.nullable(),
   note: z.string().nullable(),
   created_at: Timestamp,
-  occurred_at: Timestamp.nullable(),
+  occurred_at: Timestamp.nullable().describe(
+    "When the device says that it was; `created_at` is the server's time",
+  ),
   place: z.object({
     latitude: z.number(),
     longitude: z.number(),
-    distance_m: z.number().nullable().describe("How far that is from where it should be"),
+    distance_m: z.number().nullable().describe("Metres from where the move should have been"),
   }).nullable(),
 }).meta({ id: "DeliveryMove" });
 
@@ -152,7 +158,7 @@ export const DeliveryDetail = DeliveryRow.extend({
   auto_assignment: AutoAssignment.nullable().describe(
     "The search for a driver; null for who is not of the office",
   ),
-  label_edition: z.int().describe("How often its label was printed"),
+  label_edition: z.int().describe("The number of times its label was printed"),
   label_outdated: z.boolean().describe(
     "It goes elsewhere, or owes another amount, since its label was printed",
   ),
@@ -163,7 +169,7 @@ export const DeliveryDetail = DeliveryRow.extend({
   items: z.array(DeliveryItem),
   history: z.array(DeliveryMove),
   proofs: z.array(JsonObject).describe(
-    "With `include=proof_links` each has a `link`, where the picture can be fetched for five minutes; null when it is gone",
+    "With `include=proof_links` each has a `link`, where the picture can be fetched for five minutes; null when it is gone, or the storage does not answer",
   ),
   payments: z.array(DeliveryPayment),
   handoff: JsonObject.nullable(),
@@ -173,8 +179,8 @@ export const DeliveryDetail = DeliveryRow.extend({
 }).meta({ id: "DeliveryDetail" });
 
 /**
- * The parts a detail includes when asked. Links are signed anew each time, so only then does its ETag change by
- * itself.
+ * The parts that a detail includes when asked. Links are signed anew for each answer, so with them its ETag differs every time; without,
+ * it changes with the delivery alone.
  */
 export const DeliveryDetailQuery = z.object({ include: z.literal("proof_links").optional() });
 

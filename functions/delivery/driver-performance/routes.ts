@@ -12,7 +12,7 @@ import {
   Row,
 } from "./schemas.ts";
 
-const readers = permission("manage:operations:tenant");
+const operations = permission("manage:operations:tenant");
 
 /** Driver performance: figures that are brought up to date every quarter of an hour. */
 export const driverPerformance: AnyEndpoint[] = [
@@ -20,7 +20,7 @@ export const driverPerformance: AnyEndpoint[] = [
     method: "get",
     path: "/driver-performance",
     summary: "Report on drivers, of one month or of all time",
-    access: readers,
+    access: operations,
     query: ListPerformance,
     response: PerformanceResponse,
     errors: ["driver_not_found", "invalid_column_filters", "month_and_year_together"],
@@ -31,7 +31,7 @@ export const driverPerformance: AnyEndpoint[] = [
     method: "get",
     path: "/driver-performance/detail",
     summary: "Compare a driver's month with the one before and the last six",
-    access: readers,
+    access: operations,
     query: GetPerformance,
     response: DetailResponse,
     errors: ["driver_not_found"],
@@ -40,8 +40,9 @@ export const driverPerformance: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/driver-performance/rebuild",
-    summary: "Make the figures anew; all of a big tenant within the next minutes",
-    access: permission("manage:operations:tenant"),
+    summary:
+      "Calculate the figures anew; all months of a big tenant are queued and done within minutes",
+    access: operations,
     body: Rebuild,
     response: Rebuilt,
     status: 202,
@@ -50,10 +51,10 @@ export const driverPerformance: AnyEndpoint[] = [
   }),
 ];
 
-/** More drivers than a tenant has. */
+/** More drivers than a tenant has; only the query of the list limits a page. */
 const everyDriver = 1_000_000;
 
-/** The report as a file: one row a driver, so it is read at once. */
+/** The report as a file: one row a driver, so it is read in one page. */
 async function file(db: Database, query: object) {
   const { data } = await db.call<{ data: Record<string, unknown>[] }>("delivery.performance_list", {
     ...query,

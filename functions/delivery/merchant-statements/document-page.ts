@@ -2,7 +2,7 @@
  * The document of a statement as A4 pages: what is due to whom, each delivery with its COD and fee, totals, page numbers, and a QR
  * code by which it can be checked.
  *
- * x counts from the side where a line of the language begins, so one layout serves both directions.
+ * x is measured from the left edge in English and from the right edge in Arabic and Kurdish, so one layout serves both directions.
  */
 import type { Language } from "../../../shared/i18n/index.ts";
 import { isolate } from "../../../shared/pdf/characters.ts";

@@ -1,7 +1,7 @@
 /** The table of a statement's document. */
 import type { Sheet } from "../../../shared/pdf/sheet.ts";
 
-/** Starting edge and width of the columns, in millimetres inside the margins. Sums stand unit under unit in every language. */
+/** Starting edge and width of the columns, in millimetres inside the margins. Amounts are aligned to the right in every language. */
 export const columns = {
   place: { x: 0, width: 9, align: "start" },
   order: { x: 10, width: 22, align: "start" },

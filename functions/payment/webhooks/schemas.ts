@@ -26,7 +26,9 @@ const Event = z.object({
   id: Id,
   gateway_code: z.string(),
   event_type: z.string(),
-  proof: z.enum(["signature", "status"]),
+  proof: z.enum(["signature", "status"]).describe(
+    "How we know that it is true: it was signed, or the gateway confirmed it when asked",
+  ),
   outcome: z.enum(outcomes),
   reason: z.string().nullable(),
   payment_id: Id.nullable(),
@@ -37,7 +39,7 @@ const Event = z.object({
   amount_unit: z.string().nullable(),
   currency: z.string().nullable(),
   resolution: z.enum(resolutions).nullable(),
-  action: z.enum(actions).nullable().describe("The booking of the money; null: none"),
+  action: z.enum(actions).nullable().describe("What was booked; null: nothing"),
   resolution_note: z.string().nullable(),
   resolved_by: Id.nullable(),
   resolved_at: Timestamp.nullable(),
@@ -63,10 +65,10 @@ export const EventsResponse = z.object({ data: z.array(Event), pagination: Pagin
 export const EventResponse = z.object({ data: Event });
 
 export const Resolve = z.object({
-  resolution: z.enum(resolutions),
+  resolution: z.enum(resolutions).describe("What was decided, for the record; books nothing"),
   action: z.enum(actions).nullish().meta({
     description:
-      "`refund`: given back at the gateway, booked as coming and going; `credit_wallet`: to the customer's wallet; `accept`: it is the payment, and what is missing a discount. Left out, nothing is booked",
+      "`refund`: the money was given back at the gateway, and is booked in and out again; `credit_wallet`: it goes to the customer's wallet; `accept`: it counts as the payment, and where it is short the order is discounted by the difference. Left out, nothing is booked",
   }),
   note: LongText.optional(),
 }).meta({ id: "ResolveWebhookEvent" });

@@ -120,5 +120,5 @@ end $$;
 
 grant execute on function integration.carrier_secret(text, uuid), integration.carrier_report(text, uuid, jsonb) to barid_api;
 
--- Nobody calls these but other functions and triggers.
+-- The functions' own login (barid_api) alone calls these.
 revoke execute on function integration.carrier_report(text,uuid,jsonb), integration.carrier_secret(text,uuid) from barid_caller;

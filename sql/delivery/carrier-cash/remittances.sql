@@ -145,7 +145,7 @@ begin
   perform money.lock_returned_cash(money.account_of('cash_on_hand', 'tenant', null, r.currency::text),
     money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code), r.amount, r.currency::text);
   perform money.reverse('carrier_remittance', 'carrier_remittance', r.id, input ->> 'reason');
-  perform money.cod_holds_back('carrier_collection', v_rows);
+  perform money.cod_holds_again('carrier_collection', v_rows);
   return money.carrier_remittance_left(r);
 end $$;
 

@@ -1,8 +1,8 @@
 -- COD that its owner may not spend before the cash is in: held when it is credited, released when its row is remitted, settled or
 -- paid by the carrier, or when that cash has left the desks; held again when that is reversed. No account moves and none is locked: see decision 0068.
 
--- The rule of this moment, from the setting delivery.payouts: what releases a row of cash that is collected now, and the start of the
--- day before which nothing does.
+-- The rule of this moment, from the setting delivery.payouts: what releases a row of cash that is collected now, and due_at, before which
+-- nothing releases it: now, or with hold_days the start of that day in the company's time zone.
 create or replace function money.payout_rule(out release text, out due_at timestamptz)
 language plpgsql stable set search_path = '' as $$
 declare
@@ -36,37 +36,39 @@ begin
   select a.tenant_id, a.id, cod_hold.kind, row_id, n.step, n.sign * cod_hold.amount, v_rule.release, v_rule.due_at,
     case n.sign when 1 then now() else v_rule.due_at end
   from money.accounts a
-  -- Without cash to wait for it is released at once, from its day on.
+  -- on_delivery waits for no cash: its release is written now and counts from due_at.
   cross join (values (1, 1), (2, -1)) n (step, sign)
   where a.tenant_id = app.tenant_id() and a.id = wallet and money.may_be_held(a) and (n.sign = 1 or v_rule.release = 'on_delivery')
   order by n.step;
 end $$;
 
--- Of rows of cash those that are in: what releases a hold. `kind` says which table they are of. A row that waits for the bank is in when
--- nothing of what its settlement brought lies on a desk any more, or nothing of it ever came there.
+-- The rows of cash among these that are in, so that their holds end. on_remit: they are remitted, settled from the wallet or paid by the
+-- carrier. on_bank: their cash has gone from the desks as well. `kind` says which table they are of.
 create or replace function money.cash_in(tenant uuid, kind text, ids uuid[]) returns setof uuid
 language plpgsql stable security definer set search_path = '' as $$
 begin
   return query
-    with handed as (
-      select c.id, c.status = 'remitted' as in_cash, c.settlement_payment_id as brought_by
+    with closed as (
+      select c.id, c.status = 'remitted' as came_as_cash, c.settlement_payment_id as brought_by
       from money.cod_collections c where kind = 'cod_collection' and c.tenant_id = tenant and c.id = any (ids) and c.status <> 'collected'
       union all
       select c.id, true, c.remittance_id
       from money.carrier_collections c where kind = 'carrier_collection' and c.tenant_id = tenant and c.id = any (ids) and c.status <> 'owed'
     )
-    select r.id from handed r
+    select r.id from closed r
     left join money.wallet_holds h on h.tenant_id = tenant and h.reference_type = kind and h.reference_id = r.id and h.release = 'on_bank' and h.step = 1
     left join lateral (
       select count(*) as parts, bool_or(p.amount <> 0) as there from money.desk_parts p
       where h.id is not null and p.tenant_id = tenant and p.reference_type = kind and p.reference_id = r.id and p.brought_by = r.brought_by
     ) d on true
-    where not r.in_cash or h.id is null or (d.parts > 0 and not d.there)
+    -- Settled from the wallet; not held until the bank; all of it has left the desks; all of it was short, so that none came.
+    where not r.came_as_cash or h.id is null or (d.parts > 0 and not d.there)
       or exists (select from money.cod_settlements s where s.tenant_id = tenant and s.payment_id = r.brought_by and s.shortage = s.total);
 end $$;
 
--- Brings the holds of rows of cash to where the rows are now: one more row each that says otherwise, none for those that were never held.
--- A row never counts before the one it follows, so that what is released for a later day and held again is held once.
+-- Brings the holds of rows of cash to where the rows are now, where the last step does not fit any more: a release of what is held and in, a hold
+-- of what is released and not in; nothing for those that were never held. A step never counts before the one it follows (but
+-- money.cod_hold_end), so that what is released for a later day and held again is held once.
 create or replace function money.cod_holds_follow(tenant uuid, kind text, ids uuid[]) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -95,13 +97,14 @@ begin
     returning reference_id, amount
   )
   select array_agg(w.reference_id) into v_again from written w where w.amount > 0;
-  -- COD that is held again may be on a statement already. What is released was held, so the next statement looks at it anyway.
+  -- COD that is held again may be on a statement already, so its movement is looked at again. What was held is still to be looked at.
   if v_again is not null then
     perform money.movements_pend(tenant, kind, v_again);
   end if;
 end $$;
 
--- Ends what is held of a driver's row of cash that is reversed: from now on none of it is, neither now nor until its day. The row is locked.
+-- Ends what is held of a driver's row of cash that is reversed, for good. A release for a later day is cancelled on that day, and there is
+-- one now instead: only here a step counts before the one it follows. The row of cash is locked.
 create or replace function money.cod_hold_end(row_id uuid) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -114,8 +117,8 @@ begin
   end if;
   insert into money.wallet_holds (tenant_id, account_id, reference_type, reference_id, step, amount, release, due_at, counts_from)
   select h.tenant_id, h.account_id, h.reference_type, h.reference_id, h.step + n.step, n.sign * abs(h.amount), h.release,
+    -- A release may not count before due_at.
     least(h.due_at, n.counts_from), n.counts_from
-  -- A release for a later day is made up for by a hold from that day on.
   from (values (1, 1, h.counts_from), (2, -1, now())) n (step, sign, counts_from)
   where h.amount < 0
   union all
@@ -123,8 +126,9 @@ begin
   where h.amount > 0;
 end $$;
 
--- Follows each statement that changes rows of cash; whether they are in, money.cash_in alone says. Rows of a settlement or a remittance that
--- is reversed follow when its journal is booked (money.cod_holds_back): only then the desk is locked that may have released them.
+-- Brings the holds of rows of cash up to date that a statement has changed; whether they are in, money.cash_in alone says. Rows that stop being
+-- remitted are left out: money.cod_holds_again does them after the journal of the reversal, when the desk that may have released them is
+-- locked.
 create or replace function money.cod_holds_changed() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -144,13 +148,13 @@ begin
 end $$;
 
 -- Holds again the rows of a settlement or a remittance that was reversed. Its journal is booked.
-create or replace function money.cod_holds_back(kind text, ids uuid[]) returns void
+create or replace function money.cod_holds_again(kind text, ids uuid[]) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
   perform money.cod_holds_follow(app.tenant_id(), kind, ids);
 end $$;
 
--- Follows the parts of rows that moved at a desk.
+-- Brings the holds of the rows up to date whose parts moved at a desk.
 create or replace function money.desk_parts_moved() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -184,4 +188,4 @@ create trigger holds_follow after insert on money.desk_part_moves
 -- Nobody calls these but other functions and triggers.
 revoke execute on function money.payout_rule(), money.cod_hold(text, uuid, uuid, numeric), money.cash_in(uuid, text, uuid[]),
   money.cod_holds_follow(uuid, text, uuid[]), money.cod_hold_end(uuid), money.cod_holds_changed(),
-  money.cod_holds_back(text, uuid[]), money.desk_parts_moved() from barid_caller;
+  money.cod_holds_again(text, uuid[]), money.desk_parts_moved() from barid_caller;

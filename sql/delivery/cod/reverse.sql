@@ -55,7 +55,7 @@ begin
   end if;
   perform money.reverse('cod_settlement', 'payment', s.payment_id, input ->> 'reason');
   if s.method = 'remit' then
-    perform money.cod_holds_back('cod_collection', v_rows);
+    perform money.cod_holds_again('cod_collection', v_rows);
   end if;
   return s.payment_id;
 end $$;

@@ -1,4 +1,5 @@
--- The shortage found when the cash of a settlement was counted, {amount, discrepancy_id}; null: nothing.
+-- A settlement's shortage as it was counted then, {amount, discrepancy_id: the handover of cash that recorded it}; null when nothing was
+-- short.
 create or replace function money.shortage_to_json(s money.cod_settlements) returns jsonb
 language plpgsql immutable set search_path = '' as $$
 begin

@@ -1,7 +1,9 @@
 -- Undo of an outcome: the delivery is on its way again, and all that the outcome made is reversed.
+-- Rows that an outcome made carry the time of its transaction: `= o.created_at` means made by it, `>=` by it or later.
 
--- The delivery whose outcome is to be undone, with its family and the deliveries that were made of it locked. Fails: delivery_not_found.
-create or replace function delivery.lock_outcome(p_delivery uuid) returns delivery.deliveries
+-- Locks a parcel, its legs and the returns that were made of it. -> the delivery that the undo is about: of a staged parcel the leg
+-- under way, else the last one. Fails: delivery_not_found.
+create or replace function delivery.lock_for_undo(p_delivery uuid) returns delivery.deliveries
 language plpgsql set search_path = '' as $$
 declare
   d delivery.deliveries;
@@ -35,13 +37,14 @@ begin
   where p.tenant_id = o.tenant_id and p.delivery_id = d.id and p.status <> 'reversed' order by p.id for no key update;
 end $$;
 
--- All that stands in the way of an undo, the first of it: {code, params}; no row when nothing does. A new obstacle is a line here.
--- SECURITY DEFINER: neither drivers nor operations see all of it. Everything it reads is locked.
+-- The first thing that forbids an undo: {code, params}; code is null when nothing does. A new obstacle is a line here; the lowest number is
+-- answered. SECURITY DEFINER: neither drivers nor operations see all of it. The deliveries are locked, and what
+-- delivery.lock_outcome_effects locks; statements are not: money.cash_uncollected looks at them again under the lock of the wallet.
 create or replace function delivery.outcome_obstacle(o delivery.outcomes, d delivery.deliveries, out code text, out params jsonb)
 language plpgsql stable security definer set search_path = '' as $$
 declare
-  v_parcel uuid := delivery.parcel_of(d);
-  v_goes_back uuid := case d.delivery_flow when 'operational_return' then d.original_delivery_id end;
+  v_parcel_id uuid := delivery.parcel_of(d);
+  v_brought_back uuid := case d.delivery_flow when 'operational_return' then d.original_delivery_id end;
   v_until timestamptz := delivery.outcome_undo_until(o);
 begin
   select x.code, x.params into code, params from (values
@@ -49,52 +52,53 @@ begin
     (2, 'carrier_reports_outcome', d.carrier_type = 'external', '{}'),
     (3, 'outcome_already_undone', o.undone_at is not null, '{}'),
     (4, 'undo_period_over', now() > v_until, jsonb_build_object('undo_until', v_until)),
-    -- The delivery moved on, or somebody else has it; a handover that was rejected leaves it where it was.
+    -- It made another move.
     (5, 'outcome_went_on', delivery.last_move(d.id) > o.last_move_id, jsonb_build_object('status', d.status)),
+    -- An assignment waits for its driver's answer, or another driver has it. A handover that was rejected does not count.
     (6, 'outcome_went_on', exists (select from delivery.assignments a where a.tenant_id = o.tenant_id and a.delivery_id = d.id
-      and (a.status = 'pending' or a.status in ('assigned', 'accepted') and a.driver_id is distinct from o.driver_id)),
+      and (a.status = 'pending' or (a.status in ('assigned', 'accepted') and a.driver_id is distinct from o.driver_id))),
       jsonb_build_object('status', d.status)),
-    -- A return made of it moved on, or was ordered since.
-    (7, 'outcome_went_on', exists (select from delivery.deliveries r where r.tenant_id = o.tenant_id and r.original_delivery_id = v_parcel
+    -- A return that it made is not in its driver's hands any more, or another one was ordered since.
+    (7, 'outcome_went_on', exists (select from delivery.deliveries r where r.tenant_id = o.tenant_id and r.original_delivery_id = v_parcel_id
       and r.status <> 'cancelled' and r.created_at >= o.created_at and (r.created_at, r.status) is distinct from (o.created_at, 'picked_up')),
-      jsonb_build_object('delivery_ids', delivery.made_of(v_parcel))),
+      jsonb_build_object('delivery_ids', delivery.made_of(v_parcel_id))),
     -- A warehouse received it.
     (8, 'outcome_went_on', exists (select from warehousing.receiving_orders r where r.tenant_id = o.tenant_id and r.delivery_id = d.id
       and r.created_at >= o.created_at and r.status not in ('pending', 'cancelled')), '{}'),
-    -- It brought a parcel back, whose order ended with it.
+    -- Of an operational return: the parcel that it brings back has become returned.
     (9, 'outcome_went_on', exists (select from delivery.delivery_status_history h
       join delivery.deliveries x on x.tenant_id = h.tenant_id and x.id = h.delivery_id
-      where h.tenant_id = o.tenant_id and v_goes_back in (x.id, x.parent_id) and h.to_status = 'returned' and h.created_at >= o.created_at), '{}'),
+      where h.tenant_id = o.tenant_id and v_brought_back in (x.id, x.parent_id) and h.to_status = 'returned' and h.created_at >= o.created_at), '{}'),
     -- Its fee was given back since.
     (10, 'outcome_went_on', exists (select from money.payments p where p.tenant_id = o.tenant_id and p.type = 'REFUND'
-      and p.delivery_id in (v_parcel, v_goes_back) and p.created_at >= o.created_at), '{}'),
+      and p.delivery_id in (v_parcel_id, v_brought_back) and p.created_at >= o.created_at), '{}'),
     -- The store's order ended, or money of it was given back.
     (11, 'outcome_went_on', exists (select from storefront.storefront_orders s where s.tenant_id = o.tenant_id and s.id = d.order_id
       and (s.status not in ('shipped', 'delivered') or exists (select from money.payments p where p.tenant_id = s.tenant_id and p.order_id = s.id
         and p.type = 'REFUND' and p.created_at >= o.created_at))), '{}'),
-    (12, 'outcome_is_settled', exists (select from money.cod_collections c where c.tenant_id = o.tenant_id and c.delivery_id = v_parcel
+    (12, 'outcome_is_settled', exists (select from money.cod_collections c where c.tenant_id = o.tenant_id and c.delivery_id = v_parcel_id
       and c.collected_at = o.created_at and c.status <> 'collected'), '{}'),
     (13, 'outcome_is_settled', exists (select from money.driver_pay p where p.tenant_id = o.tenant_id and p.delivery_id = d.id
       and p.accrued_at = o.created_at and p.status = 'paid'), '{}'),
-    (14, 'outcome_is_settled', money.stated_since(v_parcel, o.created_at), '{}')
-  ) x (place, code, holds, params) where x.holds order by x.place limit 1;
+    (14, 'outcome_is_settled', money.stated_since(v_parcel_id, o.created_at), '{}')
+  ) x (place, code, applies, params) where x.applies order by x.place limit 1;
 end $$;
 
--- Puts an outcome out of force: its returns are cancelled, the delivery is as before the attempt and in its driver's hands, above
--- capacity if need be, and what a warehouse expected of it does not come. SECURITY DEFINER: a driver may not write what is no longer on
--- the driver's list.
+-- Puts an outcome out of force: its returns are cancelled, the delivery is as before the attempt and in its driver's hands, even if that
+-- exceeds the capacity of the vehicle, and the receiving order that waited for it is cancelled. SECURITY DEFINER: a driver may not
+-- write deliveries and assignments that have left the driver's list.
 create or replace function delivery.outcome_withdraw(o delivery.outcomes, d delivery.deliveries, reason text) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
   v_returns uuid[] := array(select r.id from delivery.deliveries r
     where r.tenant_id = o.tenant_id and r.original_delivery_id = delivery.parcel_of(d) and r.created_at = o.created_at and r.status = 'picked_up');
-  v_assignment uuid;
 begin
   -- First, since by it the guard of deliveries knows that these moves are an undo.
   update delivery.outcomes x set undone_at = now(), undone_by = app.user_id(), undo_reason = reason, undone_in = pg_current_xact_id()
   where x.tenant_id = o.tenant_id and x.id = o.id;
   update delivery.deliveries r set status = 'cancelled', status_reason = 'outcome_undone', status_notes = reason
   where r.tenant_id = o.tenant_id and r.id = any (v_returns);
+  -- returned: taken back from the driver.
   update delivery.assignments a set status = 'returned', ended_at = clock_timestamp()
   where a.tenant_id = o.tenant_id and a.delivery_id = any (v_returns) and a.status in ('pending', 'assigned', 'accepted');
   perform warehousing.arrival_withdraw(d.id);
@@ -110,35 +114,50 @@ begin
   if o.result = 'partial' then
     perform delivery.kept_amount_undo(delivery.parcel_of(d), o.created_at, reason);
   end if;
-  if exists (select from delivery.assignments a where a.tenant_id = o.tenant_id and a.delivery_id = d.id and a.status in ('assigned', 'accepted')) then
+  perform delivery.outcome_reassign(o, d);
+end $$;
+
+-- Gives the delivery back to its driver by a copy of the assignment that the outcome ended; nothing where one is live, or nobody carried it.
+-- SECURITY DEFINER as delivery.outcome_withdraw is.
+create or replace function delivery.outcome_reassign(o delivery.outcomes, d delivery.deliveries) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  a delivery.assignments;
+begin
+  if o.assignment_id is null or exists (select from delivery.assignments x
+      where x.tenant_id = o.tenant_id and x.delivery_id = d.id and x.status in ('assigned', 'accepted')) then
     return;
   end if;
   insert into delivery.assignments (tenant_id, delivery_id, driver_id, vehicle_id, status, sequence_number, units, notes, assigned_by, responded_at,
     route_details)
-  select a.tenant_id, a.delivery_id, a.driver_id, a.vehicle_id, 'accepted', a.sequence_number, a.units, a.notes, app.user_id(), clock_timestamp(),
-    a.route_details
-  from delivery.assignments a where a.tenant_id = o.tenant_id and a.id = o.assignment_id
-  returning id into v_assignment;
-  update delivery.outcomes x set new_assignment_id = v_assignment where x.tenant_id = o.tenant_id and x.id = o.id;
-  perform app.events_add(jsonb_agg(jsonb_build_object('source_module', 'delivery', 'event_type', 'assignment.created', 'entity_type', 'assignment',
-    'entity_id', a.id, 'event_data', jsonb_build_object('assignment_ids', array[a.id], 'driver_id', a.driver_id, 'status', a.status,
-      'delivery_ids', array[a.delivery_id], 'total_units', a.units, 'actor_id', app.user_id()))))
-  from delivery.assignments a where a.tenant_id = o.tenant_id and a.id = v_assignment having count(*) > 0;
+  select x.tenant_id, x.delivery_id, x.driver_id, x.vehicle_id, 'accepted', x.sequence_number, x.units, x.notes, app.user_id(), clock_timestamp(),
+    x.route_details
+  from delivery.assignments x where x.tenant_id = o.tenant_id and x.id = o.assignment_id
+  returning * into a;
+  update delivery.outcomes x set new_assignment_id = a.id where x.tenant_id = o.tenant_id and x.id = o.id;
+  perform app.events_add(jsonb_build_array(jsonb_build_object('source_module', 'delivery', 'event_type', 'assignment.created',
+    'entity_type', 'assignment', 'entity_id', a.id, 'event_data', jsonb_build_object('assignment_ids', array[a.id], 'driver_id', a.driver_id,
+      'status', a.status, 'delivery_ids', array[a.delivery_id], 'total_units', a.units, 'actor_id', app.user_id()))));
 end $$;
 
--- Undoes the last outcome of a delivery: what `complete`, `fail` and `outcome` did alike. {id, reason} -> {delivery, cash{cod, delivery_fee,
--- currency}}, the cash that counts as not taken any more. The driver of the outcome for delivery.attempts.undo_minutes, operations for 72 hours.
+-- Undoes the last outcome of a delivery, whether `complete`, `fail` or `outcome` reported it. {id, reason} -> {delivery, cash{cod, delivery_fee,
+-- currency}}; cash: what was taken and is reversed now. Its driver may for the minutes of the setting delivery.attempts.undo_minutes,
+-- operations for 72 hours.
 -- Locks: as delivery.lock_deliveries with the returns that were made of it, the store's order, the driver, the row of cash, the pay, accounts.
 -- Fails: delivery_not_found, forbidden, what delivery.outcome_obstacle names, insufficient_wallet_balance (the owner spent the COD).
 create or replace function delivery.outcome_undo(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
-  d delivery.deliveries := delivery.lock_outcome((input ->> 'id')::uuid);
-  v_parcel delivery.deliveries := delivery.parcel_terms(d);
-  o delivery.outcomes := delivery.outcome_of(d.id);
+  d delivery.deliveries;
+  o delivery.outcomes;
+  v_parcel delivery.deliveries;
   v_obstacle record;
   v_cash jsonb;
 begin
+  -- The outcome is read under the lock of its delivery.
+  d := delivery.lock_for_undo((input ->> 'id')::uuid);
+  o := delivery.outcome_of(d.id);
+  v_parcel := delivery.parcel_terms(d);
   if not app.has_permission('manage:operations:tenant') and o.id is not null and o.driver_id is distinct from app.user_id() then
     perform app.fail('forbidden');
   end if;
@@ -155,6 +174,7 @@ begin
   insert into tenancy.notifications (tenant_id, user_id, type, payload)
   select d.tenant_id, o.driver_id, 'outcome_undone', jsonb_build_object('delivery_id', d.id, 'delivery_code', d.delivery_code, 'result', o.result)
   where o.driver_id <> app.user_id();
+  -- Last: it locks accounts, as the accrual does.
   perform money.driver_pay_unaccrue(d.id, input ->> 'reason');
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id),
     'cash', v_cash || jsonb_build_object('currency', v_parcel.currency));

@@ -1,7 +1,7 @@
--- How long a way is, for every price alike: by road where a routing service has measured it in the last
--- 30 days, otherwise as the crow flies.
+-- Lengths and times of ways, for prices, orders of stops and searches for drivers alike: by road where a routing service has measured them in the
+-- last 30 days, otherwise as the crow flies.
 
--- The measured length in kilometres, or null.
+-- The length in kilometres that was measured in the last 30 days, or null.
 create or replace function delivery.road_distance_known(from_latitude double precision, from_longitude double precision,
   to_latitude double precision, to_longitude double precision) returns double precision
 language plpgsql stable security definer set search_path = '' as $$
@@ -22,8 +22,9 @@ begin
     app.distance_km(from_latitude, from_longitude, to_latitude, to_longitude));
 end $$;
 
--- The way of a price or an order that nobody has measured yet: {from: [latitude, longitude], to: [...]}, or null.
--- {pickup?, dropoff? {latitude, longitude}, pickup_address_id?, dropoff_address_id?}
+-- The way of a price or an order that is still to be measured. {pickup?, dropoff? {latitude, longitude}, pickup_address_id?,
+-- dropoff_address_id?} -> {from: [latitude, longitude], to: [...]}; null where its length is known, or one of its ends is not. Addresses that
+-- the caller may not use have no place.
 create or replace function delivery.road_distance_missing(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
@@ -45,8 +46,8 @@ begin
   return jsonb_build_object('from', v_ends[1:2], 'to', v_ends[3:4]);
 end $$;
 
--- Keeps what was measured: {from, to, distance_km, duration_minutes?} or a list of these, as JSON text. In the order of the key,
--- so that two who keep the same ways wait for each other only.
+-- Keeps what was measured: {from, to, distance_km, duration_minutes?} or a list of these, as JSON text. Written in the order of the key,
+-- so that two who keep the same ways do not deadlock; of a way given twice one is kept, no matter which.
 create or replace function delivery.road_distance_put(way text) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -81,8 +82,8 @@ begin
     where f.number <> t.number and w.measured_at > now() - interval '30 days' and w.duration_minutes is not null);
 end $$;
 
--- How much longer roads are than great circles: learned from the ways that are kept within half a degree of latitude, at most the
--- first 1,000 of them, between 1 and 3; 1.3 where there are none. SECURITY DEFINER: the ways belong to no tenant.
+-- How much longer roads are than great circles, between 1 and 3: learned from the ways that start within half a degree of this latitude,
+-- at any longitude, of more than 1,000 from the southernmost; 1.3 where there are none. SECURITY DEFINER: the ways belong to no tenant.
 create or replace function delivery.detour_factor(latitude double precision) returns double precision
 language plpgsql stable security definer set search_path = '' as $$
 begin
@@ -111,5 +112,5 @@ grant execute on function delivery.road_distance_known(double precision, double 
 grant execute on function delivery.detour_factor(double precision) to barid_caller;
 grant execute on function delivery.road_distance_put(text), delivery.road_ways_known(text) to barid_api;
 
--- Nobody calls these but other functions and triggers.
+-- The functions' own login (barid_api) and cron alone call these.
 revoke execute on function delivery.road_distance_put(text), delivery.road_ways_known(text), delivery.road_distances_purge() from barid_caller;

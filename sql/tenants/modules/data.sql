@@ -1,4 +1,5 @@
--- The parts of Barid that a tenant may have, and what the system's settings are until somebody sets them.
+-- The modules, which a tenant has unless tenancy.tenant_modules says no, and what the system's settings are until somebody sets them.
+-- An id is made of the key, so that it is the same in every project.
 insert into tenancy.modules (id, key, position, name) values
   (md5('module/delivery')::uuid, 'delivery', 1, '{"en": "Delivery", "ar": "التوصيل", "ku": "گەیاندن"}'),
   (md5('module/cod')::uuid, 'cod', 2, '{"en": "Cash on delivery", "ar": "الدفع عند الاستلام", "ku": "پارەدان لە کاتی وەرگرتن"}'),
@@ -6,9 +7,10 @@ insert into tenancy.modules (id, key, position, name) values
   (md5('module/storefront')::uuid, 'storefront', 4, '{"en": "Online store", "ar": "المتجر الإلكتروني", "ku": "فرۆشگای ئۆنلاین"}'),
   (md5('module/carriers')::uuid, 'carriers', 5, '{"en": "External carriers", "ar": "شركات النقل الخارجية", "ku": "گوێزەرەوە دەرەکییەکان"}'),
   (md5('module/webhooks')::uuid, 'webhooks', 6, '{"en": "Webhooks", "ar": "إشعارات الويب", "ku": "ئاگادارکەرەوەکانی وێب"}')
-on conflict (id) do update set key = excluded.key, position = excluded.position, name = excluded.name;
+on conflict (id) do update set position = excluded.position, name = excluded.name;
 
 insert into tenancy.system_settings (key, value) values
+  -- false: tenants need no subscription.
   ('tenant_subscription.enabled', 'false'),
   ('storefront.directory_categories', '[
     {"key": "general", "name": {"en": "General", "ar": "عام", "ku": "گشتی"}},

@@ -1,3 +1,4 @@
+/** Users of the local stand-in for Supabase Auth. */
 import { randomUUID } from "node:crypto";
 import type postgres from "postgres";
 import { AuthFailure } from "./failure.ts";
@@ -25,7 +26,7 @@ export interface UserRow {
   is_anonymous: boolean;
 }
 
-/** The writable fields of a user; undefined leaves a field as it is. */
+/** The writable fields of a user; undefined, or an empty phone, leaves a field as it is. `id` is for a new one only. */
 export interface UserChanges {
   id?: string;
   email?: string;
@@ -64,8 +65,14 @@ export async function findByPassword(
   return user;
 }
 
-/** Creates a user with its identity; fails with email_exists, phone_exists, validation_failed, weak_password. */
-export async function createUser(sql: Sql, changes: UserChanges): Promise<UserRow> {
+/**
+ * Creates a user with its identity, in the caller's transaction; fails with email_exists, phone_exists, validation_failed,
+ * weak_password.
+ */
+export async function createUser(
+  sql: postgres.TransactionSql,
+  changes: UserChanges,
+): Promise<UserRow> {
   if (!changes.email && !changes.phone) {
     throw new AuthFailure(
       400,
@@ -81,6 +88,7 @@ export async function createUser(sql: Sql, changes: UserChanges): Promise<UserRo
     values ('00000000-0000-0000-0000-000000000000', ${id}, 'authenticated', 'authenticated',
       ${sql.json({ provider, providers: [provider] })}, '{}', now(), now(), '', '', '', '')`;
   const user = await updateUser(sql, id, changes);
+  // As the real service does: the identity of a user made here is not verified, and is named by the user's id.
   const identity = {
     sub: id,
     email: user.email,
@@ -109,6 +117,7 @@ export async function updateUser(sql: Sql, id: string, changes: UserChanges): Pr
       ? sql`encrypted_password`
       : sql`extensions.crypt(${password}, extensions.gen_salt('bf', 6))`
   },
+    -- A new password ends a recovery that is under way.
     recovery_token = ${password === undefined ? sql`recovery_token` : sql`''`},
     email_confirmed_at = ${
     changes.email_confirm ? sql`coalesce(email_confirmed_at, now())` : sql`email_confirmed_at`

@@ -4,7 +4,7 @@ import { renderReceipt } from "../../../functions/delivery/cod/receipt-page.ts";
 import { openPdf, scan } from "../../support/pdf.ts";
 
 describe("the page", () => {
-  const orders = (count: number) =>
+  const rows = (count: number) =>
     Array.from({ length: count }, (_, i) => ({
       delivery_number: String(1_048_000 + i),
       customer_name: ["سارة", "محل Naz للأزياء 24", "李小龍", "x".repeat(200)][i % 4],
@@ -28,7 +28,7 @@ describe("the page", () => {
     currency: "IQD",
     decimals: 0,
     timezone: "Asia/Baghdad",
-    orders: orders(count),
+    rows: rows(count),
     totals: { count, amount: 26_250 * count, cod: 25_000 * count, delivery_fee: 1_250 * count },
     verify_url: "https://x.test/verify?hash=0123456789abcdef0123456789abcdef",
   });
@@ -39,7 +39,7 @@ describe("the page", () => {
       const pdf = await openPdf(await renderReceipt(receipt(500, language)));
       let text = "";
       for (let page = 1; page <= pdf.pages; page++) text += await pdf.text(page);
-      for (const { delivery_number } of orders(500)) {
+      for (const { delivery_number } of rows(500)) {
         expect(text.split(delivery_number).length - 1).toBe(1);
       }
       expect(text).toContain("13,125,000");
@@ -53,7 +53,7 @@ describe("the page", () => {
     "in %s small sums stand under the units of big ones",
     async (language) => {
       const page = receipt(2, language);
-      page.orders[0].amount = 7;
+      page.rows[0].amount = 7;
       const raster = await (await openPdf(await renderReceipt(page))).raster(1);
       // The first row of the column of amounts, which is 22 mm wide.
       const left = language === "en" ? 210 - 15 - 22 : 15;
@@ -71,7 +71,7 @@ describe("the page", () => {
       let text = "";
       for (let page = 1; page <= pdf.pages; page++) text += await pdf.text(page);
       for (let i = 0; i < 120; i++) expect(text).toContain(String(1000 + i));
-      for (const { delivery_number } of orders(30)) {
+      for (const { delivery_number } of rows(30)) {
         expect(text.split(delivery_number).length - 1).toBe(1);
       }
     }

@@ -235,7 +235,7 @@ describe("the receipt of a reversed settlement", () => {
         currency: "IQD",
         decimals: 0,
         timezone: "Asia/Baghdad",
-        orders: [],
+        rows: [],
         totals: { count: 0, amount: 0, cod: 0, delivery_fee: 0 },
         verify_url: "https://x.test/verify?hash=0123456789abcdef0123456789abcdef",
       };

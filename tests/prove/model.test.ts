@@ -14,19 +14,13 @@ import { newBin, newWarehouse, stockIn } from "../support/warehouses.ts";
 import { Caller } from "./caller.ts";
 import { allBreaches, ofTenant, openBreaches } from "./invariants.ts";
 import { explanations } from "./model/apply.ts";
-import {
-  customers,
-  die,
-  type Draft,
-  draft,
-  drivers,
-  type Known,
-  operation,
-} from "./model/draws.ts";
+import { die, type Draft, draft, operation } from "./model/draws.ts";
+import { customers, drivers, type Known } from "./model/draws/draw.ts";
 import { Real } from "./model/real.ts";
 import { moveTo } from "./model/parcels.ts";
 import { seen, shown } from "./model/seen.ts";
-import { type Op, parcelFee, type State, types } from "./model/state.ts";
+import { type Op, types } from "./model/ops.ts";
+import { parcelFee, type State } from "./model/state.ts";
 import { figure, of, say, seed, size } from "./proof.ts";
 import { newPlace, startWorld, type World } from "./world.ts";
 

@@ -4,7 +4,8 @@ import * as door from "./door.ts";
 import * as orders from "./orders.ts";
 import * as parcels from "./parcels.ts";
 import * as pay from "./pay.ts";
-import type { Of, Op, State } from "./state.ts";
+import type { Of, Op } from "./ops.ts";
+import type { State } from "./state.ts";
 import * as statements from "./statements.ts";
 import * as stock from "./stock.ts";
 

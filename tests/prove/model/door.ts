@@ -1,6 +1,7 @@
 /** Results that are reported at the door and undone again, and parcels on the road that owe another amount or go elsewhere. */
 import { complete, from, leaveList, moveTo } from "./parcels.ts";
-import { backName, fees, type Of, type Parcel, type State } from "./state.ts";
+import { type Of } from "./ops.ts";
+import { backName, fees, type Parcel, type State } from "./state.ts";
 import { available, book, isStated } from "./statements.ts";
 
 /** Does what follows from an attempt with a parcel, and keeps what an undo needs. */

@@ -1,15 +1,8 @@
 /** Orders of the shop: which warehouses they leave from, what is short of them, how they end. */
 import { leaveList, moveTo } from "./parcels.ts";
 import { available, book } from "./statements.ts";
-import {
-  type Of,
-  type Order,
-  type Part,
-  partName,
-  type State,
-  unitFee,
-  unitPrice,
-} from "./state.ts";
+import { type Of } from "./ops.ts";
+import { type Order, type Part, partName, type State, unitFee, unitPrice } from "./state.ts";
 
 export function order(state: State, op: Of<"order">): string {
   const { name, customer, quantity, wallet } = op;

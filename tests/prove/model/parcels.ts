@@ -1,7 +1,8 @@
 /** Parcels on the road: what drivers do with them, and how they come from one driver to another. */
 import { record } from "./door.ts";
 import { ended, leaves } from "./orders.ts";
-import { type Of, type Parcel, parcelFee, type State, type Step } from "./state.ts";
+import { type Of, type Step } from "./ops.ts";
+import { type Parcel, parcelFee, type State } from "./state.ts";
 import { book } from "./statements.ts";
 
 export const from: Record<Step, string[]> = {

@@ -1,5 +1,6 @@
 /** The wallets of owners: what of them is available, the statements of what is due, and their payouts. */
-import type { Movement, Of, State, Statement } from "./state.ts";
+import type { Of } from "./ops.ts";
+import type { Movement, State, Statement } from "./state.ts";
 
 /** Moves an owner's wallet by something that statements say. */
 export function book(state: State, customer: number, movement: Movement): void {

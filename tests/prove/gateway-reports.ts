@@ -1,4 +1,4 @@
-/** What gateways report of payments: signed events, unsigned hints, and amounts that match no payment. */
+/** Reports of gateways on payments: signed events, unsigned hints, and amounts that match no payment. */
 import { atGateway, eventFor, sign } from "../support/payments.ts";
 import { ManifestItems } from "./manifest-items.ts";
 import type { Member } from "./world.ts";

@@ -5,7 +5,7 @@ import { Shelves } from "./shelves.ts";
 import { steadily } from "./world.ts";
 
 export class ManifestItems extends Shelves {
-  /** A manifest's items received and ordered in one action, then perhaps sent elsewhere, or one called off and ordered anew. */
+  /** A manifest's items received and ordered in one action, then perhaps sent elsewhere, or one cancelled and ordered anew. */
   async destine({ a, b, c }: Step): Promise<void> {
     const { tenant, branch, ground } = this.place;
     const items = 1 + a % 4;

@@ -19,7 +19,7 @@ import { customers, drivers, type Known } from "./model/draws/draw.ts";
 import { Real } from "./model/real.ts";
 import { moveTo } from "./model/parcels.ts";
 import { seen, shown } from "./model/seen.ts";
-import { type Op, types } from "./model/ops.ts";
+import { type Of, type Op, types } from "./model/ops.ts";
 import { parcelFee, type State } from "./model/state.ts";
 import { figure, of, say, seed, size } from "./proof.ts";
 import { newPlace, startWorld, type World } from "./world.ts";
@@ -55,17 +55,20 @@ const releases = ["on_bank", undefined, "on_bank", "on_remit", "on_bank"] as con
 /** How often each operation was done, and how often it was refused with which code. */
 const done: Record<string, number> = {};
 const refused: Record<string, number> = {};
-const all = [...types, "take", "send", "load", "again"];
+const all = [...types, "take", "send", "hire", "load", "again"];
 const never = () => all.filter((what) => !done[what]);
 let steps = 0;
 /** A history of the brief form is too short for all of them. */
 const eachIsAsked = size !== "brief";
 const enough = () => steps >= stepsMin && !(eachIsAsked && never().length) || steps >= stepsMax;
 
-/** Somebody takes cash, sends a parcel, or loads a driver with what an order sends: one after the other, for what follows. */
+/**
+ * Somebody takes cash, sends a parcel by a driver or by a carrier, or loads a driver with one that waits: one after the other,
+ * for others that follow.
+ */
 class Begin implements fc.AsyncCommand<Known, Real> {
   constructor(
-    private readonly what: "take" | "send" | "load",
+    private readonly what: "take" | "send" | "hire" | "load",
     private readonly dice: readonly number[],
   ) {}
   check = () => !enough();
@@ -87,9 +90,19 @@ class Begin implements fc.AsyncCommand<Known, Real> {
         ...{ status: "picked_up", place: "near", moves: 0, due: null },
       };
       state.rows[`${name} pickup`] = { driver, cod: 0, fee: 2_000, status: "collected" };
+    } else if (this.what === "hire") {
+      const customer = b % 3 ? b % customers : null;
+      const cod = customer !== null && c % 4 ? 250 * (1 + c % 30) : 0;
+      await real.hire(name, { customer, cod });
+      state.parcels[name] = {
+        ...{ driver: null, inHand: null, hand: null, customer, cod, ordered: cod, fee: parcelFee },
+        ...{ status: "pending", place: "near", moves: 0, due: null },
+        ...{ external: true, doorFee: parcelFee },
+      };
     } else {
-      const waiting = Object.entries(state.parcels).filter(([, { status }]) =>
-        status === "pending"
+      const waiting = Object.entries(state.parcels).filter(([, parcel]) =>
+        parcel.status === "pending" && !parcel.external && !parcel.returnedBy &&
+        (!parcel.back || parcel.picked)
       );
       if (!waiting.length) return;
       const [part, parcel] = waiting[b % waiting.length];
@@ -111,7 +124,8 @@ class Do implements fc.AsyncCommand<Known, Real> {
   async run(known: Known, real: Real): Promise<void> {
     const ops = together(this.drafts.map((draft) => operation(known, draft)));
     // Somebody's connection broke, or they pressed twice: the same once more at the same moment.
-    if (this.drafts.length > 4 && ops.length) ops.push(ops[0]);
+    const [twice] = ops.filter(({ type }) => type !== "book" && type !== "unbook");
+    if (this.drafts.length > 4 && twice) ops.push(twice);
     for (const op of ops) await real.prepare(op);
     const answers = await Promise.all(ops.map((op) => real.run(op)));
     this.#done = ops.map((op, index) => ({ op, answer: answers[index] }));
@@ -150,6 +164,10 @@ function together(drawn: (Op | undefined)[]): Op[] {
 
 function oneAtATime(op: Op): string | undefined {
   if (op.type === "order") return `cart ${op.customer}`;
+  if (["consign", "book", "unbook", "tell"].includes(op.type)) {
+    // A call to a carrier lasts, and is neither done nor undone meanwhile.
+    return `shipment ${(op as Of<"book">).name}`;
+  }
   if (op.type === "fetch") return `fetch ${op.name}`;
   return op.type === "count" ? "count" : undefined;
 }
@@ -197,13 +215,22 @@ async function begin(n: number): Promise<{ model: Known; real: Real }> {
   const far = await newAddress(place.tenant, { latitude: 33.41 });
   await newProcessingPoint(place.tenant, far);
   const places = { near: place.ground.to, far };
-  const real = new Real(place, second, new Caller(world.ports, false), places);
+  const [{ id: bin }] = await sql`select id from warehousing.bins
+    where tenant_id = ${place.id} and warehouse_id = ${place.there}`;
+  const real = new Real(
+    place,
+    second,
+    { warehouse: place.there, bin },
+    new Caller(world.ports, false),
+    places,
+  );
   const start = await seen(reader, real);
   const state = {
     ...start,
     desk: null,
     ownDesks: place.drivers.map(() => null),
     ...{ pay: {}, payouts: {}, statements: {}, brought: {}, holds },
+    ...{ owed: {}, carrierPaid: {}, till: null, receipts: {} },
     movements: start.customers.map((amount) => [{ amount }]),
     ...{ rows: {}, counts: {}, parcels: {}, hands: {}, picks: {}, orders: {} },
     ...{ settlements: {}, paid: {}, done: {} },
@@ -217,9 +244,10 @@ test(`random histories of ${stepsMin} steps (seed ${seed})`, async () => {
   const commands = fc.commands<Known, Real, false>([
     dice.map((dice) => new Begin("take", dice)),
     dice.map((dice) => new Begin("send", dice)),
+    dice.map((dice) => new Begin("hire", dice)),
     dice.map((dice) => new Begin("load", dice)),
     dice.map((dice) => new Begin("load", dice)),
-    ...[once, once, once, once],
+    ...[once, once, once, once, once, once],
     fc.array(draft, { minLength: 2, maxLength: 7 }).map((drafts) => new Do(drafts)),
     fc.array(draft, { minLength: 2, maxLength: 7 }).map((drafts) => new Do(drafts)),
   ], { maxCommands: commandsMax, size: "max" });

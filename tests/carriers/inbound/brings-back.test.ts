@@ -1,4 +1,4 @@
-/** The fee of a parcel that comes back is refunded by the policy in force, whoever brings it back, and once. */
+/** The fee of a parcel that comes back is refunded by the policy in force, once, also where a carrier brings it back. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { enable, external, report } from "../../support/carriers.ts";

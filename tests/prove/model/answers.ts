@@ -2,12 +2,12 @@
 import { sql } from "../../support/db.ts";
 import type { Attempt } from "../caller.ts";
 import type { Real } from "./real.ts";
-import { type Op } from "./ops.ts";
-import { backName, partName } from "./state.ts";
+import type { Of, Op } from "./ops.ts";
+import { backName, partName, sentBackName } from "./state.ts";
 
 type Body = Attempt["body"];
 
-/** What a request was answered, and what of it later requests need; `first`: it is no repetition. */
+/** The answer to a request, of which later ones need ids; `first`: it is no repetition. */
 export async function answerOf(op: Op, body: Body, real: Real, first: boolean): Promise<string> {
   const { data } = body;
   switch (op.type) {
@@ -29,6 +29,7 @@ export async function answerOf(op: Op, body: Body, real: Real, first: boolean): 
     case "resolve":
       return ` ${data.status} ${data.resolution}`;
     case "deposit":
+    case "bank":
     case "unbring":
     case "unpay":
       return ` ${data.amount}`;
@@ -51,7 +52,9 @@ export async function answerOf(op: Op, body: Body, real: Real, first: boolean): 
       }
       if (op.what !== "return") return said;
       if (body.refund_due) real.ids[`due ${op.name}`] = body.refund_due.id;
-      if (body.receiving_order_id) real.ids[`back ${op.name}`] = body.receiving_order_id;
+      if (body.receiving_order_id) {
+        real.ids[`back ${op.name}`] = real.ids[`in ${op.id}`] = body.receiving_order_id;
+      }
       return said + (body.receiving_order_id ? " expected" : "") +
         (body.refunded ? " refunded" : "") +
         (body.refund_due ? ` due ${body.refund_due.amount}` : "");
@@ -75,6 +78,33 @@ export async function answerOf(op: Op, body: Body, real: Real, first: boolean): 
     case "reverseStatement":
     case "voidStatement":
       return ` ${data.statement.status}`;
+    case "divert":
+    case "consign":
+      return "";
+    case "bringIn":
+      real.ids[`in ${op.id}`] = body.receiving_order_id;
+      return ` ${body.delivery.status}${body.receiving_order_id ? " expected" : ""}`;
+    case "takeIn":
+      return ` ${body.order.status}`;
+    case "sendBack":
+      return sentBack(op, body, real);
+    case "callOff":
+      return ` ${body.delivery.status}`;
+    case "execute":
+      return ` ${body.picking_order.status}`;
+    case "book":
+      return ` ${body.shipment.status} ${body.shipment.cash_due}`;
+    case "unbook":
+      return ` ${body.shipment.status}`;
+    case "tell":
+      await dueAfter(real, real.ids[op.name]);
+      return ` ${body.outcome}`;
+    case "carrierPays":
+    case "unpayCarrier": {
+      const { id, amount, remitted_count, still_owed } = body.remittance;
+      if (op.type === "carrierPays") real.ids[op.id] = id;
+      return ` ${amount} in ${remitted_count} leaves ${still_owed}`;
+    }
     case "handOver":
       real.ids[op.id] = body.bulk_assignment_id;
       return ` ${body.count} of which ${body.to_confirm} to confirm`;
@@ -111,8 +141,11 @@ export async function answerOf(op: Op, body: Body, real: Real, first: boolean): 
 }
 
 /** Notes the fee that is due to the sender of a parcel which this return brought back. */
-async function dueAfter(real: Real, original: string | null): Promise<void> {
-  if (!original) return;
+async function dueAfter(real: Real, of: string | null): Promise<void> {
+  if (!of) return;
+  const [{ original }] =
+    await sql`select coalesce(original_delivery_id, id) as original from delivery.deliveries
+    where tenant_id = ${real.place.id} and id = ${of}`;
   const [due] = await sql`select id from money.payments
     where tenant_id = ${real.place.id} and delivery_id = ${original} and type = 'REFUND' and payment_method = 'cash'`;
   if (due) real.ids[`due ${real.nameOf(original)}`] = due.id;
@@ -142,4 +175,15 @@ async function partsOf(
   return deliveries.map(({ warehouse_id, items }) =>
     `${items[0].quantity} of ${warehouse_id === real.second.warehouse ? 1 : 0}`
   ).join(" and ");
+}
+
+/** Notes the delivery that brings a parcel back from the warehouse. */
+function sentBack(op: Of<"sendBack">, body: Body, real: Real): string {
+  const back = op.cancels ? body.operational_return : body.delivery;
+  if (back) real.ids[sentBackName(op.name, op.id)] = back.id;
+  if (!op.cancels) return ` ${back.status}`;
+  if (body.refund_due) real.ids[`due ${op.name}`] = body.refund_due.id;
+  return ` ${body.delivery.status}${body.refunded ? " refunded" : ""}${
+    body.refund_due ? ` due ${body.refund_due.amount}` : ""
+  }${back ? ` back ${back.status}` : ""}`;
 }

@@ -1,10 +1,12 @@
 /** Random operations: a kind and dice, which the state of the model gives a meaning, right most of the time. */
 import fc from "fast-check";
 import { randomUUID } from "node:crypto";
+import { carrierDraws } from "./draws/carriers.ts";
 import { cashDraws } from "./draws/cash.ts";
 import { type Dice, type Draws, type Known } from "./draws/draw.ts";
 import { orderDraws } from "./draws/orders.ts";
 import { parcelDraws } from "./draws/parcels.ts";
+import { sendBackDraws } from "./draws/send-backs.ts";
 import { statementDraws } from "./draws/statements.ts";
 import { stockDraws } from "./draws/stock.ts";
 import { type Op, types } from "./ops.ts";
@@ -48,6 +50,25 @@ export const draft: fc.Arbitrary<Draft> = fc.record({
       "payStatement",
       "reverseStatement",
     ] as const,
+    ...[
+      "divert",
+      "divert",
+      "divert",
+      "order",
+      "bringIn",
+      "takeIn",
+      "takeIn",
+      "sendBack",
+      "sendBack",
+      "execute",
+      "execute",
+      "book",
+      "book",
+      "tell",
+      "tell",
+      "tell",
+      "carrierPays",
+    ] as const,
   ),
   dice: fc.tuple(die, die, die, die),
 });
@@ -58,6 +79,8 @@ const draws: Draws<Op["type"]> = {
   ...statementDraws,
   ...stockDraws,
   ...orderDraws,
+  ...sendBackDraws,
+  ...carrierDraws,
 };
 
 /** The operation that a draft is in this state; undefined when it needs something that is not there yet. */

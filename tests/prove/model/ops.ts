@@ -7,12 +7,14 @@ export type Resolution = "recounted" | "driver_owes" | "written_off" | "returned
 export type Step = "pickup" | "depart" | "complete" | "fail" | "return";
 export type Result = "partial" | "exchanged" | "postponed" | "refused";
 export type Place = "near" | "far";
+/** The states of a parcel that a carrier reports. */
+export type Report = "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
 
 /** `driver`, `customer`, `shelf`, `item`, `warehouse`: places in the lists of the state. */
 export type Op =
   & { id: string }
   & (
-    // Cash: rows are settled, a settlement is taken back, cash is counted and what was missing resolved, the desk pays.
+    // Cash: rows are settled, a settlement is reversed, cash is counted and what was missing resolved, the desk pays.
     | { type: "settle"; way: Way; driver: number; office: boolean; rows: string[] | "all" }
     | { type: "unsettle"; settlement: string }
     | { type: "count"; name: string; driver: number; declared: number; counted: number }
@@ -39,6 +41,21 @@ export type Op =
     | { type: "openStatement"; name: string; customer: number }
     | { type: "payStatement"; name: string; cash: boolean }
     | { type: "reverseStatement" | "voidStatement"; name: string }
+    // Parcels in the warehouse for parcels: an order's part goes there first, or a driver brings one in and the staff receive it; and from
+    // there it is sent back, perhaps since its order is cancelled, by a delivery that is cancelled, or picked for its driver.
+    | { type: "divert"; name: string }
+    | { type: "bringIn"; name: string; driver: number }
+    | { type: "takeIn"; receipt: string }
+    | { type: "sendBack"; name: string; cancels: boolean }
+    | { type: "callOff" | "execute"; name: string }
+    // Another company carries a parcel, collects its cash and pays it.
+    | { type: "consign"; name: string; external: boolean }
+    | { type: "book" | "unbook"; name: string }
+    | { type: "tell"; name: string; report: Report }
+    | { type: "carrierPays"; rows: string[] | "oldest"; amount: number }
+    | { type: "unpayCarrier"; payment: string }
+    // From the till, where carriers pay, to the bank.
+    | { type: "bank"; amount: number }
     | { type: "handOver"; name: string; from: number; to: number }
     | { type: "confirm"; hand: string; to: number; accept: boolean }
     // Stock.
@@ -86,6 +103,19 @@ export const types = [
   "payStatement",
   "reverseStatement",
   "voidStatement",
+  "divert",
+  "bringIn",
+  "takeIn",
+  "sendBack",
+  "callOff",
+  "execute",
+  "consign",
+  "book",
+  "unbook",
+  "tell",
+  "carrierPays",
+  "unpayCarrier",
+  "bank",
   "handOver",
   "confirm",
   "receive",

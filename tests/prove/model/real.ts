@@ -1,5 +1,6 @@
 /** The operations of the model against the functions: they are sent, and answered in the model's words. */
 import { randomUUID } from "node:crypto";
+import { external } from "../../support/carriers.ts";
 import { type CashOptions, newCash } from "../../support/cod.ts";
 import { sql } from "../../support/db.ts";
 import { order as deliveryOf } from "../../support/deliveries.ts";
@@ -16,7 +17,14 @@ type Body = Attempt["body"];
 
 /** Refusals that say the same in several codes: which of them comes depends on what the caller may still see. */
 const alike: Partial<Record<Op["type"], [string, ...string[]]>> = {
-  step: ["not_the_drivers", "forbidden", "assignment_ended", "delivery_not_found"],
+  step: [
+    "not_the_drivers",
+    "forbidden",
+    "assignment_ended",
+    "delivery_not_found",
+    "handoff_not_found",
+  ],
+  bringIn: ["not_the_drivers", "forbidden", "assignment_ended", "delivery_not_found"],
   outcome: [
     "not_now",
     "forbidden",
@@ -52,6 +60,7 @@ export class Real {
   constructor(
     readonly place: Place,
     readonly second: Second,
+    readonly third: Second,
     private readonly caller: Caller,
     /** The places that a parcel may go to. */
     readonly places: Record<Destination, string>,
@@ -102,6 +111,25 @@ export class Real {
     });
   }
 
+  /** A parcel for a carrier, whose receiver pays its fee in cash. */
+  async hire(
+    name: string,
+    { customer, cod }: { customer: number | null; cod: number },
+  ): Promise<void> {
+    const { place } = this;
+    const { delivery } = await this.done({
+      token: place.ops.token,
+      path: "/delivery/deliveries",
+      body: deliveryOf(place.ground, {
+        ...external,
+        customer_id: customer === null ? null : place.customers[customer].id,
+        cod_amount: cod,
+      }),
+    });
+    this.ids[name] = delivery.id;
+    if (customer !== null) this.owners[name] = place.customers[customer].token;
+  }
+
   /** Puts a delivery on the list of a driver, who accepts it where an answer is asked for. */
   async give(name: string, driver: number): Promise<void> {
     const { id } = await this.done({
@@ -115,6 +143,12 @@ export class Real {
       path: `/delivery/assignments/${id}`,
       body: { status: "accepted" },
     }, ["assignment_response_not_required"]);
+    // A parcel that is picked in a warehouse is handed over there.
+    const [handoff] = await sql`select id from delivery.package_handoffs
+      where tenant_id = ${this.place.id} and delivery_id = ${
+      this.ids[name]
+    } and status = 'pending'`;
+    if (handoff) this.ids[`handoff of ${name}`] = handoff.id;
   }
 
   private async done(asked: Asked, or: readonly string[] = []): Promise<Body> {
@@ -123,8 +157,23 @@ export class Real {
     throw new Error(`${asked.path}: ${seen.status} ${seen.text.slice(0, 500)}`);
   }
 
-  /** The preparation of an operation; a customer has one cart. */
+  /** The preparation of an operation: a customer has one cart, and a parcel has a number and a place. */
   async prepare(op: Op): Promise<void> {
+    const tenant_id = this.place.id;
+    if (op.type === "putBack") {
+      const [part] =
+        await sql`select receiving_order_id as id from storefront.storefront_order_parts
+        where tenant_id = ${tenant_id} and delivery_id = ${this.ids[op.name]}`;
+      if (part?.id) this.ids[`back ${op.name}`] = part.id;
+    }
+    if (op.type === "tell" || op.type === "divert") {
+      const [parcel] =
+        await sql`select delivery_code, barcode, pickup_warehouse_id from delivery.deliveries
+        where tenant_id = ${tenant_id} and id = ${this.ids[op.name]}`;
+      this.ids[`number of ${op.name}`] = `SIM-${parcel.delivery_code}`;
+      this.ids[`barcode of ${op.name}`] = parcel.barcode;
+      this.ids[`source of ${op.name}`] = parcel.pickup_warehouse_id;
+    }
     if (op.type !== "order" || this.ids[`cart ${op.name}`]) return;
     const customer = this.place.customers[op.customer].id;
     this.ids[`cart ${op.name}`] = await newCart(this.place.shop, op.quantity, customer);
@@ -139,6 +188,8 @@ export class Real {
     const seen = await this.caller.surely({ ...asked, key });
     if (seen.status < 200 || seen.status >= 300) {
       const code = seen.body.code ?? `status ${seen.status}`;
+      // Somebody who has it already takes it over a second time.
+      if (code === "handoff_not_pending") return "invalid_status_transition";
       return alike[op.type]?.includes(code) ? alike[op.type]![0] : code;
     }
     this.#asked.set(sent, asked);

@@ -10,6 +10,14 @@ export interface Row {
   holds?: number;
 }
 
+/** Cash that a carrier collected for a parcel. */
+export interface Owed {
+  cod: number;
+  fee: number;
+  status: "owed" | "remitted";
+  holds?: number;
+}
+
 /** Cash that a driver declared and the dispatcher counted. */
 export interface Count {
   driver: number;
@@ -74,6 +82,24 @@ export interface Parcel {
   /** The cash refund due to a sender without a wallet. */
   due: "open" | "paid" | null;
   of?: { order: string; part: number };
+  /** It lies in the warehouse for parcels; `lay`: it once did, and is fetched there. */
+  there?: boolean;
+  lay?: boolean;
+  /** It goes there first. */
+  diverted?: boolean;
+  /** The receipt by which it is expected there. */
+  expected?: string;
+  /** The parcel that this delivery brings back from there, and whether it is picked for its driver. */
+  back?: string;
+  picked?: boolean;
+  /** The delivery that brings it back. */
+  returnedBy?: string;
+  /** Another company carries it. */
+  external?: boolean;
+  /** Its carrier is booked, and was told to collect this cash. */
+  booked?: number;
+  /** The fee that its receiver pays in cash. */
+  doorFee?: number;
   /** The parcel at whose door this return began, and what it brings back of it. */
   from?: { parcel: string; brings: "all" | "part" | "exchange" };
 }
@@ -87,6 +113,10 @@ export interface Part {
   found: number | null;
   left: boolean;
   back: "expected" | "received" | null;
+  /** Where it is expected back. */
+  backAt?: number;
+  /** It never left, and was on sale again when its order ended. */
+  released?: boolean;
 }
 
 export interface Order {
@@ -147,6 +177,12 @@ export interface State {
   /** COD is held until its cash is in. */
   holds: boolean;
   house: number;
+  /** Cash that carriers collected, their payments by the id of the operation, and what is in the till of these. */
+  owed: Record<string, Owed>;
+  carrierPaid: Record<string, { rows: string[]; amount: number; reversed: boolean }>;
+  till: number | null;
+  /** The receipts of the warehouse for parcels, by the id of the operation that it follows from. */
+  receipts: Record<string, { parcel: string; status: "pending" | "received" | "cancelled" }>;
   /** Cash on the dispatcher's desk and on those of drivers who remit to themselves; null: nobody put any there yet. */
   desk: number | null;
   ownDesks: (number | null)[];
@@ -161,7 +197,7 @@ export interface State {
   paid: Record<string, { parcel: string; reversed: boolean }>;
   /** Available units: shelf, item. */
   units: number[][];
-  /** Available units of what the shop sells, in each of its warehouses. */
+  /** Available units of what the shop sells, in each of its warehouses and in that for parcels. */
   goods: number[];
   picks: Record<string, Pick>;
   orders: Record<string, Order>;
@@ -178,4 +214,6 @@ export const parcelFee = 2_000;
 export const fees: Record<Place, number> = { near: parcelFee, far: 3_112 };
 
 export const backName = (parcel: string) => `${parcel} back`;
+/** The delivery that an operation made to bring a parcel back from a warehouse. */
+export const sentBackName = (parcel: string, op: string) => `${parcel} sent back by ${op}`;
 export const partName = (order: string, part: number) => `${order} part ${part}`;

@@ -49,6 +49,7 @@ export const orderDraws: Draws<
     const [name, { of, status }] = one(parts, a, ({ status }) => status === "returned");
     // Seldom what has not come back.
     if (status !== "returned" && a % 8) return;
-    return { type: "putBack", name, warehouse: state.orders[of!.order].parts[of!.part].warehouse };
+    const { warehouse, backAt } = state.orders[of!.order].parts[of!.part];
+    return { type: "putBack", name, warehouse: backAt ?? warehouse };
   },
 };

@@ -29,7 +29,9 @@ export const parcelDraws: Draws<
     };
   },
   outcome({ state }, [a, b, c, d]) {
-    const parcels = Object.entries(state.parcels).filter(([, { of }]) => !of);
+    const parcels = Object.entries(state.parcels).filter(([, { of, back, doorFee }]) =>
+      !of && !back && !doorFee
+    );
     if (!parcels.length) return;
     const [name, { driver }] = one(
       parcels,
@@ -62,12 +64,16 @@ export const parcelDraws: Draws<
     return { type: "changeAmount", name, cod, byOwner: parcel.customer !== null && c % 3 === 0 };
   },
   redirect({ state }, [a, b, c]) {
-    const [name] = underWay(state, a) ?? [];
-    if (!name) return;
+    const [name, parcel] = underWay(state, a) ?? [];
+    // A fee that is paid at the door changes with the place.
+    if (!name || parcel?.doorFee) return;
     return { type: "redirect", name, place: b % 2 ? "far" : "near", charge: c % 3 > 0 };
   },
   handOver({ state }, [a, b, c]) {
-    const parcels = Object.entries(state.parcels).filter(([, { of }]) => !of);
+    // Before a parcel is picked up, a handover is an assignment.
+    const parcels = Object.entries(state.parcels).filter(([, { of, back, status }]) =>
+      !of && !back && status !== "accepted"
+    );
     if (!parcels.length) return;
     const [name, { driver }] = one(parcels, a, (parcel) => parcel.driver !== null);
     const from = c % 6 && driver !== null ? driver : b % drivers;
@@ -83,7 +89,9 @@ export const parcelDraws: Draws<
 
 /** A parcel that is no order and no return, most likely one on the road. */
 function underWay(state: State, die: number) {
-  const parcels = Object.entries(state.parcels).filter(([, { of, from }]) => !of && !from);
+  const parcels = Object.entries(state.parcels).filter(([, { of, from, back }]) =>
+    !of && !from && !back
+  );
   if (!parcels.length) return;
   return one(parcels, die, ({ status }) => ["picked_up", "in_transit", "failed"].includes(status));
 }

@@ -27,22 +27,24 @@ export const orderRequests: Requests<
   acceptShort(op, { ids, admin }) {
     return admin(`${orders}/${ids[op.name]}/accept-short`, undefined);
   },
-  fetch(op, { place, ids, stock, second }) {
+  fetch(op, asks) {
+    const { place, ids, stock } = asks;
     return stock(`picking-orders/${ids[`pick of ${op.name}`]}/progress`, {
       status: "completed",
       items: [{
         item_id: place.shop.shelf.item,
-        bin_id: goodsAt({ place, second }, op.warehouse).bin,
+        bin_id: goodsAt(asks, op.warehouse).bin,
         picked_quantity: op.found,
       }],
     });
   },
-  putBack(op, { ids, stock, place, second }) {
+  putBack(op, asks) {
+    const { ids, stock } = asks;
     return stock(
       `receiving-orders/${ids[`back ${op.name}`] ?? ids[op.name]}`,
       {
         status: "received",
-        item_details: [{ bin_id: goodsAt({ place, second }, op.warehouse).bin }],
+        item_details: [{ bin_id: goodsAt(asks, op.warehouse).bin }],
       },
       "PUT",
     );

@@ -6,9 +6,12 @@ export const parcelRequests: Requests<
   "step" | "outcome" | "undo" | "changeAmount" | "redirect" | "handOver" | "confirm"
 > = {
   step(op, { place, ids, by }) {
+    const handoff = ids[`handoff of ${op.name}`];
     return by(
       place.drivers[op.driver].token,
-      `/delivery/deliveries/${ids[op.name]}/${op.what}`,
+      op.what === "pickup" && handoff
+        ? `/delivery/handoffs/${handoff}/pickup`
+        : `/delivery/deliveries/${ids[op.name]}/${op.what}`,
       op.what === "fail"
         ? { reason: "absent" }
         : op.what === "complete" && ids[`proof of ${op.name}`]

@@ -65,8 +65,9 @@ export const stockRequests: Requests<
       }],
     });
   },
-  restock(op, { place, stock, second }) {
-    const { warehouse, bin } = goodsAt({ place, second }, op.warehouse);
+  restock(op, asks) {
+    const { place, stock } = asks;
+    const { warehouse, bin } = goodsAt(asks, op.warehouse);
     return stock("inventory/receipts", {
       warehouse_id: warehouse,
       items: [{ item_id: place.shop.shelf.item, bin_id: bin, quantity: op.quantity }],

@@ -90,6 +90,45 @@ export function operation(known: Known, { kind, dice }: Draft): Op | undefined {
   return drawn && { id: `${kind} ${++known.serial} ${randomUUID().slice(0, 8)}`, ...drawn } as Op;
 }
 
+/** The operations that one needs before it, where chance seldom makes them all. */
+const needs: Partial<Record<Op["type"], readonly Op["type"][]>> = {
+  unsettle: ["settle"],
+  resolve: ["count"],
+  confirm: ["handOver"],
+  report: ["pick"],
+  move: ["pick"],
+  pick: ["receive"],
+  undo: ["step", "outcome"],
+  fetch: ["order", "approve"],
+  approve: ["order"],
+  putBack: ["order", "approve", "fetch", "step", "step"],
+  unbring: ["settle", "bring"],
+  payDue: ["step", "step", "settle", "settle"],
+  unpay: ["step", "step", "settle", "settle", "payDue"],
+  payOut: ["step", "settle"],
+  unpayOut: ["step", "settle", "payOut"],
+  cancel: ["order"],
+  acceptShort: ["order", "approve", "fetch", "fetch"],
+  divert: ["order", "approve"],
+  sendBack: ["bringIn", "takeIn"],
+  callOff: ["bringIn", "takeIn", "sendBack"],
+  execute: ["bringIn", "takeIn", "sendBack"],
+  unbook: ["book"],
+  carrierPays: ["book", "tell"],
+  unpayCarrier: ["book", "tell", "carrierPays"],
+  bank: ["book", "tell", "carrierPays"],
+  voidStatement: ["openStatement"],
+  reverseStatement: ["openStatement", "payStatement"],
+};
+
+/** A draft of an operation that is missing, or of one that it needs; as it is where none is missing. */
+export function towards(missing: readonly string[], draft: Draft): Draft {
+  const kinds = types.filter((kind) => missing.includes(kind))
+    .flatMap((kind) => [...needs[kind] ?? [], kind]);
+  const [a, b] = draft.dice;
+  return kinds.length ? { ...draft, kind: kinds[(a + b) % kinds.length] } : draft;
+}
+
 /** An earlier request, unchanged, or its key with another input, which only settlements store permanently. */
 function again({ sent, state }: Known, [a, b]: Dice): Op | undefined {
   const known = sent[sent.length - 1 - a % Math.min(sent.length, 30)];

@@ -20,7 +20,7 @@ import { customers, drivers, type Known } from "./model/draws/draw.ts";
 import { Real } from "./model/real.ts";
 import { seen, shown } from "./model/seen.ts";
 import { type Of, type Op, types } from "./model/ops.ts";
-import { parcelFee, type State } from "./model/state.ts";
+import type { State } from "./model/state.ts";
 import { figure, of, say, seed, size } from "./proof.ts";
 import { newPlace, startWorld, type World } from "./world.ts";
 

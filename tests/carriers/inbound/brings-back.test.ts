@@ -60,10 +60,13 @@ describe("a carrier that brings a parcel back to its sender", () => {
     const reports = await given(id);
     const before = await balanceOf(wallet);
     const event = randomUUID();
-    expect(await reports("returned", event)).toBe("applied");
+    // Sent again while it is taken, and said once more beside it.
+    const said = await Promise.all(
+      [event, event, event, undefined, undefined].map((one) => reports("returned", one)),
+    );
+    expect(said).toContain("applied");
     expect(await statusOf(id)).toBe("returned");
     await reports("returned", event);
-    await reports("returned");
     expect(await refundsOf(id)).toEqual([{
       status: "SUCCESS",
       payment_method: "wallet",

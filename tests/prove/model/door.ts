@@ -84,8 +84,8 @@ export function undo(state: State, { name, driver }: Of<"undo">): string {
     const free = available(state, parcel.customer!) + (holds === undefined ? 0 : cod);
     if (free < cod) return "insufficient_wallet_balance";
   }
+  if (parcel.status === "delivered") delete state.rows[row];
   if (cod) {
-    delete state.rows[row];
     if (parcel.of) state.house -= cod;
     else book(state, parcel.customer!, { amount: -cod, parcel: name });
   }
@@ -141,7 +141,8 @@ export function changeAmount(state: State, { name, cod, byOwner }: Of<"changeAmo
   if (hasEnded(parcel)) return "delivery_ended";
   if (parcel.booked !== undefined) return "shipment_booked";
   if (cod > 0 && parcel.customer === null) return "customer_required_for_cod";
-  const ordered = parcel.doorFee && parcel.status === "pending";
+  // Others were picked up once, also where they wait.
+  const ordered = parcel.doorFee && ["pending", "accepted"].includes(parcel.status);
   if (byOwner && cod > parcel.cod && !ordered) return "amount_may_only_fall";
   if (cod === parcel.cod) return "amount_unchanged";
   parcel.cod = cod;

@@ -66,14 +66,17 @@ export function complete(state: State, name: string): string {
     bringHome(state, name);
     return " took 0";
   }
-  if (parcel.cod > 0) {
+  const { doorFee: fee = 0 } = parcel;
+  if (parcel.cod + fee > 0) {
     state.rows[`${name} dropoff`] = {
       driver: parcel.driver!,
       cod: parcel.cod,
-      fee: 0,
+      fee,
       status: "collected",
-      ...(state.holds && !parcel.of ? { holds: parcel.customer! } : {}),
+      ...(state.holds && parcel.cod && !parcel.of ? { holds: parcel.customer! } : {}),
     };
+  }
+  if (parcel.cod > 0) {
     if (parcel.of) state.house += parcel.cod;
     else {book(state, parcel.customer!, {
         amount: parcel.cod,
@@ -97,7 +100,7 @@ function comeBack(state: State, name: string): string {
     return " expected";
   }
   leaveList(state, name, "returned");
-  return giveFeeBack(state, name);
+  return parcel.doorFee ? "" : giveFeeBack(state, name);
 }
 
 export function giveFeeBack(state: State, name: string): string {

@@ -4,25 +4,23 @@
  * the files that are kept, and the PDFs.
  */
 import { randomUUID } from "node:crypto";
-import { Buffer } from "node:buffer";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, expect, test, vi } from "vitest";
-import { operations } from "../contract/functions.ts";
-import { sampleOf, urlOf } from "../contract/requests.ts";
+import { beforeAll, expect, test } from "vitest";
 import { offerSimulated } from "../support/carriers.ts";
 import { type Answer, nobody, type Person, withToken } from "../support/api.ts";
-import { newCash } from "../support/cod.ts";
 import { sql, stack } from "../support/db.ts";
 import { newEverything, type Things } from "../support/everything.ts";
 import { newSystemAdmin, type Tenant } from "../support/people.ts";
-import { everyText } from "../support/pdf.ts";
 import { moduleId } from "../support/webhooks.ts";
 import { wizardBody } from "../support/wizard.ts";
 import { figure } from "./proof.ts";
+import { printEverything, readEverything } from "./secrets/answers.ts";
+import { canary, inText, planted, told } from "./secrets/planted.ts";
+import { fileText, inFiles, inTables, inWriteAheadLog } from "./secrets/stores.ts";
 
-/** The secret values that only this test wrote, by kind. */
-const planted = new Map<string, string>();
+/** The payer; not a secret. */
+const customer = "Openly 7391";
+
 let tenant: Tenant;
 let things: Things;
 let system: Person;
@@ -31,22 +29,6 @@ beforeAll(async () => {
   // The carrier is set up here, which tells its secret.
   await sql`delete from integration.tenant_carriers where tenant_id = ${tenant.id}`;
 });
-
-/** The payer; not a secret. */
-const customer = "Openly 7391";
-
-/** A secret of ours to plant. */
-function canary(what: string): string {
-  const text = `Cnry${randomUUID().replaceAll("-", "")}`;
-  planted.set(what, text);
-  return text;
-}
-
-/** A secret that an answer told once. */
-function told(what: string, secret: string): void {
-  expect(secret, what).toMatch(/.{20}/);
-  planted.set(what, secret.replace(/^whsec_/, ""));
-}
 
 test("no secret appears anywhere", async () => {
   const openly = `openly${randomUUID().replaceAll("-", "")}`;
@@ -204,8 +186,8 @@ test("no secret appears anywhere", async () => {
   answers.push(await ask(tenant.admin.put(path, { is_active: false }), 200));
 
   things.subscription = subscription.subscription.id;
-  const read = await readEverything();
-  const printed = await printEverything();
+  const read = await readEverything([tenant.admin, system], things);
+  const printed = await printEverything(tenant, things, customer);
   expect(planted.size).toBeGreaterThanOrEqual(20);
   await sql`checkpoint`;
   const hits = [
@@ -251,121 +233,3 @@ test("no secret appears anywhere", async () => {
     .toEqual(["who paid: receipt en", "who paid: receipt ar", "who paid: receipt ku"]);
   expect(await inFiles()).toEqual(["who paid: a file"]);
 }, 240_000);
-
-/** Every question of every function, asked by the tenant's administrator and by the system's. */
-async function readEverything(): Promise<{ what: string; text: string }[]> {
-  const found: { what: string; text: string }[] = [];
-  const reads = operations.filter(({ endpoint }) =>
-    endpoint.method === "get" && !endpoint.internal
-  );
-  for (const who of [tenant.admin, system]) {
-    for (const operation of reads) {
-      const url = urlOf(operation, sampleOf(operation, things));
-      for (const form of ["", "format=csv"]) {
-        const { status, body, headers } = await who.get(
-          form ? `${url}${url.includes("?") ? "&" : "?"}${form}` : url,
-        );
-        if (status >= 300) continue;
-        const text = body instanceof Uint8Array
-          ? Buffer.from(body).toString("latin1")
-          : typeof body === "string"
-          ? body
-          : JSON.stringify(body);
-        found.push({
-          what: `answer of ${operation.name}`,
-          text: text + JSON.stringify([...headers]),
-        });
-      }
-    }
-  }
-  return found;
-}
-
-/** Prints a label, and a receipt in each language, and answers what stands in them. */
-async function printEverything(): Promise<{ what: string; text: string }[]> {
-  const labels = await tenant.dispatcher.post("/delivery/shipment-labels", {
-    delivery_codes: [things.delivery_code],
-  });
-  expect(labels.status, JSON.stringify(labels.body)).toBe(200);
-  const printed = [{ what: "label", text: await everyText(labels.body) }];
-  for (const language of ["en", "ar", "ku"] as const) {
-    const { id } = await newCash(tenant, { customerName: customer });
-    const settled = await tenant.dispatcher.in(language).post("/delivery/cod-collections/remit", {
-      scope: "selected",
-      cod_collection_ids: [id],
-    });
-    expect(settled.status, JSON.stringify(settled.body)).toBe(200);
-    const receipt = `/delivery/cod-settlements/${settled.body.data.settlement_payment_id}/receipt`;
-    const answer = await vi.waitUntil(async () => {
-      const answer = await tenant.dispatcher.get(receipt);
-      return answer.status !== 202 && answer;
-    }, { timeout: 30_000 });
-    const file = new Uint8Array(await (await fetch(answer.body.url)).arrayBuffer());
-    printed.push({ what: `receipt ${language}`, text: await everyText(file) });
-  }
-  return printed;
-}
-
-/** Whatever Storage keeps: PDFs as they are and as they read. */
-async function inFiles(): Promise<string[]> {
-  const dir = join(stack.dataDir, "storage");
-  const hits: string[] = [];
-  for (const entry of readdirSync(dir, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile()) continue;
-    const bytes = readFileSync(join(entry.parentPath, entry.name));
-    const text = bytes.toString("latin1");
-    hits.push(...inText("a file", text.startsWith("%PDF-") ? await everyText(bytes) : text));
-  }
-  return [...new Set(hits)];
-}
-
-/** A secret as it is, and in the forms it may take on its way. */
-function formsOf(secret: string): string[] {
-  const bytes = Buffer.from(secret);
-  return [
-    secret,
-    bytes.toString("hex"),
-    bytes.toString("base64").replace(/=+$/, ""),
-    encodeURIComponent(secret),
-    // Of a secret that is base64 itself: what it stands for.
-    Buffer.from(secret, "base64").toString("hex"),
-  ];
-}
-
-function inText(where: string, text: string): string[] {
-  return [...planted].filter(([, secret]) => formsOf(secret).some((form) => text.includes(form)))
-    .map(([what]) => `${what}: ${where}`);
-}
-
-/** Bytes as characters, so that nothing is lost. */
-function fileText(file: string): string {
-  return existsSync(file) ? readFileSync(file, "latin1") : "";
-}
-
-async function inWriteAheadLog(): Promise<string[]> {
-  const [{ data_directory }] = await sql`show data_directory`;
-  const dir = join(data_directory, "pg_wal");
-  const segments = readdirSync(dir).filter((name) => /^[0-9A-F]{24}$/.test(name));
-  expect(segments.length).toBeGreaterThan(0);
-  return segments.flatMap((name) => inText("write-ahead log", fileText(join(dir, name))));
-}
-
-/** Every row of every table, as a dump would have it. */
-async function inTables(): Promise<string[]> {
-  const tables = await sql<{ name: string }[]>`
-    select c.oid::regclass::text as name from pg_class c
-    where c.relkind = 'r' and c.relnamespace::regnamespace::text !~ '^(pg_|information_schema)'`;
-  const forms = [...planted].flatMap(([what, secret]) =>
-    formsOf(secret).map((form) => ({ what, form }))
-  );
-  const hits: string[] = [];
-  for (const { name } of tables) {
-    const found = await sql.unsafe(
-      `select f.what from jsonb_to_recordset($1) as f (what text, form text)
-        where exists (select from ${name} t where position(f.form in t::text) > 0)`,
-      [forms as never],
-    );
-    hits.push(...found.map(({ what }) => `${what}: ${name}`));
-  }
-  return [...new Set(hits)];
-}

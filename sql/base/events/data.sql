@@ -138,6 +138,8 @@ from (values
   ('{carrier_cash.unbooked}', 'carriers', 'delivery',
     '{"delivery_id": "uuid", "shipment_id": "uuid", "carrier_code": "string", "amount": "number", "currency": "string", "status": "string",
       "outcome": "string"}'),
+  ('{carrier_return.refund_due}', 'carriers', 'delivery',
+    '{"delivery_id": "uuid", "carrier_code": "string", "amount": "number", "currency": "string"}'),
   ('{carrier_remittance.created,carrier_remittance.reversed}', 'carriers', 'carrier_remittance',
     '{"carrier_remittance_id": "uuid", "carrier_code": "string", "currency": "string", "amount": "number", "collections": "integer",
       "reference": "string", "actor_id": "uuid?"}'),

@@ -25,9 +25,29 @@ begin
     order by via.place limit 1) end;
 end $$;
 
+-- Refunds by the policy in force the fee of a parcel that the delivery d, as a carrier reports it, has brought back, as what a driver brings
+-- back. A report cannot be refused: where the tenant's wallet is short the delivery ends all the same, with an event that says what is owed.
+create or replace function integration.carrier_return_refund(d delivery.deliveries, carrier_code text) returns void
+language plpgsql set search_path = '' as $$
+declare
+  p delivery.deliveries;
+begin
+  perform delivery.returned_fees_refund(array[d.id]);
+exception when sqlstate 'RULE0' then
+  if sqlerrm not like '%insufficient_wallet_balance%' then
+    raise;
+  end if;
+  select * into strict p from delivery.deliveries x
+  where x.tenant_id = d.tenant_id and x.id = case d.delivery_flow when 'operational_return' then d.original_delivery_id else d.id end;
+  insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
+  values (d.tenant_id, 'carrier_return.refund_due', 'carriers', 'delivery', p.id, jsonb_build_object('delivery_id', p.id,
+    'carrier_code', carrier_code, 'amount', p.delivery_fee, 'currency', p.currency));
+end $$;
+
 -- Takes one report of a carrier: {event_id, tracking_number?, carrier_status?, status?, occurred_at?}; status is ours,
 -- or null when the carrier's says nothing to us. Each event_id counts once. Delivered, the cash that the carrier was
--- asked to collect is booked in the same transaction; where delivered cannot be (the order was cancelled), the tenant
+-- asked to collect is booked in the same transaction, and what ends in a warehouse is expected there; brought back, its fee is refunded
+-- by the policy in force; where delivered cannot be (the order was cancelled), the tenant
 -- hears by an event that the carrier may hold cash. Answers {outcome, duplicate}.
 create or replace function integration.carrier_report(carrier_code text, tenant_id uuid, report jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
@@ -94,15 +114,25 @@ begin
         delivered_at = case when v_move = 'delivered' then v_at else t.delivered_at end
       where t.tenant_id = tenant_id and t.id = d.id;
     end loop;
+    -- A return that came back to its warehouse is on its way again.
+    if d.status = 'returned' then
+      perform warehousing.receipts_withdraw(d.id);
+    end if;
     if v_status = 'returned' and (v_home is not null or delivery.returns_to_warehouse(d)) then
       perform warehousing.receipt_expect(d.id, v_home, true);
     end if;
     if v_status = 'delivered' and s.cash_due > 0 then
       perform money.carrier_cash_collected(delivery.parcel_of(d), s.id);
     end if;
+    if v_status in ('delivered', 'returned') then
+      perform integration.carrier_return_refund(d, carrier_code);
+    end if;
     -- The first news that it has the parcel, whatever came of it since.
     if d.status in ('pending', 'assigned', 'accepted') and v_status <> 'cancelled' then
       perform delivery.carrier_takes(d);
+    end if;
+    if v_status = 'delivered' and delivery.ends_in(d) is not null then
+      perform warehousing.parcel_arrives(d.id, delivery.ends_in(d));
     end if;
   end if;
   insert into integration.carrier_events (tenant_id, carrier_code, carrier_event_id, tracking_number, carrier_status, delivery_id, outcome)
@@ -120,5 +150,6 @@ end $$;
 
 grant execute on function integration.carrier_secret(text, uuid), integration.carrier_report(text, uuid, jsonb) to barid_api;
 
--- The functions' own login (barid_api) alone calls these.
-revoke execute on function integration.carrier_report(text,uuid,jsonb), integration.carrier_secret(text,uuid) from barid_caller;
+-- The functions' own login (barid_api) and functions alone call these.
+revoke execute on function integration.carrier_report(text,uuid,jsonb), integration.carrier_return_refund(delivery.deliveries,text),
+  integration.carrier_secret(text,uuid) from barid_caller;

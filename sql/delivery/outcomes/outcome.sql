@@ -72,6 +72,8 @@ begin
   update delivery.deliveries x set status = 'returned', status_reason = reason ->> 'value', status_notes = input ->> 'note',
     attempts_used = x.attempts_used + case when (reason ->> 'counts')::boolean then 1 else 0 end, postponed_to = null, overnight_notice_at = null
   where x.tenant_id = d.tenant_id and x.id = d.id;
+  -- A warehouse that expected it gets its return, if anything.
+  perform warehousing.receipts_withdraw(d.id);
   perform delivery.outcome_record(d, 'refused');
   perform delivery.delivery_proofs_keep(d, 'attempt', input -> 'proofs', 'proofs');
   perform delivery.assignment_end(a, 'returned');

@@ -68,20 +68,22 @@ begin
     update money.payments p set amount = o.total_price
     where p.tenant_id = v_tenant and p.order_id = o.id and p.type = 'ORDER' and p.status = 'pending';
     with value as (
-      select p.position, p.delivery_id, p.left_at, sum(i.unit_price * (g.quantity - g.short)) as value
+      select p.position, p.delivery_id, p.left_at, d.status = 'cancelled' as cancelled, sum(i.unit_price * (g.quantity - g.short)) as value
       from storefront.storefront_order_parts p
       join storefront.storefront_order_part_items g on g.tenant_id = p.tenant_id and g.part_id = p.id and g.quantity > g.short
       join storefront.storefront_order_items i on i.tenant_id = g.tenant_id and i.id = g.order_item_id
-      join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id and d.status <> 'cancelled'
-      where p.tenant_id = v_tenant and p.order_id = o.id group by p.position, p.delivery_id, p.left_at
+      join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id
+      where p.tenant_id = v_tenant and p.order_id = o.id group by p.position, p.delivery_id, p.left_at, d.status
     ), share as (
-      select v.delivery_id, v.left_at, row_number() over (order by v.position) as place, s.goods
+      -- Goods whose delivery is cancelled have their share, which nobody collects.
+      select v.delivery_id, v.left_at, v.cancelled, row_number() over (order by v.position) as place,
+        row_number() over (partition by v.cancelled order by v.position) as turn, s.goods
       from value v, (select storefront.shares(o.total_price - o.shipping_cost, array_agg(w.value order by w.position), money.decimals_of(o.currency)) as goods
         from value w) s
     )
-    update delivery.deliveries d set cod_amount = coalesce(s.goods[s.place], 0) + case when s.place = 1 then o.shipping_cost else 0 end,
-      delivery_fee = case when s.place = 1 then o.shipping_cost else 0 end
-    from share s where d.tenant_id = v_tenant and d.id = s.delivery_id and s.left_at is null;
+    update delivery.deliveries d set cod_amount = coalesce(s.goods[s.place], 0) + case when s.turn = 1 then o.shipping_cost else 0 end,
+      delivery_fee = case when s.turn = 1 then o.shipping_cost else 0 end
+    from share s where d.tenant_id = v_tenant and d.id = s.delivery_id and s.left_at is null and not s.cancelled;
     select d.id, s.carrier_code, s.cash_due, d.currency into v_booked
     from storefront.storefront_order_parts p
     join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id and d.status <> 'cancelled'

@@ -169,6 +169,16 @@ begin
       perform storefront.order_after_delivery_ended(o);
     end if;
   end loop;
+  -- Goods that were sent back are received when their parcel is back, whatever becomes of the rest of the order.
+  for v_moved in
+    select p.order_id from new_rows n join old_rows w on w.id = n.id
+    join delivery.deliveries p on p.tenant_id = n.tenant_id and p.id = n.original_delivery_id
+    where n.delivery_flow = 'operational_return' and n.status = 'delivered' and w.status <> 'delivered' and p.order_id is not null
+    order by p.order_id
+  loop
+    perform from storefront.storefront_orders x where x.tenant_id = app.tenant_id() and x.id = v_moved.order_id for no key update;
+    perform storefront.order_goods_expect(v_moved.order_id);
+  end loop;
   return null;
 end $$;
 
@@ -215,8 +225,9 @@ begin
     return null;
   end if;
   perform storefront.order_picks_drop(o.id);
+  -- Of a delivered order, what did not come to its customer.
+  perform storefront.order_goods_expect(o.id);
   if o.status = 'cancelled' then
-    perform storefront.order_goods_expect(o.id);
     perform storefront.order_payment_drop(o.id);
     if o.payment_status = 'paid' then
       v_owed := storefront.order_refundable(o);

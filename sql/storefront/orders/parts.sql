@@ -185,18 +185,22 @@ begin
   perform warehousing.picking_event_emit(k, k.status, 'cancelled') from unnest(v_picks) k;
 end $$;
 
--- Expects back what left of an order and is not expected yet: a receipt in the warehouse it came from, with a line for each of the goods.
+-- Expects back what left of an order and is not expected yet: a receipt in the warehouse it came from, with a line for each of the goods. Of an
+-- order that is not cancelled those parts whose delivery has ended and did not bring them.
 create or replace function storefront.order_goods_expect(p_order uuid) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   p storefront.storefront_order_parts;
   v_receipt uuid;
+  v_cancelled boolean := (select o.status = 'cancelled' from storefront.storefront_orders o where o.tenant_id = v_tenant and o.id = p_order);
 begin
   for p in
     select x.* from storefront.storefront_order_parts x
     where x.tenant_id = v_tenant and x.order_id = p_order and x.left_at is not null and x.picking_order_id is not null and not exists (
       select from warehousing.receiving_orders r where r.tenant_id = v_tenant and r.id = x.receiving_order_id and r.status <> 'cancelled')
+      and (v_cancelled or exists (select from delivery.deliveries d
+        where d.tenant_id = v_tenant and d.id = x.delivery_id and d.status in ('returned', 'cancelled')))
     order by x.position
   loop
     insert into warehousing.receiving_orders (tenant_id, reference_number, warehouse_id, source, created_by)

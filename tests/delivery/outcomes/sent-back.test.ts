@@ -229,3 +229,17 @@ describe("what is not at its receiver's door", () => {
     expect(await report(tenant.ops, id, refused)).toFailWith(409, "delivery_status_changed");
   });
 });
+
+test("refused on its way into a warehouse: that expects it no more, and takes nothing in", async () => {
+  const id = await onItsWay(ground, "in_transit");
+  const { receiving_order_id } = await moves(tenant.driver, id, [
+    "return",
+    { warehouse_id: ground.warehouse },
+  ]);
+  expect(await report(tenant.driver, id, refused)).toSucceed(200);
+  expect(
+    await tenant.ops.put(`/warehousing/receiving-orders/${receiving_order_id}`, {
+      status: "received",
+    }),
+  ).toFailWith(409, "invalid_status_transition");
+});

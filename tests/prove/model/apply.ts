@@ -1,10 +1,13 @@
 /** The effect and response of each operation on the model, and the order that explains concurrent operations. */
+import * as carriers from "./carriers.ts";
 import * as cash from "./cash.ts";
 import * as door from "./door.ts";
 import * as orders from "./orders.ts";
 import * as parcels from "./parcels.ts";
 import * as pay from "./pay.ts";
-import type { Of, Op, State } from "./state.ts";
+import * as sendBacks from "./send-backs.ts";
+import type { Of, Op } from "./ops.ts";
+import type { State } from "./state.ts";
 import * as statements from "./statements.ts";
 import * as stock from "./stock.ts";
 
@@ -30,6 +33,19 @@ const rules: { [T in Op["type"]]: (state: State, op: Of<T>) => string } = {
   payStatement: statements.payStatement,
   reverseStatement: statements.reverseStatement,
   voidStatement: statements.voidStatement,
+  divert: sendBacks.divert,
+  bringIn: sendBacks.bringIn,
+  takeIn: sendBacks.takeIn,
+  sendBack: sendBacks.sendBack,
+  callOff: sendBacks.callOff,
+  execute: sendBacks.execute,
+  consign: carriers.consign,
+  book: carriers.book,
+  unbook: carriers.unbook,
+  tell: carriers.tell,
+  carrierPays: carriers.carrierPays,
+  unpayCarrier: carriers.unpayCarrier,
+  bank: carriers.bank,
   handOver: parcels.handOver,
   confirm: parcels.confirm,
   receive: stock.put,

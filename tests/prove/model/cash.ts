@@ -1,5 +1,6 @@
 /** Cash: settlements and what takes them back, counts with their shortages, the desk. */
-import { type Of, parcelFee, type Settled, type State } from "./state.ts";
+import { type Of } from "./ops.ts";
+import { parcelFee, type Settled, type State } from "./state.ts";
 
 export function settle(state: State, op: Of<"settle">): string {
   const names = op.rows === "all"

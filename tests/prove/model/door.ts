@@ -1,6 +1,8 @@
 /** Results that are reported at the door and undone again, and parcels on the road that owe another amount or go elsewhere. */
+import { withdraw } from "./send-backs.ts";
 import { complete, from, leaveList, moveTo } from "./parcels.ts";
-import { backName, fees, type Of, type Parcel, type State } from "./state.ts";
+import { type Of } from "./ops.ts";
+import { backName, fees, type Parcel, type State } from "./state.ts";
 import { available, book, isStated } from "./statements.ts";
 
 /** Does what follows from an attempt with a parcel, and keeps what an undo needs. */
@@ -41,7 +43,13 @@ export function outcome(state: State, { name, driver, result }: Of<"outcome">): 
   if (result === "partial" && parcel.cod > 0 && parcel.cod !== parcel.ordered) {
     return "item_prices_required";
   }
-  const { result: _, ...back } = { ...structuredClone(parcel), hand: null, cod: 0, due: null };
+  const { result: _, expected: __, ...back } = {
+    ...structuredClone(parcel),
+    hand: null,
+    cod: 0,
+    due: null,
+  };
+  withdraw(state, parcel);
   return record(state, name, before, () => {
     if (result === "refused") {
       state.parcels[backName(name)] = { ...back, ...fresh, from: { parcel: name, brings: "all" } };
@@ -76,8 +84,8 @@ export function undo(state: State, { name, driver }: Of<"undo">): string {
     const free = available(state, parcel.customer!) + (holds === undefined ? 0 : cod);
     if (free < cod) return "insufficient_wallet_balance";
   }
+  if (parcel.status === "delivered") delete state.rows[row];
   if (cod) {
-    delete state.rows[row];
     if (parcel.of) state.house -= cod;
     else book(state, parcel.customer!, { amount: -cod, parcel: name });
   }
@@ -100,6 +108,7 @@ function obstacleOf(state: State, name: string): string | undefined {
   const parcel = state.parcels[name];
   const { result, of } = parcel;
   if (!result) return "no_outcome_to_undo";
+  if (parcel.external) return "carrier_reports_outcome";
   if (result.undone) return "outcome_already_undone";
   if (parcel.moves > result.moves) return "outcome_went_on";
   // A failed parcel that came to another driver, or is on its way there.
@@ -108,6 +117,11 @@ function obstacleOf(state: State, name: string): string | undefined {
   const back = state.parcels[backName(name)];
   if (back && !["picked_up", "cancelled"].includes(back.status)) return "outcome_went_on";
   if (parcel.from?.brings === "all" && parcel.status === "delivered") return "outcome_went_on";
+  if (
+    parcel.back && parcel.status === "delivered" && state.parcels[parcel.back].status === "returned"
+  ) {
+    return "outcome_went_on";
+  }
   if (parcel.status === "returned" && state.parcels[name].due) return "outcome_went_on";
   if (of) {
     const { status, refunded } = state.orders[of.order];
@@ -125,8 +139,11 @@ function obstacleOf(state: State, name: string): string | undefined {
 export function changeAmount(state: State, { name, cod, byOwner }: Of<"changeAmount">): string {
   const parcel = state.parcels[name];
   if (hasEnded(parcel)) return "delivery_ended";
+  if (parcel.booked !== undefined) return "shipment_booked";
   if (cod > 0 && parcel.customer === null) return "customer_required_for_cod";
-  if (byOwner && cod > parcel.cod) return "amount_may_only_fall";
+  // Others were picked up once, also where they wait.
+  const ordered = parcel.doorFee && ["pending", "accepted"].includes(parcel.status);
+  if (byOwner && cod > parcel.cod && !ordered) return "amount_may_only_fall";
   if (cod === parcel.cod) return "amount_unchanged";
   parcel.cod = cod;
   return `ok ${cod}`;
@@ -136,6 +153,8 @@ export function changeAmount(state: State, { name, cod, byOwner }: Of<"changeAmo
 export function redirect(state: State, { name, place, charge }: Of<"redirect">): string {
   const parcel = state.parcels[name];
   if (hasEnded(parcel)) return "delivery_ended";
+  if (parcel.booked !== undefined) return "shipment_booked";
+  if (parcel.returnedBy) return "return_under_way";
   const fee = charge && place !== parcel.place ? fees[place] : parcel.fee;
   const more = fee - parcel.fee;
   if (more) {

@@ -1,20 +1,14 @@
 /** Orders of the shop: which warehouses they leave from, what is short of them, how they end. */
 import { leaveList, moveTo } from "./parcels.ts";
+import { expectGoods } from "./send-backs.ts";
 import { available, book } from "./statements.ts";
-import {
-  type Of,
-  type Order,
-  type Part,
-  partName,
-  type State,
-  unitFee,
-  unitPrice,
-} from "./state.ts";
+import { type Of } from "./ops.ts";
+import { type Order, type Part, partName, type State, unitFee, unitPrice } from "./state.ts";
 
 export function order(state: State, op: Of<"order">): string {
   const { name, customer, quantity, wallet } = op;
   const total = (unitPrice + unitFee) * quantity;
-  if (state.goods[0] + state.goods[1] < quantity) return "insufficient_stock";
+  if (unitsOf(state) < quantity) return "insufficient_stock";
   if (wallet && available(state, customer) < total) return "insufficient_wallet_balance";
   if (wallet) {
     book(state, customer, { amount: -total });
@@ -32,27 +26,34 @@ export function order(state: State, op: Of<"order">): string {
   return `ok ${total}`;
 }
 
-/** From one warehouse that has all of it, the first before the second; else from both, first the one that has more. */
+const unitsOf = ({ goods }: State) => goods.reduce((sum, units) => sum + units, 0);
+
+/** The warehouses in the order of their age: the shop's first, that for parcels, the shop's second. */
+const byAge = [0, 2, 1];
+
+/** From those that have most of what is missing, the oldest of them first: from one that has all of it, or from as few as can be. */
 function sources(goods: number[], quantity: number): Part[] {
-  const most = (index: number) => Math.min(goods[index], quantity);
-  const first = most(1) > most(0) ? 1 : 0;
-  const part = (warehouse: number, units: number): Part => ({
-    warehouse,
-    quantity: units,
-    short: 0,
-    found: null,
-    left: false,
-    back: null,
-  });
-  const rest = quantity - most(first);
-  return rest ? [part(first, most(first)), part(1 - first, rest)] : [part(first, quantity)];
+  const left = [...goods];
+  const parts: Part[] = [];
+  for (let rest = quantity; rest > 0;) {
+    const most = Math.max(...left.map((units) => Math.min(units, rest)));
+    const warehouse = byAge.find((index) => Math.min(left[index], rest) === most)!;
+    parts.push(part(warehouse, most));
+    left[warehouse] = 0;
+    rest -= most;
+  }
+  return parts;
 }
+
+const part = (warehouse: number, quantity: number): Part => ({
+  ...{ warehouse, quantity, short: 0, found: null, left: false, back: null },
+});
 
 export function approve(state: State, { name }: Of<"approve">): string {
   const order = state.orders[name];
   if (!order) return "order_not_found";
   if (order.status !== "pending") return "order_not_pending";
-  if (state.goods[0] + state.goods[1] < order.quantity) return "insufficient_stock";
+  if (unitsOf(state) < order.quantity) return "insufficient_stock";
   order.status = "confirmed";
   order.parts = sources(state.goods, order.quantity);
   for (const [part, { warehouse, quantity }] of order.parts.entries()) {
@@ -106,13 +107,14 @@ export function leaves(
 ): boolean {
   const order = state.orders[name];
   const part = order.parts[place];
+  if (part.left) return true;
   if (part.found !== null && part.found < part.quantity - part.short) return false;
   part.left = true;
   order.status = "shipped";
   return true;
 }
 
-const missing = ({ quantity, short, found, left }: Part) =>
+export const missing = ({ quantity, short, found, left }: Part) =>
   left || found === null ? 0 : quantity - short - found;
 
 export function acceptShort(state: State, { name }: Of<"acceptShort">): string {
@@ -176,6 +178,14 @@ export function ended(state: State, name: string): void {
     0,
   );
   order.status = got > 0 ? "delivered" : "cancelled";
+  for (const [place, part] of order.parts.entries()) {
+    if (part.left && parcels[place].status !== "delivered") {
+      expectGoods(state, partName(name, place));
+    } else if (!part.left && !part.released) {
+      part.released = true;
+      state.goods[part.warehouse] += part.quantity - part.short;
+    }
+  }
   if (!order.wallet) return;
   // Nothing delivered: all goes back. Else what did not arrive, and the fee stays.
   const due = (unitPrice + unitFee) * order.quantity - order.refunded;
@@ -189,7 +199,7 @@ export function putBack(state: State, { name }: Of<"putBack">): string {
   if (!part.back) return "receiving_order_not_found";
   if (part.back === "expected") {
     part.back = "received";
-    state.goods[part.warehouse] += part.quantity - part.short;
+    state.goods[part.backAt!] += part.quantity - part.short;
     leaveList(state, name, "returned");
   }
   return "ok received";

@@ -1,7 +1,9 @@
 /** Parcels on the road: what drivers do with them, and how they come from one driver to another. */
 import { record } from "./door.ts";
 import { ended, leaves } from "./orders.ts";
-import { type Of, type Parcel, parcelFee, type State, type Step } from "./state.ts";
+import { arrive, bringHome, expectGoods, expectThere, setThere, withdraw } from "./send-backs.ts";
+import { type Of, type Step } from "./ops.ts";
+import { type Parcel, parcelFee, type State } from "./state.ts";
 import { book } from "./statements.ts";
 
 export const from: Record<Step, string[]> = {
@@ -19,7 +21,7 @@ const to = {
   return: "returned",
 } as const;
 
-export function step(state: State, { name, driver, what }: Of<"step">): string {
+export function step(state: State, { id, name, driver, what }: Of<"step">): string {
   const parcel = state.parcels[name];
   if (parcel.driver !== driver) return "not_the_drivers";
   if (parcel.inHand !== null) return "assignment_not_accepted";
@@ -27,8 +29,15 @@ export function step(state: State, { name, driver, what }: Of<"step">): string {
   if (what === "pickup" && parcel.of && !leaves(state, parcel.of)) return "goods_not_picked";
   // A return from a door ends where it goes.
   if (what === "return" && parcel.from) return "invalid_status_transition";
+  if (what === "complete" && parcel.diverted) return arrive(state, name);
   const before = structuredClone(parcel);
   moveTo(parcel, to[what]);
+  if (what === "pickup") setThere(state, parcel, false);
+  if (what === "return" || what === "complete") withdraw(state, parcel);
+  if (what === "return" && parcel.back) {
+    expectThere(state, name, id);
+    return "ok returned expected";
+  }
   if (what === "return") return `ok ${to[what]}${comeBack(state, name)}`;
   if (what === "complete") {
     return `ok ${to[what]}${record(state, name, before, () => complete(state, name))}`;
@@ -51,14 +60,23 @@ export function complete(state: State, name: string): string {
     leaveList(state, name, "completed");
     return " took 0";
   }
-  if (parcel.cod > 0) {
+  if (parcel.back) {
+    state.pay[name] = { driver: parcel.driver!, payout: null };
+    leaveList(state, name, "completed");
+    bringHome(state, name);
+    return " took 0";
+  }
+  const { doorFee: fee = 0 } = parcel;
+  if (parcel.cod + fee > 0) {
     state.rows[`${name} dropoff`] = {
       driver: parcel.driver!,
       cod: parcel.cod,
-      fee: 0,
+      fee,
       status: "collected",
-      ...(state.holds && !parcel.of ? { holds: parcel.customer! } : {}),
+      ...(state.holds && parcel.cod && !parcel.of ? { holds: parcel.customer! } : {}),
     };
+  }
+  if (parcel.cod > 0) {
     if (parcel.of) state.house += parcel.cod;
     else {book(state, parcel.customer!, {
         amount: parcel.cod,
@@ -77,15 +95,15 @@ function comeBack(state: State, name: string): string {
   const parcel = state.parcels[name];
   if (parcel.of) {
     // On its driver's list until the warehouse has it.
-    state.orders[parcel.of.order].parts[parcel.of.part].back = "expected";
+    expectGoods(state, name, parcel.lay ? 2 : undefined);
     ended(state, parcel.of.order);
     return " expected";
   }
   leaveList(state, name, "returned");
-  return giveFeeBack(state, name);
+  return parcel.doorFee ? "" : giveFeeBack(state, name);
 }
 
-function giveFeeBack(state: State, name: string): string {
+export function giveFeeBack(state: State, name: string): string {
   const parcel = state.parcels[name];
   if (parcel.customer !== null) {
     // Cash that was taken is credited from outside, what a wallet paid from the company's.

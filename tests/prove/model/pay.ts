@@ -1,6 +1,7 @@
 /** Drivers' pay: payouts of what was earned, and their reversal. */
 import { deliveryPay } from "../world.ts";
-import type { Of, State } from "./state.ts";
+import type { Of } from "./ops.ts";
+import type { State } from "./state.ts";
 
 const dueTo = (state: State, driver: number) =>
   Object.values(state.pay).filter((pay) => pay.driver === driver && pay.payout === null);

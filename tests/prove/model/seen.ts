@@ -1,6 +1,7 @@
 /** The database in the model's words, and the model in the same. */
 import type postgres from "postgres";
 import type { Real } from "./real.ts";
+import { debt } from "./carriers.ts";
 import { earned } from "./pay.ts";
 import type { State } from "./state.ts";
 
@@ -17,8 +18,12 @@ export function shown(state: State) {
     ),
     parcels: each(
       state.parcels,
-      ({ status, driver, cod, fee, of, from }) =>
-        `${status} with ${driver ?? "nobody"}${of || from ? "" : ` owes ${cod} and ${fee}`}`,
+      ({ status, driver, cod, fee, of, from, back, there, external, booked }) =>
+        `${status} with ${external ? "carrier" : driver ?? "nobody"}${
+          of || from || back ? "" : ` owes ${cod} and ${fee}`
+        }${booked === undefined ? "" : ` booked for ${booked}`}${
+          there && ["pending", "accepted"].includes(status) ? " there" : ""
+        }`,
     ),
     statements: each(
       state.statements,
@@ -36,6 +41,9 @@ export function shown(state: State) {
     house,
     desk: desk ?? 0,
     ownDesks: ownDesks.map((own) => own ?? 0),
+    owed: each(state.owed, ({ status, cod, fee }) => `${status} ${cod} ${fee}`),
+    debt: debt(state),
+    till: state.till ?? 0,
     shortages,
     earned: drivers.map((_, driver) => earned(state, driver)),
     units,
@@ -49,21 +57,25 @@ export async function seen(sql: postgres.Sql, real: Real): Promise<ReturnType<ty
   const [found] = await sql`select
     (select jsonb_agg(jsonb_build_array(id, delivery_id || ' ' || collection_stage, status, driver_id, cod_amount, delivery_fee_amount))
       from money.cod_collections where tenant_id = ${place.id} and reversed_at is null) as rows,
+    (select jsonb_agg(jsonb_build_array(delivery_id, status, cod_amount, delivery_fee_amount)) from money.carrier_collections
+      where tenant_id = ${place.id}) as owed,
     (select jsonb_agg(jsonb_build_array(id, net, owner_user_id, status)) from money.merchant_statements where tenant_id = ${place.id}) as statements,
     (select jsonb_agg(jsonb_build_array(id, status, counted_amount, settlement_payment_id)) from money.cash_handovers
       where tenant_id = ${place.id}) as counts,
-    (select jsonb_agg(jsonb_build_array(d.id, d.status, a.driver_id,
-        case when d.order_id is null and d.original_delivery_id is null then ' owes ' || trim_scale(d.cod_amount) || ' and ' || trim_scale(d.delivery_fee) end)) from delivery.deliveries d
+    (select jsonb_agg(jsonb_build_array(d.id, d.status,
+        case d.carrier_type when 'external' then 'carrier' else a.driver_id::text end, concat(case when d.order_id is null and d.original_delivery_id is null then ' owes ' || trim_scale(d.cod_amount) || ' and ' || trim_scale(d.delivery_fee) end,
+        ' booked for ' || trim_scale(s.cash_due), case when d.current_warehouse_id = ${place.there} and d.status in ('pending', 'accepted') then ' there' end))) from delivery.deliveries d
       left join delivery.assignments a on a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('pending', 'assigned', 'accepted')
+      left join integration.carrier_shipments s on s.tenant_id = d.tenant_id and s.delivery_id = d.id and s.status = 'booked'
       where d.tenant_id = ${place.id}) as parcels,
     (select jsonb_agg(jsonb_build_array(delivery_id, status)) from money.payments
       where tenant_id = ${place.id} and type = 'REFUND' and payment_method = 'cash') as due,
     (select jsonb_agg(jsonb_build_array(o.id, o.status, i.picked_quantity, i.status)) from warehousing.picking_orders o
       join warehousing.picking_order_items i on i.tenant_id = o.tenant_id and i.picking_order_id = o.id
-      where o.tenant_id = ${place.id} and o.order_id is null) as picks,
+      where o.tenant_id = ${place.id} and o.order_id is null and o.delivery_id is null) as picks,
     (select jsonb_agg(jsonb_build_array(id, status, total_price)) from storefront.storefront_orders where tenant_id = ${place.id}) as orders,
     (select jsonb_object_agg(kind || ' ' || coalesce(owner_user_id::text, 'house'), balance) from money.accounts
-      where tenant_id = ${place.id} and kind in ('wallet', 'cash_on_hand', 'driver_shortage', 'driver_payable')) as accounts,
+      where tenant_id = ${place.id} and kind in ('wallet', 'cash_on_hand', 'driver_shortage', 'driver_payable', 'carrier_cash')) as accounts,
     (select jsonb_object_agg(k, q) from (select warehouse_id || ' ' || item_id as k, sum(quantity) as q from warehousing.stock
       where tenant_id = ${place.id} and status = 'available' group by 1) s) as units`;
   const names = new Map(Object.entries(real.ids).map(([name, id]) => [id, name]));
@@ -92,9 +104,10 @@ export async function seen(sql: postgres.Sql, real: Real): Promise<ReturnType<ty
     parcels: each(
       found.parcels,
       ([id, status, by, owes]) =>
-        parcel(id) === undefined
-          ? undefined
-          : [name(id), `${status} with ${by ? driver(by) : "nobody"}${owes ?? ""}`],
+        parcel(id) === undefined ? undefined : [
+          name(id),
+          `${status} with ${by === "carrier" ? by : by ? driver(by) : "nobody"}${owes ?? ""}`,
+        ],
     ),
     statements: each(found.statements, ([id, net, owner, status]) => [
       name(id),
@@ -113,12 +126,18 @@ export async function seen(sql: postgres.Sql, real: Real): Promise<ReturnType<ty
     customers: place.customers.map(({ id }) => balance("wallet", id)),
     house: balance("wallet", "house"),
     desk: balance("cash_on_hand", place.dispatcher.id),
+    owed: each(
+      found.owed,
+      ([id, status, cod, fee]) => [`${name(id)} carrier`, `${status} ${cod} ${fee}`],
+    ),
+    debt: balance("carrier_cash", "house"),
+    till: balance("cash_on_hand", "house"),
     ownDesks: place.drivers.map(({ id }) => balance("cash_on_hand", id)),
     earned: place.drivers.map(({ id }) => balance("driver_payable", id)),
     shortages: place.drivers.map(({ id }) => balance("driver_shortage", id)),
     units: place.shelves.map(({ warehouse }) => place.items.map((item) => units(warehouse, item))),
-    goods: [place.shop.shelf, { ...place.shop.shelf, ...real.second }].map(({ warehouse, item }) =>
-      units(warehouse, item)
+    goods: [place.shop.shelf.warehouse, real.second.warehouse, place.there].map((warehouse) =>
+      units(warehouse, place.shop.shelf.item)
     ),
   };
 }

@@ -1,109 +1,5 @@
-/**
- * The model: a state without a database, and the operations that change it. Whole units only. Records have names
- * that the operations choose; every operation has an id, under which it is sent again.
- */
-export type Way = "remit" | "settle-by-wallet";
-export type Resolution = "recounted" | "driver_owes" | "written_off" | "returned";
-export type Step = "pickup" | "depart" | "complete" | "fail" | "return";
-export type Result = "partial" | "exchanged" | "postponed" | "refused";
-export type Place = "near" | "far";
-
-/** `driver`, `customer`, `shelf`, `item`, `warehouse`: places in the lists of the state. */
-export type Op =
-  & { id: string }
-  & (
-    // Cash: rows are settled, a settlement is taken back, cash is counted and what was missing resolved, the desk pays.
-    | { type: "settle"; way: Way; driver: number; office: boolean; rows: string[] | "all" }
-    | { type: "unsettle"; settlement: string }
-    | { type: "count"; name: string; driver: number; declared: number; counted: number }
-    | { type: "resolve"; name: string; way: Resolution; declared: number }
-    | { type: "deposit"; amount: number }
-    // From the desk of a driver to that of the dispatcher, and back when that was a mistake.
-    | { type: "bring"; driver: number; amount: number }
-    | { type: "unbring"; transfer: string }
-    | { type: "payDue"; name: string }
-    | { type: "unpay"; payment: string }
-    // Drivers are paid what they earned, from the desk or into the wallet, and some of it was a mistake.
-    | { type: "payOut"; driver: number; wallet: boolean }
-    | { type: "unpayOut"; payout: string }
-    | { type: "adjust"; driver: number; amount: number; credit: boolean }
-    // Parcels: a driver moves one or reports what came of it at the door, the office hands it to another driver, who confirms it or does not.
-    | { type: "step"; name: string; driver: number; what: Step }
-    | { type: "outcome"; name: string; driver: number; result: Result }
-    // A result is undone by a driver, or by the office (null).
-    | { type: "undo"; name: string; driver: number | null }
-    // A parcel on the road owes another amount, or goes elsewhere.
-    | { type: "changeAmount"; name: string; cod: number; byOwner: boolean }
-    | { type: "redirect"; name: string; place: Place; charge: boolean }
-    // Statements of what an owner is due, their payouts, and what ends or reverses them.
-    | { type: "openStatement"; name: string; customer: number }
-    | { type: "payStatement"; name: string; cash: boolean }
-    | { type: "reverseStatement" | "voidStatement"; name: string }
-    | { type: "handOver"; name: string; from: number; to: number }
-    | { type: "confirm"; hand: string; to: number; accept: boolean }
-    // Stock.
-    | { type: "receive" | "writeOff" | "takeBack"; shelf: number; item: number; quantity: number }
-    | { type: "correct"; shelf: number; item: number; delta: number }
-    | { type: "transfer"; from: number; item: number; quantity: number }
-    | { type: "pick"; name: string; shelf: number; item: number; quantity: number }
-    | { type: "move"; name: string; to: "completed" | "cancelled"; reported: boolean }
-    | {
-      type: "report";
-      name: string;
-      shelf: number;
-      item: number;
-      to: "in_progress" | "completed";
-      picked: number;
-    }
-    | { type: "restock"; warehouse: number; quantity: number }
-    // Orders of the shop, which leave from two warehouses.
-    | { type: "order"; name: string; customer: number; quantity: number; wallet: boolean }
-    | { type: "approve" | "cancel" | "acceptShort"; name: string }
-    | { type: "fetch"; name: string; warehouse: number; found: number }
-    | { type: "putBack"; name: string; warehouse: number }
-  );
-export type Of<T extends Op["type"]> = Op & { type: T };
-
-export const types = [
-  "settle",
-  "unsettle",
-  "count",
-  "resolve",
-  "deposit",
-  "bring",
-  "unbring",
-  "payDue",
-  "unpay",
-  "payOut",
-  "unpayOut",
-  "adjust",
-  "step",
-  "outcome",
-  "undo",
-  "changeAmount",
-  "redirect",
-  "openStatement",
-  "payStatement",
-  "reverseStatement",
-  "voidStatement",
-  "handOver",
-  "confirm",
-  "receive",
-  "writeOff",
-  "takeBack",
-  "correct",
-  "transfer",
-  "pick",
-  "move",
-  "report",
-  "restock",
-  "order",
-  "approve",
-  "cancel",
-  "acceptShort",
-  "fetch",
-  "putBack",
-] as const satisfies readonly Op["type"][];
+/** The model: a state without a database, which operations change. Whole units only. */
+import type { Place, Resolution, Way } from "./ops.ts";
 
 export interface Row {
   driver: number;
@@ -111,6 +7,14 @@ export interface Row {
   fee: number;
   status: "collected" | "remitted" | "settled_by_wallet";
   /** The owner of its COD, where that is held until the cash is in. */
+  holds?: number;
+}
+
+/** Cash that a carrier collected for a parcel. */
+export interface Owed {
+  cod: number;
+  fee: number;
+  status: "owed" | "remitted";
   holds?: number;
 }
 
@@ -178,6 +82,24 @@ export interface Parcel {
   /** The cash refund due to a sender without a wallet. */
   due: "open" | "paid" | null;
   of?: { order: string; part: number };
+  /** It lies in the warehouse for parcels; `lay`: it once did, and is fetched there. */
+  there?: boolean;
+  lay?: boolean;
+  /** It goes there first. */
+  diverted?: boolean;
+  /** The receipt by which it is expected there. */
+  expected?: string;
+  /** The parcel that this delivery brings back from there, and whether it is picked for its driver. */
+  back?: string;
+  picked?: boolean;
+  /** The delivery that brings it back. */
+  returnedBy?: string;
+  /** Another company carries it. */
+  external?: boolean;
+  /** Its carrier is booked, and was told to collect this cash. */
+  booked?: number;
+  /** The fee that its receiver pays in cash. */
+  doorFee?: number;
   /** The parcel at whose door this return began, and what it brings back of it. */
   from?: { parcel: string; brings: "all" | "part" | "exchange" };
 }
@@ -191,6 +113,10 @@ export interface Part {
   found: number | null;
   left: boolean;
   back: "expected" | "received" | null;
+  /** Where it is expected back. */
+  backAt?: number;
+  /** It never left, and was on sale again when its order ended. */
+  released?: boolean;
 }
 
 export interface Order {
@@ -251,6 +177,12 @@ export interface State {
   /** COD is held until its cash is in. */
   holds: boolean;
   house: number;
+  /** Cash that carriers collected, their payments by the id of the operation, and what is in the till of these. */
+  owed: Record<string, Owed>;
+  carrierPaid: Record<string, { rows: string[]; amount: number; reversed: boolean }>;
+  till: number | null;
+  /** The receipts of the warehouse for parcels, by the id of the operation that it follows from. */
+  receipts: Record<string, { parcel: string; status: "pending" | "received" | "cancelled" }>;
   /** Cash on the dispatcher's desk and on those of drivers who remit to themselves; null: nobody put any there yet. */
   desk: number | null;
   ownDesks: (number | null)[];
@@ -265,7 +197,7 @@ export interface State {
   paid: Record<string, { parcel: string; reversed: boolean }>;
   /** Available units: shelf, item. */
   units: number[][];
-  /** Available units of what the shop sells, in each of its warehouses. */
+  /** Available units of what the shop sells, in each of its warehouses and in that for parcels. */
   goods: number[];
   picks: Record<string, Pick>;
   orders: Record<string, Order>;
@@ -282,4 +214,6 @@ export const parcelFee = 2_000;
 export const fees: Record<Place, number> = { near: parcelFee, far: 3_112 };
 
 export const backName = (parcel: string) => `${parcel} back`;
+/** The delivery that an operation made to bring a parcel back from a warehouse. */
+export const sentBackName = (parcel: string, op: string) => `${parcel} sent back by ${op}`;
 export const partName = (order: string, part: number) => `${order} part ${part}`;

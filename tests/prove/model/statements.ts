@@ -1,5 +1,6 @@
 /** The wallets of owners: what of them is available, the statements of what is due, and their payouts. */
-import type { Movement, Of, State, Statement } from "./state.ts";
+import type { Of } from "./ops.ts";
+import type { Movement, Owed, Row, State, Statement } from "./state.ts";
 
 /** Moves an owner's wallet by something that statements say. */
 export function book(state: State, customer: number, movement: Movement): void {
@@ -9,11 +10,14 @@ export function book(state: State, customer: number, movement: Movement): void {
 
 const sum = (numbers: number[]) => numbers.reduce((total, n) => total + n, 0);
 
+/** True while somebody has the cash of a row. */
+const isOut = ({ status }: Row | Owed) => status === "collected" || status === "owed";
+
 /** The COD of rows whose cash is not in. */
 export const held = (state: State, customer: number): number =>
   sum(
-    Object.values(state.rows).flatMap(({ holds, status, cod }) =>
-      holds === customer && status === "collected" ? [cod] : []
+    [...Object.values(state.rows), ...Object.values(state.owed)].flatMap((row) =>
+      row.holds === customer && isOut(row) ? [row.cod] : []
     ),
   );
 
@@ -41,8 +45,8 @@ export function openStatement(state: State, { name, customer }: Of<"openStatemen
   const others = statementsOf(state, customer);
   const lines: Statement["lines"] = {};
   for (const [place, { amount, row }] of state.movements[customer].entries()) {
-    const cash = row ? state.rows[row] : undefined;
-    const isHeld = cash?.holds === customer && cash.status === "collected" &&
+    const cash = row ? state.rows[row] ?? state.owed[row] : undefined;
+    const isHeld = cash?.holds === customer && isOut(cash) &&
       // The movement of a row before its outcome was undone is another one.
       state.movements[customer].findLastIndex((other) => other.row === row) === place;
     const due = (isHeld ? 0 : amount) - sum(others.map(({ lines }) => lines[place] ?? 0));

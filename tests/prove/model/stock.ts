@@ -1,5 +1,6 @@
 /** Stock on the shelves, and picks of it. */
-import type { Of, Pick, State } from "./state.ts";
+import type { Of } from "./ops.ts";
+import type { Pick, State } from "./state.ts";
 
 export function put(state: State, { shelf, item, quantity }: Of<"receive" | "takeBack">): string {
   state.units[shelf][item] += quantity;

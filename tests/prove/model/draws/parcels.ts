@@ -1,0 +1,97 @@
+/** Draws of parcels on the road: steps, results, and what changes on the way. */
+import type { Step } from "../ops.ts";
+import type { State } from "../state.ts";
+import { type Draws, drivers, one } from "./draw.ts";
+
+export const parcelDraws: Draws<
+  "step" | "outcome" | "undo" | "changeAmount" | "redirect" | "handOver" | "confirm"
+> = {
+  step({ state }, [a, b, c, d]) {
+    const parcels = Object.entries(state.parcels);
+    if (!parcels.length) return;
+    // Few orders are on the road, and much depends on their outcome.
+    const ofOrders = parcels.filter(([, { of, driver }]) => of && driver !== null);
+    const list = d % 4 && ofOrders.length ? ofOrders : parcels;
+    const [name, { driver, status }] = one(list, a, (parcel) => parcel.driver !== null);
+    const next: Partial<Record<typeof status, Step[]>> = {
+      accepted: ["pickup"],
+      picked_up: ["depart", "complete", "return", "return"],
+      in_transit: ["complete", "return", "fail", "return"],
+      failed: ["return"],
+    };
+    const likely = next[status] ?? ["complete"];
+    const all = ["pickup", "depart", "complete", "fail", "return"] as const;
+    return {
+      type: "step",
+      name,
+      driver: c % 6 && driver !== null ? driver : b % drivers,
+      what: c % 9 ? likely[b % likely.length] : all[b % 5],
+    };
+  },
+  outcome({ state }, [a, b, c, d]) {
+    const parcels = Object.entries(state.parcels).filter(([, { of, back, doorFee }]) =>
+      !of && !back && !doorFee
+    );
+    if (!parcels.length) return;
+    const [name, { driver }] = one(
+      parcels,
+      a,
+      ({ status }) => status === "picked_up" || status === "in_transit",
+    );
+    return {
+      type: "outcome",
+      name,
+      driver: c % 6 && driver !== null ? driver : b % drivers,
+      result: (["partial", "exchanged", "postponed", "refused"] as const)[d % 4],
+    };
+  },
+  undo({ state }, [a, b, c]) {
+    const parcels = Object.entries(state.parcels);
+    if (!parcels.length) return;
+    const [name, { result }] = one(
+      parcels,
+      a,
+      ({ status, result }) => Boolean(result && !result.undone) && status !== "cancelled",
+    );
+    // Of a parcel that never had one, what a driver is answered depends on who sees it.
+    const driver = b % 3 || !result ? null : c % 6 ? result.driver : c % drivers;
+    return { type: "undo", name, driver };
+  },
+  changeAmount({ state }, [a, b, c, d]) {
+    const [name, parcel] = underWay(state, a) ?? [];
+    if (!name || !parcel) return;
+    const cod = d % 3 ? 250 * (b % 30) : parcel.ordered;
+    return { type: "changeAmount", name, cod, byOwner: parcel.customer !== null && c % 3 === 0 };
+  },
+  redirect({ state }, [a, b, c]) {
+    const [name, parcel] = underWay(state, a) ?? [];
+    // A fee that is paid at the door changes with the place.
+    if (!name || parcel?.doorFee) return;
+    return { type: "redirect", name, place: b % 2 ? "far" : "near", charge: c % 3 > 0 };
+  },
+  handOver({ state }, [a, b, c]) {
+    // Before a parcel is picked up, a handover is an assignment.
+    const parcels = Object.entries(state.parcels).filter(([, { of, back, status }]) =>
+      !of && !back && status !== "accepted"
+    );
+    if (!parcels.length) return;
+    const [name, { driver }] = one(parcels, a, (parcel) => parcel.driver !== null);
+    const from = c % 6 && driver !== null ? driver : b % drivers;
+    return { type: "handOver", name, from, to: c % 10 ? (from + 1 + b % 2) % drivers : from };
+  },
+  confirm({ state }, [a, b]) {
+    const hands = Object.entries(state.hands);
+    if (!hands.length) return;
+    const [hand, { to }] = one(hands, a, ({ status }) => status === "pending");
+    return { type: "confirm", hand, to, accept: b % 3 > 0 };
+  },
+};
+
+/** A parcel that is no order and no return, most likely one on the road. */
+function underWay(state: State, die: number) {
+  const parcels = Object.entries(state.parcels).filter(([, { of, from, back }]) =>
+    !of && !from && !back
+  );
+  if (!parcels.length) return;
+  return one(parcels, die, ({ status }) => ["picked_up", "in_transit", "failed"].includes(status));
+}

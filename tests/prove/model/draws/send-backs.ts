@@ -1,0 +1,62 @@
+/** Draws of parcels in the warehouse for parcels. */
+import type { Parcel } from "../state.ts";
+import { type Draws, drivers, one } from "./draw.ts";
+
+/** A parcel from door to door, which is no order and brings nothing back. */
+const isPlain = ({ of, from, back }: Parcel) => !of && !from && !back;
+const onTheRoad = ({ status }: Parcel) => ["picked_up", "in_transit", "failed"].includes(status);
+
+export const sendBackDraws: Draws<
+  "divert" | "bringIn" | "takeIn" | "sendBack" | "callOff" | "execute"
+> = {
+  divert({ state }, [a]) {
+    const parts = Object.entries(state.parcels).filter(([, { of }]) => of);
+    if (!parts.length) return;
+    const [name] = one(
+      parts,
+      a,
+      ({ status, external, lay }) => status === "pending" && !external && !lay,
+    );
+    return { type: "divert", name };
+  },
+  bringIn({ state }, [a, b, c]) {
+    const parcels = Object.entries(state.parcels).filter(([, parcel]) =>
+      isPlain(parcel) && !parcel.doorFee
+    );
+    if (!parcels.length) return;
+    const [name, { driver }] = one(parcels, a, onTheRoad);
+    return { type: "bringIn", name, driver: c % 6 && driver !== null ? driver : b % drivers };
+  },
+  takeIn({ state }, [a]) {
+    const receipts = Object.entries(state.receipts);
+    if (!receipts.length) return;
+    const [receipt] = one(receipts, a, ({ status }) => status === "pending");
+    return { type: "takeIn", receipt };
+  },
+  sendBack({ state }, [a, b]) {
+    const parcels = Object.entries(state.parcels).filter(([, { from, back }]) => !from && !back);
+    if (!parcels.length) return;
+    const [name, parcel] = one(
+      parcels,
+      a,
+      ({ there, returnedBy }) => Boolean(there) && !returnedBy,
+    );
+    const waits = parcel.status === "pending" || parcel.status === "accepted";
+    // A part of an order that waits where it is sold is cancelled with its order.
+    const cancels = b % 3 === 0 && (parcel.there || !parcel.of || !waits) &&
+      (parcel.there || parcel.doorFee ? b % 2 === 0 : true);
+    return { type: "sendBack", name, cancels: Boolean(cancels) };
+  },
+  callOff({ state }, [a, b]) {
+    const backs = Object.entries(state.parcels).filter(([, { back }]) => back);
+    // Else few would ever come home.
+    if (!backs.length || b % 2) return;
+    return { type: "callOff", name: one(backs, a, ({ status }) => status === "pending")[0] };
+  },
+  execute({ state }, [a]) {
+    const backs = Object.entries(state.parcels).filter(([, { back }]) => back);
+    if (!backs.length) return;
+    const [name] = one(backs, a, ({ status, picked }) => status === "pending" && !picked);
+    return { type: "execute", name };
+  },
+};

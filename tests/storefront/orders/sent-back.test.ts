@@ -1,0 +1,79 @@
+/** Goods of an order that leaves from two warehouses, when one of its parcels is sent back: they are expected where they are sold from. */
+import { describe, expect, test } from "vitest";
+import { sql } from "../../support/db.ts";
+import { checkAll, handedTo, moves } from "../../support/deliveries.ts";
+import "../../support/expect.ts";
+import {
+  approveOrder,
+  bring,
+  newSplitShop,
+  pick,
+  picksOf,
+  whereabouts,
+} from "../../support/order-goods.ts";
+import { placeOrder, standing } from "../../support/orders.ts";
+import type { Yard } from "../../support/packages.ts";
+import { received, sentBackBy, transferred } from "../../support/send-back.ts";
+import { newBin, newWarehouse, unitsOf } from "../../support/warehouses.ts";
+
+/** An order of four units, three of which leave from the first warehouse and lie in a third by now; one leaves from the second. */
+async function apart(way: "cash" | "wallet" = "cash") {
+  const shop = await newSplitShop({ first: 3, second: 1 });
+  const { tenant } = shop;
+  const third = await newWarehouse(tenant);
+  await newBin(tenant, third, { location_type: "RECEIVING", is_default_receiving: true });
+  const yard = { tenant, warehouse: shop.shelf.warehouse, there: third } as Yard;
+  const { id } = await placeOrder(shop, way, 4);
+  const { deliveries: [{ delivery_id: first }, { delivery_id: second }] } = await approveOrder(
+    shop,
+    id,
+  );
+  for (const task of await picksOf(id)) expect(await pick(shop, task.id)).toSucceed(200);
+  const [parcel] = await sql`select id, barcode from delivery.deliveries where id = ${first}`;
+  await transferred(yard, { id: parcel.id, barcode: parcel.barcode });
+  return { shop, yard, id, first: first as string, second: second as string };
+}
+
+const expectedOf = (tenant: string) =>
+  sql`select id, warehouse_id from warehousing.receiving_orders
+    where tenant_id = ${tenant} and status = 'pending' and delivery_id is null`;
+
+async function broughtHome({ shop, yard }: Awaited<ReturnType<typeof apart>>, back: string) {
+  const handoff = await handedTo(yard, back, shop.tenant.driver);
+  expect(await shop.tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
+  await moves(shop.tenant.driver, back, "complete");
+}
+
+describe.each(["operational-return", "cancel"] as const)("by %s", (call) => {
+  test("when the customer has the rest already", async () => {
+    const all = await apart();
+    const { shop, yard, id, first, second } = all;
+    await bring(shop, second, "delivered");
+    const back = await sentBackBy(yard, first, call);
+    await broughtHome(all, back.id);
+    expect(await standing(id)).toMatchObject({ status: "delivered" });
+    const [receipt, ...more] = await expectedOf(shop.tenant.id);
+    expect(more).toEqual([]);
+    expect(receipt).toMatchObject({ warehouse_id: shop.shelf.warehouse });
+    await received(yard, receipt.id);
+    expect(await unitsOf(shop.shelf.item, shop.shelf.bin)).toEqual({ available: 3 });
+    expect(await whereabouts(id)).toEqual({ delivered: 1, back: 3 });
+    await checkAll(shop.tenant);
+  });
+
+  test("when the rest is still on its way", async () => {
+    const all = await apart("wallet");
+    const { shop, yard, id, first, second } = all;
+    const back = await sentBackBy(yard, first, call);
+    await broughtHome(all, back.id);
+    const [receipt] = await expectedOf(shop.tenant.id);
+    expect(receipt).toMatchObject({ warehouse_id: shop.shelf.warehouse });
+    await received(yard, receipt.id);
+    expect(await whereabouts(id)).toEqual({ picked: 1, back: 3 });
+    await bring(shop, second, "delivered");
+    expect(await standing(id)).toMatchObject({ status: "delivered" });
+    expect(await expectedOf(shop.tenant.id)).toEqual([]);
+    expect(await whereabouts(id)).toEqual({ delivered: 1, back: 3 });
+    await checkAll(shop.tenant);
+  });
+});

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import { anId } from "../../support/expect.ts";
 import { newStaff } from "../../support/packages.ts";
+import { body, differences, line, path, sendCount } from "../../support/inventory-counts.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import { line as picked, pickingSteps } from "../../support/picking.ts";
 import { expectGuarded, expectRefused, expectReplayed } from "../../support/promises.ts";
@@ -19,7 +20,6 @@ import {
   unitsOf,
 } from "../../support/warehouses.ts";
 
-const path = "/warehousing/inventory/counts";
 let tenant: Tenant;
 let foreign: Shelf;
 
@@ -28,21 +28,8 @@ beforeAll(async () => {
   foreign = await newShelf(await newTenant(), 5);
 });
 
-const line = (at: Shelf, counted: number, more: object = {}) => ({
-  item_id: at.item,
-  bin_id: at.bin,
-  counted,
-  ...more,
-});
-const body = (at: Shelf, ...items: object[]) => ({ warehouse_id: at.warehouse, items });
-/** The response of a valid count: the count. */
-async function counted(at: Shelf, items: object[], more: object = {}) {
-  const answer = await tenant.warehouse.post(path, { ...body(at, ...items), ...more });
-  expect(answer).toSucceed(201);
-  return answer.body.count;
-}
-const differences = (count: { items: { difference: number }[] }) =>
-  count.items.map(({ difference }) => difference);
+const counted = (at: Shelf, items: object[], more: object = {}) =>
+  sendCount(tenant.warehouse, at, items, more);
 
 describe("a count", () => {
   test("books what was found and what is missing, and keeps every line", async () => {

@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import { newStagedPackage, newYard } from "../../support/packages.ts";
+import { body, differences, line, path, sendCount } from "../../support/inventory-counts.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import { pickingSteps } from "../../support/picking.ts";
 import {
@@ -15,28 +16,14 @@ import {
 } from "../../support/warehouses.ts";
 import { itemOf } from "../../support/waybills.ts";
 
-const path = "/warehousing/inventory/counts";
 let tenant: Tenant;
 
 beforeAll(async () => {
   tenant = await newTenant();
 });
 
-const line = (at: Shelf, counted: number, more: object = {}) => ({
-  item_id: at.item,
-  bin_id: at.bin,
-  counted,
-  ...more,
-});
-const body = (at: Shelf, ...items: object[]) => ({ warehouse_id: at.warehouse, items });
-/** The response of a valid count: the count. */
-async function counted(at: Shelf, items: object[], more: object = {}) {
-  const answer = await tenant.warehouse.post(path, { ...body(at, ...items), ...more });
-  expect(answer).toSucceed(201);
-  return answer.body.count;
-}
-const differences = (count: { items: { difference: number }[] }) =>
-  count.items.map(({ difference }) => difference);
+const counted = (at: Shelf, items: object[], more: object = {}) =>
+  sendCount(tenant.warehouse, at, items, more);
 
 describe("whole bins", () => {
   test("hold what was named and nothing else", async () => {

@@ -160,7 +160,10 @@ describe.skipIf(!there)(`from ${first!.version} in an empty folder`, () => {
     const [{ data_directory }] = await sql`show data_directory`;
     await sql.end();
     const running = readFileSync(join(data_directory, "postmaster.pid"), "utf8");
-    process.kill(Number(running.split("\n")[0]), "SIGKILL");
+    const postmaster = Number(running.split("\n")[0]);
+    // At once, and with all its sessions: killed outright, these would go on answering for a moment.
+    process.kill(postmaster, "SIGQUIT");
+    await expect.poll(() => isAlive(postmaster), { timeout: 30_000 }).toBe(false);
     const answer = await fetch(`${stack.state.url}/functions/v1/delivery/deliveries`, {
       headers: { authorization: `Bearer ${session!.access_token}` },
     });
@@ -172,3 +175,11 @@ describe.skipIf(!there)(`from ${first!.version} in an empty folder`, () => {
     expect(runbooks).toContain(JSON.parse(line!.slice(line!.indexOf("{"))).to_do);
   });
 });
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

@@ -23,7 +23,8 @@ export function book(state: State, { name }: Of<"book">): string {
     if (parcel.status !== "pending") return "delivery_not_bookable";
     if (parcel.returnedBy) return "return_under_way";
     const part = parcel.of && state.orders[parcel.of.order].parts[parcel.of.part];
-    if (part && !part.left && (part.found === null || missing(part))) return "goods_not_picked";
+    // A warehouse that need not pick gives it all; one that picked too little, nothing.
+    if (part && !part.left && missing(part)) return "goods_not_picked";
     parcel.booked = parcel.cod + (parcel.doorFee ?? 0);
   }
   return `ok booked ${parcel.booked}`;

@@ -5,7 +5,7 @@ import type { Shelf } from "./warehouses.ts";
 
 export const path = "/warehousing/inventory/counts";
 
-/** What was counted of a shelf's item in its bin. */
+/** A line of a count: so many of a shelf's item in its bin. */
 export const line = (at: Shelf, counted: number, more: object = {}) => ({
   item_id: at.item,
   bin_id: at.bin,

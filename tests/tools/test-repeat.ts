@@ -76,7 +76,8 @@ async function run(variant: string, round: number): Promise<void> {
     seconds,
     passed,
     failed,
-    failures: details,
+    // Without the places of the stack, which are those of one machine.
+    failures: details.map((line) => line.replace(/\s+at .*$/s, "")),
     only,
   });
 }

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import type { Person } from "./api.ts";
 import type { Shelf } from "./warehouses.ts";
 
-export const path = "/warehousing/inventory/counts";
+export const countsPath = "/warehousing/inventory/counts";
 
 /** A line of a count: so many of a shelf's item in its bin. */
 export const line = (at: Shelf, counted: number, more: object = {}) => ({
@@ -17,7 +17,7 @@ export const body = (at: Shelf, ...items: object[]) => ({ warehouse_id: at.wareh
 
 /** Sends a count that is valid; returns it. */
 export async function sendCount(person: Person, at: Shelf, items: object[], more: object = {}) {
-  const answer = await person.post(path, { ...body(at, ...items), ...more });
+  const answer = await person.post(countsPath, { ...body(at, ...items), ...more });
   expect(answer).toSucceed(201);
   return answer.body.count;
 }

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import { anId } from "../../support/expect.ts";
 import { newStaff } from "../../support/packages.ts";
-import { body, differences, line, path, sendCount } from "../../support/inventory-counts.ts";
+import { body, countsPath, differences, line, sendCount } from "../../support/inventory-counts.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import { line as picked, pickingSteps } from "../../support/picking.ts";
 import { expectGuarded, expectRefused, expectReplayed } from "../../support/promises.ts";
@@ -37,7 +37,7 @@ describe("a count", () => {
     const place = { warehouse_id: at.warehouse, bin_id: at.bin };
     const [same, fresh] = [await newItem(tenant), await newItem(tenant)];
     await stockIn(tenant, { ...place, item_id: same, quantity: 5 });
-    const answer = await tenant.warehouse.post(path, {
+    const answer = await tenant.warehouse.post(countsPath, {
       ...body(
         at,
         line(at, 7),
@@ -93,7 +93,7 @@ describe("a count", () => {
     expect(await unitsOf(at.item)).toEqual({ available: 7 });
     expect(await unitsOf(fresh)).toEqual({ damaged: 2 });
     expect(await movementsOf(same)).toEqual([["initial_stock", 5]]);
-    const read = await tenant.warehouse.get(`${path}/${answer.body.count.id}`);
+    const read = await tenant.warehouse.get(`${countsPath}/${answer.body.count.id}`);
     expect(read).toSucceed(200);
     expect(read.body.count).toEqual(answer.body.count);
     const [{ reason, reference_type }] = await sql`
@@ -120,7 +120,7 @@ describe("a count", () => {
     const at = await newShelf(tenant, 4);
     const never = await newItem(tenant);
     const items = [line(at, 4), line(at, 0, { item_id: never })];
-    const answer = await tenant.ops.post(path, body(at, ...items));
+    const answer = await tenant.ops.post(countsPath, body(at, ...items));
     expect(answer).toSucceed(201);
     expect(answer.body.transactions).toEqual([]);
     expect(answer.body.count).toMatchObject({ lines: 2, differences: 0, notes: null });
@@ -182,7 +182,7 @@ describe("a count", () => {
         [piece("S2", 1, beside), 409, "serial_number_taken", undefined],
       ] as const
     ) {
-      const answer = await tenant.ops.post(path, body(at, piece("S1", 0), sent));
+      const answer = await tenant.ops.post(countsPath, body(at, piece("S1", 0), sent));
       expect(answer).toFailWith(status, code);
       if (field) expect(answer.body).toMatchObject({ field, item_id });
     }
@@ -211,7 +211,7 @@ describe("a count", () => {
     expect(await unitsOf(at.item)).toEqual({ reserved: 4 });
     const other = await newItem(tenant);
     const refused = await tenant.ops.post(
-      path,
+      countsPath,
       body(at, line(at, 1, { item_id: other }), line(at, 3)),
     );
     expect(refused).toFailWith(409, "count_below_reserved");
@@ -228,7 +228,7 @@ test("wrong input, unknown places and the wrong people are refused", async () =>
   const closed = await newBin(tenant, at.warehouse, { is_active: false });
   const elsewhere = await newShelf(tenant, 0);
   const lot = { lot_number: "L" };
-  await expectRefused(tenant.ops, { method: "POST", path }, [
+  await expectRefused(tenant.ops, { method: "POST", countsPath }, [
     [{}, "warehouse_id", "validation_failed"],
     [body(at), "items"],
     [body(at, line(at, -1)), "items.0.counted"],
@@ -267,16 +267,16 @@ test("wrong input, unknown places and the wrong people are refused", async () =>
       [body(at, line(at, 1, { bin_id: closed })), 409, "bin_inactive", "bin_id"],
     ] as const
   ) {
-    const answer = await tenant.ops.post(path, sent);
+    const answer = await tenant.ops.post(countsPath, sent);
     expect(answer, JSON.stringify(sent)).toFailWith(status, code);
     expect(answer.body.field).toBe(field);
   }
   expect(await unitsOf(at.item)).toEqual({ available: 10 });
-  await expectReplayed(tenant.ops, path, body(at, line(at, 7)), body(at, line(at, 6)));
+  await expectReplayed(tenant.ops, countsPath, body(at, line(at, 7)), body(at, line(at, 6)));
   expect(await movementsOf(at.item)).toEqual([["initial_stock", 10], ["count", 3]]);
   expect(await eventsOf(at.warehouse)).toEqual(["inventory.counted"]);
   await newStaff(tenant, at.warehouse, tenant.staff.id, randomUUID());
-  await expectGuarded({ method: "POST", path, body: body(at, line(at, 1)) }, {
+  await expectGuarded({ method: "POST", countsPath, body: body(at, line(at, 1)) }, {
     denied: [tenant.staff, tenant.driver, tenant.customer],
   });
 });

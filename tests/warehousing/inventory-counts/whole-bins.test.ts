@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import { newStagedPackage, newYard } from "../../support/packages.ts";
-import { body, differences, line, path, sendCount } from "../../support/inventory-counts.ts";
+import { body, countsPath, differences, line, sendCount } from "../../support/inventory-counts.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import { pickingSteps } from "../../support/picking.ts";
 import {
@@ -42,7 +42,7 @@ describe("whole bins", () => {
     expect(await unitsOf(at.item, at.bin)).toEqual({ available: 9 });
     expect(await unitsOf(at.item, beside)).toEqual({ available: 5 });
     expect(await unitsOf(other)).toEqual({});
-    expect((await tenant.ops.get(`${path}/${count.id}`)).body.count).toEqual(count);
+    expect((await tenant.ops.get(`${countsPath}/${count.id}`)).body.count).toEqual(count);
     await checkStock(tenant);
   });
 
@@ -53,7 +53,10 @@ describe("whole bins", () => {
     const place = { warehouse_id: at.warehouse, bin_id: at.bin, item_id: other.item };
     await stockIn(tenant, { ...place, quantity: 3 });
     await pickingSteps(tenant, other).newOrder({ status: "in_progress" });
-    const refused = await tenant.ops.post(path, { ...body(at, line(at, 10)), whole_bins: true });
+    const refused = await tenant.ops.post(countsPath, {
+      ...body(at, line(at, 10)),
+      whole_bins: true,
+    });
     expect(refused).toFailWith(409, "count_below_reserved");
     expect(refused.body).toMatchObject({ field: "whole_bins", reserved: 2, item_id: other.item });
     const count = await counted(at, [line(at, 10), line(other, 2)], { whole_bins: true });
@@ -72,7 +75,7 @@ describe("whole bins", () => {
     const count = await counted(at, [line(at, 1)], { whole_bins: true });
     expect(count.items).toHaveLength(1);
     expect(await unitsOf(parcel)).toEqual({ available: 1 });
-    const refused = await tenant.ops.post(path, body(at, line({ ...at, item: parcel }, 0)));
+    const refused = await tenant.ops.post(countsPath, body(at, line({ ...at, item: parcel }, 0)));
     expect(refused).toFailWith(409, "item_of_parcel");
     expect(refused.body.field).toBe("items.0.item_id");
     await checkStock(tenant);

@@ -228,7 +228,7 @@ test("wrong input, unknown places and the wrong people are refused", async () =>
   const closed = await newBin(tenant, at.warehouse, { is_active: false });
   const elsewhere = await newShelf(tenant, 0);
   const lot = { lot_number: "L" };
-  await expectRefused(tenant.ops, { method: "POST", countsPath }, [
+  await expectRefused(tenant.ops, { method: "POST", path: countsPath }, [
     [{}, "warehouse_id", "validation_failed"],
     [body(at), "items"],
     [body(at, line(at, -1)), "items.0.counted"],
@@ -276,7 +276,7 @@ test("wrong input, unknown places and the wrong people are refused", async () =>
   expect(await movementsOf(at.item)).toEqual([["initial_stock", 10], ["count", 3]]);
   expect(await eventsOf(at.warehouse)).toEqual(["inventory.counted"]);
   await newStaff(tenant, at.warehouse, tenant.staff.id, randomUUID());
-  await expectGuarded({ method: "POST", countsPath, body: body(at, line(at, 1)) }, {
+  await expectGuarded({ method: "POST", path: countsPath, body: body(at, line(at, 1)) }, {
     denied: [tenant.staff, tenant.driver, tenant.customer],
   });
 });

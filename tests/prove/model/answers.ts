@@ -98,6 +98,7 @@ export async function answerOf(op: Op, body: Body, real: Real, first: boolean): 
       return ` ${body.shipment.status}`;
     case "tell":
       await dueAfter(real, real.ids[op.name]);
+      await expectedAfter(real, op);
       return ` ${body.outcome}`;
     case "carrierPays":
     case "unpayCarrier": {
@@ -149,6 +150,13 @@ async function dueAfter(real: Real, of: string | null): Promise<void> {
   const [due] = await sql`select id from money.payments
     where tenant_id = ${real.place.id} and delivery_id = ${original} and type = 'REFUND' and payment_method = 'cash'`;
   if (due) real.ids[`due ${real.nameOf(original)}`] = due.id;
+}
+
+/** Keeps the receipt by which a warehouse expects what a carrier brings back, under the report's id. */
+async function expectedAfter(real: Real, { id, name }: Of<"tell">): Promise<void> {
+  const [receipt] = await sql`select id from warehousing.receiving_orders
+    where tenant_id = ${real.place.id} and delivery_id = ${real.ids[name]} and status = 'pending'`;
+  if (receipt) real.ids[`in ${id}`] = receipt.id;
 }
 
 /** Notes the return that began at the door of a parcel; it is back with a picture. */

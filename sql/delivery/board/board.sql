@@ -76,26 +76,21 @@ begin
     group by d.pickup_zone_id) c
   left join delivery.zones z on z.tenant_id = v_tenant and z.id = c.pickup_zone_id;
 
-  select json_build_object('total', (
-      select count(*) from delivery.deliveries d
-      where d.tenant_id = v_tenant and least(d.promised_at, d.deliver_before) < now()
-        and d.parent_id is null and d.status in ('pending', 'assigned', 'accepted', 'picked_up', 'in_transit', 'failed')
-        and (d.promised_at is not null or d.deliver_before is not null)
-        and (v_zone is null or v_zone in (d.pickup_zone_id, d.dropoff_zone_id))),
-    'deliveries', coalesce(json_agg(json_build_object('id', d.id,
+  -- Not materialized: counted in the index alone, and the first are read in its order.
+  with late as not materialized (
+    select * from delivery.deliveries d
+    where d.tenant_id = v_tenant and least(d.promised_at, d.deliver_before) < now()
+      and d.parent_id is null and d.status in ('pending', 'assigned', 'accepted', 'picked_up', 'in_transit', 'failed')
+      and (d.promised_at is not null or d.deliver_before is not null)
+      and (v_zone is null or v_zone in (d.pickup_zone_id, d.dropoff_zone_id)))
+  select json_build_object('total', (select count(*) from late), 'deliveries', coalesce(json_agg(json_build_object('id', d.id,
       'delivery_code', d.delivery_code, 'status', d.status, 'promised_at', d.promised_at, 'deliver_before', d.deliver_before,
       'pickup_zone_id', d.pickup_zone_id, 'dropoff_zone_id', d.dropoff_zone_id, 'driver_id', (
         select a.driver_id from delivery.assignments a
         where a.tenant_id = d.tenant_id and a.delivery_id in (
           select l.id from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id union all select d.id)
           and a.status in ('pending', 'assigned', 'accepted') limit 1)) order by least(d.promised_at, d.deliver_before), d.id), '[]')) into v_late
-  from (
-    select * from delivery.deliveries d
-    where d.tenant_id = v_tenant and least(d.promised_at, d.deliver_before) < now()
-      and d.parent_id is null and d.status in ('pending', 'assigned', 'accepted', 'picked_up', 'in_transit', 'failed')
-      and (d.promised_at is not null or d.deliver_before is not null)
-      and (v_zone is null or v_zone in (d.pickup_zone_id, d.dropoff_zone_id))
-    order by least(d.promised_at, d.deliver_before), d.id limit 50) d;
+  from (select * from late l order by least(l.promised_at, l.deliver_before), l.id limit 50) d;
 
   select count(*) filter (where s.status = 'searching'), count(*) filter (where s.status = 'failed') into v_searching, v_failed
   from delivery.driver_searches s

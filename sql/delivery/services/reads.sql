@@ -98,22 +98,18 @@ begin
     v_numbers := jsonb_build_object('totalServices', app.tally('services', '{"deleted_at": null}') -> 'entries',
       'activeServices', app.tally('services', '{"deleted_at": null, "active": true}') -> 'entries',
       'deliveryTypesCount', (select count(*) from jsonb_object_keys(app.tally_by('services', 'delivery_type_id', '{"deleted_at": null}'))));
-  else
-    select jsonb_build_object('totalServices', coalesce(sum(t.services), 0), 'activeServices', coalesce(sum(t.active), 0),
-      'deliveryTypesCount', count(*)) into v_numbers
-    from (
-      select count(*) as services, count(*) filter (where s.active) as active
-      from delivery.delivery_services s
-      where s.deleted_at is null and (v_allowed is null or s.id = any (v_allowed))
-        and (not v_narrowed or delivery.service_open_to(s, v_asker))
-      group by s.delivery_type_id) t;
   end if;
-  return v_numbers || jsonb_build_object('recentlyAdded', (
-    select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'code', n.code, 'name', app.localized(n.name), 'created_at', n.created_at)
-      order by n.created_at desc, n.id desc), '[]')
-    from (
-      select s.* from delivery.delivery_services s
+  return (
+    with scope as not materialized (
+      select * from delivery.delivery_services s
       where s.deleted_at is null and (v_allowed is null or s.id = any (v_allowed))
-        and (not v_narrowed or delivery.service_open_to(s, v_asker))
-      order by s.created_at desc nulls last, s.id desc limit 5) n));
+        and (not v_narrowed or delivery.service_open_to(s, v_asker)))
+    select coalesce(v_numbers, (
+        select jsonb_build_object('totalServices', coalesce(sum(t.services), 0), 'activeServices', coalesce(sum(t.active), 0),
+          'deliveryTypesCount', count(*))
+        from (select count(*) as services, count(*) filter (where s.active) as active from scope s group by s.delivery_type_id) t))
+      || jsonb_build_object('recentlyAdded', (
+        select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'code', n.code, 'name', app.localized(n.name), 'created_at', n.created_at)
+          order by n.created_at desc, n.id desc), '[]')
+        from (select * from scope s order by s.created_at desc nulls last, s.id desc limit 5) n)));
 end $$;

@@ -104,11 +104,9 @@ function shapeWords(face: Face, text: string, reversed: boolean, seen = text): R
   const words = [...text.matchAll(/ +|[^ ]+/g)];
   const runs = words.flatMap(({ 0: word, index }) => {
     const parts = /^[-\d:,.]+$/.test(word) ? word.split("") : [word];
-    return parts.map((part) => {
-      const start = index;
-      index += part.length;
-      return face.shape(part, reversed, seen.slice(start, index));
-    });
+    return parts.map((part, at) =>
+      face.shape(part, reversed, seen.slice(index + at, index + at + part.length))
+    );
   });
   return reversed ? runs.reverse() : runs;
 }

@@ -48,6 +48,29 @@ export function drawCode(sheet: Sheet, verify_url: string, caption: string): voi
   sheet.text(caption, { ...below, size: 7, size_min: 5, align: "center" });
 }
 
+/** A caption with its value below it. */
+export interface Fact {
+  caption: string;
+  value: string;
+  /** Of numbers and times: they are read from left to right in every language. */
+  direction?: "ltr";
+}
+
+/** Where the facts of a head begin, and the height of a line of two. */
+export const facts_top = 52;
+export const fact_height = 12;
+
+/** Draws the facts of a head, two beside each other. */
+export function drawFacts(sheet: Sheet, facts: Fact[]): void {
+  facts.forEach(({ caption, value, direction }, index) => {
+    const x = index % 2 === 0 ? 0 : inner / 2 + 3;
+    const y = facts_top + Math.floor(index / 2) * fact_height;
+    const width = inner / 2 - 3;
+    sheet.text(caption, { x, y, width, size: 7.5, size_min: 6, gray: 0.35 });
+    sheet.text(value, { x, y: y + 4, width, size: 10, size_min: 6, weight: "bold", direction });
+  });
+}
+
 /** Splits rows into pages: `first` rows on the first, `others` (more than 0) on each further one. At least one page. */
 export function pagesOf<Row>(rows: Row[], first: number, others: number): Row[][] {
   const pages = [rows.slice(0, first)];

@@ -8,6 +8,8 @@ import { isolate } from "../../../shared/pdf/characters.ts";
 import {
   code_side,
   drawCode,
+  drawFacts,
+  type Fact,
   inner,
   pagesOf,
   paper,
@@ -131,13 +133,6 @@ function drawHead(sheet: Sheet, receipt: Receipt, words: ReceiptCaptions, notesS
   if (receipt.notes) drawNotes(sheet, words.notes, receipt.notes, notesSpace);
 }
 
-interface Fact {
-  caption: string;
-  value: string;
-  /** Of numbers and times: they are read from left to right in every language. */
-  direction?: "ltr";
-}
-
 function factsOf(receipt: Receipt, words: ReceiptCaptions): Fact[] {
   const facts: Fact[] = [
     { caption: words.number, value: receipt.settlement_payment_id },
@@ -156,16 +151,6 @@ function factsOf(receipt: Receipt, words: ReceiptCaptions): Fact[] {
     facts.push({ caption: words.counted, value, direction: "ltr" });
   }
   return facts;
-}
-
-function drawFacts(sheet: Sheet, facts: Fact[]) {
-  facts.forEach(({ caption, value, direction }, index) => {
-    const x = index % 2 === 0 ? 0 : inner / 2 + 3;
-    const y = 52 + Math.floor(index / 2) * 12;
-    const width = inner / 2 - 3;
-    sheet.text(caption, { x, y, width, size: 7.5, size_min: 6, gray: 0.35 });
-    sheet.text(value, { x, y: y + 4, width, size: 10, size_min: 6, weight: "bold", direction });
-  });
 }
 
 function drawNotes(sheet: Sheet, caption: string, notes: string, height: number) {

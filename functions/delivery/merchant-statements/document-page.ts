@@ -9,6 +9,9 @@ import { isolate } from "../../../shared/pdf/characters.ts";
 import {
   code_side,
   drawCode,
+  drawFacts,
+  fact_height,
+  facts_top,
   inner,
   pagesOf,
   paper,
@@ -24,8 +27,6 @@ import { drawSums, factsOf, type StatementDocument, type StatementRow } from "./
 const row_height = 6.2;
 const bottom = paper.height - 26;
 const next_top = 32;
-const facts_top = 52;
-const fact_height = 12;
 const sums_height = 18;
 
 /** Renders the document. Long names shrink and end in an ellipsis; no text leaves its cell. */
@@ -83,16 +84,6 @@ function drawHead(sheet: Sheet, statement: StatementDocument, words: StatementCa
     sheet.text(text, { x: 0, y: 34, width, size: 10, size_min: 7, gray: 0.35 });
   }
   drawCode(sheet, statement.verify_url, words.verify);
-}
-
-function drawFacts(sheet: Sheet, facts: ReturnType<typeof factsOf>) {
-  facts.forEach(({ caption, value, direction }, index) => {
-    const x = index % 2 === 0 ? 0 : inner / 2 + 3;
-    const y = facts_top + Math.floor(index / 2) * fact_height;
-    const width = inner / 2 - 3;
-    sheet.text(caption, { x, y, width, size: 7.5, size_min: 6, gray: 0.35 });
-    sheet.text(value, { x, y: y + 4, width, size: 10, size_min: 6, weight: "bold", direction });
-  });
 }
 
 function drawRunningHead(sheet: Sheet, statement: StatementDocument, words: StatementCaptions) {

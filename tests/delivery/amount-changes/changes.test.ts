@@ -1,10 +1,8 @@
 /** The office and owners change what a parcel owes at the door, and every place that shows it says the new sum. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { breachesOf } from "../../prove/invariants.ts";
 import type { Body, Person } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
 import {
-  checkAll,
   deliveryIn,
   type Ground,
   handedTo,
@@ -15,6 +13,7 @@ import {
   path,
   stagedInWarehouse,
 } from "../../support/deliveries.ts";
+import { checkDeliveries } from "../../support/delivery-invariants.ts";
 import { balanceOf, fundWallet } from "../../support/money.ts";
 import { openPdf } from "../../support/pdf.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
@@ -27,11 +26,7 @@ beforeAll(async () => {
   ground = await newGround(await newTenant());
   tenant = ground.tenant;
 });
-afterAll(async () => {
-  await checkAll(tenant);
-  const breaches = await breachesOf(sql, tenant.id);
-  expect(breaches.filter((breach) => breach.startsWith("deliveries:"))).toEqual([]);
-});
+afterAll(() => checkDeliveries(tenant));
 
 const place = (id: string) => `${path}/${id}/amount-changes`;
 const change = (by: Person, id: string, cod_amount: number, more: Record<string, unknown> = {}) =>

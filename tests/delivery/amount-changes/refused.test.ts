@@ -1,11 +1,9 @@
 /** Changes of an amount that are refused, and change nothing. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { breachesOf } from "../../prove/invariants.ts";
 import type { Person } from "../../support/api.ts";
 import { bookedCash, enable } from "../../support/carriers.ts";
 import { sql } from "../../support/db.ts";
 import {
-  checkAll,
   deliveryIn,
   type Ground,
   move,
@@ -14,6 +12,7 @@ import {
   path,
   stagedInWarehouse,
 } from "../../support/deliveries.ts";
+import { checkDeliveries } from "../../support/delivery-invariants.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import { expectGuarded, expectNoSuch, expectRefused } from "../../support/promises.ts";
 import { soldInStore } from "../../support/sold.ts";
@@ -27,11 +26,7 @@ beforeAll(async () => {
   tenant = ground.tenant;
   other = await newTenant();
 });
-afterAll(async () => {
-  await checkAll(tenant);
-  const breaches = await breachesOf(sql, tenant.id);
-  expect(breaches.filter((breach) => breach.startsWith("deliveries:"))).toEqual([]);
-});
+afterAll(() => checkDeliveries(tenant));
 
 const place = (id: string) => `${path}/${id}/amount-changes`;
 const change = (by: Person, id: string, cod_amount: number, more: Record<string, unknown> = {}) =>

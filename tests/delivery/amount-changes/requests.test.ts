@@ -4,7 +4,6 @@ import type { Body, Person } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
 import {
   assign,
-  checkAll,
   deliveryIn,
   type Ground,
   handedTo,
@@ -15,10 +14,10 @@ import {
   path,
   stagedInWarehouse,
 } from "../../support/deliveries.ts";
+import { checkDeliveries } from "../../support/delivery-invariants.ts";
 import { queuedOn } from "../../support/overlapping.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import { soldInStore } from "../../support/sold.ts";
-import { breachesOf } from "../../prove/invariants.ts";
 import { expectGuarded, expectNoSuch, expectReplayed } from "../../support/promises.ts";
 
 let ground: Ground;
@@ -30,11 +29,7 @@ beforeAll(async () => {
   tenant = ground.tenant;
   other = await newTenant();
 });
-afterAll(async () => {
-  await checkAll(tenant);
-  const breaches = await breachesOf(sql, tenant.id);
-  expect(breaches.filter((breach) => breach.startsWith("deliveries:"))).toEqual([]);
-});
+afterAll(() => checkDeliveries(tenant));
 
 const place = (id: string) => `${path}/${id}/amount-changes`;
 const change = (by: Person, id: string, cod_amount: number) =>

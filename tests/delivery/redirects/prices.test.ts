@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Body } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
-import { checkAll, deliveryIn, move, moves, newDelivery, path } from "../../support/deliveries.ts";
+import { deliveryIn, move, moves, newDelivery, path } from "../../support/deliveries.ts";
+import { checkDeliveries } from "../../support/delivery-invariants.ts";
 import { balanceOf, fundWallet } from "../../support/money.ts";
 import type { Tenant } from "../../support/people.ts";
 import { fee, newRoads, redirect, type Roads } from "../../support/redirects.ts";
-import { breachesOf } from "../../prove/invariants.ts";
 import { soldInStore } from "../../support/sold.ts";
 import { saveSettings } from "../../support/people.ts";
 
@@ -24,11 +24,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   wallet = await fundWallet(tenant, "customer", tenant.customer.id, 50_000);
 });
-afterAll(async () => {
-  await checkAll(tenant);
-  const breaches = await breachesOf(sql, tenant.id);
-  expect(breaches.filter((breach) => breach.startsWith("deliveries:"))).toEqual([]);
-});
+afterAll(() => checkDeliveries(tenant));
 
 const byWallet = { payer_type: "sender", payment_method: "wallet" };
 const shown = async (id: string): Promise<Body> =>

@@ -1,6 +1,5 @@
 /** Where a redirected parcel goes, with whom, and who may send it there. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { breachesOf } from "../../prove/invariants.ts";
 import type { Body } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
 import {
@@ -15,6 +14,7 @@ import {
   stagedInWarehouse,
   statusOf,
 } from "../../support/deliveries.ts";
+import { checkDeliveries } from "../../support/delivery-invariants.ts";
 import { newAddress } from "../../support/make.ts";
 import { balanceOf, fundWallet } from "../../support/money.ts";
 import { queuedOn } from "../../support/overlapping.ts";
@@ -30,11 +30,7 @@ beforeAll(async () => {
   roads = await newRoads();
   tenant = roads.tenant;
 });
-afterAll(async () => {
-  await checkAll(tenant);
-  const breaches = await breachesOf(sql, tenant.id);
-  expect(breaches.filter((breach) => breach.startsWith("deliveries:"))).toEqual([]);
-});
+afterAll(() => checkDeliveries(tenant));
 
 const place = (id: string) => `${path}/${id}/redirect`;
 const shown = async (id: string): Promise<Body> =>

@@ -1,16 +1,15 @@
 /** Redirects that are refused, and change nothing. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { breachesOf } from "../../prove/invariants.ts";
 import { bookedCash, enable } from "../../support/carriers.ts";
 import { sql } from "../../support/db.ts";
 import {
-  checkAll,
   deliveryIn,
   move,
   newDelivery,
   path,
   stagedInWarehouse,
 } from "../../support/deliveries.ts";
+import { checkDeliveries } from "../../support/delivery-invariants.ts";
 import { newAddress } from "../../support/make.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import { expectGuarded, expectNoSuch, expectRefused } from "../../support/promises.ts";
@@ -25,11 +24,7 @@ beforeAll(async () => {
   tenant = roads.tenant;
   other = await newTenant();
 });
-afterAll(async () => {
-  await checkAll(tenant);
-  const breaches = await breachesOf(sql, tenant.id);
-  expect(breaches.filter((breach) => breach.startsWith("deliveries:"))).toEqual([]);
-});
+afterAll(() => checkDeliveries(tenant));
 
 const place = (id: string) => `${path}/${id}/redirect`;
 

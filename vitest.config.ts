@@ -7,7 +7,7 @@ export default defineConfig({
     // Proofs without a form for every day run only when they are asked for.
     include: ["tests/**/*.test.ts", ...(process.env.BARID_PROVE ? ["tests/prove/*.proof.ts"] : [])],
     globalSetup: ["tests/support/stack.ts"],
-    setupFiles: ["tests/support/expect.ts", "tests/support/event-truth.ts"],
+    setupFiles: ["tests/support/expect.ts", "tests/support/event-truth.ts", "tests/support/lock-order.ts"],
     // Tests seal and open what the functions of the stack open and sealed.
     env: { BARID_SECRETS_KEY: secretsKey },
     testTimeout: 60_000,

@@ -41,6 +41,8 @@ function open(url: string, max = 4, connection: Record<string, string> = {}) {
     // Where Postgres is killed again and again, waiting longer each time may meet only its absences.
     backoff: () => 0.1,
     onnotice: () => {},
+    // An error says which line of a test asked.
+    debug: true,
     types: {
       bigint: postgres.BigInt,
       numeric: { to: 1700, from: [1700], parse: Number, serialize: String },

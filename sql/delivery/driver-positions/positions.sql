@@ -36,37 +36,58 @@ end $$;
 
 -- Makes the partitions of today and the coming `ahead` days and drops those older than 30 days. What waited in the default
 -- partition moves into the day it is of. Run by cron. -> how many partitions were made and dropped
+-- Locks: delivery.driver_positions before its partitions, as reads and writes of it do, and no other table: what drops a partition needs
+-- that lock, and taking it after that of the default partition would close a circle with a reader. Waits two seconds for it, since
+-- everybody waits behind; it is asked for every hour and days ahead. Fails: lock_not_available.
 create or replace function delivery.positions_partition(ahead integer default 7) returns integer
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = '' set lock_timeout = '2s' as $$
 declare
-  v_day date;
-  v_name text;
-  v_count integer := 0;
-begin
-  for v_day in select g::date from generate_series(timezone('UTC', now())::date - 1, timezone('UTC', now())::date + ahead, interval '1 day') g loop
-    v_name := format('driver_positions_%s', to_char(v_day, 'YYYYMMDD'));
-    if to_regclass('partitions.' || v_name) is null then
-      execute format('create table partitions.%I (like delivery.driver_positions including defaults including constraints)', v_name);
-      execute format('with moved as (delete from partitions.driver_positions_default where recorded_at >= %1$L and recorded_at < %2$L returning *)
-        insert into partitions.%3$I select * from moved', v_day::timestamp at time zone 'UTC', (v_day + 1)::timestamp at time zone 'UTC', v_name);
-      execute format('alter table delivery.driver_positions attach partition partitions.%I for values from (%L) to (%L)',
-        v_name, v_day::timestamp at time zone 'UTC', (v_day + 1)::timestamp at time zone 'UTC');
-      v_count := v_count + 1;
-    end if;
-  end loop;
-  for v_name in
+  v_today date := timezone('UTC', now())::date;
+  v_missing date[] := array(
+    select g::date from generate_series(v_today - 1, v_today + ahead, interval '1 day') g
+    where to_regclass('partitions.driver_positions_' || to_char(g, 'YYYYMMDD')) is null order by g);
+  v_old text[] := array(
     select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
     where i.inhparent = 'delivery.driver_positions'::regclass and c.relname ~ '^driver_positions_\d{8}$'
-      and to_date(right(c.relname, 8), 'YYYYMMDD') < timezone('UTC', now())::date - 30
-  loop
-    execute format('drop table partitions.%I', v_name);
-    v_count := v_count + 1;
-  end loop;
+      and to_date(right(c.relname, 8), 'YYYYMMDD') < v_today - 30);
+  v_day date;
+  v_name text;
+begin
   delete from partitions.driver_positions_default where recorded_at < now() - interval '30 days';
-  return v_count;
+  if cardinality(v_missing) + cardinality(v_old) = 0 then
+    return 0;
+  end if;
+  lock table delivery.driver_positions in access exclusive mode;
+  foreach v_day in array v_missing loop
+    v_name := format('driver_positions_%s', to_char(v_day, 'YYYYMMDD'));
+    execute format('create table partitions.%I (like delivery.driver_positions including defaults including constraints)', v_name);
+    execute format('with moved as (delete from partitions.driver_positions_default where recorded_at >= %1$L and recorded_at < %2$L returning *)
+      insert into partitions.%3$I select * from moved', v_day::timestamp at time zone 'UTC', (v_day + 1)::timestamp at time zone 'UTC', v_name);
+    execute format('alter table delivery.driver_positions attach partition partitions.%I for values from (%L) to (%L)',
+      v_name, v_day::timestamp at time zone 'UTC', (v_day + 1)::timestamp at time zone 'UTC');
+  end loop;
+  foreach v_name in array v_old loop
+    execute format('drop table partitions.%I', v_name);
+  end loop;
+  return cardinality(v_missing) + cardinality(v_old);
 end $$;
 
 revoke execute on function delivery.positions_partition(integer) from barid_caller;
+
+-- Removes the positions of drivers who are removed, which no foreign key does.
+create or replace function delivery.positions_of_removed() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  delete from delivery.driver_positions p using old_rows o where p.tenant_id = o.tenant_id and p.driver_id = o.user_id;
+  return null;
+end $$;
+
+drop trigger if exists positions_removed on delivery.drivers;
+create trigger positions_removed after delete on delivery.drivers referencing old table as old_rows
+  for each statement execute function delivery.positions_of_removed();
+
+-- Nobody calls it but the trigger.
+revoke execute on function delivery.positions_of_removed() from barid_caller;
 
 -- Where a driver was between two moments at most 24 hours apart, oldest first. {driver_id, from?, to?, limit, offset} ->
 -- {rows, total}; `to` is now when it is missing, `from` 24 hours before it.

@@ -23,7 +23,8 @@ create table if not exists delivery.driver_presence (
 ) with (fillfactor = 50);
 
 -- Where drivers were, for 30 days. A partition for each day (UTC), made and dropped by delivery.positions_partition(); the
--- default one takes what comes before its day was made.
+-- default one takes what comes before its day was made. No foreign key: with one, each day's partition would be made and dropped
+-- under a lock of all of delivery.drivers. The row of delivery.driver_presence that delivery.positions_record needs has one.
 create table if not exists delivery.driver_positions (
   tenant_id uuid not null,
   driver_id uuid not null,
@@ -36,7 +37,6 @@ create table if not exists delivery.driver_positions (
   heading double precision check (heading >= 0 and heading <= 360),
   battery_percent double precision check (battery_percent between 0 and 100),
   received_at timestamptz not null default now(),
-  primary key (tenant_id, driver_id, recorded_at),
-  foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete cascade
+  primary key (tenant_id, driver_id, recorded_at)
 ) partition by range (recorded_at);
 create table if not exists partitions.driver_positions_default partition of delivery.driver_positions default;

@@ -199,3 +199,33 @@ test("partitions are made for each day, take what waited for them, and go after 
     where driver_id = ${driver.id}`;
   expect(place).toBe(`partitions.driver_positions_${day}`);
 });
+
+test("a day's partition is made and dropped while a dispatcher holds drivers, and waits for no one", async () => {
+  await onDuty();
+  const [{ day }] =
+    await sql`select to_char(timezone('UTC', now()) + interval '9 days', 'YYYYMMDD') as day`;
+  await sql.unsafe(
+    `create table partitions.driver_positions_20250102 partition of delivery.driver_positions
+    for values from ('2025-01-02 00:00Z') to ('2025-01-03 00:00Z')`,
+  );
+  await sql.begin(async (dispatcher) => {
+    // An assignment holds this of the table of drivers: the look-up of its foreign key, and the driver's load.
+    await dispatcher`select from delivery.drivers where tenant_id = ${tenant.id} for key share`;
+    await dispatcher`update delivery.drivers set live_stops = live_stops where tenant_id = ${tenant.id}`;
+    await sql`select delivery.positions_partition(9)`;
+    expect(
+      await sql`select to_regclass('partitions.driver_positions_20250102') as gone,
+      to_regclass(${"partitions.driver_positions_" + day}) is not null as made`,
+    )
+      .toEqual([{ gone: null, made: true }]);
+  });
+});
+
+test("a removed driver's positions go with the driver", async () => {
+  const driver = await onDuty();
+  await sql`insert into delivery.driver_positions (tenant_id, driver_id, recorded_at, latitude, longitude)
+    values (${tenant.id}, ${driver.id}, now(), 33, 44)`;
+  await sql`delete from delivery.drivers where user_id = ${driver.id}`;
+  expect(await sql`select from delivery.driver_positions where driver_id = ${driver.id}`)
+    .toHaveLength(0);
+});

@@ -127,6 +127,20 @@ test("a constraint on a table that is there is proven after the transaction that
   );
 });
 
+test("a constraint that goes may lock the table it names, which is to be written among the locks", () => {
+  const name = { kind: "constraint", schema: "delivery", table: "zones", name: "zones_owner" };
+  const drop = action('ALTER TABLE "delivery"."zones" DROP CONSTRAINT "zones_owner"', {
+    verb: "drop",
+    destroys: [name],
+    consumes: [],
+  });
+  const add = action('ALTER TABLE "delivery"."zones" ADD CONSTRAINT "zones_owner" CHECK (true)', {
+    produces: [name],
+  });
+  expect(marksOf(parts([drop])[0]!.text)).toEqual([expect.stringContaining("foreign key")]);
+  expect(marksOf(parts([drop, add])[0]!.text)).toEqual([]);
+});
+
 test("an index on a table that is there is built while it is used, in a file of its own", () => {
   const [, index] = parts([
     action("CREATE INDEX zones_area ON delivery.zones USING btree (area)", {

@@ -106,6 +106,11 @@ function reasons(
           "the table is scanned while nobody can write it. Build the index concurrently in a migration before, then add the constraint using it.",
         ]
         : []),
+      ...(/ DROP CONSTRAINT /.test(sql) && !action.destroys.map(nameOf).some(isMadeAgain)
+        ? [
+          "the table that a foreign key names is locked too, as long as this is. Name it in access exclusive mode among the locks above.",
+        ]
+        : []),
       ...(/^CREATE UNIQUE INDEX/.test(sql)
         ? [
           "the table is scanned while nobody can write it. Build it concurrently in a migration of its own, before what says on conflict.",

@@ -213,4 +213,14 @@ export const deliveries: Mutant[] = [
       "on its way again on the morning of its day, it is expected nowhere",
     ],
   },
+  {
+    name: "an order that is sent back whole is settled when nobody may",
+    file: "sql/delivery/deliveries/cancel.sql",
+    from: "perform storefront.orders_settle();\n    return v_refund",
+    to: "return v_refund",
+    test: [
+      "tests/storefront/orders/sent-back.test.ts",
+      "ends when it is sent back by %s, and what was paid is refunded",
+    ],
+  },
 ];

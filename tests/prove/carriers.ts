@@ -54,7 +54,7 @@ export class Carriers extends OnTheWay {
     this.facts.report("owed", id, `${this.place.carrier.code} 1 ${cash_due}`);
   }
 
-  /** Booked, perhaps taken back and booked anew; then its carrier reports step by step, each twice at the same moment. */
+  /** Booked, perhaps cancelled and booked anew; then its carrier reports step by step, each twice at the same moment. */
   async consign({ a, b, c }: Step): Promise<void> {
     const { customers, carrier } = this.place;
     const sender = customers[a % customers.length];
@@ -83,7 +83,7 @@ export class Carriers extends OnTheWay {
     }
     if (comesBack) this.facts.report("returned", id, `${sender.id} ${made.price}`);
     else this.facts.report("owed", id, `${carrier.code} 1 ${booked.cash_due}`);
-    // What has ended is neither taken back nor carried on.
+    // After its end a booking is not cancelled, and a report of it is not believed.
     await this.refused(this.place.ops, "POST", `${shipments}/${id}/cancel`, undefined, [
       "delivery_not_bookable",
     ]);
@@ -127,7 +127,7 @@ export class Carriers extends OnTheWay {
   }
 
   /**
-   * Books or cancels, under one key until it is known. Whoever was cut off in the middle still has the shipment; it is free when the
+   * Books or cancels, under one key until it is known. A call that was cut off still has the shipment; it is free when the
    * minutes of a claim are over, which pass here at once.
    */
   private async shipment(

@@ -151,7 +151,7 @@ export class SendBacks extends Carriers {
     if (!cancels) this.facts.report("returned", id, sender ? `${sender} ${fee}` : "nothing");
   }
 
-  /** What became of the parcel, and how much of its fee was given back. */
+  /** How its parcel ended, and how much of its fee was given back. */
   private reportBack({ id, parcel, cancels }: Back, status: "under way" | "delivered"): void {
     const isHome = status === "delivered";
     const original = cancels ? "cancelled" : isHome ? "returned" : "pending";

@@ -17,7 +17,7 @@ export class Asking {
     protected readonly facts: Facts,
   ) {}
 
-  /** Asks until it is known, and judges the answer: done as `right` says, or refused with one of `codes`. */
+  /** Asks until it is known, and judges the answer: done as `right` says, or refused with one of `codes`. A new key unless said. */
   protected async ask(
     who: Member,
     method: string,
@@ -26,15 +26,16 @@ export class Asking {
     right: (answer: Attempt["body"]) => boolean,
     codes: readonly string[] = [],
     headers: Record<string, string> = {},
+    key?: string,
   ): Promise<Attempt["body"] | undefined> {
-    const seen = await this.caller.surely({ token: who.token, method, path, body, headers });
+    const seen = await this.caller.surely({ token: who.token, method, path, body, headers, key });
     if (seen.status >= 200 && seen.status < 300 && fits(right, seen.body)) {
       this.facts.acknowledged++;
       return seen.body;
     }
     if (seen.status < 400 || seen.status >= 500 || !codes.includes(seen.body.code)) {
       this.facts.wrong.push(
-        `${method} ${path} ${JSON.stringify(body).slice(0, 300)}: ${seen.status} ${
+        `${method} ${path} ${JSON.stringify(body)?.slice(0, 300)}: ${seen.status} ${
           seen.text.slice(0, 300)
         }`,
       );

@@ -1,7 +1,6 @@
 /** The operations that move parcels and cash: orders, assignments, deliveries, settlements, adjustments. */
 import { randomUUID } from "node:crypto";
 import type { Body } from "../support/api.ts";
-import { external, signedBy } from "../support/carriers.ts";
 import { sql } from "../support/db.ts";
 import { order as deliveryOf } from "../support/deliveries.ts";
 import { Asking, type Step } from "./asking.ts";
@@ -63,62 +62,6 @@ export class Cash extends Asking {
         const { cod_amount, price } = moved.delivery;
         this.facts.report("collected", id, `${driver.id} 1 ${cod_amount + price}`);
       }
-    }
-  }
-
-  /** Ordered, booked with a carrier, and reported delivered, twice at the same moment: the carrier has the cash. */
-  async carry({ a }: Step): Promise<void> {
-    const { id: tenant, ops, carrier } = this.place;
-    const cod = 250 + 250 * (a % 90);
-    const id: string | undefined = (await this.newDelivery(cod, external))?.id;
-    if (!id) return;
-    const booked = await this.ask(
-      ops,
-      "POST",
-      `/carriers/shipments/${id}`,
-      { carrier_code: carrier.code },
-      ({ shipment }) => shipment.delivery_id === id && shipment.cash_due > cod,
-      // Somebody who was cut off may still be about it.
-      ["shipment_in_progress"],
-    );
-    if (!booked) return;
-    const { tracking_number, cash_due } = booked.shipment;
-    const tell = (event_id: string) => {
-      const body = { event_id, tracking_number, status: "delivered" };
-      return this.ask(
-        ops,
-        "POST",
-        `/carriers/webhooks/${carrier.code}/${tenant}`,
-        body,
-        ({ outcome }) => outcome === "applied" || outcome === "unchanged",
-        [],
-        { "x-carrier-signature": signedBy(carrier.secret, JSON.stringify(body)) },
-      );
-    };
-    const told = await Promise.all([tell(randomUUID()), tell(randomUUID())]);
-    if (told.some(Boolean)) this.facts.report("owed", id, `${carrier.code} 1 ${cash_due}`);
-  }
-
-  /** The carrier pays for some of what it collected. */
-  async pay({ b }: Step): Promise<void> {
-    const { id: tenant, admin, carrier } = this.place;
-    const rows = await steadily(() =>
-      sql`select id, amount from money.carrier_collections where tenant_id = ${tenant} and status = 'owed'
-        order by random() limit ${1 + b % 5}`
-    );
-    if (rows.length === 0) return;
-    const amount = rows.reduce((sum, row) => sum + row.amount, 0);
-    const reference = randomUUID();
-    const paid = await this.ask(
-      admin,
-      "POST",
-      `/carriers/tenant/${carrier.code}/remittances`,
-      { amount, currency: "IQD", reference, carrier_collection_ids: rows.map(({ id }) => id) },
-      ({ remittance }) => remittance.reference === reference && remittance.amount === amount,
-      ["cod_collections_not_pending"],
-    );
-    if (paid) {
-      this.facts.report("paid", reference, `${paid.remittance.id} ${amount} ${rows.length}`);
     }
   }
 

@@ -119,6 +119,41 @@ const kinds = {
     left join money.payments p on p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.type = 'REFUND' and p.status = 'SUCCESS'
     left join money.accounts a on a.tenant_id = p.tenant_id and a.id = p.account_id
     where d.tenant_id = $1 and d.status = 'returned' and d.parent_id is null group by d.id`,
+  // Parcels that were brought into a warehouse which they were not ordered from.
+  takenIn: `select r.id::text as marker, d.id || ' ' || r.status as value
+    from warehousing.receiving_orders r join delivery.deliveries d on d.tenant_id = r.tenant_id and d.id = r.delivery_id
+    where r.tenant_id = $1 and r.source <> 'inbound' and d.delivery_flow = 'standard' and d.order_id is null`,
+  // The deliveries that bring them back, and of each what became of its parcel and how much of the fee was given back.
+  sentBack:
+    `select r.id::text as marker, o.id || ' ' || case r.status when 'cancelled' then r.status else o.status || ' '
+      || (select coalesce(sum(p.amount), 0)::float8 from money.payments p
+        where p.tenant_id = o.tenant_id and p.delivery_id = o.id and p.type = 'REFUND' and p.status = 'SUCCESS')
+      || case r.status when 'delivered' then ' delivered' else ' under way' end end as value
+    from delivery.deliveries r join delivery.deliveries o on o.tenant_id = r.tenant_id and o.id = r.original_delivery_id
+    where r.tenant_id = $1 and r.delivery_flow = 'operational_return' and not r.made_at_door`,
+  diverted: `select t.id::text as marker, string_agg(p.delivery_id::text, ' ') as value
+    from warehousing.package_transfers t
+    join warehousing.package_transfer_deliveries p on p.tenant_id = t.tenant_id and p.transfer_id = t.id
+    where t.tenant_id = $1 and t.operation_type = 'single_delivery' group by t.id`,
+  // Goods of orders that came back.
+  restocked: `select r.id::text as marker, p.delivery_id || ' ' || r.status || ' '
+      || (select coalesce(sum(i.received_quantity), 0) from warehousing.receiving_order_items i
+        where i.tenant_id = r.tenant_id and i.receiving_order_id = r.id) as value
+    from storefront.storefront_order_parts p
+    join warehousing.receiving_orders r on r.tenant_id = p.tenant_id and r.id = p.receiving_order_id
+    where p.tenant_id = $1`,
+  // Bookings with carriers; one whose cancellation was broken off is booked.
+  booked:
+    `select id::text as marker, delivery_id || ' ' || case status when 'cancelling' then 'booked' else status end || ' '
+      || tracking_number || ' ' || cash_due::float8 as value
+    from integration.carrier_shipments where tenant_id = $1 and status <> 'booking'`,
+  reported: `select carrier_event_id as marker, delivery_id || ' ' || outcome as value
+    from integration.carrier_events where tenant_id = $1`,
+  // All that a carrier has, and each status that it had.
+  carried: `select d.id::text as marker, string_agg(h.to_status, ' ' order by h.id) as value
+    from delivery.deliveries d
+    join delivery.delivery_status_history h on h.tenant_id = d.tenant_id and h.delivery_id = d.id
+    where d.tenant_id = $1 and d.carrier_type = 'external' group by d.id`,
   handed:
     `select id::text as marker, delivery_id || ' ' || driver_id as value from delivery.package_handoffs
     where tenant_id = $1 and status = 'completed'`,

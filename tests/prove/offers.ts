@@ -1,7 +1,7 @@
 /** The operations of a search for a driver: an offer is made, and accepted, rejected, left unanswered or replaced by hand. */
 import type { Step } from "./asking.ts";
 import { sql } from "../support/db.ts";
-import { OnTheWay } from "./on-the-way.ts";
+import { SendBacks } from "./send-backs.ts";
 import { type Member, steadily } from "./world.ts";
 
 const deliveries = "/delivery/deliveries";
@@ -16,7 +16,7 @@ interface Offer {
   driver: Member;
 }
 
-export class Offers extends OnTheWay {
+export class Offers extends SendBacks {
   /** The office has a driver searched for; the one who accepts carries the parcel, perhaps to its receiver. */
   async offer({ a, b, c }: Step): Promise<void> {
     const made = await this.newDelivery(250 * (1 + a % 20));

@@ -31,10 +31,10 @@ export class OrderGoods extends MerchantMoney {
       this.facts.report("bought", order.cart, `${order.id} delivered paid`);
       const due = order.total - (short ? price : 0);
       if (!order.paid) this.facts.report("collected", order.delivery, `${driver.id} 1 ${due}`);
-    } else await this.refuseOrder(order, driver);
+    } else await this.refuseOrder(order, driver, order.quantity - (short ? 1 : 0));
   }
 
-  private async pickOrder({ id, number, quantity }: Approved, short: boolean): Promise<boolean> {
+  protected async pickOrder({ id, number, quantity }: Approved, short: boolean): Promise<boolean> {
     const { ops, shop } = this.place;
     const path = "/warehousing/picking-orders";
     const listed = await this.ask(
@@ -75,7 +75,7 @@ export class OrderGoods extends MerchantMoney {
   }
 
   /** Refused at the door and received again; the order ends with its delivery, and what was paid is refunded. */
-  private async refuseOrder(order: Approved, driver: DriverOf): Promise<void> {
+  private async refuseOrder(order: Approved, driver: DriverOf, left: number): Promise<void> {
     const { ops, shop } = this.place;
     if (!await this.move(driver, order.delivery, "fail")) return;
     const back = await this.move(driver, order.delivery, "return");
@@ -87,13 +87,19 @@ export class OrderGoods extends MerchantMoney {
       `${order.id} cancelled ${order.paid ? "paid" : "pending"}`,
     );
     if (order.paid) this.facts.report("refunded", order.id, String(order.total));
+    const receipt: string = back.receiving_order_id;
+    this.facts.report("restocked", receipt, `${order.delivery} pending 0`);
     const received = await this.ask(
       ops,
       "PUT",
-      `/warehousing/receiving-orders/${back.receiving_order_id}`,
+      `/warehousing/receiving-orders/${receipt}`,
       { status: "received", item_details: [{ bin_id: shop.shelf.bin }] },
-      (answer) => answer.order.status === "received",
+      (answer) =>
+        answer.order.status === "received" &&
+        answer.order.item_details[0].received_quantity === left,
     );
-    if (received) this.facts.ended("assigned", order.delivery);
+    if (!received) return;
+    this.facts.ended("assigned", order.delivery);
+    this.facts.report("restocked", receipt, `${order.delivery} received ${left}`);
   }
 }

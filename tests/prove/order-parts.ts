@@ -95,7 +95,7 @@ export class OrderParts extends OrderGoods {
     }
   }
 
-  private async cartOf(customer: Member, variantId: string): Promise<string | undefined> {
+  protected async cartOf(customer: Member, variantId: string): Promise<string | undefined> {
     const carts = "/storefront/carts";
     const opened = await this.ask(
       customer,

@@ -188,7 +188,7 @@ export class Parcels extends DriverPay {
   }
 
   /** Picked in its warehouse and taken over by the driver. */
-  private async takeOver(leg: string, driver: DriverOf): Promise<boolean> {
+  protected async takeOver(leg: string, driver: DriverOf): Promise<boolean> {
     const picked = await this.ask(
       this.place.ops,
       "POST",

@@ -34,6 +34,17 @@ export class Purchases extends GatewayReports {
     }
   }
 
+  /** As buying; the order comes back from the warehouse that it was sent through. */
+  async sendGoodsBack(step: Step): Promise<void> {
+    const customer = this.#customers.shift();
+    if (!customer) return await this.adjust(step);
+    try {
+      await this.orderComesBack(customer, step);
+    } finally {
+      this.#customers.push(customer);
+    }
+  }
+
   private async order(customer: Member, a: number, b: number, c: number): Promise<void> {
     const { shop, admin } = this.place;
     const opened = await this.ask(customer, "POST", "/storefront/carts", {

@@ -1,9 +1,9 @@
 /** The operations on the goods of two warehouses: received, corrected, written off, put aside, counted, moved and picked. */
 import { randomUUID } from "node:crypto";
 import type { Step } from "./asking.ts";
-import { OrderParts } from "./order-parts.ts";
+import { GoodsBack } from "./goods-back.ts";
 
-export class Shelves extends OrderParts {
+export class Shelves extends GoodsBack {
   private lines(a: number, b: number, quantity: (line: number) => number) {
     const count = 1 + a % 3;
     return Array.from({ length: count }, (_, line) => ({

@@ -114,8 +114,8 @@ begin
         delivered_at = case when v_move = 'delivered' then v_at else t.delivered_at end
       where t.tenant_id = tenant_id and t.id = d.id;
     end loop;
-    -- A return that came back to its warehouse is on its way again.
-    if d.status = 'returned' then
+    -- On its way again, or delivered after all: the warehouse that expected it back does not any more.
+    if d.status = 'returned' or d.status = 'failed' and v_status = 'in_transit' or v_status = 'delivered' then
       perform warehousing.receipts_withdraw(d.id);
     end if;
     if v_status = 'returned' and (v_home is not null or delivery.returns_to_warehouse(d)) then

@@ -48,6 +48,7 @@ begin
     v_return := delivery.delivery_cancel_waiting(d, v_waiting, input);
     v_refund := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel');
     perform delivery.operational_return_shelve(v_return.id, v_return.picks);
+    perform storefront.orders_settle();
     return v_refund || jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'operational_return', delivery.delivery_to_json(v_return.id));
   end if;
   if v_operations then

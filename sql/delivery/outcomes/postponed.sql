@@ -67,6 +67,7 @@ declare
   v_tenant uuid;
   v_day date;
   v_ids uuid[];
+  v_failed uuid[];
   v_parents uuid[];
   v_count integer := 0;
 begin
@@ -79,6 +80,8 @@ begin
     v_ids := array(select d.id from delivery.deliveries d
       where d.tenant_id = v_tenant and d.postponed_to <= v_day and d.delivery_flow <> 'pnd_parent' order by d.id limit 1000);
     perform delivery.lock_deliveries(v_ids);
+    v_failed := array(select d.id from delivery.deliveries d
+      where d.tenant_id = v_tenant and d.id = any (v_ids) and d.postponed_to <= v_day and d.status = 'failed');
     v_parents := array(select d.parent_id from delivery.deliveries d where d.tenant_id = v_tenant and d.id = any (v_ids) and d.parent_id is not null);
     with resumed as (
       update delivery.deliveries d set status = case d.status when 'failed' then 'in_transit' else d.status end, postponed_to = null,
@@ -88,6 +91,8 @@ begin
       returning 1
     )
     select v_count + count(*) into v_count from resumed;
+    -- As with a retry: what was to be received of them stays with their drivers.
+    perform warehousing.receipts_withdraw(f.id) from unnest(v_failed) f (id);
     -- Those of legs that wait in a warehouse do not follow by themselves.
     update delivery.deliveries p set postponed_to = null
     where p.tenant_id = v_tenant and p.id = any (v_parents) and p.postponed_to <= v_day;

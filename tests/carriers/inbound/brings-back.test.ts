@@ -15,7 +15,7 @@ import "../../support/expect.ts";
 import { balanceOf, fundWallet } from "../../support/money.ts";
 import { newYard, whereIs, type Yard } from "../../support/packages.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
-import { broughtInto, received, sentBackBy } from "../../support/send-back.ts";
+import { broughtInto, fromWarehouse, received, sentBackBy } from "../../support/send-back.ts";
 
 const fee = 2_000;
 let tenant: Tenant;
@@ -174,4 +174,49 @@ test("a carrier that brings home what was sent back: the parcel is returned, and
   expect(await balanceOf(wallet) - before).toBe(fee);
   expect(await reports("delivered")).toBe("unchanged");
   expect(await refundsOf(id)).toHaveLength(1);
+});
+
+describe("a parcel that a warehouse was to receive from its carrier, and is on its way again,", () => {
+  const receiptsOf = async (id: string) =>
+    (await sql`select status from warehousing.receiving_orders where delivery_id = ${id}
+      and source <> 'inbound' order by created_at, id`).map(({ status }) => status);
+
+  /** Ordered from the first warehouse, with its carrier, and reported returned: it is expected there. */
+  async function comingBack() {
+    const { id } = await fromWarehouse(yard, { cod_amount: 0, payer_type: "receiver" });
+    const reports = await given(id);
+    expect(await reports("picked_up")).toBe("applied");
+    expect(await reports("returned")).toBe("applied");
+    expect(await statusOf(id)).toBe("in_transit");
+    expect(await receiptsOf(id)).toEqual(["pending"]);
+    return { id, reports };
+  }
+
+  test("is not expected once its receiver has it", async () => {
+    const { id, reports } = await comingBack();
+    expect(await reports("delivered")).toBe("applied");
+    expect(await receiptsOf(id)).toEqual(["cancelled"]);
+  });
+
+  test("is not expected while its carrier tries again, and is when it comes back after all", async () => {
+    const { id, reports } = await comingBack();
+    expect(await reports("failed")).toBe("applied");
+    expect(await reports("in_transit")).toBe("applied");
+    expect(await receiptsOf(id)).toEqual(["cancelled"]);
+    expect(await reports("returned")).toBe("applied");
+    expect(await receiptsOf(id)).toEqual(["cancelled", "pending"]);
+  });
+
+  test("as a return that came back to the warehouse it left, is not expected there, and comes home", async () => {
+    const id = await waiting();
+    const back = await sentBackBy(yard, id, "operational-return");
+    const reports = await given(back.id);
+    expect(await reports("picked_up")).toBe("applied");
+    expect(await reports("returned")).toBe("applied");
+    expect(await receiptsOf(back.id)).toEqual(["pending"]);
+    expect(await reports("in_transit")).toBe("applied");
+    expect(await receiptsOf(back.id)).toEqual(["cancelled"]);
+    expect(await reports("delivered")).toBe("applied");
+    expect(await statusOf(id)).toBe("returned");
+  });
 });

@@ -12,6 +12,7 @@ import {
   path,
   statusOf,
 } from "../../support/deliveries.ts";
+import { dayIn, report } from "../../support/outcomes.ts";
 import { scanned } from "../../support/package-scan.ts";
 import { newYard, whereIs, type Yard } from "../../support/packages.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
@@ -126,6 +127,31 @@ test("with its sender or its receiver after all, it is expected nowhere", async 
     expect(await receiptsOf(id)).toEqual([{ warehouse_id: yard.warehouse, status: "cancelled" }]);
   }
   await checkAll(tenant);
+});
+
+test("on its way again after another attempt at its door, it is expected nowhere", async () => {
+  const ways = [["retry", "in_transit", {}], ["retry", "pending", { reassign: true }]] as const;
+  for (const [step, status, more] of ways) {
+    const { id } = await deliveryIn(yard, "in_transit");
+    await returnInto(id, yard.warehouse);
+    await moves(tenant.driver, id, "fail");
+    expect(await receiptsOf(id)).toEqual([{ warehouse_id: yard.warehouse, status: "pending" }]);
+    await moves(tenant.ops, id, [step, { override_reason: "The receiver is back", ...more }]);
+    expect(await statusOf(id)).toBe(status);
+    expect(await receiptsOf(id)).toEqual([{ warehouse_id: yard.warehouse, status: "cancelled" }]);
+  }
+});
+
+test("on its way again on the morning of its day, it is expected nowhere", async () => {
+  const { id } = await deliveryIn(yard, "in_transit");
+  await returnInto(id, yard.warehouse);
+  const postponed = { result: "postponed", reason_code: "postponed", postponed_to: dayIn(1) };
+  expect(await report(tenant.driver, id, postponed)).toSucceed(200);
+  await sql`update delivery.deliveries set postponed_to = current_date - 1 where id = ${id}`;
+  await sql`select delivery.postponed_resume()`;
+  expect(await statusOf(id)).toBe("in_transit");
+  expect(await receiptsOf(id)).toEqual([{ warehouse_id: yard.warehouse, status: "cancelled" }]);
+  await moves(tenant.driver, id, "complete");
 });
 
 test("called off by the warehouse, it stays with its driver", async () => {

@@ -8,6 +8,9 @@ const bookingTest = "tests/carriers/cash/booking.test.ts";
 const booksTest = "tests/carriers/cash/cash.test.ts";
 const paysTest = "tests/carriers/cash/remittances.test.ts";
 const reversedTest = "tests/carriers/cash/remittances-reversed.test.ts";
+const againTest = "tests/carriers/inbound/brings-back.test.ts";
+const withdrawn =
+  "if d.status = 'returned' or d.status = 'failed' and v_status = 'in_transit' or v_status = 'delivered' then";
 const refused = "is refused, and nothing is written, when it does not fit what is owed";
 
 export const carriers: Mutant[] = [
@@ -98,5 +101,19 @@ export const carriers: Mutant[] = [
       reversedTest,
       "counts in no sum, except as of a moment before the reversal",
     ],
+  },
+  {
+    name: "a return that is on its way again is expected where it came back",
+    file: reports,
+    from: withdrawn,
+    to: "if v_status = 'delivered' and d.status <> 'returned' then",
+    test: [againTest, "as a return that came back to the warehouse it left, is not expected there"],
+  },
+  {
+    name: "what a carrier delivered after all is expected for ever",
+    file: reports,
+    from: withdrawn,
+    to: "if d.status = 'returned' or d.status = 'failed' and v_status = 'in_transit' then",
+    test: [againTest, "is not expected once its receiver has it"],
   },
 ];

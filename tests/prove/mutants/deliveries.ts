@@ -193,4 +193,34 @@ export const deliveries: Mutant[] = [
       "goods of a store come back as goods to the warehouse they left",
     ],
   },
+  {
+    name: "a warehouse waits for what is attempted again",
+    file: "sql/delivery/deliveries/fail.sql",
+    from: "perform warehousing.receipts_withdraw(d.id);\n  if v_reassign then",
+    to: "if v_reassign then",
+    test: [
+      "tests/delivery/deliveries/return-into-warehouse.test.ts",
+      "on its way again after another attempt at its door, it is expected nowhere",
+    ],
+  },
+  {
+    name: "a warehouse waits for what is on its way again in the morning",
+    file: "sql/delivery/outcomes/postponed.sql",
+    from: "perform warehousing.receipts_withdraw(f.id) from unnest(v_failed) f (id);",
+    to: "",
+    test: [
+      "tests/delivery/deliveries/return-into-warehouse.test.ts",
+      "on its way again on the morning of its day, it is expected nowhere",
+    ],
+  },
+  {
+    name: "an order that is sent back whole is settled when nobody may",
+    file: "sql/delivery/deliveries/cancel.sql",
+    from: "perform storefront.orders_settle();\n    return v_refund",
+    to: "return v_refund",
+    test: [
+      "tests/storefront/orders/sent-back.test.ts",
+      "ends when it is sent back by %s, and what was paid is refunded",
+    ],
+  },
 ];

@@ -16,22 +16,19 @@ import type { Yard } from "../../support/packages.ts";
 import { received, sentBackBy, transferred } from "../../support/send-back.ts";
 import { newBin, newWarehouse, unitsOf } from "../../support/warehouses.ts";
 
-/** An order of four units, three of which leave from the first warehouse and lie in a third by now; one leaves from the second. */
-async function apart(way: "cash" | "wallet" = "cash") {
-  const shop = await newSplitShop({ first: 3, second: 1 });
+/** An order of four units; those that leave from the first warehouse lie in a third by now, the others leave from the second. */
+async function apart(way: "cash" | "wallet" = "cash", stock = { first: 3, second: 1 }) {
+  const shop = await newSplitShop(stock);
   const { tenant } = shop;
   const third = await newWarehouse(tenant);
   await newBin(tenant, third, { location_type: "RECEIVING", is_default_receiving: true });
   const yard = { tenant, warehouse: shop.shelf.warehouse, there: third } as Yard;
   const { id } = await placeOrder(shop, way, 4);
-  const { deliveries: [{ delivery_id: first }, { delivery_id: second }] } = await approveOrder(
-    shop,
-    id,
-  );
+  const { deliveries: [{ delivery_id: first }, rest] } = await approveOrder(shop, id);
   for (const task of await picksOf(id)) expect(await pick(shop, task.id)).toSucceed(200);
   const [parcel] = await sql`select id, barcode from delivery.deliveries where id = ${first}`;
   await transferred(yard, { id: parcel.id, barcode: parcel.barcode });
-  return { shop, yard, id, first: first as string, second: second as string };
+  return { shop, yard, id, first: first as string, second: rest?.delivery_id as string };
 }
 
 const expectedOf = (tenant: string) =>
@@ -76,4 +73,28 @@ describe.each(["operational-return", "cancel"] as const)("by %s", (call) => {
     expect(await whereabouts(id)).toEqual({ delivered: 1, back: 3 });
     await checkAll(shop.tenant);
   });
+});
+
+describe.each(["cash", "wallet"] as const)("the whole order, paid by %s,", (way) => {
+  test.each(["operational-return", "cancel"] as const)(
+    "ends when it is sent back by %s, and what was paid is refunded",
+    async (call) => {
+      const all = await apart(way, { first: 4, second: 0 });
+      const { shop, yard, id, first } = all;
+      const back = await sentBackBy(yard, first, call);
+      const before = call === "cancel" ? "cancelled" : "shipped";
+      expect(await standing(id)).toMatchObject({ status: before });
+      await broughtHome(all, back.id);
+      expect(await standing(id)).toMatchObject({ status: "cancelled" });
+      const refunds = await sql`select status, amount::float8 as amount from money.payments
+        where order_id = ${id} and type = 'REFUND'`;
+      const [{ total }] = await sql`select total_price::float8 as total
+        from storefront.storefront_orders where id = ${id}`;
+      expect(refunds).toEqual(way === "wallet" ? [{ status: "SUCCESS", amount: total }] : []);
+      const [receipt] = await expectedOf(shop.tenant.id);
+      await received(yard, receipt.id);
+      expect(await whereabouts(id)).toEqual({ back: 4 });
+      await checkAll(shop.tenant);
+    },
+  );
 });

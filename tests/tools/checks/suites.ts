@@ -18,6 +18,17 @@ export const onlyInFull: Readonly<Record<string, string>> = {
   "tests/e2e/demo.test.ts": "simulates days of a company, and nothing else depends on it",
   "tests/prove/upgrade.test.ts":
     "works on with the functions of each released version while it is upgraded",
+  "tests/sql/upgrade.test.ts":
+    "upgrades a database of each released version; only a migration changes what it says",
+  "tests/sql/upgrade-opening.test.ts":
+    "upgrades a company of an earlier version, as does the one before",
+  "tests/contract/client.test.ts":
+    "makes the client's types and calls every operation by it; that they are what endpoints declare is checked everywhere",
+  "tests/prove/ssrf.test.ts": "starts a system of its own that may call nobody inside",
+  "tests/tenants/administration/own-system.test.ts":
+    "starts a system of its own and kills its functions; the wizard's other failures are tested everywhere",
+  "tests/tenants/administration/own-system-subscriptions.test.ts":
+    "starts a system of its own for a setting that nobody has by default",
   "tests/e2e/walkthroughs.test.ts": "runs each program and command of the documents, twice",
 };
 

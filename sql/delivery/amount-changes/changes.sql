@@ -33,7 +33,7 @@ end $$;
 -- Puts an approved change into force: the parcel owes the new amount, labels printed before are outdated, its drivers are notified, and
 -- subscribers hear of it. Nobody calls it but the two functions beside it.
 create or replace function delivery.amount_change_apply(change_id uuid) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   c delivery.amount_changes;
   d delivery.deliveries;
@@ -166,9 +166,8 @@ begin
 end $$;
 
 -- The items that the last agreement about a parcel's amount is for: [{delivery_item_id, quantity}]; null: the whole parcel, or nothing was agreed.
--- SECURITY DEFINER: the driver of a leg sees no parcel.
 create or replace function delivery.kept_items_agreed(parcel uuid) returns jsonb
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return (
     select c.kept_items from delivery.amount_changes c

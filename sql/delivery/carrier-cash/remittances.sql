@@ -6,7 +6,7 @@
 -- Fails: cod_collections_not_pending {invalid_ids} (not owed by this carrier: unknown, paid before, another's),
 -- no_pending_collections.
 create or replace function money.lock_carrier_collections(input jsonb) returns money.carrier_collections[]
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_carrier text := input ->> 'carrier_code';

@@ -24,7 +24,7 @@ end $$;
 --   paid     the driver's wallet, or the desk of the one who pays; null: the payer has none
 --   outside  for cash alone
 create or replace function money.driver_payout_accounts(t money.driver_payouts, out payable uuid, out paid uuid, out outside uuid)
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   payable := money.account_of('driver_payable', 'driver', t.driver_id, t.currency::text);
   if t.method = 'wallet' then

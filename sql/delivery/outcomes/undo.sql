@@ -118,9 +118,8 @@ begin
 end $$;
 
 -- Gives the delivery back to its driver by a copy of the assignment that the outcome ended; nothing where one is live, or nobody carried it.
--- SECURITY DEFINER as delivery.outcome_withdraw is.
 create or replace function delivery.outcome_reassign(o delivery.outcomes, d delivery.deliveries) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   a delivery.assignments;
 begin

@@ -20,7 +20,7 @@ end $$;
 -- drivers collected for a delivery is booked already (p_booked).
 create or replace function money.payment_made(p money.payments, p_transaction text default null, p_terminal text default null,
   p_booked boolean default false) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   update money.payments x set status = 'SUCCESS', processed_at = now(), terminal = coalesce(p_terminal, x.terminal),
     gateway_transaction_id = coalesce(p_transaction, x.gateway_transaction_id)

@@ -66,7 +66,7 @@ end $$;
 
 -- The same for an active domain, which is locked.
 create or replace function storefront.domain_record_active(d storefront.custom_domains, complete boolean) returns storefront.custom_domains
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   if complete is null then
     update storefront.custom_domains x set dns_checked_at = now() where x.tenant_id = d.tenant_id and x.id = d.id returning * into d;

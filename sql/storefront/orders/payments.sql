@@ -78,7 +78,7 @@ end $$;
 -- Books what goes back to an order's customer. The order is locked. -> see order_refund()
 -- Fails: insufficient_wallet_balance.
 create or replace function storefront.order_give_back(o storefront.storefront_orders, p_amount numeric, p_note text) returns jsonb
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   p money.payments;
 begin

@@ -84,7 +84,7 @@ end $$;
 -- True when something waits for the sender, or is due before the clock of `integration.kick_jobs` looks again: the sender
 -- then stays until its time has come (integration.webhooks_watch).
 create or replace function integration.webhooks_waiting(ahead interval default '65 seconds') returns boolean
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 #variable_conflict use_variable
 begin
   return exists (

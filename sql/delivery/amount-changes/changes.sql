@@ -1,13 +1,14 @@
 -- Changes of the COD of a parcel: the office and the owner decide at once, a driver requests.
 
 -- Writes a change of a parcel, decided or as a request. The parcel is locked. -> its id
--- SECURITY DEFINER: owners and drivers write neither the history nor other people's notices. Fails: amount_change_pending.
+-- SECURITY DEFINER: owners and drivers write neither the history nor other people's notices. Fails: forbidden (app.require_tenant), amount_change_pending.
 create or replace function delivery.amount_change_write(p delivery.deliveries, amount numeric, p_reason text, kept jsonb, decided boolean)
 returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
   v_id uuid;
 begin
+  perform app.require_tenant(p.tenant_id);
   if exists (select from delivery.amount_changes c where c.tenant_id = p.tenant_id and c.delivery_id = p.id and c.status = 'pending') then
     perform app.fail('amount_change_pending');
   end if;

@@ -7,12 +7,13 @@ begin
   return (select max(h.id) from delivery.delivery_status_history h where h.tenant_id = app.tenant_id() and h.delivery_id = p_delivery);
 end $$;
 
--- Records that an attempt with a delivery, given as it was before, came to this result. Its family is locked.
+-- Records that an attempt with a delivery, given as it was before, came to this result. Its family is locked. Fails: forbidden (app.require_tenant).
 create or replace function delivery.outcome_record(d delivery.deliveries, p_result text) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
   a delivery.assignments;
 begin
+  perform app.require_tenant(d.tenant_id);
   select * into a from delivery.assignments x
   where x.tenant_id = app.tenant_id() and x.delivery_id = d.id and x.status in ('assigned', 'accepted', 'completed')
   order by x.assignment_time desc, x.id desc limit 1;

@@ -82,10 +82,11 @@ begin
 end $$;
 
 -- True when the gateway may still say that a payment was made: while it waits, and after a failed try, since the page
--- it was opened on takes another one as long as what it pays for is open.
+-- it was opened on takes another one as long as what it pays for is open. Fails: forbidden (app.require_tenant).
 create or replace function money.payment_may_come(p money.payments) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
 begin
+  perform app.require_tenant(p.tenant_id);
   return p.payment_method = 'gateway' and p.redirect_url is not null and (p.status = 'pending' or p.status = 'FAILED' and (
     p.order_id is null or exists (
       select from storefront.storefront_orders o

@@ -1,5 +1,5 @@
--- Payments of external carriers for the cash they took. SECURITY DEFINER, as all writers of cash: it asks for the permission
--- itself, and every statement names the caller's tenant.
+-- Payments of external carriers for the cash they took. An entrance is SECURITY DEFINER, as all writers of cash: it asks for
+-- the permission itself, and every statement names the caller's tenant.
 
 -- Locks what a carrier's payment covers, in the order of the ids, and answers it in the order the cash was taken: the
 -- collections or deliveries that are named, else the oldest that are owed in the currency.

@@ -1,5 +1,5 @@
--- Cash that leaves a desk of the office, to the bank or into the hands of another. SECURITY DEFINER, as all writers of cash: each
--- asks for the caller's rights itself, and every statement names the caller's tenant.
+-- Cash that leaves a desk of the office, to the bank or into the hands of another. The entrances are SECURITY DEFINER, as all
+-- writers of cash: each asks for the caller's rights itself, and every statement names the caller's tenant.
 
 -- The desk that cash is taken from: the caller's own, or one that an administrator names.
 -- asked: user id or null; owner_type: staff, driver (who remitted to their own desk), tenant (its own till, which has no user).

@@ -1,5 +1,5 @@
--- The bookings of a delivery. SECURITY DEFINER, since a customer who orders and a driver who takes cash write no
--- payments; each reads what is due from the delivery itself, which its core has locked.
+-- The bookings of a delivery. The entrances are SECURITY DEFINER, since a customer who orders and a driver who takes
+-- cash write no payments; each reads what is due from the delivery itself, which its core has locked.
 
 -- The owner of the account that pays for a delivery and receives its COD: the institution, else the customer; null: nobody known.
 -- Of a storefront order it is the shop: its customer is who pays at the door.

@@ -1,5 +1,5 @@
--- Reversal of a settlement that was entered wrongly: the wrong rows, the wrong receiver, wallet for cash. SECURITY DEFINER, as all
--- writers of cash: it asks for the caller's rights itself, and every statement names the caller's tenant.
+-- Reversal of a settlement that was entered wrongly: the wrong rows, the wrong receiver, wallet for cash. The entrance is SECURITY
+-- DEFINER, as all writers of cash: it asks for the caller's rights itself, and every statement names the caller's tenant.
 
 -- Reverses a settlement as a whole, once, by a reversing journal: its rows are cash in the driver's hands again and
 -- may be settled anew, and the handover it used may be remitted or cancelled. The settlement, its items and its journal

@@ -1,6 +1,6 @@
--- Payouts of what drivers earned, and their reversal. SECURITY DEFINER, since nobody may write these tables otherwise:
--- every statement names the caller's tenant. The desk or the wallet is locked before the driver's pay, as a completion books cash
--- before it books pay.
+-- Payouts of what drivers earned, and their reversal. The entrances are SECURITY DEFINER, since nobody may write these tables
+-- otherwise: every statement names the caller's tenant. The desk or the wallet is locked before the driver's pay, as a completion
+-- books cash before it books pay.
 
 -- The sums of the list from the kept totals, {accrued, paid}; wanted: {driver_id?, currency?}, the tenant's currency unless it says another.
 create or replace function money.driver_pay_sums(wanted jsonb) returns jsonb

@@ -1,5 +1,5 @@
--- Statements are made from the movements of a wallet. SECURITY DEFINER, since nobody may write these tables otherwise: every statement names
--- the caller's tenant. The wallet is locked first, the counter of the numbers last; settlements lock neither.
+-- Statements are made from the movements of a wallet. The entrance is SECURITY DEFINER, since nobody may write these tables otherwise: every
+-- statement names the caller's tenant. The wallet is locked first, the counter of the numbers last; settlements lock neither.
 
 -- The rule of statements of the caller's tenant, the setting delivery.payouts: amounts are in the tenant's own currency, in any other there
 -- is no least amount and nothing is kept.

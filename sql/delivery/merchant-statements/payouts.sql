@@ -1,5 +1,5 @@
--- Payouts of statements, their reversal, and what ends a statement. SECURITY DEFINER, since nobody may write these tables otherwise: every
--- statement names the caller's tenant. The statement is locked before the wallet and the desk.
+-- Payouts of statements, their reversal, and what ends a statement. The entrances are SECURITY DEFINER, since nobody may write these
+-- tables otherwise: every statement names the caller's tenant. The statement is locked before the wallet and the desk.
 
 -- A statement, locked. Fails: statement_not_found.
 create or replace function money.lock_statement(p_id uuid) returns money.merchant_statements

@@ -1,4 +1,5 @@
--- The record of an outcome, from which it can be undone. SECURITY DEFINER, since nobody else writes outcomes; each names the caller's tenant.
+-- The record of an outcome, from which it can be undone. The entrances are SECURITY DEFINER, since nobody else writes outcomes; each names
+-- the caller's tenant.
 
 -- The last move of a delivery, as its history has it.
 create or replace function delivery.last_move(p_delivery uuid) returns bigint

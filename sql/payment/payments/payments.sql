@@ -1,5 +1,5 @@
--- The bookings of an order and of a wallet. SECURITY DEFINER, since a customer who orders writes no payments; each reads
--- what is due from the order itself.
+-- The bookings of an order and of a wallet, for SECURITY DEFINER functions, since a customer who orders writes no payments; each
+-- reads what is due from the order itself.
 
 -- A journal between two accounts, named after a payment.
 create or replace function money.book_payment(p money.payments, kind text, from_account uuid, to_account uuid, description text) returns void

@@ -1,5 +1,5 @@
--- The parts of an order, one for each warehouse it leaves from: how they are made, and how they leave. SECURITY DEFINER, since a driver's act sends
--- goods whose order they do not see; each reads the caller's tenant alone, and the order is locked by the caller.
+-- The parts of an order, one for each warehouse it leaves from: how they are made, and how they leave. The entrances are SECURITY DEFINER, since a
+-- driver's act sends goods whose order they do not see; each reads the caller's tenant alone, and the order is locked by the caller.
 
 -- Locks what is available of the goods of an order, wherever it lies, in the order of ids: what is then found stays until the end.
 -- lines: [{inventory_item_id}]

@@ -1,5 +1,5 @@
--- Invitations as the invited person meets them. SECURITY DEFINER: the person is not in the company yet, and the company must not
--- learn who has an account.
+-- Invitations as the invited person meets them. The entrances are SECURITY DEFINER: the person is not in the company yet, and
+-- the company must not learn who has an account.
 
 -- The address whose mails the caller reads, by the account they signed in with; null without one. System administrators
 -- have none here: they belong to no company.

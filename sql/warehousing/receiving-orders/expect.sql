@@ -1,5 +1,6 @@
--- Parcels on their way into a warehouse. SECURITY DEFINER, since it is a driver's act that makes a receipt expected, and he
--- sees nothing of a warehouse; each reads the caller's tenant alone, and the family of the delivery is locked.
+-- Parcels on their way into a warehouse. The entrances are SECURITY DEFINER, since it is a driver's act that makes a
+-- receipt expected, and drivers see nothing of a warehouse; each reads the caller's tenant alone, and the family of the
+-- delivery is locked.
 
 -- Makes what is in a parcel known to warehouses: an inventory item for each thing that nobody sells.
 create or replace function warehousing.parcel_items_known(parcel uuid) returns void

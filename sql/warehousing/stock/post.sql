@@ -1,5 +1,5 @@
--- The only writer of stock and its movements. SECURITY DEFINER, since nobody else may touch those tables, and
--- because a driver who picks a parcel up moves stock that they do not see. Each reads the caller's tenant
+-- The only writer of stock and its movements. Its entrances are SECURITY DEFINER, since nobody else may touch those
+-- tables, and because a driver who picks a parcel up moves stock that they do not see. Each reads the caller's tenant
 -- alone; who may ask is the business of the core that calls it.
 
 -- A movement, with the rows of both its places once they are known; and what a row gains or loses by all of them.

@@ -26,3 +26,13 @@ begin
   end if;
   return document;
 end $$;
+
+-- Refuses a request that names another tenant than its caller's: asked by definers that are told a tenant, by its id or by a row. Jobs
+-- and the clock have no caller and name the tenant they work for; a null is no tenant's. Fails: forbidden.
+create or replace function app.require_tenant(tenant uuid) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if current_setting('role', true) = 'barid_caller' and tenant is distinct from app.tenant_id() and tenant is not null then
+    perform app.fail('forbidden');
+  end if;
+end $$;

@@ -13,6 +13,18 @@ begin
   return v_first;
 end $$;
 
+-- Locks a counter until the transaction ends. One that nobody has taken a number of has no row to lock: it is made, unless `make`
+-- is false, as for a dry run, which leaves nothing behind.
+create or replace function app.lock_numbers(counter text, make boolean) returns void
+language plpgsql set search_path = '' as $$
+#variable_conflict use_column
+begin
+  if make then
+    insert into app.counters (tenant_id, counter) values (app.tenant_id(), lock_numbers.counter) on conflict do nothing;
+  end if;
+  perform from app.counters c where c.tenant_id = app.tenant_id() and c.counter = lock_numbers.counter for no key update;
+end $$;
+
 -- A number with zeros in front, up to so many digits. One that has more stays whole; lpad alone would cut it.
 create or replace function app.padded(number bigint, digits integer) returns text
 language plpgsql immutable set search_path = '' as $$

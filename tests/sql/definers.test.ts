@@ -5,6 +5,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { sql } from "../support/db.ts";
+import { reachedByOthers } from "./callers.ts";
 import { names, schemasAndPublic } from "./catalogue.ts";
 
 const path = "tests/sql/definers.txt";
@@ -54,6 +55,11 @@ test("each says why it needs more than its caller has, in words that no other on
   const isItsOwn = (why: string) =>
     /^\w.{15,}/.test(why) && reasons.indexOf(why) === reasons.lastIndexOf(why);
   expect(written.filter(({ why }) => !isItsOwn(why)).map(({ name }) => name)).toEqual([]);
+});
+
+test("each is called with less than the owner's rights; others run with these already (callers.ts)", async () => {
+  const reached = await reachedByOthers();
+  expect(found.map(({ name }) => name).filter((name) => !reached.has(name))).toEqual([]);
 });
 
 test("the login role of the functions calls the entrances of the engine and what the list says, nothing else", async () => {

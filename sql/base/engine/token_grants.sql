@@ -1,8 +1,8 @@
 -- The grants in a tenant of the bearer whose token Realtime has verified and set for its policies; {} when that bearer may not
--- act there at all. As private.identify has it: people lose what is taken from them. SECURITY DEFINER: it reads
--- memberships, and `authenticated` reaches no table of ours.
+-- act there at all. As private.identify has it: people lose what is taken from them. With the rights of delivery.may_listen,
+-- since `authenticated` reaches no table of ours.
 create or replace function app.token_grants(tenant_id uuid) returns text[]
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 declare
   v_token jsonb := coalesce(nullif(current_setting('request.jwt.claims', true), ''), '{}')::jsonb;
 begin

@@ -1,13 +1,14 @@
 -- Changes of the COD of a parcel: the office and the owner decide at once, a driver requests.
 
 -- Writes a change of a parcel, decided or as a request. The parcel is locked. -> its id
--- SECURITY DEFINER: owners and drivers write neither the history nor other people's notices. Fails: amount_change_pending.
+-- SECURITY DEFINER: owners and drivers write neither the history nor other people's notices. Fails: forbidden (app.require_tenant), amount_change_pending.
 create or replace function delivery.amount_change_write(p delivery.deliveries, amount numeric, p_reason text, kept jsonb, decided boolean)
 returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
   v_id uuid;
 begin
+  perform app.require_tenant(p.tenant_id);
   if exists (select from delivery.amount_changes c where c.tenant_id = p.tenant_id and c.delivery_id = p.id and c.status = 'pending') then
     perform app.fail('amount_change_pending');
   end if;
@@ -33,7 +34,7 @@ end $$;
 -- Puts an approved change into force: the parcel owes the new amount, labels printed before are outdated, its drivers are notified, and
 -- subscribers hear of it. Nobody calls it but the two functions beside it.
 create or replace function delivery.amount_change_apply(change_id uuid) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   c delivery.amount_changes;
   d delivery.deliveries;
@@ -166,9 +167,8 @@ begin
 end $$;
 
 -- The items that the last agreement about a parcel's amount is for: [{delivery_item_id, quantity}]; null: the whole parcel, or nothing was agreed.
--- SECURITY DEFINER: the driver of a leg sees no parcel.
 create or replace function delivery.kept_items_agreed(parcel uuid) returns jsonb
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return (
     select c.kept_items from delivery.amount_changes c

@@ -1,8 +1,9 @@
 -- The place of a warehouse as deliveries keep places, or what stands in its stead. SECURITY DEFINER: a driver who brings a
--- parcel to a warehouse or fetches it there has to know where that is.
+-- parcel to a warehouse or fetches it there has to know where that is. Fails: forbidden (app.require_tenant).
 create or replace function delivery.warehouse_place(tenant uuid, warehouse uuid, otherwise jsonb) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 begin
+  perform app.require_tenant(tenant);
   return coalesce((
     select to_jsonb(a) from warehousing.warehouses w join delivery.addresses_list a on a.id = w.address_id
     where w.tenant_id = warehouse_place.tenant and w.id = warehouse_place.warehouse), otherwise);

@@ -5,16 +5,16 @@
 -- address in words or a telephone.
 
 -- Sends a message to the listeners of a private topic. One that cannot be sent is a warning in the log: it never fails the
--- write that it is about, since a listener who missed it reads what changed (`updated_since`). SECURITY DEFINER: nobody else may send.
+-- write that it is about, since a listener who missed it reads what changed (`updated_since`).
 create or replace function delivery.broadcast(topic text, event text, payload jsonb) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   perform realtime.send(broadcast.payload, broadcast.event, broadcast.topic, true);
 exception when others then
   raise warning 'the broadcast of % was not sent: %', broadcast.event, sqlerrm;
 end $$;
 
--- Sends one message to the board of the caller's tenant, and one to the driver. SECURITY DEFINER as delivery.broadcast is.
+-- Sends one message to the board of the caller's tenant, and one to the driver. SECURITY DEFINER: nobody else may send.
 create or replace function delivery.driver_broadcast(driver uuid, event text, payload jsonb) returns void
 language plpgsql security definer set search_path = '' as $$
 begin

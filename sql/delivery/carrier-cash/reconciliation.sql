@@ -2,7 +2,7 @@
 
 -- The collections that were paid as of a moment, by remittances that were not reversed by then.
 create or replace function money.carrier_paid(tenant uuid, as_of timestamptz) returns table (carrier_collection_id uuid, remittance_id uuid)
-language sql stable security definer set search_path = '' as $$
+language sql stable set search_path = '' as $$
   select i.carrier_collection_id, i.remittance_id
   from money.carrier_remittances r
   join money.carrier_remittance_items i on i.tenant_id = r.tenant_id and i.remittance_id = r.id
@@ -12,7 +12,7 @@ $$;
 -- The cash of a tenant's carriers as of a moment, by carrier and currency, from the rows and from the ledger.
 create or replace function money.carrier_positions(tenant uuid, as_of timestamptz)
 returns table (carrier_code text, currency text, collected numeric, remitted numeric, owed numeric, ledger numeric)
-language sql stable security definer set search_path = '' as $$
+language sql stable set search_path = '' as $$
   with by_row as (
     select c.carrier_code, c.currency::text as currency, sum(c.amount) as collected,
       coalesce(sum(c.amount) filter (where p.carrier_collection_id is not null), 0) as remitted
@@ -42,7 +42,7 @@ $$;
 --                               to leave nothing
 create or replace function money.carrier_differences(tenant uuid, as_of timestamptz)
 returns table (kind text, carrier_code text, currency text, expected numeric, found numeric, rows uuid[])
-language sql stable security definer set search_path = '' as $$
+language sql stable set search_path = '' as $$
   select 'carrier_cash', p.carrier_code, p.currency, p.owed, p.ledger, array(
       select c.id from money.carrier_collections c
       where c.tenant_id = tenant and c.carrier_code = p.carrier_code and c.currency = p.currency and c.collected_at <= as_of
@@ -103,7 +103,7 @@ $$;
 -- Where the caller's tenant stands with each carrier as of a moment, [{carrier_code, carrier_name, currency, collected,
 -- remitted, owed, ledger}].
 create or replace function money.carriers_reconciled(as_of timestamptz) returns jsonb
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return (
     select coalesce(jsonb_agg(to_jsonb(p) || jsonb_build_object('carrier_name', c.name) order by c.position, p.carrier_code, p.currency), '[]')

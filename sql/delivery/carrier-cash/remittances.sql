@@ -1,12 +1,12 @@
--- Payments of external carriers for the cash they took. SECURITY DEFINER, as all writers of cash: it asks for the permission
--- itself, and every statement names the caller's tenant.
+-- Payments of external carriers for the cash they took. An entrance is SECURITY DEFINER, as all writers of cash: it asks for
+-- the permission itself, and every statement names the caller's tenant.
 
 -- Locks what a carrier's payment covers, in the order of the ids, and answers it in the order the cash was taken: the
 -- collections or deliveries that are named, else the oldest that are owed in the currency.
 -- Fails: cod_collections_not_pending {invalid_ids} (not owed by this carrier: unknown, paid before, another's),
 -- no_pending_collections.
 create or replace function money.lock_carrier_collections(input jsonb) returns money.carrier_collections[]
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_carrier text := input ->> 'carrier_code';

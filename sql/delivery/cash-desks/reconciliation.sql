@@ -10,7 +10,7 @@
 create or replace function money.desk_positions(tenant uuid, as_of timestamptz)
 returns table (owner_type text, user_id uuid, currency text, remitted numeric, shortages numeric, transferred_out numeric,
   transferred_in numeric, paid_out numeric, in_hand numeric, ledger numeric)
-language sql stable security definer set search_path = '' as $$
+language sql stable set search_path = '' as $$
   with transfer as (
     select t.* from money.cash_transfers t
     where t.tenant_id = tenant and t.created_at <= as_of and (t.reversed_at is null or t.reversed_at > as_of)
@@ -68,7 +68,7 @@ $$;
 --   desk_part              what is kept as left of a part is not the sum of its moves; rows is the row of cash, or the part of no row
 create or replace function money.desk_differences(tenant uuid, as_of timestamptz)
 returns table (kind text, user_id uuid, currency text, expected numeric, found numeric, rows uuid[])
-language sql stable security definer set search_path = '' as $$
+language sql stable set search_path = '' as $$
   select 'desk_cash', p.user_id, p.currency, p.in_hand, p.ledger, array(
       select x.id from (
         select s.payment_id as id, s.settled_at as at from money.cod_settlements s
@@ -137,7 +137,7 @@ $$;
 -- The balances of the desks of the caller's tenant as of a moment, [{owner_type, user_id, user_name, currency, remitted,
 -- shortages, transferred_out, transferred_in, paid_out, in_hand, ledger}].
 create or replace function money.desks_reconciled(as_of timestamptz) returns jsonb
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return (
     select coalesce(jsonb_agg(to_jsonb(p) || jsonb_build_object('user_name', q.full_name)

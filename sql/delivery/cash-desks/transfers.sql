@@ -1,11 +1,11 @@
--- Cash that leaves a desk of the office, to the bank or into the hands of another. SECURITY DEFINER, as all writers of cash: each
--- asks for the caller's rights itself, and every statement names the caller's tenant.
+-- Cash that leaves a desk of the office, to the bank or into the hands of another. The entrances are SECURITY DEFINER, as all
+-- writers of cash: each asks for the caller's rights itself, and every statement names the caller's tenant.
 
 -- The desk that cash is taken from: the caller's own, or one that an administrator names.
 -- asked: user id or null; owner_type: staff, driver (who remitted to their own desk), tenant (its own till, which has no user).
 -- Fails: forbidden, cash_desk_not_found (nobody there ever held cash in this currency).
 create or replace function money.cash_desk_of(asked uuid, owner_type text, currency text) returns money.accounts
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 #variable_conflict use_variable
 declare
   v_owner uuid := case when owner_type <> 'tenant' then coalesce(asked, app.user_id()) end;
@@ -27,7 +27,7 @@ end $$;
 -- Locks the accounts of a transfer in the order of their ids and refuses when the one that gives holds less than the amount.
 -- Fails: insufficient_desk_cash {held, currency}.
 create or replace function money.lock_cash_desk(giver uuid, taker uuid, amount numeric, currency text) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_held numeric := (money.lock_balances(array[giver, taker]) ->> giver::text)::numeric;
 begin
@@ -39,7 +39,7 @@ end $$;
 -- The same for cash that goes back to the driver or the carrier who brought it. It may lie on other desks by now, or have left them: where the desk
 -- has a queue, all desks are locked, for the parts that are exchanged (money.desk_parts_exchange).
 create or replace function money.lock_returned_cash(giver uuid, taker uuid, amount numeric, currency text) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   if exists (select from money.accounts a where a.tenant_id = app.tenant_id() and a.id = giver and a.queued_since is not null) then
     perform money.lock_balances(array(select a.id from money.accounts a
@@ -50,7 +50,7 @@ end $$;
 
 -- The account that a transfer brought its cash to: the receiver's desk, or what is outside for the bank.
 create or replace function money.cash_transfer_destination(t money.cash_transfers) returns uuid
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   return case t.kind when 'handover' then money.account_of('cash_on_hand', 'staff', t.to_user_id, t.currency::text)
     else money.account_of('external', 'tenant', null, t.currency::text) end;
@@ -131,7 +131,7 @@ end $$;
 
 -- A fee that is due back in cash, locked. Fails: cash_refund_not_found, cash_refund_already_paid.
 create or replace function money.lock_cash_refund(refund uuid) returns money.payments
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   p money.payments;
 begin

@@ -1,10 +1,10 @@
--- The bookings of a delivery. SECURITY DEFINER, since a customer who orders and a driver who takes cash write no
--- payments; each reads what is due from the delivery itself, which its core has locked.
+-- The bookings of a delivery. The entrances are SECURITY DEFINER, since a customer who orders and a driver who takes
+-- cash write no payments; each reads what is due from the delivery itself, which its core has locked.
 
 -- The owner of the account that pays for a delivery and receives its COD: the institution, else the customer; null: nobody known.
 -- Of a storefront order it is the shop: its customer is who pays at the door.
 create or replace function money.owner_wallet(d delivery.deliveries) returns uuid
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   return case
     when d.order_id is not null then money.account_of('wallet', 'tenant', null, d.currency::text)
@@ -170,7 +170,7 @@ end $$;
 
 -- The payer of a parcel, as lists of cash name them.
 create or replace function money.payer_name(d delivery.deliveries) returns text
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return coalesce((select p.full_name from tenancy.profiles p where p.id = coalesce(d.customer_id, d.institution_user_id)),
     d.recipient ->> 'name', '');
@@ -179,7 +179,7 @@ end $$;
 -- The books of cash taken for a parcel at a stage, whoever took it: it stands on the holder's account, its payments
 -- are made, and at the door the COD is on its owner's wallet, held as the setting delivery.payouts says. `kind` and `row_id` name the row of cash.
 create or replace function money.cash_book(d delivery.deliveries, stage text, kind text, row_id uuid, holder uuid) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_due record := money.cash_due(d, stage);
   v_owner uuid;

@@ -1,9 +1,8 @@
 -- Cash that counts as not taken after all, since the outcome that it was taken with is undone.
 
--- True when an open or paid statement says something of a parcel that happened from this moment on. SECURITY DEFINER: neither drivers nor
--- all of operations see statements.
+-- True when an open or paid statement says something of a parcel that happened from this moment on.
 create or replace function money.stated_since(p_parcel uuid, p_since timestamptz) returns boolean
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return exists (
     select from money.merchant_statement_lines l
@@ -51,7 +50,7 @@ end $$;
 -- Reversed cash whose payments or pay still count as of a moment, though they were made with it: a difference of kind reversed_row each.
 create or replace function money.reversed_differences(tenant uuid, as_of timestamptz)
 returns table (kind text, driver_id uuid, currency text, expected numeric, found numeric, rows uuid[])
-language sql stable security definer set search_path = '' as $$
+language sql stable set search_path = '' as $$
   select 'reversed_row', c.driver_id, c.currency::text, 0::numeric, m.counting, array[c.id]
   from money.cod_collections c
   cross join lateral (

@@ -21,7 +21,7 @@ end $$;
 -- Holds the COD of a row of cash on the wallet that it is credited to. Nothing happens where the rule is to release it at once, and to
 -- the wallet of a shop, which is the tenant's own. `kind` and `row_id` name the row, as its journal does.
 create or replace function money.cod_hold(kind text, row_id uuid, wallet uuid, amount numeric) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_rule record;
 begin
@@ -45,7 +45,7 @@ end $$;
 -- The rows of cash among these that are in, so that their holds end. on_remit: they are remitted, settled from the wallet or paid by the
 -- carrier. on_bank: their cash has gone from the desks as well. `kind` says which table they are of.
 create or replace function money.cash_in(tenant uuid, kind text, ids uuid[]) returns setof uuid
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return query
     with closed as (
@@ -70,7 +70,7 @@ end $$;
 -- of what is released and not in; nothing for those that were never held. A step never counts before the one it follows (but
 -- money.cod_hold_end), so that what is released for a later day and held again is held once.
 create or replace function money.cod_holds_follow(tenant uuid, kind text, ids uuid[]) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_again uuid[];
 begin
@@ -106,7 +106,7 @@ end $$;
 -- Ends what is held of a driver's row of cash that is reversed, for good. A release for a later day is cancelled on that day, and there is
 -- one now instead: only here a step counts before the one it follows. The row of cash is locked.
 create or replace function money.cod_hold_end(row_id uuid) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   h money.wallet_holds;
 begin
@@ -149,7 +149,7 @@ end $$;
 
 -- Holds again the rows of a settlement or a remittance that was reversed. Its journal is booked.
 create or replace function money.cod_holds_again(kind text, ids uuid[]) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   perform money.cod_holds_follow(app.tenant_id(), kind, ids);
 end $$;

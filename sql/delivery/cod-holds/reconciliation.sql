@@ -4,7 +4,7 @@
 -- has the cash, not a driver; at_desk: it is handed in, and a part of it lies on a desk.
 create or replace function money.cod_holds_of(tenant uuid, as_of timestamptz)
 returns table (reference_id uuid, account_id uuid, carrier boolean, out_amount numeric, held numeric, later numeric, sound boolean, at_desk boolean)
-language sql stable security definer set search_path = '' as $$
+language sql stable set search_path = '' as $$
   with held as (
     select h.reference_type, h.reference_id, (array_agg(h.account_id order by h.step))[1] as account_id, min(h.release) as release,
       sum(h.amount) as held, coalesce(-sum(h.amount) filter (where h.counts_from > as_of), 0) as later,
@@ -52,7 +52,7 @@ $$;
 --   held_total   the kept total of a wallet is not the sum of its holds
 create or replace function money.cod_hold_differences(tenant uuid, as_of timestamptz)
 returns table (kind text, user_id uuid, currency text, expected numeric, found numeric, rows uuid[])
-language sql stable security definer set search_path = '' as $$
+language sql stable set search_path = '' as $$
   with one as materialized (
     select * from money.cod_holds_of(tenant, as_of)
   )
@@ -78,7 +78,7 @@ $$;
 -- at_desks, held, waiting}]: the COD that drivers and carriers have not handed in, what waits on desks for the bank, and what is in and
 -- waits for its day.
 create or replace function money.cod_holds_reconciled(as_of timestamptz) returns jsonb
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return (
     select coalesce(jsonb_agg(to_jsonb(w) order by w.user_name, w.user_id, w.currency), '[]')

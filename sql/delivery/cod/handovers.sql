@@ -152,7 +152,7 @@ end $$;
 
 -- The handover, locked, for the office. Fails: forbidden, handover_not_found, or the code that is given.
 create or replace function money.lock_handover(id uuid, states text[], otherwise text) returns money.cash_handovers
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_row money.cash_handovers;
 begin
@@ -172,7 +172,7 @@ end $$;
 -- resolved yet; null: none. Where the tenant requires a handover (setting delivery.cod.require_handover), only the former will do.
 -- Fails: cash_handover_required.
 create or replace function money.handover_of(driver uuid, currency text, total numeric) returns money.cash_handovers
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 #variable_conflict use_column
 declare
   v_required boolean := app.boolean_or(app.settings('delivery', 'cod') -> 'require_handover', false);

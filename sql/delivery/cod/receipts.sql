@@ -22,7 +22,7 @@ end $$;
 
 -- Asks for the receipt of a new settlement, in the language of the request.
 create or replace function money.receipt_request(payment uuid) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   insert into money.settlement_receipts (payment_id, tenant_id, language, hash)
   values (payment, app.tenant_id(), coalesce(app.request_setting('language'), 'en'), money.receipt_hash(payment));
@@ -32,7 +32,7 @@ end $$;
 -- Prints the receipt of a reversed settlement anew, so that it says so. A print that is under way is not waited
 -- for: it is of the edition before, and ends as that.
 create or replace function money.receipt_reissue(payment uuid) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   update money.settlement_receipts r set status = 'pending', error = null, edition = r.edition + 1
   where r.tenant_id = app.tenant_id() and r.payment_id = payment;

@@ -5,7 +5,7 @@
 -- settled last; before the reversal of a settlement, it was settled by that.
 create or replace function money.cod_positions(tenant uuid, as_of timestamptz)
 returns table (driver_id uuid, currency text, collected numeric, remitted numeric, settled_by_wallet numeric, in_hand numeric, ledger numeric)
-language sql stable security definer set search_path = '' as $$
+language sql stable set search_path = '' as $$
   with moved (driver_id, currency, collected, remitted, settled, ledger) as (
     select c.driver_id, c.currency::text, sum(c.amount), coalesce(sum(c.amount) filter (where c.remitted_at <= as_of), 0),
       coalesce(sum(c.amount) filter (where c.settled_at <= as_of), 0), 0

@@ -1,5 +1,5 @@
--- Reversal of a settlement that was entered wrongly: the wrong rows, the wrong receiver, wallet for cash. SECURITY DEFINER, as all
--- writers of cash: it asks for the caller's rights itself, and every statement names the caller's tenant.
+-- Reversal of a settlement that was entered wrongly: the wrong rows, the wrong receiver, wallet for cash. The entrance is SECURITY
+-- DEFINER, as all writers of cash: it asks for the caller's rights itself, and every statement names the caller's tenant.
 
 -- Reverses a settlement as a whole, once, by a reversing journal: its rows are cash in the driver's hands again and
 -- may be settled anew, and the handover it used may be remitted or cancelled. The settlement, its items and its journal
@@ -64,7 +64,7 @@ end $$;
 -- shortage that was booked there when it was resolved, else nothing. Fails: settlement_not_reversible (the shortage that was
 -- open when this was remitted was resolved since).
 create or replace function money.handover_free(s money.cod_settlements) returns numeric
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   h money.cash_handovers;
 begin
@@ -81,7 +81,7 @@ end $$;
 -- Emits the system event of a reversed settlement, and notifies the driver, who holds its cash again, and who received it,
 -- each unless they reversed it themselves.
 create or replace function money.cod_reversal_event_emit(s money.cod_settlements) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'cod_settlement.reversed', 'source_module', 'delivery',
     'entity_type', 'cod_settlement', 'entity_id', s.payment_id, 'event_data', jsonb_build_object('settlement_payment_id', s.payment_id,

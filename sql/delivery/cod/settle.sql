@@ -46,7 +46,7 @@ end $$;
 -- Fails: cod_collection_ids_required, cod_collections_not_pending {invalid_ids}, mixed_driver_selection,
 -- driver_id_required, no_pending_collections.
 create or replace function money.lock_cod_collections(scope text, collection_ids uuid[], driver_id text) returns money.cod_collections[]
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 #variable_conflict use_column
 declare
   v_tenant uuid := app.tenant_id();

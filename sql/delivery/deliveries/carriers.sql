@@ -85,10 +85,11 @@ begin
       (select not (stage = 'delivery' and (delivery.is_transferred(d) or delivery.ends_in(d) is not null)) as asked) n);
 end $$;
 
--- True while a proof proves something: not of an outcome that was undone. SECURITY DEFINER: it may be another driver's.
+-- True while a proof proves something: not of an outcome that was undone. SECURITY DEFINER: it may be another driver's. Fails: forbidden (app.require_tenant).
 create or replace function delivery.proof_counts(p delivery.delivery_proofs) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
 begin
+  perform app.require_tenant(p.tenant_id);
   return not exists (
     select from delivery.outcomes o
     where o.tenant_id = p.tenant_id and o.delivery_id = p.delivery_id and o.created_at = p.created_at and o.undone_at is not null);

@@ -1,16 +1,24 @@
 -- Orders the deliveries of a file, each as delivery_create does, charged like any other.
 -- {lines, dry_run, refused?} -> see app.import_lines. Fails: import_has_errors; a line: as delivery_create.
--- Returned deliveries are locked before the first line, since a line before may hold the counter of delivery codes by then. That counter each line takes
--- before a wallet, so that of two files at once the second waits at its first line.
+-- Rows that several lines need are locked before the first, in the common lock order, so that two files, or a file and a refund, never wait
+-- for each other crosswise: returned deliveries, the counter of delivery codes, wallets.
 create or replace function delivery.delivery_import(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
-  v_returned uuid[] := array(
-    select (l -> 'input' ->> 'original_delivery_id')::uuid from jsonb_array_elements(input -> 'lines') l
-    where l -> 'input' ->> 'delivery_flow' = 'customer_return');
+  v_returned uuid[];
+  v_senders uuid[];
 begin
-  if v_returned <> '{}' then
+  select array_agg((l -> 'input' ->> 'original_delivery_id')::uuid) filter (where l -> 'input' ->> 'delivery_flow' = 'customer_return'),
+    array_agg(distinct s.id::uuid) filter (where l -> 'input' ->> 'payment_method' = 'wallet')
+  into v_returned, v_senders
+  from jsonb_array_elements(input -> 'lines') l,
+    unnest(array[l -> 'input' ->> 'customer_id', l -> 'input' ->> 'institution_user_id']) s (id);
+  if v_returned is not null then
     perform delivery.lock_deliveries(v_returned);
+  end if;
+  perform app.lock_numbers('delivery_code', not (input ->> 'dry_run')::boolean);
+  if v_senders is not null then
+    perform money.lock_wallets(case when app.sees_tenant() then v_senders else array[app.user_id()] end);
   end if;
   return app.import_lines('delivery.delivery_create', '{id}', input);
 end $$;

@@ -127,7 +127,7 @@ end $$;
 
 -- Deliveries that operational returns brought back become returned, unless they were cancelled before. They hold these parcels (delivery.lock_deliveries).
 create or replace function delivery.originals_come_back(parcels uuid[]) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   if cardinality(parcels) > 0 then
     update delivery.deliveries o set status = 'returned'

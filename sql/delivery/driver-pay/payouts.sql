@@ -1,6 +1,6 @@
--- Payouts of what drivers earned, and their reversal. SECURITY DEFINER, since nobody may write these tables otherwise:
--- every statement names the caller's tenant. The desk or the wallet is locked before the driver's pay, as a completion books cash
--- before it books pay.
+-- Payouts of what drivers earned, and their reversal. The entrances are SECURITY DEFINER, since nobody may write these tables
+-- otherwise: every statement names the caller's tenant. The desk or the wallet is locked before the driver's pay, as a completion
+-- books cash before it books pay.
 
 -- The sums of the list from the kept totals, {accrued, paid}; wanted: {driver_id?, currency?}, the tenant's currency unless it says another.
 create or replace function money.driver_pay_sums(wanted jsonb) returns jsonb
@@ -24,7 +24,7 @@ end $$;
 --   paid     the driver's wallet, or the desk of the one who pays; null: the payer has none
 --   outside  for cash alone
 create or replace function money.driver_payout_accounts(t money.driver_payouts, out payable uuid, out paid uuid, out outside uuid)
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   payable := money.account_of('driver_payable', 'driver', t.driver_id, t.currency::text);
   if t.method = 'wallet' then

@@ -3,7 +3,7 @@
 -- The pay of a tenant's drivers as of a moment, by driver and currency, from the rows and from the ledger.
 create or replace function money.driver_pay_positions(tenant uuid, as_of timestamptz)
 returns table (driver_id uuid, currency text, accrued numeric, paid numeric, owed numeric, ledger numeric)
-language sql stable security definer set search_path = '' as $$
+language sql stable set search_path = '' as $$
   with moved (driver_id, currency, accrued, paid, ledger) as (
     select p.driver_id, p.currency::text, p.amount, 0, 0 from money.driver_pay p
     where p.tenant_id = tenant and p.accrued_at <= as_of and (p.reversed_at is null or p.reversed_at > as_of)
@@ -29,7 +29,7 @@ $$;
 --                          to leave nothing
 create or replace function money.driver_pay_differences(tenant uuid, as_of timestamptz)
 returns table (kind text, driver_id uuid, currency text, expected numeric, found numeric, rows uuid[])
-language sql stable security definer set search_path = '' as $$
+language sql stable set search_path = '' as $$
   select 'driver_pay', p.driver_id, p.currency, p.owed, p.ledger, array(
       select x.id from money.driver_pay x
       where x.tenant_id = tenant and x.driver_id = p.driver_id and x.currency = p.currency and x.accrued_at <= as_of
@@ -85,7 +85,7 @@ $$;
 
 -- The pay of the drivers of the caller's tenant as of a moment, [{driver_id, driver_name, currency, accrued, paid, owed, ledger}].
 create or replace function money.driver_pay_reconciled(as_of timestamptz) returns jsonb
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return (
     select coalesce(jsonb_agg(to_jsonb(p) || jsonb_build_object('driver_name', q.full_name) order by q.full_name, p.driver_id, p.currency), '[]')

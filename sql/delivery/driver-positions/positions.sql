@@ -40,7 +40,7 @@ end $$;
 -- that lock, and taking it after that of the default partition would close a circle with a reader. Waits two seconds for it, since
 -- everybody waits behind; it is asked for every hour and days ahead. Fails: lock_not_available.
 create or replace function delivery.positions_partition(ahead integer default 7) returns integer
-language plpgsql security definer set search_path = '' set lock_timeout = '2s' as $$
+language plpgsql set search_path = '' set lock_timeout = '2s' as $$
 declare
   v_today date := timezone('UTC', now())::date;
   v_missing date[] := array(

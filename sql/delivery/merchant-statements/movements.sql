@@ -31,7 +31,7 @@ end $$;
 create or replace function money.statement_movements(p_tenant uuid, p_account uuid, p_looked_to bigint, p_until timestamptz)
 returns table (movement bigint, kind text, amount numeric, stated boolean, settled boolean, early boolean, happened_at timestamptz,
   released_at timestamptz, delivery_id uuid)
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 #variable_conflict use_column
 begin
   return query
@@ -76,7 +76,7 @@ end $$;
 
 -- Notes movements of wallets for the next statement.
 create or replace function money.movements_pend(tenant uuid, kind text, ids uuid[]) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   insert into money.merchant_pending (tenant_id, account_id, movement)
   select e.tenant_id, e.account_id, e.version
@@ -90,7 +90,7 @@ end $$;
 
 -- The amount of a wallet that is kept by statements that are not void.
 create or replace function money.kept_of(tenant uuid, account uuid) returns numeric
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return (
     select coalesce(-sum(l.amount), 0) from money.merchant_statement_lines l

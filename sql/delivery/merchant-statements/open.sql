@@ -1,5 +1,5 @@
--- Statements are made from the movements of a wallet. SECURITY DEFINER, since nobody may write these tables otherwise: every statement names
--- the caller's tenant. The wallet is locked first, the counter of the numbers last; settlements lock neither.
+-- Statements are made from the movements of a wallet. The entrance is SECURITY DEFINER, since nobody may write these tables otherwise: every
+-- statement names the caller's tenant. The wallet is locked first, the counter of the numbers last; settlements lock neither.
 
 -- The rule of statements of the caller's tenant, the setting delivery.payouts: amounts are in the tenant's own currency, in any other there
 -- is no least amount and nothing is kept.
@@ -14,7 +14,7 @@ end $$;
 
 -- The wallet of an owner that statements are made of; null: none in this currency.
 create or replace function money.merchant_wallet(owner uuid, currency text) returns money.accounts
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 declare
   v_wallet money.accounts;
 begin
@@ -28,7 +28,7 @@ end $$;
 
 -- The next number of the caller's tenant. Who opens another statement waits here until this one is committed.
 create or replace function money.statement_number_next() returns bigint
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_number bigint;
 begin
@@ -42,7 +42,7 @@ end $$;
 -- only when COD is among it, once a day of the cycle. -> its id; null: nothing is due, or less than the least amount, or it was made for this
 -- day; then nothing was changed. Locks: the wallet, then the counter of numbers.
 create or replace function money.statement_make(p_wallet uuid, p_until timestamptz, p_cycle_day date default null) returns uuid
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_wallet money.accounts;

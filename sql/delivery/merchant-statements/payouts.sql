@@ -1,9 +1,9 @@
--- Payouts of statements, their reversal, and what ends a statement. SECURITY DEFINER, since nobody may write these tables otherwise: every
--- statement names the caller's tenant. The statement is locked before the wallet and the desk.
+-- Payouts of statements, their reversal, and what ends a statement. The entrances are SECURITY DEFINER, since nobody may write these
+-- tables otherwise: every statement names the caller's tenant. The statement is locked before the wallet and the desk.
 
 -- A statement, locked. Fails: statement_not_found.
 create or replace function money.lock_statement(p_id uuid) returns money.merchant_statements
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   s money.merchant_statements;
 begin
@@ -17,7 +17,7 @@ end $$;
 
 -- The desk that a payout in cash leaves: that of the one who entered it; null: they have none in this currency.
 create or replace function money.merchant_payout_desk(t money.merchant_payouts) returns uuid
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return (select a.id from money.accounts a
     where a.tenant_id = t.tenant_id and a.kind = 'cash_on_hand' and a.owner_type = 'staff' and a.owner_user_id = t.actor_id and a.currency = t.currency);

@@ -6,7 +6,7 @@
 -- say of it; due: what says something else than is released, the next statement looks at. A line of no movement has one of amount 0.
 create or replace function money.stated_movements(tenant uuid, as_of timestamptz)
 returns table (account_id uuid, movement bigint, reference_id uuid, whole numeric, held numeric, stated numeric, due boolean)
-language sql stable security definer set search_path = '' as $$
+language sql stable set search_path = '' as $$
   with wallet as materialized (
     select a.id, m.opening, m.opening_movement, m.looked_to from money.accounts a
     join money.merchant_accounts m on m.tenant_id = a.tenant_id and m.account_id = a.id and m.opened_at <= as_of
@@ -47,7 +47,7 @@ $$;
 --   paid      the net of statements that are paid; open: of those that are neither paid nor void
 create or replace function money.statement_positions(tenant uuid, as_of timestamptz)
 returns table (account_id uuid, lines numeric, held numeric, unstated numeric, balance numeric, paid numeric, open numeric)
-language sql stable security definer set search_path = '' as $$
+language sql stable set search_path = '' as $$
   with moved as materialized (
     select m.account_id, sum(m.whole - m.held - m.stated) as unstated, sum(m.stated) as stated
     from (
@@ -98,7 +98,7 @@ $$;
 --   statement_number    the numbers have a gap
 create or replace function money.statement_differences(tenant uuid, as_of timestamptz)
 returns table (kind text, user_id uuid, currency text, expected numeric, found numeric, rows uuid[])
-language sql stable security definer set search_path = '' as $$
+language sql stable set search_path = '' as $$
   select 'statement_balance', a.owner_user_id, a.currency::text, p.balance + p.paid, p.lines + p.held + p.unstated, array[a.id]
   from money.statement_positions(tenant, as_of) p
   join money.accounts a on a.tenant_id = tenant and a.id = p.account_id
@@ -168,7 +168,7 @@ $$;
 -- The wallets of the caller's tenant with statements as of a moment, [{wallet_id, user_id, user_name, currency, lines, held, unstated, balance,
 -- paid, open}], as money.statement_positions has them.
 create or replace function money.statements_reconciled(as_of timestamptz) returns jsonb
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return (
     select coalesce(jsonb_agg(to_jsonb(w) order by w.user_name, w.user_id, w.currency), '[]')

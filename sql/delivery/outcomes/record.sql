@@ -1,18 +1,20 @@
--- The record of an outcome, from which it can be undone. SECURITY DEFINER, since nobody else writes outcomes; each names the caller's tenant.
+-- The record of an outcome, from which it can be undone. The entrances are SECURITY DEFINER, since nobody else writes outcomes; each names
+-- the caller's tenant.
 
--- The last move of a delivery, as its history has it. SECURITY DEFINER, so that it is the last one whatever the caller sees.
+-- The last move of a delivery, as its history has it.
 create or replace function delivery.last_move(p_delivery uuid) returns bigint
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return (select max(h.id) from delivery.delivery_status_history h where h.tenant_id = app.tenant_id() and h.delivery_id = p_delivery);
 end $$;
 
--- Records that an attempt with a delivery, given as it was before, came to this result. Its family is locked.
+-- Records that an attempt with a delivery, given as it was before, came to this result. Its family is locked. Fails: forbidden (app.require_tenant).
 create or replace function delivery.outcome_record(d delivery.deliveries, p_result text) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
   a delivery.assignments;
 begin
+  perform app.require_tenant(d.tenant_id);
   select * into a from delivery.assignments x
   where x.tenant_id = app.tenant_id() and x.delivery_id = d.id and x.status in ('assigned', 'accepted', 'completed')
   order by x.assignment_time desc, x.id desc limit 1;
@@ -53,7 +55,7 @@ end $$;
 -- True when an undo that is under way in this transaction moves a delivery from that status: back to where its attempt began; a
 -- return that the outcome had made, to cancelled.
 create or replace function delivery.move_is_undone(d delivery.deliveries, p_from text) returns boolean
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return exists (
     select from delivery.outcomes o

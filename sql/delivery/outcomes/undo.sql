@@ -25,10 +25,11 @@ begin
 end $$;
 
 -- Locks what stands between an outcome and its undo, in the order in which completions and settlements hold it: the store's order, the
--- driver, the row of cash, the pay. The deliveries are locked.
+-- driver, the row of cash, the pay. The deliveries are locked. Fails: forbidden (app.require_tenant).
 create or replace function delivery.lock_outcome_effects(o delivery.outcomes, d delivery.deliveries) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
+  perform app.require_tenant(o.tenant_id);
   perform from storefront.storefront_orders x where x.tenant_id = o.tenant_id and x.id = d.order_id for no key update;
   perform from delivery.drivers x where x.tenant_id = o.tenant_id and x.user_id = o.driver_id for no key update;
   perform from money.cod_collections c
@@ -40,6 +41,7 @@ end $$;
 -- The first thing that forbids an undo: {code, params}; code is null when nothing does. A new obstacle is a line here; the lowest number is
 -- answered. SECURITY DEFINER: neither drivers nor operations see all of it. The deliveries are locked, and what
 -- delivery.lock_outcome_effects locks; statements are not: money.cash_uncollected looks at them again under the lock of the wallet.
+-- Fails: forbidden (app.require_tenant).
 create or replace function delivery.outcome_obstacle(o delivery.outcomes, d delivery.deliveries, out code text, out params jsonb)
 language plpgsql stable security definer set search_path = '' as $$
 declare
@@ -47,6 +49,7 @@ declare
   v_brought_back uuid := case d.delivery_flow when 'operational_return' then d.original_delivery_id end;
   v_until timestamptz := delivery.outcome_undo_until(o);
 begin
+  perform app.require_tenant(o.tenant_id);
   select x.code, x.params into code, params from (values
     (1, 'no_outcome_to_undo', o.id is null, jsonb_build_object('status', d.status)),
     (2, 'carrier_reports_outcome', d.carrier_type = 'external', '{}'),
@@ -86,13 +89,14 @@ end $$;
 
 -- Puts an outcome out of force: its returns are cancelled, the delivery is as before the attempt and in its driver's hands, even if that
 -- exceeds the capacity of the vehicle, and the receiving order that waited for it is cancelled. SECURITY DEFINER: a driver may not
--- write deliveries and assignments that have left the driver's list.
+-- write deliveries and assignments that have left the driver's list. Fails: forbidden (app.require_tenant).
 create or replace function delivery.outcome_withdraw(o delivery.outcomes, d delivery.deliveries, reason text) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
   v_returns uuid[] := array(select r.id from delivery.deliveries r
     where r.tenant_id = o.tenant_id and r.original_delivery_id = delivery.parcel_of(d) and r.created_at = o.created_at and r.status = 'picked_up');
 begin
+  perform app.require_tenant(o.tenant_id);
   -- First, since by it the guard of deliveries knows that these moves are an undo.
   update delivery.outcomes x set undone_at = now(), undone_by = app.user_id(), undo_reason = reason, undone_in = pg_current_xact_id()
   where x.tenant_id = o.tenant_id and x.id = o.id;
@@ -118,9 +122,8 @@ begin
 end $$;
 
 -- Gives the delivery back to its driver by a copy of the assignment that the outcome ended; nothing where one is live, or nobody carried it.
--- SECURITY DEFINER as delivery.outcome_withdraw is.
 create or replace function delivery.outcome_reassign(o delivery.outcomes, d delivery.deliveries) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   a delivery.assignments;
 begin

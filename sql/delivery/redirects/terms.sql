@@ -1,12 +1,13 @@
 -- The place and the price of a redirect.
 
 -- Where the way begins that a parcel's price is for: where its order begins, or the source of its manifest where the tenant prices from there.
--- SECURITY DEFINER: neither an owner nor a driver sees each place and manifest that a parcel came from.
+-- SECURITY DEFINER: neither an owner nor a driver sees each place and manifest that a parcel came from. Fails: forbidden (app.require_tenant).
 create or replace function delivery.priced_from(d delivery.deliveries, out latitude double precision, out longitude double precision)
 language plpgsql stable security definer set search_path = '' as $$
 declare
   v_place jsonb := coalesce(d.ordered_from_snapshot, d.pickup_snapshot);
 begin
+  perform app.require_tenant(d.tenant_id);
   if d.manifest_id is not null and tenancy.manifest_settings() ->> 'delivery_fee_origin' = 'source_location' then
     select m.source_snapshot -> 'address' into v_place from delivery.transfer_manifests m where m.tenant_id = d.tenant_id and m.id = d.manifest_id;
   end if;

@@ -1,7 +1,9 @@
 -- The name of a warehouse. SECURITY DEFINER: an institution prints labels of parcels that go through one it does not see.
+-- Fails: forbidden (app.require_tenant).
 create or replace function delivery.warehouse_name(tenant uuid, warehouse uuid) returns text
 language plpgsql stable security definer set search_path = '' as $$
 begin
+  perform app.require_tenant(tenant);
   return (select w.name from warehousing.warehouses w where w.tenant_id = warehouse_name.tenant and w.id = warehouse_name.warehouse);
 end $$;
 

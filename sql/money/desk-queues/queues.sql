@@ -4,7 +4,7 @@
 -- True when a journal brings cash whose COD is held until it is banked: from then on its desk has a queue. Tenants without such holds
 -- read one empty index here.
 create or replace function money.brings_cash_to_bank(kind text, reference uuid) returns boolean
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
 begin
@@ -21,7 +21,7 @@ end $$;
 -- The rows of cash that a settlement or a carrier's remittance brings, in the order in which the cash was taken.
 create or replace function money.cash_brought(tenant uuid, kind text, reference uuid)
 returns table (reference_type text, reference_id uuid, amount numeric, place bigint)
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   if kind = 'cod_settlement' then
     return query
@@ -45,7 +45,7 @@ end $$;
 
 -- A new part at a desk, behind all others, with nothing in it yet; of no row. -> its id
 create or replace function money.desk_part_new(desk uuid) returns uuid
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_part uuid := gen_random_uuid();
 begin
@@ -56,7 +56,7 @@ end $$;
 
 -- The last place that was given at the desks of the caller's tenant. Two desks may give one at the same moment; at one desk, which is locked, none comes twice.
 create or replace function money.desk_last_place() returns bigint
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return coalesce((select p.place from money.desk_parts p where p.tenant_id = app.tenant_id() order by p.place desc nulls last limit 1), 0);
 end $$;
@@ -64,7 +64,7 @@ end $$;
 -- Books moves of parts, which belong together by their place in the arrays, and keeps what is left of each part. One that comes to a desk
 -- for the first time is taken over from where it lay.
 create or replace function money.desk_parts_book(journals uuid[], desks uuid[], parts uuid[], amounts numeric[]) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
 begin
@@ -85,7 +85,7 @@ end $$;
 
 -- Begins the queue of a desk with what lay there before: one part of no row.
 create or replace function money.desk_queue_begin(desk uuid, before numeric) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   -- The clock: everything that is committed here came before it, also by a transaction that began after this one.
   update money.accounts a set queued_since = clock_timestamp() where a.tenant_id = app.tenant_id() and a.id = desk;
@@ -97,7 +97,7 @@ end $$;
 -- The parts that make up an amount that leaves a desk: first what `undone` brought there, a journal that is reversed, then the oldest.
 -- Less than the amount when there is not as much.
 create or replace function money.desk_oldest(desk uuid, wanted numeric, undone uuid default null) returns table (part_id uuid, amount numeric)
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 #variable_conflict use_column
 declare
   v_tenant uuid := app.tenant_id();
@@ -125,7 +125,7 @@ end $$;
 -- The parts in which an amount comes to a desk that no other desk gave: what a journal took that is undone by this one, the rows of a
 -- settlement or a remittance, else cash of no row. What was short of a settlement ends the oldest of its rows.
 create or replace function money.desk_arrivals(t money.ledger_transactions, undone uuid, desk uuid, came numeric) returns table (part_id uuid, amount numeric)
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 #variable_conflict use_column
 declare
   v_last bigint;
@@ -167,7 +167,7 @@ end $$;
 -- another desk or has left the desks changes places with the oldest that is there. Then the journals that took it took the other, and give that back when
 -- they are reversed. `t` is the journal of the reversal. All desks are locked.
 create or replace function money.desk_parts_exchange(t money.ledger_transactions, undone uuid, desk uuid) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_journals uuid[];
   v_desks uuid[];
@@ -223,7 +223,7 @@ end $$;
 
 -- Takes off the oldest cash of a desk that was taken from it before it came.
 create or replace function money.desk_debts_settle(journal uuid, desk uuid) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_debt money.desk_parts;
   v_parts uuid[];
@@ -244,7 +244,7 @@ end $$;
 
 -- Moves the parts of the desks that a journal has entries of. What one desk gives in it comes to the other, with its place.
 create or replace function money.desk_queues_follow(journal uuid) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   t money.ledger_transactions;

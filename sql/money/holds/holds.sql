@@ -16,7 +16,7 @@ end $$;
 
 -- The same for the ledger itself, which asks for wallets of others than the caller.
 create or replace function money.held_of(tenant uuid, account uuid) returns numeric
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return coalesce((select sum(t.amount) from app.tallies t where t.tenant_id = tenant and t.tally = 'wallet_holds' and t.dims = array[account::text]), 0)
     - coalesce((select sum(h.amount) from money.wallet_holds h
@@ -25,7 +25,7 @@ end $$;
 
 -- The net of the open statements of a wallet: it waits to be paid out.
 create or replace function money.stated_of(tenant uuid, account uuid) returns numeric
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return coalesce((select sum(s.net) from money.merchant_statements s
     where s.tenant_id = tenant and s.account_id = account and s.status = 'open'), 0);
@@ -45,7 +45,7 @@ end $$;
 
 -- The part of a wallet that orders and debits cannot use: what is held, and what is stated. 0 for wallets of which nothing can be held.
 create or replace function money.unavailable_of(a money.accounts) returns numeric
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return case when money.may_be_held(a) then money.held_of(a.tenant_id, a.id) + money.stated_of(a.tenant_id, a.id) else 0 end;
 end $$;
@@ -61,7 +61,7 @@ end $$;
 -- has the balance before the debit; `change` is what the debit adds to it, negative. `journal` is the kind of its journal.
 -- Fails: insufficient_wallet_balance, of a payout statement_not_covered.
 create or replace function money.require_available(a money.accounts, change numeric, journal text default null) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_held numeric;
 begin

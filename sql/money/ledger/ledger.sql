@@ -157,7 +157,7 @@ end $$;
 create or replace function money.post_journal(
   kind text, reference_type text, reference_id uuid, description text, account_ids uuid[], amounts numeric[]
 ) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_journal uuid := gen_random_uuid();

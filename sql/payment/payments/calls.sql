@@ -4,7 +4,7 @@
 -- Digits after the point that a payment's gateway counts minor units by: as its account says, or the tenant's decimals of
 -- the currency. The request is in the payment's tenant.
 create or replace function money.minor_digits(p money.payments) returns integer
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return coalesce(
     (select (g.settings ->> 'amount_exponent')::integer from money.payment_gateways g
@@ -14,7 +14,7 @@ end $$;
 
 -- The fields of a payment that a call to its gateway needs. The request is in the payment's tenant.
 create or replace function money.payment_known(p money.payments) returns jsonb
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return (
     select jsonb_build_object('id', p.id, 'tenant_id', p.tenant_id, 'gateway_code', p.gateway_code, 'gateway_order_id', p.gateway_order_id,
@@ -82,10 +82,11 @@ begin
 end $$;
 
 -- True when the gateway may still say that a payment was made: while it waits, and after a failed try, since the page
--- it was opened on takes another one as long as what it pays for is open.
+-- it was opened on takes another one as long as what it pays for is open. Fails: forbidden (app.require_tenant).
 create or replace function money.payment_may_come(p money.payments) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
 begin
+  perform app.require_tenant(p.tenant_id);
   return p.payment_method = 'gateway' and p.redirect_url is not null and (p.status = 'pending' or p.status = 'FAILED' and (
     p.order_id is null or exists (
       select from storefront.storefront_orders o

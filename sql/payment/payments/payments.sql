@@ -1,5 +1,5 @@
--- The bookings of an order and of a wallet. SECURITY DEFINER, since a customer who orders writes no payments; each reads
--- what is due from the order itself.
+-- The bookings of an order and of a wallet, for SECURITY DEFINER functions, since a customer who orders writes no payments; each
+-- reads what is due from the order itself.
 
 -- A journal between two accounts, named after a payment.
 create or replace function money.book_payment(p money.payments, kind text, from_account uuid, to_account uuid, description text) returns void
@@ -20,7 +20,7 @@ end $$;
 -- drivers collected for a delivery is booked already (p_booked).
 create or replace function money.payment_made(p money.payments, p_transaction text default null, p_terminal text default null,
   p_booked boolean default false) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   update money.payments x set status = 'SUCCESS', processed_at = now(), terminal = coalesce(p_terminal, x.terminal),
     gateway_transaction_id = coalesce(p_transaction, x.gateway_transaction_id)

@@ -4,7 +4,7 @@
 -- Why what was told cannot pay this payment, or null when it can. Everything must be equal: amount, currency, the
 -- terminal it was taken at, and the order where one is named.
 create or replace function money.payment_evaluate(p money.payments, o storefront.storefront_orders, facts jsonb) returns text
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return (
     select case
@@ -26,7 +26,7 @@ end $$;
 
 -- The outcome of a notice. p and o are locked. -> outcome and, where it is not processed, the reason.
 create or replace function money.payment_follow(p money.payments, o storefront.storefront_orders, facts jsonb, out outcome text, out reason text)
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   outcome := 'ignored';
   if facts ->> 'kind' = 'refunded' then
@@ -71,7 +71,7 @@ end $$;
 -- Writes down what the gateway itself gave back. What an administrator booked as given back there only gets the gateway's number.
 -- -> why it cannot be, or null
 create or replace function money.payment_refunded(p money.payments, facts jsonb) returns text
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   r money.payments;
   v_amount numeric;

@@ -3,7 +3,7 @@
 -- Announces an event that matched no payment: an event for other modules and a notification for the tenant's administrators. Once for
 -- each transaction of a payment, however many events name it.
 create or replace function money.unmatched_announce(p_event uuid) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   e money.payment_webhook_events;
@@ -27,7 +27,7 @@ end $$;
 
 -- The amount of an event in the currency of the payment it names, or why nothing can be done with it here.
 create or replace function money.unmatched_amount(e money.payment_webhook_events, p money.payments, out amount numeric, out refusal text)
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   refusal := case
     when e.facts ->> 'kind' <> 'paid' then 'not_a_payment'
@@ -51,7 +51,7 @@ end $$;
 -- difference becomes its discount. -> why that cannot be, or null
 create or replace function money.unmatched_accept(e money.payment_webhook_events, p money.payments, o storefront.storefront_orders, p_amount numeric)
 returns text
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   if p.status = 'SUCCESS' or o.payment_status = 'paid' then
     return 'already_paid';
@@ -72,7 +72,7 @@ end $$;
 -- Books the money into a wallet, as a payment of its own. -> the payment
 create or replace function money.unmatched_book(e money.payment_webhook_events, p money.payments, p_account uuid, p_amount numeric)
 returns money.payments
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   r money.payments;
 begin

@@ -1,13 +1,21 @@
 -- Custom domains across tenants: who has proven one, what becomes of the other claims, and looking them up again by the clock.
 
--- Publishes what happened to a domain, as an event of its own tenant.
-create or replace function storefront.domain_event_emit(d storefront.custom_domains, happened text) returns void
-language plpgsql security definer set search_path = '' as $$
+-- Publishes what happened to a domain, as an event of its own tenant, which need not be the caller's.
+create or replace function storefront.domain_event_write(d storefront.custom_domains, happened text) returns void
+language plpgsql set search_path = '' as $$
 begin
   insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
   values (d.tenant_id, 'custom_domain.' || happened, 'storefront', 'custom_domain', d.id, jsonb_build_object('custom_domain_id', d.id,
     'market_id', d.market_id, 'custom_domain', d.custom_domain, 'status', d.status,
     'actor_id', case when d.tenant_id = app.tenant_id() then app.user_id() end));
+end $$;
+
+-- The same for a domain of the caller's tenant. SECURITY DEFINER: nobody writes events otherwise. Fails: forbidden.
+create or replace function storefront.domain_event_emit(d storefront.custom_domains, happened text) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform app.require_tenant(d.tenant_id);
+  perform storefront.domain_event_write(d, happened);
 end $$;
 
 -- The claim of another tenant that has proven a domain: {id, record: its proof of ownership}, or null. For the look-up alone; no answer
@@ -56,17 +64,17 @@ begin
     update storefront.custom_domains x set status = 'archived', disconnected_at = now()
     where x.custom_domain = d.custom_domain and x.status <> 'archived' and x.id <> d.id returning *
   loop
-    perform storefront.domain_event_emit(v_lost, 'lost');
+    perform storefront.domain_event_write(v_lost, 'lost');
   end loop;
   update storefront.custom_domains x set status = 'active', dns_checked_at = now(), dns_verified_at = now()
   where x.tenant_id = v_tenant and x.id = d.id returning * into d;
-  perform storefront.domain_event_emit(d, 'verified');
+  perform storefront.domain_event_write(d, 'verified');
   return d;
 end $$;
 
 -- The same for an active domain, which is locked.
 create or replace function storefront.domain_record_active(d storefront.custom_domains, complete boolean) returns storefront.custom_domains
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   if complete is null then
     update storefront.custom_domains x set dns_checked_at = now() where x.tenant_id = d.tenant_id and x.id = d.id returning * into d;
@@ -74,7 +82,7 @@ begin
     update storefront.custom_domains x set status = 'pending_dns', dns_checked_at = now(), dns_verified_at = null,
       dns_missing_since = null, pending_since = now()
     where x.tenant_id = d.tenant_id and x.id = d.id returning * into d;
-    perform storefront.domain_event_emit(d, 'unverified');
+    perform storefront.domain_event_write(d, 'unverified');
   else
     update storefront.custom_domains x set dns_checked_at = now(),
       dns_missing_since = case when not complete then coalesce(x.dns_missing_since, now()) end
@@ -135,6 +143,6 @@ end $$;
 grant execute on function storefront.domain_of_job(uuid), storefront.domain_checked_by_job(uuid, boolean, uuid) to barid_api;
 
 -- Nobody calls these but other functions and triggers.
-revoke execute on function storefront.domain_checked_by_job(uuid,boolean,uuid),
+revoke execute on function storefront.domain_checked_by_job(uuid,boolean,uuid), storefront.domain_event_write(storefront.custom_domains,text),
   storefront.domain_record_active(storefront.custom_domains,boolean), storefront.domain_of_job(uuid),
   storefront.domains_recheck() from barid_caller;

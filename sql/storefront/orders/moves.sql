@@ -17,7 +17,7 @@ end $$;
 
 -- Emits what happened to an order. Numbers, ids and states; no name, phone or address.
 create or replace function storefront.order_event_emit(o storefront.storefront_orders, happened text, more jsonb default '{}') returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
   values (o.tenant_id, 'order.' || happened, 'storefront', 'order', o.id, jsonb_build_object('order_id', o.id,
@@ -99,7 +99,7 @@ create trigger orders_moved after update on storefront.storefront_orders referen
 
 -- An order is on its way. The order is locked.
 create or replace function storefront.order_shipped(o storefront.storefront_orders, p_note text default null) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   update storefront.storefront_orders x set status = 'shipped', shipped_at = now(), status_note = p_note
   where x.tenant_id = o.tenant_id and x.id = o.id;
@@ -108,7 +108,7 @@ end $$;
 -- An order is with its customer, everything of it that they get: cash for it was taken at the door. The order is locked and shipped.
 -- p_booked: drivers' collections put the cash into the books, of what they delivered.
 create or replace function storefront.order_delivered(o storefront.storefront_orders, p_booked boolean, p_note text default null) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   p money.payments;
 begin
@@ -131,7 +131,7 @@ end $$;
 
 -- True when nothing of an order was short, stayed here or came back.
 create or replace function storefront.order_is_whole(p_order uuid) returns boolean
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return not exists (
     select from storefront.storefront_order_parts p
@@ -184,7 +184,7 @@ end $$;
 
 -- Updates a shipped order when one of its deliveries has ended. The order is locked.
 create or replace function storefront.order_after_delivery_ended(o storefront.storefront_orders) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_ends record;
 begin

@@ -1,5 +1,5 @@
--- The parts of an order, one for each warehouse it leaves from: how they are made, and how they leave. SECURITY DEFINER, since a driver's act sends
--- goods whose order they do not see; each reads the caller's tenant alone, and the order is locked by the caller.
+-- The parts of an order, one for each warehouse it leaves from: how they are made, and how they leave. The entrances are SECURITY DEFINER, since a
+-- driver's act sends goods whose order they do not see; each reads the caller's tenant alone, and the order is locked by the caller.
 
 -- Locks what is available of the goods of an order, wherever it lies, in the order of ids: what is then found stays until the end.
 -- lines: [{inventory_item_id}]
@@ -73,7 +73,7 @@ end $$;
 -- Sends an order without what was not found: its parts, picking orders and parcels are of what there is. missing: see storefront.order_missing().
 -- -> what is reserved too much now, [{item_id, warehouse_id, bin_id, quantity}], for stock_release(); null: nothing
 create or replace function storefront.order_cut(missing jsonb) returns jsonb
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_picks uuid[];
@@ -132,7 +132,7 @@ end $$;
 -- taken: somebody has it in hand whatever was recorded (a carrier says so); then what was picked went, or all of it.
 -- Fails: goods_not_picked.
 create or replace function storefront.order_part_leaves(p storefront.storefront_order_parts, taken boolean) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   k warehousing.picking_orders;
   v_missing jsonb;

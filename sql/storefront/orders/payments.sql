@@ -26,10 +26,11 @@ begin
   end if;
 end $$;
 
--- The amount paid for an order and not yet refunded.
+-- The amount paid for an order and not yet refunded. Fails: forbidden (app.require_tenant).
 create or replace function storefront.order_refundable(o storefront.storefront_orders) returns numeric
 language plpgsql stable security definer set search_path = '' as $$
 begin
+  perform app.require_tenant(o.tenant_id);
   return (
     select coalesce(sum(case p.type when 'ORDER' then p.amount when 'REFUND' then -p.amount end), 0)
     from money.payments p where p.tenant_id = o.tenant_id and p.order_id = o.id and p.status = 'SUCCESS');
@@ -78,7 +79,7 @@ end $$;
 -- Books what goes back to an order's customer. The order is locked. -> see order_refund()
 -- Fails: insufficient_wallet_balance.
 create or replace function storefront.order_give_back(o storefront.storefront_orders, p_amount numeric, p_note text) returns jsonb
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   p money.payments;
 begin
@@ -110,10 +111,11 @@ grant execute on function storefront.order_refund_book(uuid, numeric, text) to b
 grant execute on function storefront.order_payment_drop(uuid) to barid_caller;
 
 -- True when money came for an order that fitted none of its payments, and nobody has settled it yet. SECURITY DEFINER: customers do not see
--- what gateways reported.
+-- what gateways reported. Fails: forbidden (app.require_tenant).
 create or replace function storefront.order_has_unmatched_payment(o storefront.storefront_orders) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
 begin
+  perform app.require_tenant(o.tenant_id);
   return exists (
     select from money.payments p
     join money.payment_webhook_events e on e.tenant_id = p.tenant_id and e.payment_id = p.id

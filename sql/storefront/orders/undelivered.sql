@@ -2,7 +2,7 @@
 
 -- True when this transaction undoes the outcome of a delivery of the order.
 create or replace function storefront.order_is_undelivered(p_tenant uuid, p_order uuid) returns boolean
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return exists (
     select from delivery.deliveries d
@@ -13,7 +13,7 @@ end $$;
 -- The order is shipped again. What was taken for it at the door is waited for, as much as the order costs; what was paid before stays paid.
 -- Its stock stays as it is. The order is locked.
 create or replace function storefront.order_undelivered(o storefront.storefront_orders) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_payment uuid;
 begin

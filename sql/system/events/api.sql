@@ -25,11 +25,11 @@ begin
   perform set_config('app.tenant_id', coalesce(home::text, ''), true);
 end $$;
 
--- True for every tenant there is; asked for those alone who may publish in all of them.
+-- True for every tenant there is, to those who may publish in all of them; false to all others.
 create or replace function integration.tenant_exists(tenant_id uuid) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
 begin
-  return exists (select from tenancy.tenants t where t.id = tenant_exists.tenant_id);
+  return integration.may_publish() and exists (select from tenancy.tenants t where t.id = tenant_exists.tenant_id);
 end $$;
 grant execute on function integration.tenant_exists(uuid) to barid_caller;
 

@@ -18,7 +18,7 @@ revoke execute on function integration.metrics_add(jsonb) from barid_caller;
 
 -- The jobs of cron: when each succeeded last, and whether its last run failed (1 or 0). None without pg_cron.
 create or replace function integration.metrics_of_cron() returns table (name text, labels jsonb, value double precision)
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   if to_regclass('cron.job_run_details') is null then
     return;
@@ -41,7 +41,7 @@ end $$;
 -- Background work: jobs by kind and status, webhooks that wait, and for how many seconds the oldest of each has been due; 0: nothing is.
 -- A delivery that waits for a subscriber that fails, or for an earlier event of its thing, does not count.
 create or replace function integration.metrics_of_queues() returns table (name text, labels jsonb, value double precision)
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return query
   select 'barid_jobs', jsonb_build_object('kind', j.kind, 'status', j.status), count(*)::double precision
@@ -82,7 +82,7 @@ end $$;
 -- Money and stock that somebody has to look at: payments that fit nothing, by gateway, and tenants in which the comparison of the last
 -- night found a difference that nobody has marked as processed.
 create or replace function integration.metrics_of_books() returns table (name text, labels jsonb, value double precision)
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return query
   select 'barid_payments_unmatched', jsonb_build_object('gateway', e.gateway_code), count(*)::double precision

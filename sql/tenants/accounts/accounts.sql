@@ -65,7 +65,7 @@ end $$;
 -- proven the mailbox. Who registered did so by confirming the address. Of other accounts somebody else knows the
 -- password: another company's administrator, or a stranger who registered with the address.
 create or replace function tenancy.may_join(user_id uuid, tenant_id uuid) returns boolean
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return exists (
     select from tenancy.profiles p

@@ -2,7 +2,7 @@
 -- a tenant chooses its id before: it stands in the removal that tenancy.user_begin queues, in the run of the wizard, or
 -- in an invitation, where the tenant knows the password only if it sent one.
 create or replace function tenancy.account_creator(user_id uuid) returns uuid
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return coalesce(
     (select r.new_tenant_id from tenancy.wizard_runs r

@@ -1,10 +1,10 @@
--- Invitations as the invited person meets them. SECURITY DEFINER: the person is not in the company yet, and the company must not
--- learn who has an account.
+-- Invitations as the invited person meets them. The entrances are SECURITY DEFINER: the person is not in the company yet, and
+-- the company must not learn who has an account.
 
 -- The address whose mails the caller reads, by the account they signed in with; null without one. System administrators
 -- have none here: they belong to no company.
 create or replace function tenancy.mailbox_of_caller() returns text
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return (
     select u.email from auth.users u
@@ -38,7 +38,7 @@ end $$;
 -- Makes a person a member of the caller's tenant as an invitation says, or brings one back who left.
 -- Fails: user_already_member.
 create or replace function tenancy.member_admit(user_id uuid, person jsonb) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
 begin
@@ -60,7 +60,7 @@ end $$;
 
 -- Writes an event about a member into the caller's tenant.
 create or replace function tenancy.member_event_emit(event_type text, user_id uuid, tenant_user_type text) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', member_event_emit.event_type, 'source_module', 'tenants',
     'entity_type', 'user', 'entity_id', member_event_emit.user_id, 'event_data', jsonb_build_object(

@@ -12,7 +12,7 @@ end $$;
 -- Writes the transfers of these waybills that are missing, and the packages they lack; to_closed: also of those to a
 -- warehouse that there is no more. -> transfers made
 create or replace function warehousing.package_transfers_project(waybills uuid[], to_closed boolean) returns bigint
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_made bigint;
 begin
@@ -39,7 +39,7 @@ end $$;
 
 -- Makes the transfers that older waybills lack; may be run at any time and again. -> transfers made
 create or replace function warehousing.package_transfers_backfill() returns bigint
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   return warehousing.package_transfers_project(array(select w.id from warehousing.waybills w), true);
 end $$;

@@ -1,9 +1,10 @@
--- Parcels on their way into a warehouse. SECURITY DEFINER, since it is a driver's act that makes a receipt expected, and he
--- sees nothing of a warehouse; each reads the caller's tenant alone, and the family of the delivery is locked.
+-- Parcels on their way into a warehouse. The entrances are SECURITY DEFINER, since it is a driver's act that makes a
+-- receipt expected, and drivers see nothing of a warehouse; each reads the caller's tenant alone, and the family of the
+-- delivery is locked.
 
 -- Makes what is in a parcel known to warehouses: an inventory item for each thing that nobody sells.
 create or replace function warehousing.parcel_items_known(parcel uuid) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   with made as (
     insert into warehousing.inventory_items (tenant_id, name, sku, barcode, parcel_delivery_id)
@@ -22,7 +23,7 @@ end $$;
 -- A pending receipt of a delivery's parcel at a warehouse, with a line for each thing in it; the one there is already,
 -- if there is one. A parcel that was never written down in parts is one thing; what a store sold is the goods.
 create or replace function warehousing.receipt_open(d delivery.deliveries, warehouse uuid, source text, exception uuid default null) returns uuid
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_id uuid;
   v_parcel delivery.deliveries := delivery.parcel_terms(d);
@@ -91,7 +92,7 @@ end $$;
 
 -- A delivery that was said to have come to a warehouse did not: it is not expected there.
 create or replace function warehousing.arrival_withdraw(p_delivery uuid) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   update warehousing.receiving_orders r set status = 'cancelled'
   where r.tenant_id = app.tenant_id() and r.delivery_id = p_delivery and r.status = 'pending' and r.source = 'inbound';

@@ -44,10 +44,11 @@ begin
   perform warehousing.parcel_leaves(p_return, null);
 end $$;
 
--- True when a return lies in a warehouse that has nothing of its parcel, and expects nothing of it.
+-- True when a return lies in a warehouse that has nothing of its parcel, and expects nothing of it. Fails: forbidden (app.require_tenant).
 create or replace function warehousing.return_is_lost(r delivery.deliveries) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
 begin
+  perform app.require_tenant(r.tenant_id);
   return r.current_warehouse_id is not null
     and not exists (select from warehousing.receiving_orders n where n.tenant_id = r.tenant_id and n.delivery_id = r.id and n.status = 'pending')
     and not exists (

@@ -4,7 +4,7 @@
 -- place. An entry about nothing has no line, and two lines of one item share an entry.
 create or replace function warehousing.receipt_entries(r warehousing.receiving_orders, details jsonb)
 returns table (place bigint, line uuid, item_id uuid, bin_id uuid, received_quantity bigint, condition text, damaged_quantity bigint)
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return query
   select n.position - 1, o.id, n.item_id, n.bin_id, n.received_quantity, n.condition, n.damaged_quantity
@@ -20,7 +20,7 @@ end $$;
 -- Fails: inventory_item_not_found, item_named_twice (a line has room for one entry), bin_not_found, bin_inactive,
 -- received_too_much, damaged_too_much, bin_id_required_for_received_items.
 create or replace function warehousing.receipt_fill(r warehousing.receiving_orders, details jsonb) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_details jsonb := coalesce(nullif(details, 'null'), '[]');
   v_bin uuid := coalesce((v_details #>> '{0,bin_id}')::uuid, warehousing.default_receiving_bin(r.warehouse_id));
@@ -82,7 +82,7 @@ end $$;
 -- their order; which of several is damaged or missing nobody says, so it is the last.
 create or replace function warehousing.receipt_pieces(r warehousing.receiving_orders)
 returns table (item_id uuid, bin_id uuid, status text, lot_number text, serial_number text, quantity bigint)
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 #variable_conflict use_column
 begin
   return query
@@ -141,7 +141,7 @@ end $$;
 
 -- Updates the delivery that brought the parcel of a receipt.
 create or replace function warehousing.parcel_received(d delivery.deliveries, r warehousing.receiving_orders) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   if r.source = 'inbound' then
     perform delivery.parcel_at(delivery.parcel_of(d), r.warehouse_id);

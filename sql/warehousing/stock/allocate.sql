@@ -50,7 +50,7 @@ end $$;
 create or replace function warehousing.stock_take(demands private.stock_demand[], p_reserved_for uuid default null, beside uuid[] default '{}')
 returns private.stock_part[]
 -- Of an array PostgreSQL expects ten rows: it would compare each line with each row, a thousand with a thousand.
-language plpgsql security definer set search_path = '' set enable_nestloop = off as $$
+language plpgsql set search_path = '' set enable_nestloop = off as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_status text := case when p_reserved_for is null then 'available' else 'reserved' end;
@@ -123,7 +123,7 @@ end $$;
 -- left out may be anything. -> [{line, item_id, warehouse_id, bin_id, lot_number, serial_number, quantity}], line from 1
 -- Fails: insufficient_stock (item_id, field).
 create or replace function warehousing.stock_allocate(lines jsonb, p_reserved_for uuid default null) returns jsonb
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_taken private.stock_part[] := warehousing.stock_take((
     select array_agg((l.line, l.item_id, l.warehouse_id, l.bin_id, l.lot_number, l.serial_number, l.quantity, coalesce(l.field, 'quantity'),

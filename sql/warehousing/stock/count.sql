@@ -3,7 +3,7 @@
 -- The rows that a count of these lines may write: those of the places it names, opened where something was found and nothing ever lay,
 -- and with `whole_bins` every other place of the same bins that holds something. What is in parcels is none of it: it goes with them.
 create or replace function warehousing.stock_count_rows(lines warehousing.inventory_count_lines[], whole_bins boolean) returns uuid[]
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_rows uuid[] := array(
@@ -35,7 +35,7 @@ create or replace function warehousing.stock_count_look(
   lines warehousing.inventory_count_lines[], whole_bins boolean, held uuid[], out beside warehousing.inventory_count_lines[], out settled boolean
 )
 -- Of an array PostgreSQL expects ten rows: it would compare each line with each row, a thousand with a thousand.
-language plpgsql stable security definer set search_path = '' set enable_nestloop = off as $$
+language plpgsql stable set search_path = '' set enable_nestloop = off as $$
 declare
   v_tenant uuid := app.tenant_id();
 begin

@@ -1,5 +1,5 @@
--- The only writer of stock and its movements. SECURITY DEFINER, since nobody else may touch those tables, and
--- because a driver who picks a parcel up moves stock that they do not see. Each reads the caller's tenant
+-- The only writer of stock and its movements. Its entrances are SECURITY DEFINER, since nobody else may touch those
+-- tables, and because a driver who picks a parcel up moves stock that they do not see. Each reads the caller's tenant
 -- alone; who may ask is the business of the core that calls it.
 
 -- A movement, with the rows of both its places once they are known; and what a row gains or loses by all of them.
@@ -97,7 +97,7 @@ end $$;
 
 -- stock_places(), and opens what something goes to where nothing ever lay.
 create or replace function warehousing.stock_open(movements private.stock_movement[]) returns private.stock_movement[]
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
 begin
@@ -131,7 +131,7 @@ end $$;
 
 -- stock_post() of movements that were read already, in the order of their lines.
 create or replace function warehousing.stock_move(movements private.stock_movement[]) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_actor uuid := app.user_id();

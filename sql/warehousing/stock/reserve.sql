@@ -22,7 +22,7 @@ end $$;
 
 -- Reserved stock by its holder, in one warehouse or in all: the rows of stock_allocate(), one a place.
 create or replace function warehousing.stock_reserved(p_type text, p_id uuid, warehouse uuid default null) returns jsonb
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 begin
   return (
     select coalesce(jsonb_agg(jsonb_build_object('item_id', s.item_id, 'warehouse_id', s.warehouse_id, 'bin_id', s.bin_id,

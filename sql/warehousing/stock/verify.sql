@@ -123,7 +123,7 @@ $$;
 -- Run by cron once a night: notifies each tenant, or one, whose stock is not what was moved, or whose orders do not add up, as an event with the
 -- first hundred differences.
 create or replace function warehousing.report_stock(only_tenant uuid default null) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 begin
   insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
   select t.id, 'stock.mismatch', 'warehousing', 'tenant', t.id, jsonb_build_object('differences', d.list)

@@ -84,7 +84,7 @@ end $$;
 -- True when something waits for the sender, or is due before the clock of `integration.kick_jobs` looks again: the sender
 -- then stays until its time has come (integration.webhooks_watch).
 create or replace function integration.webhooks_waiting(ahead interval default '65 seconds') returns boolean
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable set search_path = '' as $$
 #variable_conflict use_variable
 begin
   return exists (
@@ -161,10 +161,11 @@ begin
 end $$;
 
 -- Emits that a tenant's subscription was disabled. SECURITY DEFINER, since events are written by few; it reveals no more
--- than what is so.
+-- than what is so. Fails: forbidden (app.require_tenant).
 create or replace function integration.subscription_disabled_event_emit(tenant_id uuid, subscription_id uuid, reason text) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
+  perform app.require_tenant(tenant_id);
   insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
   select s.tenant_id, 'webhook_subscription.disabled', 'webhooks', 'webhook_subscription', s.id,
     jsonb_build_object('subscription_id', s.id, 'reason', reason)

@@ -37,7 +37,7 @@ end $$;
 -- Makes a delivery of each of these events for each active subscription that wants it and has none yet.
 -- Answers how many. In the order of the events.
 create or replace function integration.deliveries_add(event_ids uuid[]) returns integer
-language plpgsql security definer set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_count integer;
 begin

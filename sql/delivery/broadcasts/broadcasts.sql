@@ -47,6 +47,9 @@ end $$;
 create or replace function delivery.rows_broadcast(event text, name text, changed jsonb) returns void
 language plpgsql set search_path = '' as $$
 begin
+  if changed is null then
+    return;
+  end if;
   perform delivery.broadcast(g.topic, rows_broadcast.event, jsonb_build_object(rows_broadcast.name, g.rows))
   from (
     select t.topic, jsonb_agg(c.line -> 'row' order by c.place) as rows

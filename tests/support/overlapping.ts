@@ -64,6 +64,28 @@ export async function queuedOn(
   return await Promise.all(answers);
 }
 
+/**
+ * Proves that a call locks one thing before another: while `first` is held, the call waits for it, and `then`, which asks
+ * for the other with nowait, gets it. A call in the wrong order has it by then, and `lock_not_available` is thrown.
+ */
+export async function locksBefore<Result>(
+  first: (tx: postgres.TransactionSql) => Promise<unknown>,
+  call: () => Promise<Result>,
+  then: (tx: postgres.TransactionSql) => Promise<unknown>,
+): Promise<Result> {
+  let answer: Promise<Result> | undefined;
+  await sql.begin(async (tx) => {
+    const [{ pid }] = await tx`select pg_backend_pid() as pid`;
+    await first(tx);
+    answer = call();
+    // Its answer may come before anybody waits for it here.
+    answer.catch(() => {});
+    await until(async () => (await waitingFor(pid)).length > 0);
+    await then(tx);
+  });
+  return await answer!;
+}
+
 /** The connections that wait for this one, or for one that does. */
 async function waitingFor(pid: number): Promise<number[]> {
   let blocking = [pid];

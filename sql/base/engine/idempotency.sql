@@ -37,6 +37,17 @@ begin
   return v_row.answer;
 end $$;
 
+-- Keeps other calls under a key from going on until this transaction ends. Of a call of several transactions each takes its key first,
+-- as private.idempotency_claim does: one that came to it last would wait for a duplicate that waits for its other rows.
+create or replace function private.idempotency_hold(operation text, key text) returns void
+language plpgsql security definer set search_path = '' as $$
+#variable_conflict use_column
+begin
+  perform from app.idempotency_keys k
+  where k.scope = private.idempotency_scope() and k.operation = idempotency_hold.operation and k.key = idempotency_hold.key
+  for update;
+end $$;
+
 -- Remembers the answer, and gives back the one that stands: of two calls under one key that both came to
 -- the end, the first to store its answer answers for both.
 create or replace function private.idempotency_store(operation text, key text, answer jsonb) returns jsonb
@@ -72,7 +83,7 @@ begin
 end $$;
 
 grant execute on function private.idempotency_scope(), private.idempotency_claim(text, text, jsonb, text),
-  private.idempotency_store(text, text, jsonb), private.idempotency_forget(text, text) to barid_caller;
+  private.idempotency_hold(text, text), private.idempotency_store(text, text, jsonb), private.idempotency_forget(text, text) to barid_caller;
 
 -- Claims the Idempotency-Key of a call in several steps (`key`), if it has one: the answer of an earlier call, or null.
 -- Fails: idempotency_conflict.
@@ -81,4 +92,13 @@ language plpgsql set search_path = '' as $$
 begin
   return case when input ? 'key' then
     private.idempotency_claim(app.request_setting('operation'), input ->> 'key', input - 'key', 'idempotency_conflict') end;
+end $$;
+
+-- Holds the key that integration.key_claim claimed, in a later step of its call, before anything else is locked.
+create or replace function integration.key_hold(input jsonb) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if input ? 'key' then
+    perform private.idempotency_hold(app.request_setting('operation'), input ->> 'key');
+  end if;
 end $$;

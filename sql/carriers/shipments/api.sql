@@ -1,6 +1,7 @@
 -- Booking deliveries with carriers, in three steps: claim the delivery, call the carrier, store the result. The claim
 -- is a row of carrier_shipments, so two requests cannot both book. The carrier gets the shipment's id as its
 -- reference: if the result of a call is lost, the next call finds that booking instead of making another.
+-- Every step locks in one order: the key, the delivery, its shipment.
 
 -- Claims a delivery for booking. {delivery_id, carrier_code, collects_cash (whether the carrier does), key?}
 -- -> {answer} when it is booked already, else {shipment_id, claim_token, credentials, delivery}
@@ -101,6 +102,9 @@ declare
   v_answer jsonb;
   s integration.carrier_shipments;
 begin
+  perform integration.key_hold(input);
+  perform from delivery.deliveries d
+  where d.id = (select t.delivery_id from integration.carrier_shipments t where t.id = (input ->> 'shipment_id')::uuid) for no key update;
   update integration.carrier_shipments t set status = 'booked', tracking_number = input ->> 'tracking_number',
     carrier_reference = input ->> 'carrier_reference', label_url = input ->> 'label_url', booked_at = now(), claim_token = null,
     claimed_at = null
@@ -125,6 +129,7 @@ end $$;
 create or replace function integration.shipment_abandon(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 begin
+  perform integration.key_hold(input);
   if (input ->> 'keep')::boolean then
     update integration.carrier_shipments s set claimed_at = now() - interval '1 hour'
     where s.id = (input ->> 'shipment_id')::uuid and s.claim_token = (input ->> 'claim_token')::uuid;
@@ -184,6 +189,7 @@ declare
   s integration.carrier_shipments;
   v_cancelled boolean := (input ->> 'cancelled')::boolean;
 begin
+  perform integration.key_hold(input);
   update integration.carrier_shipments t set status = case when v_cancelled then 'cancelled' else 'booked' end,
     cancelled_at = case when v_cancelled then now() end, claim_token = null, claimed_at = null
   where t.id = (input ->> 'shipment_id')::uuid and t.claim_token = (input ->> 'claim_token')::uuid

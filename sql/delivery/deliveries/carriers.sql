@@ -20,14 +20,30 @@ begin
   return d;
 end $$;
 
--- The live assignment of a delivery: the caller's own, or for operations whoever has it; null when nobody does.
+-- Holds the driver who has a delivery, if anybody does, whose load changes when the assignment ends. Every core that may end one calls it
+-- when the family is locked and before it takes numbers or locks wallets and stock, which others hold while they wait for the driver.
+-- SECURITY DEFINER: staff of a warehouse and drivers do not write drivers.
+create or replace function delivery.lock_driver_of(p_delivery uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  perform from delivery.drivers r
+  where r.tenant_id = v_tenant and r.user_id = (
+    select x.driver_id from delivery.assignments x
+    where x.tenant_id = v_tenant and x.delivery_id = p_delivery and x.status in ('pending', 'assigned', 'accepted'))
+  for no key update;
+end $$;
+
+-- The live assignment of a delivery: the caller's own, or for operations whoever has it; null when nobody does. Its driver is locked.
 -- Fails: assignment_ended (it came to its end and the caller had it, such as a driver who repeats the call),
 -- forbidden (the caller neither carries it nor sends those who do).
 create or replace function delivery.require_carrier(d delivery.deliveries) returns delivery.assignments
-language plpgsql stable set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   a delivery.assignments;
 begin
+  perform delivery.lock_driver_of(d.id);
   select * into a from delivery.assignments x
   where x.tenant_id = d.tenant_id and x.delivery_id = d.id and x.status in ('pending', 'assigned', 'accepted');
   if not app.has_permission('manage:operations:tenant') and a.driver_id is distinct from app.user_id() then

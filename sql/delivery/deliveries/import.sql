@@ -1,24 +1,16 @@
 -- Orders the deliveries of a file, each as delivery_create does, charged like any other.
 -- {lines, dry_run, refused?} -> see app.import_lines. Fails: import_has_errors; a line: as delivery_create.
--- Rows that several lines need are locked before the first, in the common lock order, so that two files never wait for each
--- other crosswise: returned deliveries, the counter of delivery codes, wallets.
+-- Returned deliveries are locked before the first line, since a line before may hold the counter of delivery codes by then. That counter each line takes
+-- before a wallet, so that of two files at once the second waits at its first line.
 create or replace function delivery.delivery_import(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
-  v_returned uuid[];
-  v_senders uuid[];
+  v_returned uuid[] := array(
+    select (l -> 'input' ->> 'original_delivery_id')::uuid from jsonb_array_elements(input -> 'lines') l
+    where l -> 'input' ->> 'delivery_flow' = 'customer_return');
 begin
-  select array_agg((l -> 'input' ->> 'original_delivery_id')::uuid) filter (where l -> 'input' ->> 'delivery_flow' = 'customer_return'),
-    array_agg(distinct s.id::uuid) filter (where l -> 'input' ->> 'payment_method' = 'wallet')
-  into v_returned, v_senders
-  from jsonb_array_elements(input -> 'lines') l,
-    unnest(array[l -> 'input' ->> 'customer_id', l -> 'input' ->> 'institution_user_id']) s (id);
-  if v_returned is not null then
+  if v_returned <> '{}' then
     perform delivery.lock_deliveries(v_returned);
-  end if;
-  perform from app.counters c where c.tenant_id = app.tenant_id() and c.counter = 'delivery_code' for update;
-  if v_senders is not null then
-    perform money.lock_wallets(case when app.sees_tenant() then v_senders else array[app.user_id()] end);
   end if;
   return app.import_lines('delivery.delivery_create', '{id}', input);
 end $$;

@@ -8,7 +8,7 @@
 -- With no more than orders_max orders to make they are made here, in this transaction, and the answer is
 -- complete. Otherwise everything is received, the codes are reserved, and {pending, destination, asker} tell the
 -- caller which orders to make in batches (delivery.manifest_orders_create) before delivery.manifest_orders_outcome.
--- Locks: the key, manifests by id, items by id, wallets by id. A repeat finds its work done.
+-- Locks: the key, manifests by id, items by id, the default driver, numbers, wallets by id. A repeat finds its work done.
 -- Fails: what delivery.manifest_destination fails with, manifest_bulk_order_creation_not_allowed,
 -- manifest_arrival_required, manifest_delivery_proof_required, manifest_bulk_receipt_incomplete.
 create or replace function delivery.manifest_receive_and_order(input jsonb) returns jsonb
@@ -70,6 +70,8 @@ begin
   join delivery.transfer_manifest_items i on i.id = asked.id and i.status = 'received'
   join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
     and m.status in ('received', 'received_with_exceptions', 'processing');
+  -- Before the numbers, which drivers' own calls wait for with the driver locked.
+  perform delivery.lock_staging_driver();
   perform delivery.delivery_codes_reserve(v_pending);
 
   if cardinality(v_pending) > (input ->> 'orders_max')::integer then

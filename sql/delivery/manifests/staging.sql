@@ -10,7 +10,7 @@ begin
     where tenancy.manifest_settings() -> 'allow_warehouse_staging_without_assigned_driver' = 'true');
 end $$;
 
--- Holds that driver, if there is one, before any wallet is locked: the order of locks has the driver
+-- Holds that driver, if there is one, before numbers are taken and wallets locked: the order of locks has the driver
 -- first, and orders are paid before their legs exist. Called where manifest orders are made.
 create or replace function delivery.lock_staging_driver() returns void
 language plpgsql set search_path = '' as $$

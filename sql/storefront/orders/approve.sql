@@ -91,8 +91,8 @@ end $$;
 -- Approves an order: its goods are set aside in one warehouse that has all of them, or else in as few as have them together; each is
 -- given a picking order, and where the market says so a delivery. Wallets and gateways must have paid, and nothing of it may be given
 -- back; cash is paid at the door. What others want as well is locked last and for as short as can be: when too little is there it fails
--- before anything is made, and what needs no lock is worked out before. Stock is locked before the deliveries are numbered: nobody takes
--- stock after a delivery's number.
+-- before anything is made, and what needs no lock is worked out before. Stock is locked before the deliveries are numbered: after a
+-- delivery's number nobody takes stock that a store sells.
 -- {order_id, admin_notes?, estimated_delivery_date?} -> {order, inventory_reserved, delivery_assigned: the first, deliveries: all}
 -- Fails: order_not_found, order_not_pending, order_not_paid, insufficient_stock, what order_deliveries and
 -- delivery_write fail with.

@@ -118,11 +118,12 @@ end $$;
 create or replace function tenancy.user_abandon(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 begin
-  if input ? 'job_id' then
-    perform app.job_withdraw((input ->> 'job_id')::bigint);
-  end if;
+  -- The key first, as every step of adding a person takes it.
   if input ? 'key' then
     perform private.idempotency_forget(app.request_setting('operation'), input ->> 'key');
+  end if;
+  if input ? 'job_id' then
+    perform app.job_withdraw((input ->> 'job_id')::bigint);
   end if;
   return '{}';
 end $$;

@@ -110,7 +110,8 @@ end $$;
 --   inbound            the parcel lies in the warehouse; the next leg waits for a driver
 --   back from the road its driver is free; what left a warehouse waits to leave it again, its exception stays open; what is back for
 --                      good is returned, and its fee refunded by the policy in force
--- The order is locked. Fails: what receipt_fill fails with, insufficient_wallet_balance (that fee).
+-- The order and the family of its delivery are locked. Locks: the driver who brought it, numbers, wallets, stock.
+-- Fails: what receipt_fill fails with, insufficient_wallet_balance (that fee).
 create or replace function warehousing.receipt_take(p_order uuid, details jsonb, notes text) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -118,6 +119,7 @@ declare
   d delivery.deliveries;
 begin
   select * into strict r from warehousing.receiving_orders o where o.tenant_id = app.tenant_id() and o.id = p_order for no key update;
+  perform delivery.lock_driver_of(r.delivery_id);
   perform warehousing.receipt_fill(r, details);
   update warehousing.receiving_orders o set status = 'received', custody = 'in_warehouse', received_at = clock_timestamp(),
     received_by = app.user_id(), notes = coalesce(receipt_take.notes, o.notes)

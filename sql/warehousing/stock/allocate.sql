@@ -30,6 +30,19 @@ begin
   perform from warehousing.stock s where s.tenant_id = v_tenant and s.id = any (v_rows) order by s.id for no key update;
 end $$;
 
+-- Locks what is available of these items in a warehouse, in the order of ids: for those who number something before they reserve it, since
+-- an order of a store numbers its deliveries when it has the stock.
+create or replace function warehousing.lock_stock_of_items(item_ids uuid[], warehouse uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  perform from warehousing.stock s
+  where s.tenant_id = v_tenant and s.item_id = any (item_ids) and s.warehouse_id = warehouse and s.status = 'available' and s.quantity > 0
+    and s.written_off_at is null
+  order by s.id for no key update;
+end $$;
+
 -- Finds the rows that meet a demand, oldest first, and locks all that could; `beside` are rows to be locked with them.
 --   p_reserved_for: null takes available stock, otherwise what is reserved for that.
 -- Lines that say more choose first, so that a line for any lot does not take the lot another asks for.
@@ -129,7 +142,8 @@ begin
   return num_nonnulls(serial_number) * 8 + num_nonnulls(lot_number) * 4 + num_nonnulls(bin_id) * 2 + num_nonnulls(warehouse_id);
 end $$;
 
-grant execute on function warehousing.lock_stock_places(jsonb), warehousing.stock_allocate(jsonb, uuid) to barid_caller;
+grant execute on function warehousing.lock_stock_places(jsonb), warehousing.lock_stock_of_items(uuid[], uuid),
+  warehousing.stock_allocate(jsonb, uuid) to barid_caller;
 
 -- Nobody calls these but other functions and triggers.
 revoke execute on function warehousing.stock_rank(uuid,uuid,text,text),

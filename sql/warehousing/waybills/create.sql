@@ -81,7 +81,7 @@ end $$;
 -- first parcel. {source_warehouse_id, destination_warehouse_id?, package_barcodes?, delivery_ids?, inventory_item_ids?,
 -- new_delivery_defaults?, notes?} -> {transfer_id, mode, operation_type, delivery_ids, waybill_id, waybill_number, status, rejected,
 -- waybill, operation_result}
--- Locks: parcels, numbers, stock. Two waybills with the same parcel: the second finds it taken.
+-- Locks: parcels, the stock of raw inventory, numbers, the stock of parcels. Two waybills with the same parcel: the second finds it taken.
 -- Fails: warehouse_not_found, warehouses_must_differ, no_transferable_packages, destination_warehouse_required,
 -- new_delivery_defaults_required, insufficient_stock, what delivery_create fails with.
 create or replace function warehousing.waybill_create(input jsonb) returns jsonb
@@ -102,6 +102,9 @@ begin
   end if;
   perform warehousing.require_route(v_source, w.destination_warehouse_id);
   v_reused := warehousing.transfer_parcels(v_judged);
+  perform warehousing.lock_stock_of_items(array(
+    select (l.line ->> 'id')::uuid from jsonb_array_elements(v_judged -> 'lines') l (line)
+    where l.line ->> 'reason' is null and (l.line ->> 'raw')::boolean), v_source);
   for v_raw in
     select (n.line ->> 'id')::uuid from jsonb_array_elements(v_judged -> 'lines') with ordinality n (line, place)
     where n.line ->> 'reason' is null and (n.line ->> 'raw')::boolean order by n.place

@@ -65,9 +65,11 @@ end $$;
 create or replace function integration.attempt_finish(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
-  v_saved jsonb := integration.result_save(input -> 'result' || '{"is_manual": true}');
+  v_saved jsonb;
   v_answer jsonb;
 begin
+  perform integration.key_hold(input);
+  v_saved := integration.result_save(input -> 'result' || '{"is_manual": true}');
   if v_saved is null then
     perform app.fail('webhook_event_not_found');
   end if;
@@ -83,6 +85,7 @@ end $$;
 create or replace function integration.attempt_abandon(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 begin
+  perform integration.key_hold(input);
   update integration.webhook_events e set status = 'failed', claim_token = null, claimed_at = null,
     error_message = input ->> 'error_message'
   where e.id = (input ->> 'id')::uuid and e.claim_token = (input ->> 'claim_token')::uuid;

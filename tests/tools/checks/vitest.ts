@@ -58,12 +58,14 @@ function readReport(file: string): Report | undefined {
   }
 }
 
-/** A file that cannot be loaded has no tests, and an error outside any test fails none: both count as one failure. */
+/** A file that cannot be loaded, or fails before or after its tests; these do not say it. */
+const isBroken = ({ status, assertionResults }: Report["testResults"][number]) =>
+  status === "failed" && !assertionResults.some((test) => test.status === "failed");
+
+/** A file that is broken, or an error outside any file, counts as one failure. */
 function count(code: number, lines: string[], report: Report | undefined): StepResult {
   if (!report) return { failed: 1, details: lines.slice(-5) };
-  const broken = report.testResults.filter((file) =>
-    file.status === "failed" && file.assertionResults.length === 0
-  );
+  const broken = report.testResults.filter(isBroken);
   const failed = report.numFailedTests + broken.length;
   return {
     passed: report.numPassedTests,
@@ -77,9 +79,10 @@ function count(code: number, lines: string[], report: Report | undefined): StepR
 
 /** The failures, a line or two each: most readers see the end of a long output first. */
 function failures({ testResults }: Report): string[] {
-  return testResults.flatMap(({ name, status, message, assertionResults }) => {
+  return testResults.flatMap((result) => {
+    const { name, message, assertionResults } = result;
     const file = relative(root, name);
-    if (status === "failed" && assertionResults.length === 0) return [file, `  ${brief(message)}`];
+    if (isBroken(result)) return [file, `  ${brief(message)}`];
     return assertionResults.filter((test) => test.status === "failed").flatMap((
       { fullName, failureMessages },
     ) => [`${file} > ${fullName}`, `  ${brief(failureMessages?.[0] ?? "")}`]);

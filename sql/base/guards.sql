@@ -20,6 +20,61 @@ begin
   end loop;
 end $$;
 
+-- Lets a trigger function of the table's own, private.audit_<schema>_<table>, write the rows of updates that private.audit writes of
+-- other tables: it compares columns, where that makes documents of all of them. For wide tables with an id whose rows are changed many
+-- at a time. Called after app.tenant_table, with the same `hidden`.
+create or replace function app.audited_by_column(target regclass, hidden text default '') returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_function text := (
+    select 'audit_' || n.nspname || '_' || c.relname from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where c.oid = target);
+  -- A value of JSON that is null and no value at all are the same in a document.
+  v_changed text[] := array(
+    select format(case when a.atttypid = 'jsonb'::regtype
+      then 'case when coalesce(n.%1$I, ''null'') <> coalesce(o.%1$I, ''null'') then jsonb_build_object(%1$L, {}.%1$I) else ''{}'' end'
+      else 'case when n.%1$I is distinct from o.%1$I then jsonb_build_object(%1$L, {}.%1$I) else ''{}'' end' end, a.attname)
+    from pg_catalog.pg_attribute a
+    where a.attrelid = target and a.attnum > 0 and not a.attisdropped
+      and a.attname <> all (array['updated_at', 'changed'] || string_to_array(hidden, ','))
+    order by a.attnum);
+begin
+  execute format($f$
+    create or replace function private.%1$I() returns trigger
+    language plpgsql security definer set search_path = '' as $b$
+    declare
+      v_tenant uuid := app.tenant_id();
+      v_actor uuid := app.user_id();
+      v_key uuid := app.request_setting('api_key_id')::uuid;
+      v_client text := app.request_setting('client_request_id');
+      v_request text := app.request_setting('request_id');
+      v_operation text := app.request_setting('operation');
+    begin
+      insert into app.audit_log (tenant_id, actor_id, actor_key_id, request_id, client_request_id, operation, entity, entity_id, action, before, after)
+      select v_tenant, v_actor, v_key, v_request, v_client, v_operation, %2$L, c.id, 'update', c.before, c.after
+      from (
+        -- Both list the rows in the order of the update. A full join is never a nested loop: see private.audit.
+        select o.line, o.id::text as id,
+          %3$s as before,
+          %4$s as after
+        from (select row_number() over () as line, t.* from old_rows t) o
+        full join (select row_number() over () as line, t.* from new_rows t) n on n.line = o.line
+        offset 0
+      ) c
+      where c.after <> '{}'
+      order by c.line;
+      return null;
+    end $b$
+    $f$, v_function, target::text,
+    replace(array_to_string(v_changed, E'\n          || '), '{}.', 'o.'), replace(array_to_string(v_changed, E'\n          || '), '{}.', 'n.'));
+  execute format('revoke execute on function private.%I() from public, barid_caller', v_function);
+  execute format('drop trigger if exists audit_update on %s', target);
+  execute format('create trigger audit_update after update on %s referencing old table as old_rows new table as new_rows
+    for each statement execute function private.%I()', target, v_function);
+end $$;
+
+revoke execute on function app.audited_by_column(regclass, text) from barid_caller;
+
 -- Protects a tenant table: row-level security enabled and forced, policies, grants.
 --   own              columns that hold user ids. A caller who does not see the whole tenant reaches a row only if one
 --                    of these columns is their id. Null: every member of the tenant reaches every row; '{}': only

@@ -68,7 +68,7 @@ create or replace function delivery.assignments_begin() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   select case when d.delivery_flow <> 'pnd_inbound' then d.current_warehouse_id end,
-    case when delivery.is_transferred(d) then d.dropoff_warehouse_id end
+    case when d.transfer_kind is not null and delivery.is_transferred(d) then d.dropoff_warehouse_id end
   into new.from_warehouse_id, new.to_warehouse_id
   from delivery.deliveries d where d.tenant_id = new.tenant_id and d.id = new.delivery_id;
   return new;

@@ -2,6 +2,7 @@ select app.tenant_table('delivery.bulk_assignments', own => '{driver_id}', opera
 
 -- Drivers answer and end their own assignments.
 select app.tenant_table('delivery.assignments', own => '{driver_id}', operations => 'insert, update', write_condition => 'true');
+select app.audited_by_column('delivery.assignments');
 
 select app.tenant_table('public.delivery_realtime_assignments', own => '{driver_id}', operations => '', audit => false);
 select app.touched('public.delivery_realtime_assignments');

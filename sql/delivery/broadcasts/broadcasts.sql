@@ -42,22 +42,14 @@ begin
     else cardinality(v_tenants) = 1 and 'permission:manage:operations:tenant' = any (app.token_grants(v_tenants[1])) end;
 end $$;
 
--- The place of a message: {kind, latitude, longitude} of where the driver goes next.
-create or replace function delivery.broadcast_place(d delivery.deliveries) returns jsonb
-language plpgsql stable set search_path = '' as $$
-declare
-  v_fetched boolean := d.status in ('pending', 'assigned', 'accepted');
-  v_place jsonb := case when v_fetched then delivery.fetched_at(d) else delivery.brought_to(d) end;
-begin
-  return jsonb_build_object('kind', case when v_fetched then 'pickup' else 'dropoff' end, 'latitude', v_place -> 'latitude',
-    'longitude', v_place -> 'longitude');
-end $$;
-
 -- Sends rows under `name`: to the board of their tenant in messages of at most 100, and to each driver about their own.
 -- changed: [{tenant, row}] in the order in which they are sent, row with its driver_id or without one; null: nothing is sent.
 create or replace function delivery.rows_broadcast(event text, name text, changed jsonb) returns void
 language plpgsql set search_path = '' as $$
 begin
+  if changed is null then
+    return;
+  end if;
   perform delivery.broadcast(g.topic, rows_broadcast.event, jsonb_build_object(rows_broadcast.name, g.rows))
   from (
     select t.topic, jsonb_agg(c.line -> 'row' order by c.place) as rows
@@ -68,51 +60,55 @@ begin
     order by t.topic, min(c.place)) g;
 end $$;
 
--- A delivery in a message of delivery.status: {tenant, row: {id, delivery_code, parent_id, status, from_status, driver_id, place}}.
-create or replace function delivery.status_row(d delivery.deliveries, from_status text, driver uuid) returns jsonb
-language plpgsql stable set search_path = '' as $$
-begin
-  return jsonb_build_object('tenant', d.tenant_id, 'row', jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'parent_id', d.parent_id,
-    'status', d.status, 'from_status', from_status, 'driver_id', driver, 'place', delivery.broadcast_place(d)));
-end $$;
-
--- An assignment in a message of assignment.changed: {tenant, row: {id, delivery_id, driver_id, status, sequence_number}}.
-create or replace function delivery.assignment_row(a delivery.assignments) returns jsonb
-language plpgsql immutable set search_path = '' as $$
-begin
-  return jsonb_build_object('tenant', a.tenant_id, 'row', jsonb_build_object('id', a.id, 'delivery_id', a.delivery_id, 'driver_id', a.driver_id,
-    'status', a.status, 'sequence_number', a.sequence_number));
-end $$;
-
--- Sends delivery.status {deliveries} for those that are new or changed their status.
+-- Sends delivery.status {deliveries: [{id, delivery_code, parent_id, status, from_status, driver_id, place}]} for those that are new or changed
+-- their status. place: {kind, latitude, longitude} of where the driver goes next. Written out here: a function for a row that is called for
+-- each takes longer than all of the statement.
 create or replace function delivery.deliveries_broadcast() returns trigger
 language plpgsql security definer set search_path = '' as $$
+declare
+  v_fetched constant text[] := '{pending,assigned,accepted}';
 begin
   if tg_op = 'INSERT' then
     perform delivery.rows_broadcast('delivery.status', 'deliveries', (
-      select jsonb_agg(delivery.status_row(n, null, null) order by n.delivery_code, n.sequence_plan nulls first) from new_rows n));
+      select jsonb_agg(jsonb_build_object('tenant', n.tenant_id, 'row', jsonb_build_object('id', n.id, 'delivery_code', n.delivery_code,
+          'parent_id', n.parent_id, 'status', n.status, 'from_status', null, 'driver_id', null,
+          'place', jsonb_build_object('kind', case when n.status = any (v_fetched) then 'pickup' else 'dropoff' end,
+            'latitude', p.place -> 'latitude', 'longitude', p.place -> 'longitude')))
+        order by n.delivery_code, n.sequence_plan nulls first)
+      from new_rows n
+      cross join lateral (
+        select case when n.status = any (v_fetched) then delivery.fetched_at(n) else delivery.brought_to(n) end as place offset 0) p));
     return null;
   end if;
   perform delivery.rows_broadcast('delivery.status', 'deliveries', (
-    select jsonb_agg(delivery.status_row(n, o.status, a.driver_id) order by n.delivery_code, n.sequence_plan nulls first)
+    select jsonb_agg(jsonb_build_object('tenant', n.tenant_id, 'row', jsonb_build_object('id', n.id, 'delivery_code', n.delivery_code,
+        'parent_id', n.parent_id, 'status', n.status, 'from_status', o.status, 'driver_id', a.driver_id,
+        'place', jsonb_build_object('kind', case when n.status = any (v_fetched) then 'pickup' else 'dropoff' end,
+          'latitude', p.place -> 'latitude', 'longitude', p.place -> 'longitude')))
+      order by n.delivery_code, n.sequence_plan nulls first)
     from new_rows n
     join old_rows o on o.id = n.id
+    cross join lateral (
+      select case when n.status = any (v_fetched) then delivery.fetched_at(n) else delivery.brought_to(n) end as place offset 0) p
     left join delivery.assignments a on a.tenant_id = n.tenant_id and a.delivery_id = n.id and a.status in ('pending', 'assigned', 'accepted')
     where n.status <> o.status));
   return null;
 end $$;
 
--- Sends assignment.changed {assignments} for those that are new, or changed their status or their place in the order.
+-- Sends assignment.changed {assignments: [{id, delivery_id, driver_id, status, sequence_number}]} for those that are new, or changed their
+-- status or their place in the order.
 create or replace function delivery.assignments_broadcast() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   if tg_op = 'INSERT' then
     perform delivery.rows_broadcast('assignment.changed', 'assignments', (
-      select jsonb_agg(delivery.assignment_row(n) order by n.sequence_number, n.id) from new_rows n));
+      select jsonb_agg(jsonb_build_object('tenant', n.tenant_id, 'row', jsonb_build_object('id', n.id, 'delivery_id', n.delivery_id,
+        'driver_id', n.driver_id, 'status', n.status, 'sequence_number', n.sequence_number)) order by n.sequence_number, n.id) from new_rows n));
     return null;
   end if;
   perform delivery.rows_broadcast('assignment.changed', 'assignments', (
-    select jsonb_agg(delivery.assignment_row(n) order by n.sequence_number, n.id)
+    select jsonb_agg(jsonb_build_object('tenant', n.tenant_id, 'row', jsonb_build_object('id', n.id, 'delivery_id', n.delivery_id,
+      'driver_id', n.driver_id, 'status', n.status, 'sequence_number', n.sequence_number)) order by n.sequence_number, n.id)
     from new_rows n join old_rows o on o.id = n.id
     where n.status <> o.status or n.sequence_number <> o.sequence_number));
   return null;

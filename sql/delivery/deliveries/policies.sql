@@ -1,5 +1,6 @@
 select app.tenant_table('delivery.delivery_code_reservations', own => '{}', operations => 'insert', audit => false);
 select app.tenant_table('delivery.deliveries', own => '{customer_id,institution_user_id}', operations => 'insert, update', write_condition => 'true');
+select app.audited_by_column('delivery.deliveries');
 
 -- History is written by the guard of deliveries alone.
 select app.tenant_table('delivery.delivery_status_history', operations => '', audit => false);

@@ -1,5 +1,6 @@
 select app.tenant_table('delivery.transfer_manifests', own => '{driver_id,institution_user_id}', operations => 'insert, update', write_condition => 'true');
 select app.tenant_table('delivery.transfer_manifest_items', write_condition => 'true');
+select app.audited_by_column('delivery.transfer_manifest_items');
 select app.tenant_table('delivery.transfer_manifest_proofs', operations => 'insert', write_condition => 'true');
 select app.tenant_table('delivery.transfer_manifest_events', operations => 'insert', audit => false, write_condition => 'true');
 select app.append_only('delivery.transfer_manifest_events');

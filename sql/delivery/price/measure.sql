@@ -40,11 +40,15 @@ create or replace function delivery.package_units(package jsonb, unit_settings j
 language plpgsql immutable set search_path = '' as $$
 #variable_conflict use_column
 begin
+  if jsonb_typeof(package -> 'items') is distinct from 'array' then
+    wrong := false;
+    return;
+  end if;
   with item as (
     select q.measure as quantity, w.measure as weight, l.measure as length, d.measure as width, h.measure as height,
       q.wrong or w.wrong or l.wrong or d.wrong or h.wrong
         or (q.measure is not null and (q.measure < 1 or q.measure <> trunc(q.measure))) as wrong
-    from jsonb_array_elements(case when jsonb_typeof(package -> 'items') = 'array' then package -> 'items' else '[]' end) i,
+    from jsonb_array_elements(package -> 'items') i,
       delivery.read_measure(i -> 'quantity') q, delivery.read_measure(i -> 'weight') w,
       delivery.read_measure(i -> 'length') l, delivery.read_measure(i -> 'width') d, delivery.read_measure(i -> 'height') h
   ), total as (

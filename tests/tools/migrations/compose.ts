@@ -128,7 +128,8 @@ function hasFixedDefault(sql: string): boolean {
 
 /**
  * The locks of the statements below, taken together and before any work, with a try a second: who waits for a lock makes all
- * others wait behind, so a try is given up soon, and what it held is free again.
+ * others wait behind, so a try is given up soon, and what it held is free again. Those who work take the same tables in another order:
+ * whichever of the two is given up tries again.
  */
 function lockFirst(
   actions: Action[],
@@ -156,7 +157,7 @@ begin
     begin
       ${statements.join("\n      ")}
       return;
-    exception when lock_not_available then
+    exception when lock_not_available or deadlock_detected then
       if v_try = 30 then
         raise;
       end if;

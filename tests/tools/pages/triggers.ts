@@ -24,6 +24,9 @@ export async function triggersPage(sql: postgres.Sql): Promise<string> {
   const isShared = ({ does }: Trigger) => tablesOf.get(does)!.size >= shared;
   const purpose = (does: string) => {
     const source = known.get(does);
+    if (does.startsWith("private.audit_")) {
+      return "does what `private.audit` does, column by column; written by `app.audited_by_column`";
+    }
     if (!source) return "adds to the totals of lists; written by `app.counted`";
     if (!source.comment) throw new Error(`${does} needs a comment that says what it does.`);
     return firstSentence(source.comment);

@@ -39,7 +39,7 @@ export class GoodsBack extends OrderParts {
     customer: Member,
     way: "wallet" | "cash",
   ): Promise<Ordered | undefined> {
-    const { shop, admin } = this.place;
+    const { shop } = this.place;
     const cart = await this.cartOf(customer, shop.product.variant);
     if (!cart) return;
     const confirmed = await this.ask(
@@ -53,16 +53,8 @@ export class GoodsBack extends OrderParts {
     const { id, totalPrice: total, order_number: number } = confirmed.order;
     const payment = way === "wallet" ? "paid" : "pending";
     this.facts.report("bought", cart, `${id} pending ${payment}`);
-    const approved = await this.ask(
-      admin,
-      "PUT",
-      `/storefront/orders/${id}/approve`,
-      {},
-      ({ data }) => data.order.id === id && data.deliveries.length === 1,
-    );
-    if (!approved) return;
-    this.facts.report("bought", cart, `${id} confirmed ${payment}`);
-    const [{ delivery_id: delivery }] = approved.data.deliveries;
+    const delivery = await this.approveOrder(id, cart, payment);
+    if (!delivery) return;
     const one = { id, number, cart, delivery, quantity: ordered, total, paid: way === "wallet" };
     return await this.pickOrder(one, false) ? { id, cart, delivery, total, payment } : undefined;
   }

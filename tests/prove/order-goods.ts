@@ -34,6 +34,20 @@ export class OrderGoods extends MerchantMoney {
     } else await this.refuseOrder(order, driver, order.quantity - (short ? 1 : 0));
   }
 
+  /** Approves an order that one warehouse has whole. Answers its delivery; undefined when the answer did not come. */
+  protected async approveOrder(id: string, cart: string, payment: string) {
+    const approved = await this.ask(
+      this.place.admin,
+      "PUT",
+      `/storefront/orders/${id}/approve`,
+      {},
+      ({ data }) => data.order.id === id && data.deliveries.length === 1,
+    );
+    if (!approved) return undefined;
+    this.facts.report("bought", cart, `${id} confirmed ${payment}`);
+    return approved.data.deliveries[0].delivery_id as string;
+  }
+
   protected async pickOrder({ id, number, quantity }: Approved, short: boolean): Promise<boolean> {
     const { ops, shop } = this.place;
     const path = "/warehousing/picking-orders";

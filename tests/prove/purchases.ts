@@ -87,17 +87,9 @@ export class Purchases extends GatewayReports {
     }
     // An order that is unpaid at the gateway is not approved.
     if (b % 4 && (paid === "paid" || !gateway)) {
-      const approved = await this.ask(
-        admin,
-        "PUT",
-        `/storefront/orders/${id}/approve`,
-        {},
-        ({ data }) => data.order.id === id && data.deliveries.length === 1,
-      );
-      if (!approved) return;
-      this.facts.report("bought", cart, `${id} confirmed ${paid}`);
+      const delivery = await this.approveOrder(id, cart, paid);
+      if (!delivery) return;
       if (b % 2 && c % 5) {
-        const [{ delivery_id: delivery }] = approved.data.deliveries;
         const order = { id, number: order_number, cart, delivery, quantity, total: totalPrice };
         await this.bringOrder({ ...order, paid: paid === "paid" }, this.driver(a + c), a + b);
       }

@@ -2,19 +2,21 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { newDriver } from "../support/assignments.ts";
-import { enable, newExternal } from "../support/carriers.ts";
+import { enable, external, newExternal, report } from "../support/carriers.ts";
 import { sql } from "../support/db.ts";
 import { assign, moves, newGround, newWarehouse, order } from "../support/deliveries.ts";
 import { sendFile } from "../support/files.ts";
 import { newBranch } from "../support/make.ts";
 import { newManifest } from "../support/manifests.ts";
 import { fundWallet, newService } from "../support/money.ts";
+import { approveOrder, newSplitShop, pick, picksOf } from "../support/order-goods.ts";
+import { placeOrder } from "../support/orders.ts";
 import { locksBefore } from "../support/overlapping.ts";
 import { newTenant, saveSettings, type Tenant } from "../support/people.ts";
 import { startReceiver } from "../support/receiver.ts";
 import { newYard } from "../support/packages.ts";
 import { fromWarehouse } from "../support/send-back.ts";
-import { newItem, stockIn } from "../support/warehouses.ts";
+import { inTenant, newItem, stockIn } from "../support/warehouses.ts";
 import { subscribe } from "../support/webhooks.ts";
 import { waybillSteps } from "../support/waybills.ts";
 
@@ -184,4 +186,29 @@ test("a waybill of raw inventory takes its stock before the codes of its deliver
       tx`select from app.counters where tenant_id = ${own.id} and counter = 'delivery_code' for no key update nowait`,
   );
   expect(answer).toSucceed(201);
+});
+
+test("a carrier's report that it delivered takes wallets before the stock that leaves by it", async () => {
+  const shop = await newSplitShop({ first: 20, second: 0, picking: true });
+  const { secret } = await enable(shop.tenant);
+  await inTenant(shop.tenant, "select money.account_of('wallet', 'tenant', null, 'IQD')");
+  const { id } = await placeOrder(shop, "cash", 2);
+  const { deliveries: [{ delivery_id }] } = await approveOrder(shop, id);
+  expect(await pick(shop, (await picksOf(id))[0]!.id)).toSucceed(200);
+  const path = `/delivery/deliveries/${delivery_id}/carrier`;
+  expect(await shop.tenant.ops.patch(path, external)).toSucceed(200);
+  const booked = await shop.tenant.ops.post(`/carriers/shipments/${delivery_id}`, {
+    carrier_code: "simulated",
+  });
+  expect(booked).toSucceed(200);
+  const { tracking_number } = booked.body.shipment;
+  const wallets = (tx: typeof sql) =>
+    tx`select from money.accounts where tenant_id = ${shop.tenant.id} and kind = 'wallet' order by id for no key update`;
+  const { body } = await locksBefore(
+    (tx) => wallets(tx as never),
+    () => report(shop.tenant, secret, { tracking_number, status: "delivered" }),
+    (tx) =>
+      tx`select from warehousing.stock where tenant_id = ${shop.tenant.id} order by id for no key update nowait`,
+  );
+  expect(body).toMatchObject({ outcome: "applied" });
 });

@@ -107,6 +107,10 @@ begin
     update integration.carrier_shipments t set reported_at = v_at where t.id = s.id;
   end if;
   if v_outcome = 'applied' then
+    -- Before the stock of a store, which the first report moves, since what gives money back locks wallets first.
+    if v_status = 'delivered' and s.cash_due > 0 then
+      perform money.lock_wallets(array[d.customer_id, d.institution_user_id]);
+    end if;
     foreach v_move in array v_moves loop
       update delivery.deliveries t set status = v_move,
         status_reason = case when v_move in ('failed', 'returned', 'cancelled') then 'carrier_' || coalesce(report ->> 'carrier_status', v_move) end,

@@ -34,8 +34,8 @@ export const carriers: Mutant[] = [
   {
     name: "a carrier delivers, and its cash is nowhere",
     file: reports,
-    from: "if v_status = 'delivered' and s.cash_due > 0 then",
-    to: "if false then",
+    from: "perform money.carrier_cash_collected(delivery.parcel_of(d), s.id);",
+    to: "null;",
     test: [booksTest, "books the cash as a driver's, but on the carrier's account"],
   },
   {

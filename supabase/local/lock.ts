@@ -1,6 +1,5 @@
 import {
   accessSync,
-  chmodSync,
   constants,
   linkSync,
   mkdirSync,
@@ -10,6 +9,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { errorCode, explain, Failure } from "./failure.ts";
+import { openToPostgres } from "./postgres-files.ts";
 import { startTime } from "./processes.ts";
 
 /** The process that runs the stack of a data folder, as `npm run status` shows it. */
@@ -74,7 +74,7 @@ export function readState(dir: string): State | undefined {
 function openDataDir(dir: string): void {
   try {
     mkdirSync(dir, { recursive: true });
-    if (process.getuid?.() === 0) chmodSync(dir, 0o711);
+    openToPostgres(dir);
     accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     throw explain(error, dir);

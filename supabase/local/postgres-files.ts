@@ -37,6 +37,12 @@ export function reachable(dir: string): string {
   return join("/var/tmp", `barid-${name}`, basename(wanted));
 }
 
+/** Lets Postgres's user pass through a folder of ours, for `reachable` to leave its files there; answers the folder. */
+export function openToPostgres(dir: string): string {
+  if (postgresUser.uid !== undefined) chmodSync(dir, 0o711);
+  return dir;
+}
+
 /** The embedded Postgres, complete with its links and our extensions, at a place its user can reach. */
 export function embeddedPostgres(): string {
   const platform = `${process.platform}-${process.arch}`;

@@ -1,12 +1,13 @@
 import { spawnSync } from "node:child_process";
 import { createServer } from "node:net";
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { listen } from "../../supabase/local/gateway.ts";
 import { parseStartOptions } from "../../supabase/local/options.ts";
 import { migrate, seed } from "../../supabase/local/migrate.ts";
+import { openToPostgres, reachable } from "../../supabase/local/postgres-files.ts";
 import { startPostgres } from "../../supabase/local/postgres.ts";
 import { isAlive, processesIn } from "../../supabase/local/processes.ts";
 import { startStack } from "../../supabase/local/stack.ts";
@@ -189,7 +190,7 @@ test("a killed PostgreSQL restarts with everything that was committed, and the s
 });
 
 test("a Postgres left behind by a crash is stopped before the next one starts", async () => {
-  const dir = openFolder("barid-left-");
+  const dir = newFolder("barid-left-");
   const first = await startPostgres({ dataDir: join(dir, "postgres"), port: 0, durable: false });
   const second = await startPostgres({ dataDir: join(dir, "postgres"), port: 0, durable: false });
   expect(first.pid).toBeUndefined();
@@ -211,7 +212,7 @@ test("a taken port is one line that says what to do", async () => {
     return typeof address === "object" && address ? address.port : undefined;
   });
   await expect(listen(port)).rejects.toThrow(`Port ${port} is taken`);
-  const dir = openFolder("barid-port-");
+  const dir = newFolder("barid-port-");
   await expect(startPostgres({ dataDir: join(dir, "postgres"), port })).rejects.toThrow(
     "--db-port",
   );
@@ -235,9 +236,14 @@ test("options are read, and an unknown one is a line and exit code 2", () => {
   expect(run.stderr.toString().trim().split("\n")).toHaveLength(1);
 });
 
+test("the files of Postgres lie in a folder of ours when that is open to its user, and go with it", () => {
+  const closed = mkdtempSync(join(tmpdir(), "barid-closed-"));
+  const elsewhere = reachable(join(closed, "postgres"));
+  expect(elsewhere.startsWith("/var/tmp/barid-")).toBe(process.getuid?.() === 0);
+  const inside = join(openToPostgres(closed), "postgres");
+  expect(reachable(inside)).toBe(inside);
+  rmSync(closed, { recursive: true });
+});
+
 /** A temporary folder that Postgres's user can pass through, also when the tests run as root. */
-function openFolder(prefix: string): string {
-  const dir = mkdtempSync(join(tmpdir(), prefix));
-  chmodSync(dir, 0o711);
-  return dir;
-}
+const newFolder = (prefix: string): string => openToPostgres(mkdtempSync(join(tmpdir(), prefix)));

@@ -8,13 +8,14 @@ import { join } from "node:path";
 import postgres from "postgres";
 import { afterAll, describe, expect, test } from "vitest";
 import { applyPlatform, migrate } from "../../supabase/local/migrate.ts";
+import { openToPostgres } from "../../supabase/local/postgres-files.ts";
 import { startPostgres } from "../../supabase/local/postgres.ts";
 import { postgresDir } from "../tools/checks/debian.ts";
 import { hasPlpgsqlCheck, readFunctions } from "../tools/checks/plpgsql-check.ts";
 import { lintMigrations } from "../tools/checks/static.ts";
 import { figure, say } from "./proof.ts";
 
-const dir = mkdtempSync(join(tmpdir(), "barid-lints-"));
+const dir = openToPostgres(mkdtempSync(join(tmpdir(), "barid-lints-")));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const installation = process.env.BARID_PROVE_POSTGRES ?? postgresDir;

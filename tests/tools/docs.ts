@@ -4,11 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
 import { root } from "../../supabase/local/paths.ts";
+import { openToPostgres } from "../../supabase/local/postgres-files.ts";
 import { startPostgres } from "../../supabase/local/postgres.ts";
 import { templateCluster } from "../support/template.ts";
 import { pagesOf } from "./pages/index.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "barid-docs-"));
+const folder = openToPostgres(mkdtempSync(join(tmpdir(), "barid-docs-")));
 const server = await startPostgres({
   dataDir: join(folder, "postgres"),
   port: 0,

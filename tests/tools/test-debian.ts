@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defaultDataDir, slugs } from "../../supabase/local/paths.ts";
+import { openToPostgres } from "../../supabase/local/postgres-files.ts";
 import { startPostgres } from "../../supabase/local/postgres.ts";
 import {
   browser,
@@ -27,7 +28,7 @@ if (missing.length) {
   console.log(`Some programs are missing: apt-get install ${missing.join(" ")} gets them.`);
 }
 
-const dir = mkdtempSync(join(tmpdir(), "barid-debian-"));
+const dir = openToPostgres(mkdtempSync(join(tmpdir(), "barid-debian-")));
 try {
   process.exitCode = closing(await proof());
 } finally {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import postgres from "postgres";
 import { sourceFiles } from "../../../sql/build.ts";
 import { applyPlatform, migrate } from "../../../supabase/local/migrate.ts";
+import { openToPostgres } from "../../../supabase/local/postgres-files.ts";
 import { startPostgres } from "../../../supabase/local/postgres.ts";
 import { databaseAt } from "../../support/template.ts";
 
@@ -22,7 +23,7 @@ export interface Workshop {
 
 /** Starts a server in a folder of its own, does the work and removes both, however the work ends. */
 export async function withWorkshop<T>(work: (workshop: Workshop) => Promise<T>): Promise<T> {
-  const dir = mkdtempSync(join(tmpdir(), "barid-migration-"));
+  const dir = openToPostgres(mkdtempSync(join(tmpdir(), "barid-migration-")));
   const opened: postgres.Sql[] = [];
   const server = await startPostgres({ dataDir: join(dir, "postgres"), port: 0, durable: false });
   const open = (url: string) => {

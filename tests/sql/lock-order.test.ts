@@ -1,5 +1,6 @@
 /** Cores lock what they share with others in the order that CONTRIBUTING.md gives; one that takes two of them the other way round waits in a circle with the rest. */
 import { randomUUID } from "node:crypto";
+import type { TransactionSql } from "postgres";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { newDriver } from "../support/assignments.ts";
 import { enable, external, newExternal, report } from "../support/carriers.ts";
@@ -64,7 +65,7 @@ test("every step of a booking takes its key, the delivery, the shipment", async 
     "integration.shipment_begin",
     { delivery_id: id, carrier_code: "simulated", collects_cash: true, key },
   );
-  const shipment = (tx: typeof sql) =>
+  const shipment = (tx: TransactionSql) =>
     tx`select from integration.carrier_shipments where delivery_id = ${id} for update nowait`;
   const booked = { ...claim, tracking_number: "T-1", key };
   await expect(locksBefore(
@@ -72,13 +73,13 @@ test("every step of a booking takes its key, the delivery, the shipment", async 
     () => step("integration.shipment_booked", { ...booked, claim_token: randomUUID() }),
     async (tx) => {
       await tx`select from delivery.deliveries where id = ${id} for no key update nowait`;
-      await shipment(tx as never);
+      await shipment(tx);
     },
   )).rejects.toThrow("shipment_in_progress");
   await locksBefore(
     (tx) => tx`select from delivery.deliveries where id = ${id} for no key update`,
     () => step("integration.shipment_booked", booked),
-    (tx) => shipment(tx as never),
+    shipment,
   );
   for (
     const [name, input] of [
@@ -89,7 +90,7 @@ test("every step of a booking takes its key, the delivery, the shipment", async 
     await locksBefore(
       (tx) => tx`select from app.idempotency_keys where key = ${key} for update`,
       () => step(`integration.${name}`, input).catch(() => {}),
-      (tx) => shipment(tx as never),
+      shipment,
     );
   }
 });
@@ -202,10 +203,10 @@ test("a carrier's report that it delivered takes wallets before the stock that l
   });
   expect(booked).toSucceed(200);
   const { tracking_number } = booked.body.shipment;
-  const wallets = (tx: typeof sql) =>
+  const wallets = (tx: TransactionSql) =>
     tx`select from money.accounts where tenant_id = ${shop.tenant.id} and kind = 'wallet' order by id for no key update`;
   const { body } = await locksBefore(
-    (tx) => wallets(tx as never),
+    wallets,
     () => report(shop.tenant, secret, { tracking_number, status: "delivered" }),
     (tx) =>
       tx`select from warehousing.stock where tenant_id = ${shop.tenant.id} order by id for no key update nowait`,

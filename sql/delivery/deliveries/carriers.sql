@@ -20,19 +20,15 @@ begin
   return d;
 end $$;
 
--- Holds the driver who has a delivery, if anybody does, whose load changes when the assignment ends. Every core that may end one calls it
--- when the family is locked and before it takes numbers or locks wallets and stock, which others hold while they wait for the driver.
+-- Holds a driver whose load changes when an assignment ends; of nobody nothing. Every core that may end one calls it when the family is
+-- locked and before it takes numbers or locks wallets and stock, which others hold while they wait for the driver.
 -- SECURITY DEFINER: staff of a warehouse and drivers do not write drivers.
-create or replace function delivery.lock_driver_of(p_delivery uuid) returns void
+create or replace function delivery.lock_driver(driver uuid) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
 begin
-  perform from delivery.drivers r
-  where r.tenant_id = v_tenant and r.user_id = (
-    select x.driver_id from delivery.assignments x
-    where x.tenant_id = v_tenant and x.delivery_id = p_delivery and x.status in ('pending', 'assigned', 'accepted'))
-  for no key update;
+  perform from delivery.drivers r where r.tenant_id = v_tenant and r.user_id = driver for no key update;
 end $$;
 
 -- The live assignment of a delivery: the caller's own, or for operations whoever has it; null when nobody does. Its driver is locked.
@@ -43,7 +39,6 @@ language plpgsql set search_path = '' as $$
 declare
   a delivery.assignments;
 begin
-  perform delivery.lock_driver_of(d.id);
   select * into a from delivery.assignments x
   where x.tenant_id = d.tenant_id and x.delivery_id = d.id and x.status in ('pending', 'assigned', 'accepted');
   if not app.has_permission('manage:operations:tenant') and a.driver_id is distinct from app.user_id() then
@@ -56,6 +51,7 @@ begin
   if a.status = 'pending' and d.status in ('picked_up', 'in_transit', 'failed', 'returned') then
     perform app.fail('assignment_not_accepted', jsonb_build_object('status', a.status));
   end if;
+  perform delivery.lock_driver(a.driver_id);
   return a;
 end $$;
 

@@ -6,7 +6,7 @@
 -- flow      operational_return of what was not taken, customer_return of what is given in exchange
 -- contents  as delivery.delivery_contents_write takes them, of a part or of other goods; null: all that is in the parcel
 -- SECURITY DEFINER: a driver neither orders nor assigns.
--- Locks: the driver; the family is locked by the caller.
+-- The caller has locked the family and the driver, by delivery.require_carrier.
 -- Fails: delivery_has_no_driver, service_not_found, return_destination_required, return_already_exists.
 create or replace function delivery.return_from_door(d delivery.deliveries, flow text, contents jsonb, input jsonb) returns uuid
 language plpgsql security definer set search_path = '' as $$
@@ -21,7 +21,6 @@ begin
   if not found then
     perform app.fail('delivery_has_no_driver');
   end if;
-  perform from delivery.drivers r where r.tenant_id = v_tenant and r.user_id = a.driver_id for no key update;
   n := delivery.operational_return_of(p, input || '{"at_door": true}');
   n.delivery_flow := flow;
   n.status := 'picked_up';

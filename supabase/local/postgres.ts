@@ -41,11 +41,11 @@ export interface Postgres {
   readonly dataDir: string | undefined;
   /** The postmaster's process id; undefined while it is down or not ours. */
   readonly pid: number | undefined;
-  /** Ends it in good order. */
+  /** Ends it in good order, also while it is starting again. */
   stop(): Promise<void>;
   /** Ends the postmaster and all its children at once with SIGKILL, as a crash would. */
   kill(): Promise<void>;
-  /** Starts it again on the same folder and port. */
+  /** Starts it again on the same folder and port; fails when it is stopped meanwhile. */
   restart(): Promise<void>;
 }
 
@@ -64,7 +64,9 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   if (options.port !== 0) await requireFreePort(options.port, "--db-port");
   const port = options.port || await freePort();
 
-  let server = await launch(native, dataDir, port, options);
+  let server = launch(native, dataDir, port, options);
+  let stopped = false;
+  await server.ready;
   return {
     url: `postgresql://postgres:postgres@127.0.0.1:${port}/postgres`,
     dataDir: realpathSync(dataDir),
@@ -73,18 +75,28 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
         ? server.child.pid
         : undefined;
     },
-    stop: () => server.end("SIGINT"),
+    stop() {
+      stopped = true;
+      return server.end("SIGINT");
+    },
     kill: () => server.end("SIGKILL"),
     async restart() {
+      stopped = false;
       await server.end("SIGINT");
       await stopLeftovers(dataDir);
-      server = await launch(native, dataDir, port, options);
+      if (!stopped) server = launch(native, dataDir, port, options);
+      await server.ready.catch((error: unknown) => {
+        if (!stopped) throw error;
+      });
+      if (stopped) throw new Failure("Postgres was stopped before it was up again.");
     },
   };
 }
 
 interface Server {
   child: ChildProcess;
+  /** It accepts connections; until then it can be ended already. */
+  ready: Promise<void>;
   end(signal: "SIGINT" | "SIGKILL"): Promise<void>;
 }
 
@@ -137,12 +149,12 @@ async function createCluster(native: string, dataDir: string, template?: string)
   }
 }
 
-async function launch(
+function launch(
   native: string,
   dataDir: string,
   port: number,
   options: PostgresOptions,
-): Promise<Server> {
+): Server {
   const child = spawn(
     join(native, "bin", "postgres"),
     ["-D", dataDir, ...settings(port, options)],
@@ -155,15 +167,18 @@ async function launch(
       env: { ...serverEnvironment(), ...options.env },
     },
   );
-  const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const exited = new Promise<void>((resolve) =>
+    child.once("exit", () => resolve()).once("error", () => resolve())
+  );
   let ending = false;
-  await ready(child, dataDir, options.log);
   stopWithUs(child);
-  void exited.then(() => {
+  const ready = accepting(child, dataDir, options.log);
+  void ready.then(() => exited, () => ending = true).then(() => {
     if (!ending) options.onCrash?.();
   });
   return {
     child,
+    ready,
     async end(signal) {
       ending = true;
       if (child.exitCode !== null || child.signalCode !== null) return;
@@ -180,7 +195,11 @@ async function launch(
 }
 
 /** Resolves when the server says that it accepts connections; crash recovery comes before that and may take long. */
-function ready(child: ChildProcess, dataDir: string, log?: (line: string) => void): Promise<void> {
+function accepting(
+  child: ChildProcess,
+  dataDir: string,
+  log?: (line: string) => void,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const lines: string[] = [];
     let up = false;

@@ -4,7 +4,7 @@
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient } from "@supabase/supabase-js";
@@ -69,8 +69,8 @@ describe.skipIf(!there)(`from ${first!.version} in an empty folder`, () => {
     await start();
   });
   afterAll(async () => {
-    await stop().catch(() => undefined);
     await hosted?.close();
+    await stop();
     folder?.remove();
     rmSync(files, { recursive: true, force: true });
   });
@@ -161,6 +161,8 @@ describe.skipIf(!there)(`from ${first!.version} in an empty folder`, () => {
     await sql.end();
     const running = readFileSync(join(data_directory, "postmaster.pid"), "utf8");
     const postmaster = Number(running.split("\n")[0]);
+    // Without this file the stack cannot start it again.
+    renameSync(join(data_directory, "PG_VERSION"), join(data_directory, "PG_VERSION.away"));
     // At once, and with all its sessions: killed outright, these would go on answering for a moment.
     process.kill(postmaster, "SIGQUIT");
     await expect.poll(() => isAlive(postmaster), { timeout: 30_000 }).toBe(false);

@@ -199,6 +199,26 @@ test("a Postgres left behind by a crash is stopped before the next one starts", 
   rmSync(dir, { recursive: true });
 });
 
+test("a Postgres that is stopped or left alone while it starts does not run on", async () => {
+  const dir = newFolder("barid-starting-");
+  const dataDir = join(dir, "postgres");
+  const postgres = await startPostgres({ dataDir, port: 0, durable: false });
+  await postgres.kill();
+  const again = postgres.restart();
+  await postgres.stop();
+  await expect(again).rejects.toThrow("stopped");
+  expect(processesIn(dataDir)).toEqual([]);
+  // Its first line is long before it accepts connections.
+  const program = `import { startPostgres } from "./supabase/local/postgres.ts";
+    await startPostgres({ dataDir: ${
+    JSON.stringify(dataDir)
+  }, port: 0, log: () => process.exit(7) });`;
+  expect(spawnSync("node", ["--import", "tsx", "--input-type=module", "-e", program]).status)
+    .toBe(7);
+  await until(() => processesIn(dataDir).length === 0);
+  rmSync(dir, { recursive: true });
+});
+
 test("a second stack on the same folder is refused with one line", async () => {
   await expect(startStack({ dataDir: rig.dataDir, port: 0, dbPort: 0 })).rejects.toThrow(
     /already running \(process \d+\)/,

@@ -1,10 +1,11 @@
 /** The local stack of another checkout, in a process of its own, as `npm start` runs it there. */
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { State } from "../../supabase/local/lock.ts";
 import { freePort } from "../../supabase/local/ports.ts";
+import { processesIn, waitUntilGone } from "../../supabase/local/processes.ts";
 
 /** A running stack: its state, what it printed, and the way to end it. */
 export interface StackIn {
@@ -42,6 +43,9 @@ export async function startStackIn(dir: string): Promise<StackIn> {
     async stop() {
       child.kill("SIGINT");
       await ended;
+      // On a busy machine the process does not wait for its Postgres, which ends with it a moment later.
+      const left = processesIn(realpathSync(join(dir, ".barid", "postgres")));
+      if (!await waitUntilGone(left, 20_000)) throw new Error(`Postgres runs on: ${left}`);
     },
   };
 }

@@ -34,7 +34,7 @@ declare
 begin
   perform delivery.returned_fees_refund(array[d.id]);
 exception when sqlstate 'RULE0' then
-  if sqlerrm not like '%insufficient_wallet_balance%' then
+  if sqlerrm <> 'insufficient_wallet_balance' then
     raise;
   end if;
   select * into strict p from delivery.deliveries x

@@ -105,8 +105,8 @@ begin
     money.account_of('external', 'tenant', null, p.currency), p.reference);
   return null;
 exception
-  when check_violation or sqlstate 'RULE0' then
-    if sqlerrm not like '%insufficient_wallet_balance%' then
+  when sqlstate 'RULE0' then
+    if sqlerrm <> 'insufficient_wallet_balance' then
       raise;
     end if;
     return 'insufficient_wallet_balance';

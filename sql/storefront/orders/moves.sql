@@ -244,7 +244,7 @@ begin
     begin
       perform storefront.order_give_back(o, v_owed, null);
     exception when sqlstate 'RULE0' then
-      if sqlerrm not like '%insufficient_wallet_balance%' then
+      if sqlerrm <> 'insufficient_wallet_balance' then
         raise;
       end if;
       perform storefront.order_event_emit(o, 'refund_due', jsonb_build_object('amount', v_owed));

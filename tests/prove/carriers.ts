@@ -207,8 +207,8 @@ export class Carriers extends OnTheWay {
     this.facts.report("carried", parcel.id, parcel.had.join(" "));
   }
 
-  /** The carrier pays for some of what it collected. */
-  async pay({ b }: Step): Promise<void> {
+  /** The carrier pays for some of what it collected; some payments are reversed, and owed again. */
+  async pay({ a, b }: Step): Promise<void> {
     const { id: tenant, admin, carrier } = this.place;
     const rows = await steadily(() =>
       sql`select id, amount from money.carrier_collections where tenant_id = ${tenant} and status = 'owed'
@@ -217,16 +217,27 @@ export class Carriers extends OnTheWay {
     if (rows.length === 0) return;
     const amount = rows.reduce((sum, row) => sum + row.amount, 0);
     const reference = randomUUID();
+    const path = `/carriers/tenant/${carrier.code}/remittances`;
     const paid = await this.ask(
       admin,
       "POST",
-      `/carriers/tenant/${carrier.code}/remittances`,
+      path,
       { amount, currency: "IQD", reference, carrier_collection_ids: rows.map(({ id }) => id) },
       ({ remittance }) => remittance.reference === reference && remittance.amount === amount,
       ["cod_collections_not_pending"],
     );
-    if (paid) {
-      this.facts.report("paid", reference, `${paid.remittance.id} ${amount} ${rows.length}`);
-    }
+    if (!paid) return;
+    const { id } = paid.remittance;
+    this.facts.report("paid", reference, `${id} ${amount} ${rows.length}`);
+    if (a % 4) return;
+    const back = await this.ask(
+      admin,
+      "POST",
+      `${path}/${id}/reverse`,
+      { reason: reference },
+      ({ remittance }) => remittance.id === id && remittance.reversal_reason === reference,
+      ["insufficient_desk_cash"],
+    );
+    if (back) this.facts.report("paid", reference, `${id} ${amount} ${rows.length} reversed`);
   }
 }

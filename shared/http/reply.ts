@@ -80,7 +80,7 @@ export async function respond(
     ...(ignored.length && { ignored }),
   });
   if (readsOnly(endpoint) && code === 200) {
-    const tag = await etagOf(text, version);
+    const tag = etagOf(text, version);
     const unchanged = matchesEtag(start.request, tag);
     headers.etag = tag;
     return unchanged ? new Response(null, { status: 304, headers }) : json(text, 200, headers);

@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Bundle, bundleAll } from "../../supabase/deploy/bundle/index.ts";
-import { deploy } from "../../supabase/deploy/deploy.ts";
 import { secretsKey } from "../../supabase/local/keys.ts";
 import { root, slugs } from "../../supabase/local/paths.ts";
 import { signUp } from "../support/auth.ts";
@@ -55,7 +54,7 @@ function writeEnvironment(name: string, values: Record<string, string>) {
 async function run(...args: string[]): Promise<{ lines: string[]; failure?: string }> {
   const lines: string[] = [];
   try {
-    await deploy(args, {
+    await hosted.deploy(args, {
       folder: join(files, "deployed"),
       files,
       shell: { ...process.env, SUPABASE_ACCESS_TOKEN: "", ...hosted.env },

@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type Bundle, bundleAll } from "../../supabase/deploy/bundle/index.ts";
-import { deploy } from "../../supabase/deploy/deploy.ts";
 import { readConfig } from "../../supabase/local/config.ts";
 import { slugs } from "../../supabase/local/paths.ts";
 import { stack } from "../support/db.ts";
@@ -68,7 +67,7 @@ async function typed(command: string) {
 
 async function deployed([run, name, dashes, ...args]: string[]) {
   expect([run, name, dashes]).toEqual(["run", "deploy", "--"]);
-  await deploy([...args, "--yes"], {
+  await hosted.deploy([...args, "--yes"], {
     ...{ folder: join(files, "deployed"), files, bundle: () => bundles, print: () => {} },
     shell: { ...process.env, ...hosted.env },
     patience: { times: 1, waitMs: 0 },

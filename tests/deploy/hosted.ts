@@ -5,10 +5,13 @@
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { deploy } from "../../supabase/deploy/deploy.ts";
 import { loadTokenKeys, secretKey } from "../../supabase/local/keys.ts";
 import { root } from "../../supabase/local/paths.ts";
 import { storageApp } from "../../supabase/local/storage/app.ts";
 import { newDatabase, type OwnDatabase } from "../support/database.ts";
+import { sql } from "../support/db.ts";
+import { buildAlone } from "../support/template.ts";
 import { type ManagementApi, startManagementApi } from "./management-api.ts";
 import { startTlsGate } from "./tls-gate.ts";
 
@@ -22,6 +25,8 @@ export interface Hosted {
   env: Record<string, string>;
   /** A copy of what the CLI reads of the repository, where its commands are typed. */
   checkout: string;
+  /** Runs the deployment's command; the databases of all projects are on one server. */
+  deploy(...command: Parameters<typeof deploy>): Promise<void>;
   /** Asks a project's Storage, with its secret key. */
   storage(ref: string, request: Request): Promise<Response>;
   close(): Promise<void>;
@@ -66,6 +71,7 @@ export async function startHosted(...refs: string[]): Promise<Hosted> {
   writeFileSync(env.NODE_EXTRA_CA_CERTS, gate.authority);
   return {
     ...{ api, databases, env, checkout },
+    deploy: (...command) => buildAlone(sql, () => deploy(...command)),
     async storage(ref, request) {
       request.headers.set("apikey", secretKey);
       return await storages.get(`${ref}.${host}`)!.fetch(request);

@@ -12,7 +12,6 @@ import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import ws from "ws";
 import { bundleAll } from "../../supabase/deploy/bundle/index.ts";
-import { deploy } from "../../supabase/deploy/deploy.ts";
 import { demoPassword } from "../../supabase/local/demo-accounts.ts";
 import { secretsKey } from "../../supabase/local/keys.ts";
 import { checkOut, hasCommit, pullInto } from "../support/checkout.ts";
@@ -118,7 +117,7 @@ describe.skipIf(!there)(`from ${first!.version} in an empty folder`, () => {
       Object.entries(settings).map(([key, value]) => `${key}='${value}'\n`).join(""),
     );
     const printed: string[] = [];
-    await deploy(["--project-ref", ref, "--yes"], {
+    await hosted.deploy(["--project-ref", ref, "--yes"], {
       folder: join(files, "deployed"),
       files,
       shell: { ...process.env, SUPABASE_ACCESS_TOKEN: "", ...hosted.env },

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import postgres from "postgres";
 import { applyPlatform } from "../../supabase/local/migrate.ts";
 import { sql, stack } from "./db.ts";
-import { cloneDatabase, databaseAt } from "./template.ts";
+import { buildAlone, cloneDatabase, databaseAt } from "./template.ts";
 
 export interface OwnDatabase {
   url: string;
@@ -18,9 +18,7 @@ export async function newDatabase(
   const name = newName();
   await sql.unsafe(`create database ${name} template template0`);
   const database = open(name);
-  // Roles belong to the server: two databases that alter them at once would get in each other's way.
-  await sql.begin(async (lock) => {
-    await lock`select pg_advisory_xact_lock(hashtext('build a database'))`;
+  await buildAlone(sql, async () => {
     await applyPlatform(database.sql);
     await build(database);
   });

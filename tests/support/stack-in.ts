@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { State } from "../../supabase/local/lock.ts";
 import { freePort } from "../../supabase/local/ports.ts";
+import { reachable } from "../../supabase/local/postgres-files.ts";
 import { processesIn, waitUntilGone } from "../../supabase/local/processes.ts";
 
 /** A running stack: its state, what it printed, and the way to end it. */
@@ -44,7 +45,7 @@ export async function startStackIn(dir: string): Promise<StackIn> {
       child.kill("SIGINT");
       await ended;
       // On a busy machine the process does not wait for its Postgres, which ends with it a moment later.
-      const left = processesIn(realpathSync(join(dir, ".barid", "postgres")));
+      const left = processesIn(realpathSync(reachable(join(dir, ".barid", "postgres"))));
       if (!await waitUntilGone(left, 20_000)) throw new Error(`Postgres runs on: ${left}`);
     },
   };

@@ -49,13 +49,23 @@ async function buildCluster(ready: string, installation: string): Promise<void> 
 }
 
 /**
+ * Does a work that migrates a database on the server of `sql` while no other test does: roles belong to the server, and of
+ * two that alter one at the same moment Postgres refuses the second.
+ */
+export async function buildAlone(sql: postgres.Sql, work: () => Promise<void>): Promise<void> {
+  await sql.begin(async (lock) => {
+    await lock`select pg_advisory_xact_lock(hashtext('build a database'))`;
+    await work();
+  });
+}
+
+/**
  * Makes database `name` with platform and migrations on the server of `sql`, as a clone of a template database there,
  * which the first call makes. No other database of that server is touched.
  */
 export async function cloneDatabase(sql: postgres.Sql, url: string, name: string): Promise<void> {
   const template = `barid_template_${stateOfFiles().slice(0, 12)}`;
-  await sql.begin(async (lock) => {
-    await lock`select pg_advisory_xact_lock(hashtext('build a database'))`;
+  await buildAlone(sql, async () => {
     const [found] = await sql`select datistemplate from pg_database where datname = ${template}`;
     if (found?.datistemplate) return;
     // One that is not marked as a template is what an interrupted run left.

@@ -12,6 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defaultDataDir, root } from "../../../supabase/local/paths.ts";
+import { openToPostgres } from "../../../supabase/local/postgres-files.ts";
 import { type Mutant, patternOf } from "./mutant.ts";
 
 const parts = [
@@ -31,7 +32,7 @@ const longestMs = 180_000;
 export type Outcome = { name: string; passed: boolean }[] | undefined;
 
 export class Copy {
-  readonly dir = mkdtempSync(join(tmpdir(), "barid-mutant-"));
+  readonly dir = openToPostgres(mkdtempSync(join(tmpdir(), "barid-mutant-")));
 
   constructor() {
     for (const part of parts) cpSync(join(root, part), join(this.dir, part), { recursive: true });

@@ -189,6 +189,14 @@ export async function statusOf(id: string): Promise<string> {
   return row.status;
 }
 
+/** Units in any stock that a parcel became, by their state there. */
+export async function parcelStock(parcel: string): Promise<Record<string, number>> {
+  const rows = await sql`select s.status, sum(s.quantity)::int as units from warehousing.stock s
+    join warehousing.inventory_items i on i.tenant_id = s.tenant_id and i.id = s.item_id
+    where i.parcel_delivery_id = ${parcel} and s.quantity > 0 group by s.status`;
+  return Object.fromEntries(rows.map(({ status, units }) => [status, units]));
+}
+
 /** Nothing wrong with the books, the cash, the stock and the drivers' loads of a tenant. */
 export async function checkAll(tenant: { id: string }): Promise<void> {
   expect(await sql`select * from money.verify_books() v where v.tenant_id = ${tenant.id}`).toEqual(

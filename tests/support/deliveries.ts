@@ -184,6 +184,20 @@ export async function handedTo(ground: Ground, leg: string, driver = ground.tena
   return id as string;
 }
 
+/** The same, and the driver has taken it over. */
+export async function takenOver(ground: Ground, leg: string, driver = ground.tenant.driver) {
+  const handoff = await handedTo(ground, leg, driver);
+  expect(await driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed(200);
+}
+
+/** A staged delivery whose outbound leg is on the road. */
+export async function outboundOnRoad(ground: Ground, more: Record<string, unknown> = {}) {
+  const made = await stagedInWarehouse(ground, more);
+  await takenOver(ground, made.b);
+  await moves(ground.tenant.driver, made.b, "depart");
+  return made;
+}
+
 export async function statusOf(id: string): Promise<string> {
   const [row] = await sql`select status from delivery.deliveries where id = ${id}`;
   return row.status;

@@ -6,13 +6,13 @@ import {
   assign,
   deliveryIn,
   type Ground,
-  handedTo,
   move,
   moves,
   newDelivery,
   newGround,
   path,
   stagedInWarehouse,
+  takenOver,
 } from "../../support/deliveries.ts";
 import { checkDeliveries } from "../../support/delivery-invariants.ts";
 import { queuedOn } from "../../support/overlapping.ts";
@@ -125,8 +125,7 @@ describe("a driver's change", () => {
     expect(late).toFailWith(409, "amount_change_not_pending");
     expect(late.body.status).toBe("lapsed");
     const { parent, b } = await stagedInWarehouse(ground, { cod_amount: 5000 });
-    const handoff = await handedTo(ground, b);
-    expect(await tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
+    await takenOver(ground, b);
     expect(await change(tenant.driver, b, 4000)).toSucceed(201);
     await moves(tenant.driver, b, "complete");
     const history = await tenant.ops.get(place(parent.id));

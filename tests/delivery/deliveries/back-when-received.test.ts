@@ -7,13 +7,13 @@ import {
   assign,
   checkAll,
   deliveryIn,
-  handedTo,
   move,
   moves,
   newDelivery,
   parcelStock,
   path,
   statusOf,
+  takenOver,
 } from "../../support/deliveries.ts";
 import { fundWallet } from "../../support/money.ts";
 import { newYard, whereIs, type Yard } from "../../support/packages.ts";
@@ -157,8 +157,7 @@ describe("a return that ends in the warehouse of its order", () => {
     const parcel = await fromWarehouse(yard, paid);
     await transferred(yard, parcel);
     const { id } = await sentBackBy(yard, parcel.id, "operational-return");
-    const handoff = await handedTo(yard, id, tenant.driver2);
-    expect(await tenant.driver2.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed(200);
+    await takenOver(yard, id, tenant.driver2);
     await moves(tenant.driver2, id, "depart", "complete");
     const [{ id: receipt }] = await sql`select id from warehousing.receiving_orders
       where delivery_id = ${id} and status = 'pending'`;

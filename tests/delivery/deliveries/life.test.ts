@@ -11,10 +11,12 @@ import {
   moves,
   newDelivery,
   newGround,
+  outboundOnRoad,
   parcelStock,
   path,
   stagedInWarehouse,
   statusOf,
+  takenOver,
 } from "../../support/deliveries.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 
@@ -111,8 +113,7 @@ describe("a delivery from door to door", () => {
       409,
       "return_already_exists",
     );
-    const handoff = await handedTo(ground, delivery.id, tenant.driver2);
-    expect(await tenant.driver2.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
+    await takenOver(ground, delivery.id, tenant.driver2);
     expect(await parcelStock(id)).toEqual({});
     await moves(tenant.driver2, delivery.id, "depart", "complete");
     expect(await statusOf(delivery.id)).toBe("delivered");
@@ -164,10 +165,7 @@ describe("a staged delivery", () => {
   });
 
   test("returned on its way out waits for its receipt, then for another driver", async () => {
-    const { parent, b } = await stagedInWarehouse(ground);
-    const handoff = await handedTo(ground, b);
-    expect(await tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
-    await moves(tenant.driver, b, "depart");
+    const { parent, b } = await outboundOnRoad(ground);
     const { receiving_order_id } = await moves(tenant.driver, b, ["return", { reason: "closed" }]);
     const order =
       (await tenant.ops.get(`/warehousing/receiving-orders/${receiving_order_id}`)).body.order;

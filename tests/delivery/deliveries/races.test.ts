@@ -17,6 +17,7 @@ import {
   path,
   stagedInWarehouse,
   statusOf,
+  takenOver,
 } from "../../support/deliveries.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import { tally, times } from "../../support/races.ts";
@@ -101,8 +102,7 @@ describe("at the same moment", () => {
 
   test("ten receipts of a return put the stock back once and free its driver once", async () => {
     const { parent, b } = await stagedInWarehouse(ground);
-    const handoff = await handedTo(ground, b);
-    expect(await tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
+    await takenOver(ground, b);
     const { receiving_order_id } = await moves(tenant.driver, b, "return");
     const answers = await times(
       10,

@@ -5,13 +5,13 @@ import {
   assign,
   checkAll,
   deliveryIn,
-  handedTo,
   move,
   moves,
   newDelivery,
   parcelStock,
   path,
   statusOf,
+  takenOver,
 } from "../../support/deliveries.ts";
 import { dayIn, report } from "../../support/outcomes.ts";
 import { scanned } from "../../support/package-scan.ts";
@@ -88,8 +88,7 @@ test("its fee is given back when it is back with its sender, not before", async 
     sql`select from money.payments where delivery_id = ${id} and type = 'REFUND'`;
   expect(await refunds()).toHaveLength(0);
   const back = await sentBackBy(place, id, "operational-return");
-  const handoff = await handedTo(place, back.id, own.driver2);
-  expect(await own.driver2.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
+  await takenOver(place, back.id, own.driver2);
   expect(await refunds()).toHaveLength(0);
   await moves(own.driver2, back.id, "complete");
   expect(await statusOf(id)).toBe("returned");

@@ -6,13 +6,13 @@ import {
   bookOf,
   checkAll,
   type Ground,
-  handedTo,
   move,
   moves,
   newGround,
   path,
   stagedInWarehouse,
   statusOf,
+  takenOver,
 } from "../../support/deliveries.ts";
 import { newService } from "../../support/money.ts";
 import { cash, eventsOf, onItsWay, report } from "../../support/outcomes.ts";
@@ -131,8 +131,7 @@ describe("an exchange", () => {
 
   test("ends a staged parcel by its last leg", async () => {
     const { parent, b } = await stagedInWarehouse(ground, { cod_amount: 5000 });
-    const handoff = await handedTo(ground, b);
-    expect(await tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed(200);
+    await takenOver(ground, b);
     const answer = await report(tenant.driver, b, exchanged);
     expect(answer.body.data.returns[0].original_delivery_id).toBe(parent.id);
     expect(await statusOf(parent.id)).toBe("delivered");

@@ -6,7 +6,6 @@ import {
   checkAll,
   deliveryIn,
   type Ground,
-  handedTo,
   move,
   moves,
   newGround,
@@ -14,6 +13,7 @@ import {
   path,
   stagedInWarehouse,
   statusOf,
+  takenOver,
 } from "../../support/deliveries.ts";
 import { newAddress } from "../../support/make.ts";
 import { balanceOf, fundWallet } from "../../support/money.ts";
@@ -180,8 +180,7 @@ describe("a refused parcel", () => {
     });
     expect(await move(tenant.ops, back.id, "cancel", { reason: "no" }))
       .toFailWith(409, "invalid_status_transition");
-    const handoff = await handedTo(ground, back.id, tenant.driver2);
-    expect(await tenant.driver2.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed(200);
+    await takenOver(ground, back.id, tenant.driver2);
     const photo = await photoOf(tenant.driver2, back.id);
     await moves(tenant.driver2, back.id, "depart", ["complete", { proof: photo }]);
     await checkAll(tenant);
@@ -189,8 +188,7 @@ describe("a refused parcel", () => {
 
   test("shows the return of a leg in its parcel", async () => {
     const { parent, b } = await stagedInWarehouse(ground, { cod_amount: 5000 });
-    const handoff = await handedTo(ground, b);
-    expect(await tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed(200);
+    await takenOver(ground, b);
     const answer = await report(tenant.driver, b, refused);
     expect(answer).toSucceed(200);
     expect(answer.body.data.returns).toEqual([

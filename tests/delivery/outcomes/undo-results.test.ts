@@ -3,12 +3,12 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { Body } from "../../support/api.ts";
 import {
   type Ground,
-  handedTo,
   move,
   newGround,
   path,
   stagedInWarehouse,
   statusOf,
+  takenOver,
 } from "../../support/deliveries.ts";
 import { fundWallet } from "../../support/money.ts";
 import { dayIn, onItsWay, photoOf, report, sound, standing, undo } from "../../support/outcomes.ts";
@@ -72,8 +72,7 @@ describe("a part that was kept", () => {
 
   test("of a staged parcel's last leg gives leg and parcel back", async () => {
     const { parent: { id: parent }, b: second } = await stagedInWarehouse(ground, priced);
-    const handoff = await handedTo(ground, second);
-    expect(await tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed(200);
+    await takenOver(ground, second);
     const before = await standing(tenant);
     expect(await report(tenant.driver, second, await oneShirt(parent))).toSucceed(200);
     expect((await detailOf(parent)).delivered_in_part).toBe(true);

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
-import { handedTo, move, moves } from "../../support/deliveries.ts";
+import { move, moves, takenOver } from "../../support/deliveries.ts";
 import { newAddress } from "../../support/make.ts";
 import { newPackage, newStagedPackage, newYard } from "../../support/packages.ts";
 import { newTenant } from "../../support/people.ts";
@@ -150,8 +150,7 @@ describe("a scan", () => {
     });
     // Another one came home.
     const { delivery: last } = (await move(tenant.ops, parent.id, "operational-return")).body;
-    const handoff = await handedTo(yard, last.id);
-    expect(await tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
+    await takenOver(yard, last.id);
     await moves(tenant.driver, last.id, "depart", "complete");
     const over = await scan(await newSession(["city", "Basra"]), parent.barcode);
     expect(over).toFailWith(409, "package_not_sortable");

@@ -13,6 +13,9 @@ export const label = { en: "A", ar: "B", ku: "C" };
 export const cash = { cod: 5000, delivery_fee: 2000 };
 export const nothing = { cod: 0, delivery_fee: 0, currency: "IQD" };
 
+export const failed = { result: "failed", reason_code: "no_answer" };
+export const refused = { result: "refused", reason_code: "refused" };
+
 /** Reports the outcome of a delivery. */
 export const report = (by: Person, id: string, body: Record<string, unknown>) =>
   move(by, id, "outcome", body);

@@ -19,7 +19,7 @@ import { newAddress } from "../../support/make.ts";
 import { balanceOf, fundWallet } from "../../support/money.ts";
 import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
 import { expectReplayed } from "../../support/promises.ts";
-import { eventsOf, nothing, onItsWay, photoOf, report } from "../../support/outcomes.ts";
+import { eventsOf, nothing, onItsWay, photoOf, refused, report } from "../../support/outcomes.ts";
 
 let tenant: Tenant;
 let ground: Ground;
@@ -28,8 +28,6 @@ beforeAll(async () => {
   ground = await newGround(tenant);
 });
 afterAll(() => checkAll(tenant));
-
-const refused = { result: "refused", reason_code: "refused" };
 
 /** A parcel refused at its door, and the return that was made of it. */
 async function sentBack(at: Ground = ground, more: Record<string, unknown> = {}) {

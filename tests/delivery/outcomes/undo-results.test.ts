@@ -10,6 +10,7 @@ import {
   statusOf,
   takenOver,
 } from "../../support/deliveries.ts";
+import { partial, priced } from "../../support/kept-parts.ts";
 import { fundWallet } from "../../support/money.ts";
 import { dayIn, onItsWay, photoOf, report, sound, standing, undo } from "../../support/outcomes.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
@@ -22,23 +23,10 @@ beforeAll(async () => {
   await fundWallet(tenant, "customer", tenant.customer.id, 100_000);
 });
 
-/** Two shirts at 8,000 and a cap at 4,000: 20,000. */
-const priced = {
-  cod_amount: 20_000,
-  package: {
-    items: [
-      { name: "Shirt", quantity: 2, unit_price: 8000 },
-      { name: "Cap", quantity: 1, unit_price: 4000 },
-    ],
-  },
-};
 const detailOf = async (id: string): Promise<Body> =>
   (await tenant.ops.get(`${path}/${id}`)).body.delivery;
-const oneShirt = async (id: string) => {
-  const items: Body[] = (await detailOf(id)).items;
-  const { id: delivery_item_id } = items.find(({ name }) => name === "Shirt")!;
-  return { result: "partial", items: [{ delivery_item_id, quantity: 1 }] };
-};
+const oneShirt = (id: string) => partial(tenant, id, { Shirt: 1 });
+
 describe("a part that was kept", () => {
   test("is undone and reported anew, by the prices of its items, as often as need be", async () => {
     const id = await onItsWay(ground, "in_transit", priced);

@@ -205,7 +205,7 @@ describe("the list of services", () => {
   });
 
   test("price_order sorts by price unless sort_by is there", async () => {
-    const prices = async (query: Query) =>
+    const prices = async (query: Parameters<typeof ask>[0]) =>
       (await ask(query)).deliveryServices.map((row: { default_price: number }) =>
         row.default_price
       );

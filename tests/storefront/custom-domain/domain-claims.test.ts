@@ -10,7 +10,7 @@ import {
   target,
   verify,
 } from "../../support/custom-domain.ts";
-import { sql } from "../../support/db.ts";
+import { sql, stack } from "../../support/db.ts";
 import type { Tenant } from "../../support/people.ts";
 import { eventsOf, newStoreOwner } from "../../support/storefront.ts";
 

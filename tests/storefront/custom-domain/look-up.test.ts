@@ -14,8 +14,8 @@ import { sql, stack } from "../../support/db.ts";
 import type { Tenant } from "../../support/people.ts";
 
 describe("the look-up that nobody asks for", () => {
-  let waiting: Awaited<ReturnType<typeof shop>>;
-  let tired: Awaited<ReturnType<typeof shop>>;
+  let waiting: Awaited<ReturnType<typeof newClaimant>>;
+  let tired: Awaited<ReturnType<typeof newClaimant>>;
   const runJobs = () =>
     nobody.post("/storefront/internal/jobs", {}, { headers: { apikey: stack.secretKey } });
   const jobsOf = async (tenant: Tenant) =>

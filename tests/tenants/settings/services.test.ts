@@ -17,7 +17,7 @@ const field = (key: string) => `delivery.transfer_manifest.settings.${key}`;
 const put = (settings: Record<string, unknown>) =>
   tenant.admin.put(settingsOf(tenant), manifest(settings));
 const stored = async (key: string) =>
-  (await storedSettings(tenant, "delivery", "transfer_manifest"))[key];
+  (await storedSettings(tenant, "delivery", "transfer_manifest"))[key] ?? null;
 
 describe("the default service", () => {
   test("must be switched on", async () => {

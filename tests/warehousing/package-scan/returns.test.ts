@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Body, Person } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
-import { checkAll, handedTo, move, moves } from "../../support/deliveries.ts";
+import { checkAll, handedTo, move, moves, takenOver } from "../../support/deliveries.ts";
 import {
   newPackage,
   newStaff,
@@ -24,9 +24,7 @@ const scan = (barcode: string, person?: Person): Promise<Body> => scanned(tenant
 
 /** Fails at the door and comes back; the receipt that waits for it. */
 async function broughtBack(leg: string): Promise<string> {
-  const handoff = await handedTo(yard, leg);
-  const taken = await tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`, {});
-  expect(taken).toSucceed(200);
+  await takenOver(yard, leg);
   await moves(tenant.driver, leg, "depart", "fail");
   return (await moves(tenant.driver, leg, "return")).receiving_order_id;
 }

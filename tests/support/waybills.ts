@@ -3,8 +3,8 @@ import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
 import type { Body } from "./api.ts";
 import { sql } from "./db.ts";
-import type { Yard } from "./packages.ts";
-import type { Tenant } from "./people.ts";
+import { newYard, type Yard } from "./packages.ts";
+import { newTenant, type Tenant } from "./people.ts";
 
 export const waybills = "/warehousing/waybills";
 
@@ -33,6 +33,15 @@ export function waybillSteps(tenant: Tenant, yard: Yard) {
     return id;
   }
   return { create, step, draft, onTheRoad };
+}
+
+export type Hauling = Awaited<ReturnType<typeof newHauling>>;
+
+/** A tenant with a yard, and the steps of its waybills. */
+export async function newHauling() {
+  const tenant = await newTenant();
+  const yard = await newYard(tenant);
+  return { tenant, yard, ...waybillSteps(tenant, yard) };
 }
 
 /** The one thing in a parcel. */

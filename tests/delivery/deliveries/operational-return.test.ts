@@ -15,6 +15,7 @@ import {
 import { balanceOf, fundWallet } from "../../support/money.ts";
 import { newYard, type Yard } from "../../support/packages.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
+import { received } from "../../support/send-back.ts";
 
 let tenant: Tenant;
 let other: Tenant;
@@ -116,11 +117,7 @@ describe("a parcel on its way back", () => {
     await moves(tenant.driver2, back.id, "fail");
     const { receiving_order_id } = await moves(tenant.driver2, back.id, "return");
     expect([await statusOf(parent.id), await statusOf(b)]).toEqual(["in_transit", "pending"]);
-    expect(
-      await tenant.warehouse.put(`/warehousing/receiving-orders/${receiving_order_id}`, {
-        status: "received",
-      }),
-    ).toSucceed();
+    await received(yard, receiving_order_id);
     expect(await statusOf(back.id)).toBe("pending");
     expect(await placeOf(parent.id, b)).toEqual([yard.warehouse, yard.warehouse]);
     expect(await move(tenant.ops, b, "execute")).toFailWith(409, "return_under_way");

@@ -15,6 +15,7 @@ import {
   statusOf,
 } from "../../support/deliveries.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
+import { received } from "../../support/send-back.ts";
 
 const receipts = "/warehousing/receiving-orders";
 const queue = "/delivery/delivery-exceptions";
@@ -129,8 +130,7 @@ describe("an exception", () => {
     expect(await statusOf(b)).toBe("in_transit");
     // The return that follows is the same receipt.
     expect((await moves(tenant.driver, b, "return")).receiving_order_id).toBe(receiving_order_id);
-    expect(await tenant.warehouse.put(`${receipts}/${receiving_order_id}`, { status: "received" }))
-      .toSucceed();
+    await received(ground, receiving_order_id);
     expect([await statusOf(b), await statusOf(parent.id)]).toEqual(["pending", "in_transit"]);
     expect(await problemOf(b)).toBe("delivery_has_open_exception");
     expect(await tenant.ops.post(`${queue}/${exception.id}/resolve`, { resolution: "fine" }))
@@ -142,8 +142,7 @@ describe("an exception", () => {
   test("received without a return brings the delivery back all the same", async () => {
     const { b } = await outboundOnRoad(ground);
     const { receiving_order_id } = await open(b);
-    expect(await tenant.warehouse.put(`${receipts}/${receiving_order_id}`, { status: "received" }))
-      .toSucceed();
+    await received(ground, receiving_order_id);
     expect(await statusOf(b)).toBe("pending");
     const [a] = await sql`select status from delivery.assignments where delivery_id = ${b}`;
     expect(a.status).toBe("returned");

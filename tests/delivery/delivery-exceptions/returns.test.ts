@@ -16,6 +16,7 @@ import {
   takenOver,
 } from "../../support/deliveries.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
+import { received } from "../../support/send-back.ts";
 
 const receipts = "/warehousing/receiving-orders";
 let tenant: Tenant;
@@ -55,8 +56,7 @@ describe("an operational return", () => {
     expect((await tenant.ops.get(`${receipts}/${receiving_order_id}`)).body.order.source).toBe(
       "failed_delivery_return",
     );
-    expect(await tenant.warehouse.put(`${receipts}/${receiving_order_id}`, { status: "received" }))
-      .toSucceed();
+    await received(ground, receiving_order_id);
     await takenOver(ground, delivery.id, tenant.driver2);
     await moves(tenant.driver2, delivery.id, "complete");
     const [{ n }] =

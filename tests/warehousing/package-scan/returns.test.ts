@@ -11,6 +11,7 @@ import {
 } from "../../support/packages.ts";
 import { itsDetails, scanKeys, scanned } from "../../support/package-scan.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
+import { received } from "../../support/send-back.ts";
 
 let tenant: Tenant;
 let yard: Yard;
@@ -71,9 +72,7 @@ describe("a parcel that comes back", () => {
       sql.json([{ delivery_item_id: item.id, quantity: 1 }])
     })`;
     expect((await scan(parent.barcode)).action).toBe("open_receiving_order");
-    expect(
-      await tenant.warehouse.put(`/warehousing/receiving-orders/${order}`, { status: "received" }),
-    ).toSucceed(200);
+    await received(yard, order);
     const body = await scan(parent.barcode);
     expect(body).toMatchObject({ ...itsDetails(parent.id), delivery: { next_action: "none" } });
     expect(body.items[0]).toMatchObject({

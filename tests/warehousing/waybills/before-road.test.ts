@@ -8,23 +8,24 @@ import {
   newPackage,
   newStaff,
   newStagedPackage,
-  newYard,
   whereIs,
-  type Yard,
 } from "../../support/packages.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import { checkStock, newItem, stockIn, unitsOf } from "../../support/warehouses.ts";
-import { itemOf, waybills as path, waybillSteps, withKey } from "../../support/waybills.ts";
+import {
+  type Hauling,
+  itemOf,
+  newHauling,
+  waybills as path,
+  withKey,
+} from "../../support/waybills.ts";
 
-let tenant: Tenant;
 let other: Tenant;
-let yard: Yard;
-let { create, step, draft } = {} as ReturnType<typeof waybillSteps>;
+let { tenant, yard, create, step, draft } = {} as Hauling;
 
 beforeAll(async () => {
-  [tenant, other] = [await newTenant(), await newTenant()];
-  yard = await newYard(tenant);
-  ({ create, step, draft } = waybillSteps(tenant, yard));
+  ({ tenant, yard, create, step, draft } = await newHauling());
+  other = await newTenant();
 });
 
 describe("before the road", () => {

@@ -20,7 +20,7 @@ export async function makeTenant(
 export const tenantRow = async (id: string): Promise<Body> =>
   (await sql`select * from tenancy.tenants where id = ${id}`)[0];
 
-/** What happened to a tenant, oldest first. */
+/** The events of a tenant, oldest first. */
 export const tenantEvents = async (id: string): Promise<Body[]> =>
   await sql`select event_type, event_data from integration.system_events
     where tenant_id = ${id} and source_module = 'tenants' order by position`;

@@ -154,7 +154,7 @@ export const tell = (
   more = {},
 ) => report(tenant, secret, { tracking_number, status, ...more });
 
-/** What a carrier collected for a delivery. */
+/** The cash that a carrier collected for a delivery. */
 export const collectionsOf = (delivery: string) =>
   sql`select carrier_code, amount, cod_amount, delivery_fee_amount, currency, status
     from money.carrier_collections where delivery_id = ${delivery}`;

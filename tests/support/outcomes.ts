@@ -4,8 +4,9 @@ import { breachesOf } from "../prove/invariants.ts";
 import type { Person } from "./api.ts";
 import { cashDifferences } from "./cod.ts";
 import { sql } from "./db.ts";
-import { bookOf, checkAll, deliveryIn, type Ground, move, path } from "./deliveries.ts";
+import { bookOf, checkAll, deliveryIn, type Ground, move, moves, path } from "./deliveries.ts";
 import type { Tenant } from "./people.ts";
+import { received } from "./send-back.ts";
 
 export const label = { en: "A", ar: "B", ku: "C" };
 
@@ -69,4 +70,11 @@ export async function photoOf(driver: Person, id: string) {
     content_type: "image/jpeg",
   });
   return { photo_urls: [answer.body.data.path] };
+}
+
+/** The driver brings a parcel into the warehouse, where it is received. */
+export async function broughtIn(ground: Ground, id: string): Promise<void> {
+  const to = { warehouse_id: ground.warehouse };
+  const { receiving_order_id } = await moves(ground.tenant.driver, id, ["return", to]);
+  await received(ground, receiving_order_id);
 }

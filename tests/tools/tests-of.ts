@@ -127,7 +127,7 @@ function enclosing(text: string, at: number): Helper | undefined {
   if (!head) return undefined;
   const inner = [
     ...before.slice(head.index).matchAll(
-      /\n  (?:const (\w+) = (?:async )?\(|(?:async )?function (\w+))/g,
+      /\n {2}(?:const (\w+) = (?:async )?\(|(?:async )?function (\w+))/g,
     ),
   ].at(-1);
   return { name: inner?.[1] ?? inner?.[2] ?? head[1]!, step: inner !== undefined };

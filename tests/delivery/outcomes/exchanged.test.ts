@@ -15,7 +15,7 @@ import {
   takenOver,
 } from "../../support/deliveries.ts";
 import { newService } from "../../support/money.ts";
-import { cash, eventsOf, onItsWay, report } from "../../support/outcomes.ts";
+import { broughtIn, cash, eventsOf, onItsWay, report } from "../../support/outcomes.ts";
 import { queuedOn } from "../../support/overlapping.ts";
 import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
 import { expectRefused, expectReplayed } from "../../support/promises.ts";
@@ -115,14 +115,7 @@ describe("an exchange", () => {
       409,
       "invalid_status_transition",
     );
-    const { body } = await move(tenant.driver, back.id, "return", {
-      warehouse_id: ground.warehouse,
-    });
-    expect(
-      await tenant.admin.put(`/warehousing/receiving-orders/${body.receiving_order_id}`, {
-        status: "received",
-      }),
-    ).toSucceed(200);
+    await broughtIn(ground, back.id);
     expect(await statusOf(back.id)).toBe("pending");
     expect(await move(tenant.ops, back.id, "cancel", { reason: "no" }))
       .toFailWith(409, "invalid_status_transition");

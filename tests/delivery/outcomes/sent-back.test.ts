@@ -19,7 +19,15 @@ import { newAddress } from "../../support/make.ts";
 import { balanceOf, fundWallet } from "../../support/money.ts";
 import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
 import { expectReplayed } from "../../support/promises.ts";
-import { eventsOf, nothing, onItsWay, photoOf, refused, report } from "../../support/outcomes.ts";
+import {
+  broughtIn,
+  eventsOf,
+  nothing,
+  onItsWay,
+  photoOf,
+  refused,
+  report,
+} from "../../support/outcomes.ts";
 
 let tenant: Tenant;
 let ground: Ground;
@@ -165,11 +173,7 @@ describe("a refused parcel", () => {
 
   test("continues from the warehouse that takes its return in on the way", async () => {
     const { back } = await sentBack();
-    const { body } = await move(tenant.driver, back.id, "return", {
-      warehouse_id: ground.warehouse,
-    });
-    const receipt = `/warehousing/receiving-orders/${body.receiving_order_id}`;
-    expect(await tenant.admin.put(receipt, { status: "received" })).toSucceed(200);
+    await broughtIn(ground, back.id);
     const { delivery } = (await tenant.ops.get(`${path}/${back.id}`)).body;
     expect(delivery).toMatchObject({
       status: "pending",

@@ -21,10 +21,10 @@ import {
 } from "../../support/waybills.ts";
 
 let other: Tenant;
-let { tenant, yard, create, step, draft } = {} as Hauling;
+let { tenant, yard, create, step, new_delivery_defaults, draft } = {} as Hauling;
 
 beforeAll(async () => {
-  ({ tenant, yard, create, step, draft } = await newHauling());
+  ({ tenant, yard, create, step, new_delivery_defaults, draft } = await newHauling());
   other = await newTenant();
 });
 
@@ -90,19 +90,13 @@ describe("before the road", () => {
         serial_number,
       });
     }
-    const defaults = {
-      customer_id: tenant.customer.id,
-      delivery_service_id: yard.service,
-      payer_type: "sender",
-      payment_method: "cash",
-    };
     const parcel = await newPackage(yard);
     const without = await create({ inventory_item_ids: [item_id] });
     expect(without).toFailWith(400, "new_delivery_defaults_required");
     const made = await create({
       package_barcodes: [parcel.barcode],
       inventory_item_ids: [item_id, item_id, randomUUID()],
-      new_delivery_defaults: defaults,
+      new_delivery_defaults,
     });
     expect(made).toSucceed(201);
     expect(made.body.rejected.map((r: Body) => r.reason)).toEqual(["duplicate", "not_found"]);
@@ -175,12 +169,7 @@ describe("a waybill that is called off", () => {
     });
     const made = await create({
       inventory_item_ids: [item_id],
-      new_delivery_defaults: {
-        customer_id: tenant.customer.id,
-        delivery_service_id: yard.service,
-        payer_type: "sender",
-        payment_method: "cash",
-      },
+      new_delivery_defaults,
     });
     expect(made).toSucceed(201);
     expect(await step(made.body.waybill_id, "cancel")).toSucceed(200);

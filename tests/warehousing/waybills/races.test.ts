@@ -15,10 +15,10 @@ import { expectGuarded, expectNoSuch } from "../../support/promises.ts";
 import { checkStock, eventsOf, newItem, stockIn, unitsOf } from "../../support/warehouses.ts";
 
 let other: Tenant;
-let { tenant, yard, create, step, onTheRoad } = {} as Hauling;
+let { tenant, yard, create, step, new_delivery_defaults, onTheRoad } = {} as Hauling;
 
 beforeAll(async () => {
-  ({ tenant, yard, create, step, onTheRoad } = await newHauling());
+  ({ tenant, yard, create, step, new_delivery_defaults, onTheRoad } = await newHauling());
   other = await newTenant();
 });
 
@@ -70,12 +70,7 @@ describe("at the same moment", () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () =>
       create({
         inventory_item_ids: [item_id],
-        new_delivery_defaults: {
-          customer_id: tenant.customer.id,
-          delivery_service_id: yard.service,
-          payer_type: "sender",
-          payment_method: "cash",
-        },
+        new_delivery_defaults,
       })));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
     for (const answer of answers.filter(({ status }) => status !== 201)) {

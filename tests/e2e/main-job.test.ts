@@ -8,6 +8,7 @@ import type { Stack } from "../../supabase/local/stack.ts";
 import { size } from "../prove/proof.ts";
 import { startOwnStack } from "../support/own-stack.ts";
 import { openPdf, scan } from "../support/pdf.ts";
+import { shuffled } from "../support/set-destination.ts";
 import { type Body, call, signIn } from "./dispatchers-client.ts";
 import { holdUp, twoHundredItems } from "./interrupted-call.ts";
 
@@ -29,11 +30,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await stack?.stop();
 });
-
-const shuffled = <T>(list: T[]) =>
-  list.map((value) => ({ value, at: Math.random() })).sort((a, b) => a.at - b.at).map(({ value }) =>
-    value
-  );
 
 const items = "delivery/transfer-manifest-items";
 

@@ -27,6 +27,10 @@ describe("the tests of an endpoint", () => {
     expect(filesOf("POST /delivery/deliveries/:delivery_id/depart")).toContain(
       "tests/delivery/deliveries/life.test.ts",
     );
+    // A step of what a helper made, on a path that is imported under another name.
+    expect(filesOf("POST /warehousing/sorting-sessions/:session_id/scan")).toContain(
+      "tests/warehousing/sorting-sessions/scan-races.test.ts",
+    );
     // Not those that call another method of the same path.
     expect(filesOf("DELETE /delivery/services/:serviceId")).not.toContain(
       "tests/delivery/services/list.test.ts",

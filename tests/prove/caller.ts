@@ -112,18 +112,6 @@ export class Caller {
   }
 }
 
-/** How many answers had which status and code. */
-export function tally(
-  attempts: Iterable<Pick<Attempt, "status" | "body">>,
-): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const { status, body } of attempts) {
-    const name = body?.code ? `${status} ${body.code}` : String(status);
-    counts[name] = (counts[name] ?? 0) + 1;
-  }
-  return counts;
-}
-
 /** Runs `work` in so many lanes at a time until `go` says no. */
 export async function lanes(
   count: number,

@@ -8,7 +8,8 @@ import { promisify } from "node:util";
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type LoadResult } from "../bench/load.ts";
-import { atOnce, type Attempt, Caller, tally } from "./caller.ts";
+import { tally } from "../support/races.ts";
+import { atOnce, type Attempt, Caller } from "./caller.ts";
 import { figure, of, say } from "./proof.ts";
 import { type Place, startWorld, type World } from "./world.ts";
 

@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import { signedHeaders } from "../../functions/webhooks/sender/send.ts";
 import { createBarid, isRefusal, retryingFetch, unwrap } from "../../shared/client/index.ts";
 import { verifyWebhook, WebhookVerificationError } from "../../shared/client/webhooks.ts";
+import { tokenOf } from "../support/channels.ts";
 import { sql, stack } from "../support/db.ts";
-import { mint } from "../support/minter.ts";
 import { newTenant } from "../support/people.ts";
 
 /** A worker serves the functions without the platform's prefix. */
@@ -12,9 +12,6 @@ const toWorker: typeof fetch = (input) => {
   const request = new Request(input);
   return fetch(new Request(request.url.replace("/functions/v1", ""), request));
 };
-
-const tokenOf = (person: { id: string }, tenant: { id: string }) =>
-  mint(stack.minterUrl, { sub: person.id, app_metadata: { tenant_id: tenant.id } });
 
 const address = {
   title: { en: "Depot" },

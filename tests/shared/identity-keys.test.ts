@@ -1,9 +1,10 @@
 /** API keys and the project's secret key: whom they act for, and where. */
-import { type JWTPayload } from "jose";
 import { beforeAll, expect, test } from "vitest";
-import { type CallOptions, nobody, Person } from "../support/api.ts";
+import { nobody } from "../support/api.ts";
 import { sql, stack } from "../support/db.ts";
+import { expectUnauthorized, goodClaims } from "../support/identity.ts";
 import { mint } from "../support/minter.ts";
+import { points } from "../support/network.ts";
 import { newPerson, newTenant, type Tenant } from "../support/people.ts";
 
 let a: Tenant;
@@ -11,21 +12,6 @@ let b: Tenant;
 beforeAll(async () => {
   [a, b] = await Promise.all([newTenant(), newTenant()]);
 });
-
-const points = "/delivery/transfer-processing-points";
-const good = (): JWTPayload => ({
-  sub: a.admin.id,
-  role: "authenticated",
-  aud: "authenticated",
-  iss: `${stack.url}/auth/v1`,
-  app_metadata: { tenant_id: a.id },
-});
-
-async function refused(person: Person, options?: CallOptions): Promise<void> {
-  const answer = await person.get(points, options);
-  expect(answer).toFailWith(401, "unauthorized");
-  expect(answer.body).toEqual({ success: false, code: "unauthorized", message: "Please sign in." });
-}
 
 async function newKey(
   tenantId: string | null,
@@ -60,8 +46,8 @@ test("an API key that is unknown, revoked, past its time or endless is refused",
   for (const more of [{ revoked: true }, { expires: "-1 second" }]) {
     expect(await (await newKey(a.id, more))()).toFailWith(401, "unauthorized");
   }
-  await refused(nobody, { headers: { "x-api-key": "bk_unknown" } });
-  await refused(nobody, { headers: { "x-api-key": "x".repeat(201) } });
+  await expectUnauthorized(nobody, { headers: { "x-api-key": "bk_unknown" } });
+  await expectUnauthorized(nobody, { headers: { "x-api-key": "x".repeat(201) } });
   // A key of no tenant that is not the system's is nobody's.
   expect(await (await newKey(null))()).toFailWith(401, "unauthorized");
 });
@@ -103,7 +89,7 @@ test("a secret key is the system itself; beside a person's token it is the perso
   expect(await run({ apikey: apikey.slice(0, -1) })).toFailWith(401, "unauthorized");
   expect(await run({ apikey: stack.publishableKey })).toFailWith(401, "unauthorized");
   expect(await run({ apikey, "x-acting-user": "me" })).toFailWith(401, "unauthorized");
-  const token = await mint(stack.minterUrl, good());
+  const token = await mint(stack.minterUrl, goodClaims(a));
   expect(await run({ apikey, authorization: `Bearer ${token}` })).toFailWith(401, "unauthorized");
   expect(await run({ authorization: `Bearer ${token}` })).toFailWith(401, "unauthorized");
   // The system holds no role: what people may do it may only in somebody's name.

@@ -1,24 +1,12 @@
 /** Authentication: the callers that are accepted, and their identity. */
 import { Buffer } from "node:buffer";
-import {
-  exportSPKI,
-  generateKeyPair,
-  importJWK,
-  type JWTPayload,
-  SignJWT,
-  UnsecuredJWT,
-} from "jose";
+import { exportSPKI, generateKeyPair, importJWK, SignJWT, UnsecuredJWT } from "jose";
 import { beforeAll, expect, test } from "vitest";
-import {
-  type Answer,
-  type CallOptions,
-  nobody,
-  Person,
-  signedIn,
-  withToken,
-} from "../support/api.ts";
+import { type Answer, nobody, signedIn, withToken } from "../support/api.ts";
 import { sql, stack } from "../support/db.ts";
+import { expectUnauthorized, goodClaims } from "../support/identity.ts";
 import { mint } from "../support/minter.ts";
+import { points } from "../support/network.ts";
 import { newPerson, newSystemAdmin, newTenant, type Tenant } from "../support/people.ts";
 
 let a: Tenant;
@@ -27,30 +15,17 @@ beforeAll(async () => {
   [a, b] = await Promise.all([newTenant(), newTenant()]);
 });
 
-const points = "/delivery/transfer-processing-points";
-const good = (): JWTPayload => ({
-  sub: a.admin.id,
-  role: "authenticated",
-  aud: "authenticated",
-  iss: `${stack.url}/auth/v1`,
-  app_metadata: { tenant_id: a.id },
-});
+const good = () => goodClaims(a);
 const minted = async (changes: Record<string, unknown>) =>
   withToken(await mint(stack.minterUrl, { ...good(), ...changes }));
 const now = () => Math.floor(Date.now() / 1000);
-
-async function refused(person: Person, options?: CallOptions): Promise<void> {
-  const answer = await person.get(points, options);
-  expect(answer).toFailWith(401, "unauthorized");
-  expect(answer.body).toEqual({ success: false, code: "unauthorized", message: "Please sign in." });
-}
 
 test("a token of this project's Auth is accepted", async () => {
   expect(await (await minted({})).get(points)).toSucceed(200);
 });
 
 test("without a token, with half a one or with the public key nobody is let in", async () => {
-  await refused(nobody);
+  await expectUnauthorized(nobody);
   for (
     const authorization of [
       "",
@@ -64,9 +39,9 @@ test("without a token, with half a one or with the public key nobody is let in",
       `Bearer ${stack.secretKey}x`,
     ]
   ) {
-    await refused(nobody, { headers: { authorization } });
+    await expectUnauthorized(nobody, { headers: { authorization } });
   }
-  await refused(nobody, { headers: { apikey: stack.publishableKey } });
+  await expectUnauthorized(nobody, { headers: { apikey: stack.publishableKey } });
 });
 
 const wrongClaims: [string, Record<string, unknown>][] = [
@@ -84,14 +59,14 @@ const wrongClaims: [string, Record<string, unknown>][] = [
   ["that is not valid yet", { nbf: 4_000_000_000 }],
 ];
 test.each(wrongClaims)("a token %s is refused", async (_, claims) => {
-  await refused(await minted(claims));
+  await expectUnauthorized(await minted(claims));
 });
 
 test("a token that was accepted is refused from the moment it runs out", async () => {
   const person = await minted({ exp: now() + 2 });
   expect(await person.get(points)).toSucceed(200);
   await new Promise((resolve) => setTimeout(resolve, 2_300));
-  await refused(person);
+  await expectUnauthorized(person);
 });
 
 test("a token that somebody else signed is refused, whatever its header says", async () => {
@@ -112,7 +87,7 @@ test("a token that somebody else signed is refused, whatever its header says", a
     const token = await new SignJWT(good()).setProtectedHeader(header).setExpirationTime("1h").sign(
       privateKey,
     );
-    await refused(withToken(token));
+    await expectUnauthorized(withToken(token));
   }
 });
 
@@ -120,16 +95,20 @@ test("a token with a changed payload or a cut signature is refused", async () =>
   const [header, payload, signature] = (await mint(stack.minterUrl, good())).split(".");
   const claims = JSON.parse(Buffer.from(payload, "base64url").toString());
   const changed = Buffer.from(JSON.stringify({ ...claims, sub: b.admin.id })).toString("base64url");
-  await refused(withToken(`${header}.${changed}.${signature}`));
-  await refused(withToken(`${header}.${payload}.${signature.slice(0, -4)}`));
-  await refused(withToken(`${header}.${payload}.`));
+  await expectUnauthorized(withToken(`${header}.${changed}.${signature}`));
+  await expectUnauthorized(withToken(`${header}.${payload}.${signature.slice(0, -4)}`));
+  await expectUnauthorized(withToken(`${header}.${payload}.`));
 });
 
 test("an unsigned token is refused", async () => {
-  await refused(withToken(new UnsecuredJWT(good()).setExpirationTime("1h").encode()));
+  await expectUnauthorized(
+    withToken(new UnsecuredJWT(good()).setExpirationTime("1h").encode()),
+  );
   const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
   for (const alg of ["none", "None", "NONE", ""]) {
-    await refused(withToken(`${part({ alg })}.${part({ ...good(), exp: now() + 60 })}.`));
+    await expectUnauthorized(
+      withToken(`${part({ alg })}.${part({ ...good(), exp: now() + 60 })}.`),
+    );
   }
 });
 
@@ -151,7 +130,7 @@ test("the public key is no secret: HS256 signed with it in any form is refused",
     for (const kid of [known.kid, undefined]) {
       const token = await new SignJWT(good()).setProtectedHeader({ alg: "HS256", kid })
         .setExpirationTime("1h").sign(new TextEncoder().encode(secret.padEnd(32, "=")));
-      await refused(withToken(token));
+      await expectUnauthorized(withToken(token));
     }
   }
 });
@@ -187,7 +166,7 @@ test("a deleted user is refused although the token is still valid", async () => 
   ];
   expect(await gone.get(points)).toSucceed(200);
   await sql`delete from auth.users where id = ${gone.id}`;
-  await refused(gone);
+  await expectUnauthorized(gone);
   await sql`update auth.users set deleted_at = now(), email = id::text where id = ${softly.id}`;
   expect(await softly.get(points)).toFailWith(403, "forbidden");
 });

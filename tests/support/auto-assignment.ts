@@ -42,6 +42,15 @@ export async function searchOf(tenant: Tenant, delivery: string): Promise<Body> 
   return answer.body.delivery.auto_assignment;
 }
 
+export const autoAssign = (delivery: string) => `/delivery/deliveries/${delivery}/auto-assign`;
+
+/** The ranking of drivers for a delivery. */
+export async function ranking(tenant: Tenant, delivery: string): Promise<Body[]> {
+  const answer = await tenant.dispatcher.post(autoAssign(delivery), { dry_run: true });
+  expect(answer).toSucceed(200);
+  return answer.body.data.candidates;
+}
+
 /** The driver who was asked, or has it; null: nobody. */
 export async function driverOf(delivery: string): Promise<string | null> {
   const [row] = await sql`select driver_id from delivery.assignments

@@ -40,6 +40,15 @@ export async function newExternal(
   return { id, code };
 }
 
+/** The same, booked at the simulated carrier by operations. */
+export async function newBooked(tenant: Tenant) {
+  const delivery = await newExternal(tenant);
+  const { body } = await tenant.ops.post(`/carriers/shipments/${delivery.id}`, {
+    carrier_code: "simulated",
+  });
+  return { ...delivery, tracking_number: body.shipment.tracking_number as string };
+}
+
 /** Offers the carrier that exists nowhere, as the demo data does. */
 export const offerSimulated = () =>
   sql`update integration.carriers set is_active = true where code = 'simulated' and not is_active`;
@@ -136,6 +145,19 @@ export async function newSide(): Promise<Side> {
   const [ground, { secret }] = await Promise.all([newGround(tenant), enable(tenant)]);
   return { tenant, ground, secret };
 }
+
+/** A report of the simulated carrier on a parcel that it has. */
+export const tell = (
+  { tenant, secret }: Side,
+  { tracking_number }: { tracking_number: string },
+  status: string,
+  more = {},
+) => report(tenant, secret, { tracking_number, status, ...more });
+
+/** The cash that a carrier collected for a delivery. */
+export const collectionsOf = (delivery: string) =>
+  sql`select carrier_code, amount, cod_amount, delivery_fee_amount, currency, status
+    from money.carrier_collections where delivery_id = ${delivery}`;
 
 /** Parcels whose cash a carrier took, one after the other: 2,000 fee and this COD each. */
 export async function carried({ ground, secret }: Side, ...cods: number[]) {

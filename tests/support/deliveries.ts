@@ -184,9 +184,31 @@ export async function handedTo(ground: Ground, leg: string, driver = ground.tena
   return id as string;
 }
 
+/** The same, and the driver has taken it over. */
+export async function takenOver(ground: Ground, leg: string, driver = ground.tenant.driver) {
+  const handoff = await handedTo(ground, leg, driver);
+  expect(await driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed(200);
+}
+
+/** A staged delivery whose outbound leg is on the road. */
+export async function outboundOnRoad(ground: Ground, more: Record<string, unknown> = {}) {
+  const made = await stagedInWarehouse(ground, more);
+  await takenOver(ground, made.b);
+  await moves(ground.tenant.driver, made.b, "depart");
+  return made;
+}
+
 export async function statusOf(id: string): Promise<string> {
   const [row] = await sql`select status from delivery.deliveries where id = ${id}`;
   return row.status;
+}
+
+/** Units in any stock that a parcel became, by their state there. */
+export async function parcelStock(parcel: string): Promise<Record<string, number>> {
+  const rows = await sql`select s.status, sum(s.quantity)::int as units from warehousing.stock s
+    join warehousing.inventory_items i on i.tenant_id = s.tenant_id and i.id = s.item_id
+    where i.parcel_delivery_id = ${parcel} and s.quantity > 0 group by s.status`;
+  return Object.fromEntries(rows.map(({ status, units }) => [status, units]));
 }
 
 /** Nothing wrong with the books, the cash, the stock and the drivers' loads of a tenant. */

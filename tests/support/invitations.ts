@@ -56,7 +56,7 @@ export const membershipsOf = (userId: string) =>
     where user_id = ${userId} order by created_at`;
 
 /** Runs the jobs until `what` holds. */
-async function until(what: () => Promise<boolean>): Promise<void> {
+export async function jobsUntil(what: () => Promise<boolean>): Promise<void> {
   for (let round = 0; round < 100; round++) {
     await nobody.post("/tenants/internal/jobs", {}, { headers: { apikey: stack.secretKey } });
     if (await what()) return;
@@ -67,11 +67,11 @@ async function until(what: () => Promise<boolean>): Promise<void> {
 
 /** Runs the jobs of an entity until none is left. */
 export const doneJobs = (key: string) =>
-  until(async () =>
+  jobsUntil(async () =>
     (await sql`select from app.jobs where entity_key = ${key} and status in ('queued', 'running')`)
       .length === 0
   );
 
 export const delivered = (id: string) => doneJobs("invitation/" + id);
 export const gone = (email: string) =>
-  until(async () => (await sql`select from auth.users where email = ${email}`).length === 0);
+  jobsUntil(async () => (await sql`select from auth.users where email = ${email}`).length === 0);

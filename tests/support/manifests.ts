@@ -219,3 +219,22 @@ function proofRows(
     }))
   );
 }
+
+/** The fields that creating a manifest of the tenant's institution from a form needs. */
+export const manifestRequest = (
+  tenant: Tenant,
+  branch: string,
+  more: Record<string, unknown> = {},
+) => ({
+  institution_user_id: tenant.institution.id,
+  source_branch_id: branch,
+  creation_source: "form",
+  ...more,
+});
+
+/** How many manifests a tenant has ever had. */
+export async function countManifests(tenant: { id: string }): Promise<number> {
+  const [{ n }] =
+    await sql`select count(*)::int as n from delivery.transfer_manifests where tenant_id = ${tenant.id}`;
+  return n;
+}

@@ -94,3 +94,8 @@ export async function checkBooks(tenant: Pick<Tenant, "id">): Promise<string[]> 
       where e.tenant_id = ${tenant.id} and e.balance_after <> coalesce(b.balance_after, 0) + e.amount`;
   return rows.map((row) => row.problem);
 }
+
+/** The payments of a delivery, by type. */
+export const paymentsOf = (delivery: string) =>
+  sql`select type, status, payment_method, amount from money.payments
+    where delivery_id = ${delivery} order by type`;

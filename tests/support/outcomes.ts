@@ -4,14 +4,18 @@ import { breachesOf } from "../prove/invariants.ts";
 import type { Person } from "./api.ts";
 import { cashDifferences } from "./cod.ts";
 import { sql } from "./db.ts";
-import { bookOf, checkAll, deliveryIn, type Ground, move, path } from "./deliveries.ts";
+import { bookOf, checkAll, deliveryIn, type Ground, move, moves, path } from "./deliveries.ts";
 import type { Tenant } from "./people.ts";
+import { received } from "./send-back.ts";
 
 export const label = { en: "A", ar: "B", ku: "C" };
 
 /** The cash that a parcel of `onItsWay` owes at the door, and none. */
 export const cash = { cod: 5000, delivery_fee: 2000 };
 export const nothing = { cod: 0, delivery_fee: 0, currency: "IQD" };
+
+export const failed = { result: "failed", reason_code: "no_answer" };
+export const refused = { result: "refused", reason_code: "refused" };
 
 /** Reports the outcome of a delivery. */
 export const report = (by: Person, id: string, body: Record<string, unknown>) =>
@@ -66,4 +70,11 @@ export async function photoOf(driver: Person, id: string) {
     content_type: "image/jpeg",
   });
   return { photo_urls: [answer.body.data.path] };
+}
+
+/** The driver brings a parcel into the warehouse, where it is received. */
+export async function broughtIn(ground: Ground, id: string): Promise<void> {
+  const to = { warehouse_id: ground.warehouse };
+  const { receiving_order_id } = await moves(ground.tenant.driver, id, ["return", to]);
+  await received(ground, receiving_order_id);
 }

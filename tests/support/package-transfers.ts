@@ -1,7 +1,7 @@
 /** Transfers of packages from one warehouse of a yard to the other, by the warehouse's manager. */
 import { sql } from "./db.ts";
-import type { Yard } from "./packages.ts";
-import type { Tenant } from "./people.ts";
+import { newYard, type Yard } from "./packages.ts";
+import { newTenant, type Tenant } from "./people.ts";
 
 export const packageTransfers = "/warehousing/package-transfers";
 
@@ -19,4 +19,13 @@ export function transferSteps(tenant: Tenant, yard: Yard) {
     (await sql.unsafe(`select count(*)::int from ${table} where tenant_id = '${tenant.id}'`))[0]
       .count;
   return { body, post, countOf };
+}
+
+export type Transferring = Awaited<ReturnType<typeof newTransferring>>;
+
+/** A tenant with a yard, and its transfers. */
+export async function newTransferring() {
+  const tenant = await newTenant();
+  const yard = await newYard(tenant);
+  return { tenant, yard, ...transferSteps(tenant, yard) };
 }

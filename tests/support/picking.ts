@@ -1,7 +1,7 @@
 /** Picking orders of one shelf, made by the tenant's operations unless said. */
 import { expect } from "vitest";
-import type { Tenant } from "./people.ts";
-import type { Shelf } from "./warehouses.ts";
+import { newTenant, type Tenant, type TenantOptions } from "./people.ts";
+import { newShelf, type Shelf } from "./warehouses.ts";
 
 export const pickingOrders = "/warehousing/picking-orders";
 
@@ -28,4 +28,13 @@ export function pickingSteps(tenant: Tenant, shelf: Shelf) {
     return answer.body.order;
   }
   return { wanted, newOrder };
+}
+
+export type Picking = Awaited<ReturnType<typeof newPicking>>;
+
+/** A tenant with a shelf of so many units, and the orders that are picked from it. */
+export async function newPicking(quantity = 1_000, options: TenantOptions = {}) {
+  const tenant = await newTenant(options);
+  const shelf = await newShelf(tenant, quantity);
+  return { tenant, shelf, ...pickingSteps(tenant, shelf) };
 }

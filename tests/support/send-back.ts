@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
 import type { Body } from "./api.ts";
-import { assign, move, moves, newDelivery } from "./deliveries.ts";
+import { assign, type Ground, move, moves, newDelivery } from "./deliveries.ts";
 import { packageTransfers } from "./package-transfers.ts";
 import { whereIs, type Yard } from "./packages.ts";
 
@@ -42,9 +42,9 @@ export async function broughtInto(yard: Yard, id: string, warehouse: string): Pr
     .receiving_order_id;
 }
 
-export async function received(yard: Yard, receipt: string): Promise<void> {
+export async function received({ tenant }: Ground, receipt: string): Promise<void> {
   const url = `/warehousing/receiving-orders/${receipt}`;
-  expect(await yard.tenant.warehouse.put(url, { status: "received" })).toSucceed();
+  expect(await tenant.warehouse.put(url, { status: "received" })).toSucceed(200);
 }
 
 /** Ordered from a sender's address, it lies in the second warehouse: brought into the first and transferred. */

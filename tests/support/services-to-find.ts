@@ -1,13 +1,15 @@
 /** Services that differ in all that a list is searched by. */
+import { expect } from "vitest";
+import type { Person } from "./api.ts";
 import { sql } from "./db.ts";
-import type { Tenant } from "./people.ts";
-import { addService, newType } from "./services.ts";
+import { newTenant, type Tenant } from "./people.ts";
+import { addService, newType, services } from "./services.ts";
 
 /** The names of all, newest first. */
 export const everyone = ["Barred", "Chosen", "Delta", "Gamma 100%", "Beta", "Alpha"];
 
 /** Adds them; answers the delivery type of some of them, and the ids by name. */
-export async function servicesToFind(tenant: Tenant) {
+async function servicesToFind(tenant: Tenant) {
   const parcel = await newType(tenant, "parcel");
   const freight = await newType(tenant, "freight");
   const { customer, institution, institution2 } = tenant;
@@ -52,4 +54,23 @@ export async function servicesToFind(tenant: Tenant) {
   }
   await sql`update delivery.delivery_services set created_at = '2024-05-01T10:00:00Z' where id = ${made.Alpha}`;
   return { freight, made };
+}
+
+type Query = Record<string, string | number | boolean | object | undefined>;
+
+export type ServiceList = Awaited<ReturnType<typeof newServiceList>>;
+
+/** A tenant with them, another with one, and the list as the tenant's staff ask for it unless said. */
+export async function newServiceList() {
+  const [tenant, other] = [await newTenant(), await newTenant()];
+  const found = await servicesToFind(tenant);
+  await addService(other, await newType(other, "parcel"), { name: "Foreign" });
+  async function ask(query: Query = {}, person: Person = tenant.staff) {
+    const answer = await person.get(services, { query });
+    expect(answer).toSucceed(200);
+    return answer.body;
+  }
+  const names = async (query: Query = {}, person: Person = tenant.staff): Promise<string[]> =>
+    (await ask(query, person)).deliveryServices.map((row: { name: string }) => row.name);
+  return { tenant, other, ...found, ask, names };
 }

@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import { sql } from "./db.ts";
 import type { Tenant } from "./people.ts";
 
-const path = "/delivery/services";
+export const services = "/delivery/services";
 
 /** A delivery type straight in the database. */
 export async function newType(tenant: { id: string }, code?: string): Promise<string> {
@@ -47,7 +47,7 @@ export async function addService(
   type: string,
   more: Record<string, unknown> = {},
 ): Promise<string> {
-  const answer = await tenant.ops.post(path, serviceBody(type, more));
+  const answer = await tenant.ops.post(services, serviceBody(type, more));
   expect(answer).toSucceed(201);
   return answer.body.id;
 }

@@ -64,3 +64,19 @@ export async function ordered(made: Destination, items: number) {
     .map((row: { delivery: unknown }) => row.delivery);
   return { manifest: id, itemIds, barcodes, orders };
 }
+
+export type Change = Awaited<ReturnType<typeof newChange>>;
+
+/** A destination, another branch, and the call that sends items there instead. */
+export async function newChange() {
+  const made = await newDestination();
+  const { tenant } = made;
+  const other = await newBranch(tenant);
+  const change = (item_ids: string[], more: Record<string, unknown> = {}, key?: string) =>
+    tenant.dispatcher.post(
+      changeDestination,
+      { item_ids, destination_branch_id: other, ...more },
+      key ? { headers: { "idempotency-key": key } } : {},
+    );
+  return { made, tenant, other, change };
+}

@@ -1,30 +1,43 @@
-/** Sorting sessions with a cage for each destination. */
+/** Sorting sessions with a cage for each destination, and the packages that are scanned into them. */
 import { expect } from "vitest";
 import { sql } from "./db.ts";
-import type { Yard } from "./packages.ts";
-import type { Tenant } from "./people.ts";
+import { newAddress } from "./make.ts";
+import { newPackage, newStaff, newYard } from "./packages.ts";
+import { newTenant } from "./people.ts";
+
+export const sortingSessions = "/warehousing/sorting-sessions";
 
 /** Where a cage's packages go, and how many of them it takes. */
-export type Destination = [type: string, value: string, capacity?: number];
+type Destination = [type: string, value: string, capacity?: number];
 
-/** A session in the first warehouse of a yard; one member of its staff fills all cages. */
-export async function newSortingSession(
-  tenant: Tenant,
-  yard: Yard,
-  staff: string,
-  destinations: Destination[],
-) {
-  const answer = await tenant.staff.post("/warehousing/sorting-sessions", {
-    warehouse_id: yard.warehouse,
-    assignments: destinations.map(([destination_type, destination_value, capacity]) => ({
-      staff_id: staff,
-      destination_type,
-      destination_value,
-      capacity,
-    })),
+export type Sorting = Awaited<ReturnType<typeof newSorting>>;
+
+/** A tenant's yard, in whose first warehouse one member of the staff, E-7, fills all cages. */
+export async function newSorting() {
+  const tenant = await newTenant();
+  const yard = await newYard(tenant);
+  const staff = await newStaff(tenant, yard.warehouse, tenant.staff.id, "E-7");
+  const assigned = (destination_type: string, destination_value: string, more: object = {}) => ({
+    staff_id: staff,
+    destination_type,
+    destination_value,
+    ...more,
   });
-  expect(answer).toSucceed(201);
-  return answer.body.session;
+  async function newSession(...destinations: Destination[]) {
+    const answer = await tenant.staff.post(sortingSessions, {
+      warehouse_id: yard.warehouse,
+      assignments: destinations.map(([type, value, capacity]) =>
+        assigned(type, value, { capacity })
+      ),
+    });
+    expect(answer).toSucceed(201);
+    return answer.body.session;
+  }
+  const packageTo = async (city: string, more: object = {}) =>
+    await newPackage(yard, { dropoff_address_id: await newAddress(tenant, { city }), ...more });
+  const scan = (session: { id: string }, delivery_barcode: string, more: object = {}) =>
+    tenant.staff.post(`${sortingSessions}/${session.id}/scan`, { delivery_barcode, ...more });
+  return { tenant, yard, staff, assigned, newSession, packageTo, scan };
 }
 
 /** How many packages a cage counts. */

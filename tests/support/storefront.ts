@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { sql } from "./db.ts";
 import { newService } from "./money.ts";
-import type { Tenant } from "./people.ts";
+import { newTenant, type Tenant } from "./people.ts";
 
 type Json = Parameters<typeof sql.json>[0];
 
@@ -32,6 +32,16 @@ export async function newStore(
   const category = await newCategory(tenant, market.id);
   return { id: market.id, name, category };
 }
+
+/** A new tenant and its market. */
+export async function newStoreOwner(more: Record<string, unknown> = {}) {
+  const tenant = await newTenant();
+  return { tenant, store: await newStore(tenant, more) };
+}
+
+/** The path of a store, or of something in it, which anybody may ask for. */
+export const shopPath = (name: string, rest = "") =>
+  `/storefront/public/markets/${encodeURIComponent(name)}${rest}`;
 
 export async function newCategory(
   tenant: { id: string },

@@ -3,8 +3,8 @@ import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
 import type { Body } from "./api.ts";
 import { sql } from "./db.ts";
-import type { Yard } from "./packages.ts";
-import type { Tenant } from "./people.ts";
+import { newYard, type Yard } from "./packages.ts";
+import { newTenant, type Tenant } from "./people.ts";
 
 export const waybills = "/warehousing/waybills";
 
@@ -21,6 +21,13 @@ export function waybillSteps(tenant: Tenant, yard: Yard) {
     }, withKey());
   const step = (id: string, name: string, body: object = {}, person = tenant.warehouse) =>
     person.post(`${waybills}/${id}/${name}`, body);
+  /** The order of a delivery that a piece of inventory becomes when it travels. */
+  const new_delivery_defaults = {
+    customer_id: tenant.customer.id,
+    delivery_service_id: yard.service,
+    payer_type: "sender",
+    payment_method: "cash",
+  };
   async function draft(...deliveries: string[]): Promise<Body> {
     const answer = await create({ delivery_ids: deliveries });
     expect(answer).toSucceed(201);
@@ -32,7 +39,16 @@ export function waybillSteps(tenant: Tenant, yard: Yard) {
     expect(await step(id, "driver-handover", { driver_id: tenant.driver.id })).toSucceed(200);
     return id;
   }
-  return { create, step, draft, onTheRoad };
+  return { create, step, new_delivery_defaults, draft, onTheRoad };
+}
+
+export type Hauling = Awaited<ReturnType<typeof newHauling>>;
+
+/** A tenant with a yard, and the steps of its waybills. */
+export async function newHauling() {
+  const tenant = await newTenant();
+  const yard = await newYard(tenant);
+  return { tenant, yard, ...waybillSteps(tenant, yard) };
 }
 
 /** The one thing in a parcel. */

@@ -58,18 +58,25 @@ function callsOf(
   for (const test of tests.filter(({ text }) => says(text))) {
     for (const at of matches(test.text, called)) if (fits(test.text, at, method)) add(test, at);
   }
-  for (const { text } of support) {
+  for (const { file, text } of support) {
     for (const at of matches(text, called)) {
       const helper = enclosing(text, at);
       if (!helper || !fits(text, at, method)) continue;
-      const imported = new RegExp(`import \\{[^}]*\\b${helper}\\b[^}]*\\} from "\\.\\./support/`);
-      const used = new RegExp(`(?<![.\\w])${helper}\\(`, "g");
-      for (const test of tests.filter(({ text }) => imported.test(text) && says(text))) {
-        for (const at of matches(test.text, used)) add(test, at);
+      for (const test of tests.filter(({ text }) => says(text))) {
+        for (const at of usesOf(helper, file, test.text)) add(test, at);
       }
     }
   }
   return found;
+}
+
+/** Where a test uses a helper of that file of support: one it imports, or a step of what it made by one. */
+function usesOf({ name, step }: Helper, file: string, test: string): number[] {
+  const from = `from "[./]+${file.slice("tests".length)}"`;
+  const has = step
+    ? new RegExp(from).test(test) && new RegExp(`\\{[^{}]*\\b${name}\\b[^{}]*\\} = `).test(test)
+    : new RegExp(`\\b${name}\\b[^;]* ${from}`).test(test);
+  return has ? matches(test, new RegExp(`(?<![.\\w])${name}\\(`, "g")) : [];
 }
 
 /** Tests of the function that have every word of the path, or are named by it, however they put it together. */
@@ -107,12 +114,23 @@ function fits(text: string, at: number, method: string): boolean {
   return said.length === 0 || said.includes(method);
 }
 
-/** The exported helper that a place of a file of support is in. */
-function enclosing(text: string, at: number): string | undefined {
-  const heads = [
-    ...text.slice(0, at).matchAll(/\nexport (?:async )?(?:function\*? |const )(\w+)/g),
-  ];
-  return heads.at(-1)?.[1];
+interface Helper {
+  name: string;
+  /** Not exported: a function that an exported one makes and returns. */
+  step: boolean;
+}
+
+/** The helper that a place of a file of support is in. */
+function enclosing(text: string, at: number): Helper | undefined {
+  const before = text.slice(0, at);
+  const head = [...before.matchAll(/\nexport (?:async )?(?:function\*? |const )(\w+)/g)].at(-1);
+  if (!head) return undefined;
+  const inner = [
+    ...before.slice(head.index).matchAll(
+      /\n {2}(?:const (\w+) = (?:async )?\(|(?:async )?function (\w+))/g,
+    ),
+  ].at(-1);
+  return { name: inner?.[1] ?? inner?.[2] ?? head[1]!, step: inner !== undefined };
 }
 
 const matches = (text: string, what: RegExp) => [...text.matchAll(what)].map(({ index }) => index);
@@ -142,6 +160,9 @@ function sources(): { tests: Source[]; support: Source[] } {
 /** A text with its constants, and those it imports, in the place of their names; lines stay where they are. */
 function together(text: string, exported: Map<string, string>): string {
   const known = new Map(exported);
+  for (const [, name, alias] of text.matchAll(/\b(\w+) as (\w+)\b/g)) {
+    if (exported.has(name!)) known.set(alias!, exported.get(name!)!);
+  }
   for (const [, , name, plain, template] of text.matchAll(constant)) {
     const value = filled(plain ?? template!, known);
     if (isPath.test(value)) known.set(name!, value);

@@ -2,27 +2,33 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { breachesOf } from "../../prove/invariants.ts";
-import { bookedCash, enable, external, report } from "../../support/carriers.ts";
+import {
+  bookedCash,
+  collectionsOf,
+  enable,
+  external,
+  newSide,
+  type Side,
+  tell,
+} from "../../support/carriers.ts";
 import { sql } from "../../support/db.ts";
 import {
   checkAll,
   type Ground,
   newDelivery,
-  newGround,
   path,
   stagedInWarehouse,
   statusOf,
 } from "../../support/deliveries.ts";
-import { fundWallet } from "../../support/money.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
+import { fundWallet, paymentsOf } from "../../support/money.ts";
+import type { Tenant } from "../../support/people.ts";
 
+let side: Side;
 let tenant: Tenant;
 let ground: Ground;
-let secret: string;
 beforeAll(async () => {
-  tenant = await newTenant();
-  ground = await newGround(tenant);
-  secret = (await enable(tenant)).secret;
+  side = await newSide();
+  ({ tenant, ground } = side);
   await fundWallet(tenant, "customer", tenant.customer.id, 100_000);
   await enable(tenant, "easypost", { initial_token: "EZTK" });
 });
@@ -33,13 +39,6 @@ afterAll(async () => {
 
 const book = (id: string, carrier_code = "simulated", language = "en") =>
   tenant.ops.post(`/carriers/shipments/${id}`, { carrier_code }, { query: { language } });
-const tell = (parcel: { tracking_number: string }, status: string, more = {}) =>
-  report(tenant, secret, { tracking_number: parcel.tracking_number, status, ...more });
-const rowsOf = (id: string) =>
-  sql`select carrier_code, amount, cod_amount, delivery_fee_amount, currency, status
-    from money.carrier_collections where delivery_id = ${id}`;
-const paymentsOf = (id: string) =>
-  sql`select type, status, payment_method, amount from money.payments where delivery_id = ${id} order by type`;
 
 describe("booking", () => {
   test("with a carrier that collects no cash is refused before anything is sent", async () => {
@@ -104,9 +103,9 @@ describe("booking", () => {
     const booked = await book(b);
     expect(booked).toSucceed(200);
     expect(booked.body.shipment.cash_due).toBe(7_000);
-    expect((await tell(booked.body.shipment, "delivered")).body.outcome).toBe("applied");
+    expect((await tell(side, booked.body.shipment, "delivered")).body.outcome).toBe("applied");
     expect(await statusOf(parent.id)).toBe("delivered");
-    expect(await rowsOf(parent.id)).toMatchObject([{ amount: 7_000, cod_amount: 7_000 }]);
+    expect(await collectionsOf(parent.id)).toMatchObject([{ amount: 7_000, cod_amount: 7_000 }]);
     expect(await paymentsOf(parent.id)).toMatchObject([
       { type: "COD_COLLECTION", amount: 7_000 },
       { type: "DELIVERY_FEE", amount: 2_000 },

@@ -2,7 +2,17 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { breachesOf } from "../../prove/invariants.ts";
-import { bookedCash, enable, external, owedBy, report } from "../../support/carriers.ts";
+import {
+  bookedCash,
+  collectionsOf,
+  enable,
+  external,
+  newSide,
+  owedBy,
+  report,
+  type Side,
+  tell,
+} from "../../support/carriers.ts";
 import { sql } from "../../support/db.ts";
 import {
   bookOf,
@@ -10,22 +20,20 @@ import {
   type Ground,
   move,
   newDelivery,
-  newGround,
   path,
   statusOf,
 } from "../../support/deliveries.ts";
-import { balanceOf, fundWallet } from "../../support/money.ts";
+import { balanceOf, fundWallet, paymentsOf } from "../../support/money.ts";
 import { newShop, placeOrder, standing, walletOf } from "../../support/orders.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
+import type { Tenant } from "../../support/people.ts";
 
+let side: Side;
 let tenant: Tenant;
 let ground: Ground;
-let secret: string;
 let wallet: string;
 beforeAll(async () => {
-  tenant = await newTenant();
-  ground = await newGround(tenant);
-  secret = (await enable(tenant)).secret;
+  side = await newSide();
+  ({ tenant, ground } = side);
   await enable(tenant, "easypost", { initial_token: "EZTK" });
   wallet = await fundWallet(tenant, "customer", tenant.customer.id, 100_000);
 });
@@ -33,13 +41,6 @@ afterAll(async () => {
   await checkAll(tenant);
   expect(await breachesOf(sql, tenant.id)).toEqual([]);
 });
-const tell = (parcel: { tracking_number: string }, status: string, more = {}) =>
-  report(tenant, secret, { tracking_number: parcel.tracking_number, status, ...more });
-const rowsOf = (id: string) =>
-  sql`select carrier_code, amount, cod_amount, delivery_fee_amount, currency, status
-    from money.carrier_collections where delivery_id = ${id}`;
-const paymentsOf = (id: string) =>
-  sql`select type, status, payment_method, amount from money.payments where delivery_id = ${id} order by type`;
 const driversRowsOf = (id: string) =>
   sql`select from money.cod_collections where delivery_id = ${id} and collection_stage = 'dropoff'`;
 
@@ -52,10 +53,10 @@ describe("a report of delivery", () => {
       await bookOf(tenant, "cod_clearing"),
       await bookOf(tenant, "driver_cash", tenant.driver.id),
     ];
-    expect((await tell(parcel, "picked_up")).body.outcome).toBe("applied");
-    expect(await rowsOf(parcel.id)).toEqual([]);
-    expect((await tell(parcel, "delivered")).body.outcome).toBe("applied");
-    expect(await rowsOf(parcel.id)).toEqual([{
+    expect((await tell(side, parcel, "picked_up")).body.outcome).toBe("applied");
+    expect(await collectionsOf(parcel.id)).toEqual([]);
+    expect((await tell(side, parcel, "delivered")).body.outcome).toBe("applied");
+    expect(await collectionsOf(parcel.id)).toEqual([{
       carrier_code: "simulated",
       amount: 9_000,
       cod_amount: 7_000,
@@ -87,8 +88,8 @@ describe("a report of delivery", () => {
       payment_method: "wallet",
     });
     const owed = await owedBy(tenant);
-    expect((await tell(parcel, "delivered")).body.outcome).toBe("applied");
-    expect(await rowsOf(parcel.id)).toEqual([]);
+    expect((await tell(side, parcel, "delivered")).body.outcome).toBe("applied");
+    expect(await collectionsOf(parcel.id)).toEqual([]);
     expect(await owedBy(tenant)).toBe(owed);
   });
 
@@ -97,15 +98,15 @@ describe("a report of delivery", () => {
     const [owner, owed] = [await balanceOf(wallet), await owedBy(tenant)];
     const event_id = randomUUID();
     const answers = await Promise.all([
-      ...Array.from({ length: 50 }, () => tell(parcel, "delivered", { event_id })),
-      ...Array.from({ length: 10 }, () => tell(parcel, "delivered")),
-      ...Array.from({ length: 5 }, () => tell(parcel, "in_transit")),
+      ...Array.from({ length: 50 }, () => tell(side, parcel, "delivered", { event_id })),
+      ...Array.from({ length: 10 }, () => tell(side, parcel, "delivered")),
+      ...Array.from({ length: 5 }, () => tell(side, parcel, "in_transit")),
     ]);
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
     expect(
       answers.slice(0, 60).filter(({ body }) => body.outcome === "applied" && !body.duplicate),
     ).toHaveLength(1);
-    expect(await rowsOf(parcel.id)).toHaveLength(1);
+    expect(await collectionsOf(parcel.id)).toHaveLength(1);
     expect(await paymentsOf(parcel.id)).toHaveLength(2);
     expect(await balanceOf(wallet) - owner).toBe(7_000);
     expect(await owedBy(tenant) - owed).toBe(9_000);
@@ -115,19 +116,21 @@ describe("a report of delivery", () => {
   test("is the end: what is reported after it moves neither the parcel nor its money", async () => {
     const parcel = await bookedCash(ground);
     const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
-    await tell(parcel, "delivered", { occurred_at: ago(30) });
+    await tell(side, parcel, "delivered", { occurred_at: ago(30) });
     const [owner, owed] = [await balanceOf(wallet), await owedBy(tenant)];
     for (const status of ["returned", "failed", "cancelled", "in_transit", "picked_up"]) {
-      expect((await tell(parcel, status, { occurred_at: ago(10) })).body.outcome).toBe(
+      expect((await tell(side, parcel, status, { occurred_at: ago(10) })).body.outcome).toBe(
         "impossible",
       );
-      expect((await tell(parcel, status, { occurred_at: ago(40) })).body.outcome).toBe("too_late");
+      expect((await tell(side, parcel, status, { occurred_at: ago(40) })).body.outcome).toBe(
+        "too_late",
+      );
     }
-    expect((await tell(parcel, "delivered", { occurred_at: ago(5) })).body.outcome).toBe(
+    expect((await tell(side, parcel, "delivered", { occurred_at: ago(5) })).body.outcome).toBe(
       "unchanged",
     );
     expect(await statusOf(parcel.id)).toBe("delivered");
-    expect(await rowsOf(parcel.id)).toHaveLength(1);
+    expect(await collectionsOf(parcel.id)).toHaveLength(1);
     expect([await balanceOf(wallet), await owedBy(tenant)]).toEqual([owner, owed]);
   });
 
@@ -137,10 +140,10 @@ describe("a report of delivery", () => {
     const [owner, owed] = [await balanceOf(wallet), await owedBy(tenant)];
     const event_id = randomUUID();
     for (let time = 0; time < 3; time++) {
-      expect((await tell(parcel, "delivered", { event_id })).body.outcome).toBe("impossible");
+      expect((await tell(side, parcel, "delivered", { event_id })).body.outcome).toBe("impossible");
     }
-    expect((await tell(parcel, "returned")).body.outcome).toBe("impossible");
-    expect(await rowsOf(parcel.id)).toEqual([]);
+    expect((await tell(side, parcel, "returned")).body.outcome).toBe("impossible");
+    expect(await collectionsOf(parcel.id)).toEqual([]);
     expect([await balanceOf(wallet), await owedBy(tenant)]).toEqual([owner, owed]);
     expect(
       await sql`select event_data from integration.system_events
@@ -161,23 +164,23 @@ describe("a report of delivery", () => {
     const outcome = await sql.begin(async (tx) => {
       // Its transaction begins, and another report goes first.
       await tx`select 1`;
-      expect((await tell(parcel, "in_transit")).body.outcome).toBe("applied");
+      expect((await tell(side, parcel, "in_transit")).body.outcome).toBe("applied");
       const told = tx.json({ event_id: randomUUID(), tracking_number, status: "delivered" });
       const [row] =
         await tx`select integration.carrier_report('simulated', ${tenant.id}, ${told}) as told`;
       return row.told.outcome;
     });
     expect(outcome).toBe("applied");
-    expect(await rowsOf(parcel.id)).toHaveLength(1);
+    expect(await collectionsOf(parcel.id)).toHaveLength(1);
   });
 
   test("after a failed attempt books the cash then, and not before", async () => {
     const parcel = await bookedCash(ground);
-    await tell(parcel, "in_transit");
-    await tell(parcel, "failed");
-    expect(await rowsOf(parcel.id)).toEqual([]);
-    expect((await tell(parcel, "delivered")).body.outcome).toBe("applied");
-    expect(await rowsOf(parcel.id)).toHaveLength(1);
+    await tell(side, parcel, "in_transit");
+    await tell(side, parcel, "failed");
+    expect(await collectionsOf(parcel.id)).toEqual([]);
+    expect((await tell(side, parcel, "delivered")).body.outcome).toBe("applied");
+    expect(await collectionsOf(parcel.id)).toHaveLength(1);
   });
 
   test("that cannot be booked changes nothing at all", async () => {
@@ -190,14 +193,14 @@ describe("a report of delivery", () => {
     await expect(sql`select integration.carrier_report('simulated', ${tenant.id}, ${told})`).rejects
       .toThrow("customer_required_for_cod");
     expect(await statusOf(parcel.id)).toBe("pending");
-    expect(await rowsOf(parcel.id)).toEqual([]);
+    expect(await collectionsOf(parcel.id)).toEqual([]);
     await sql`update delivery.deliveries set customer_id = ${tenant.customer.id} where id = ${parcel.id}`;
     // The carrier tells it again, and nothing was remembered.
-    expect((await tell(parcel, "delivered", { event_id })).body).toMatchObject({
+    expect((await tell(side, parcel, "delivered", { event_id })).body).toMatchObject({
       outcome: "applied",
       duplicate: false,
     });
-    expect(await rowsOf(parcel.id)).toHaveLength(1);
+    expect(await collectionsOf(parcel.id)).toHaveLength(1);
   });
 
   test("pays the shop's order that is paid at the door", async () => {
@@ -230,7 +233,7 @@ describe("a report of delivery", () => {
 describe("a delivery completed by hand, when the report was lost", () => {
   test("books the same, and the late report nothing more", async () => {
     const parcel = await bookedCash(ground);
-    await tell(parcel, "in_transit");
+    await tell(side, parcel, "in_transit");
     const owed = await owedBy(tenant);
     const wrong = { cash_collected: { cod: 1, delivery_fee: 2_000 } };
     expect(await move(tenant.ops, parcel.id, "complete", wrong)).toFailWith(
@@ -238,9 +241,9 @@ describe("a delivery completed by hand, when the report was lost", () => {
       "cash_amount_mismatch",
     );
     expect(await move(tenant.ops, parcel.id, "complete")).toSucceed(200);
-    expect(await rowsOf(parcel.id)).toMatchObject([{ amount: 9_000, status: "owed" }]);
+    expect(await collectionsOf(parcel.id)).toMatchObject([{ amount: 9_000, status: "owed" }]);
     expect(await driversRowsOf(parcel.id)).toEqual([]);
-    expect((await tell(parcel, "delivered")).body.outcome).toBe("unchanged");
+    expect((await tell(side, parcel, "delivered")).body.outcome).toBe("unchanged");
     expect(await owedBy(tenant) - owed).toBe(9_000);
   });
 
@@ -248,21 +251,21 @@ describe("a delivery completed by hand, when the report was lost", () => {
     const { id } = await newDelivery(ground, external);
     expect(await move(tenant.ops, id, "depart")).toSucceed(200);
     expect(await move(tenant.ops, id, "complete")).toFailWith(409, "delivery_has_no_driver");
-    expect(await rowsOf(id)).toEqual([]);
+    expect(await collectionsOf(id)).toEqual([]);
   });
 
   test("at the moment of the report is booked once", async () => {
     for (let round = 0; round < 5; round++) {
       const parcel = await bookedCash(ground);
-      await tell(parcel, "in_transit");
+      await tell(side, parcel, "in_transit");
       const owed = await owedBy(tenant);
       const [by] = await Promise.all([
         move(tenant.ops, parcel.id, "complete"),
-        tell(parcel, "delivered"),
-        tell(parcel, "delivered"),
+        tell(side, parcel, "delivered"),
+        tell(side, parcel, "delivered"),
       ]);
       if (by.status !== 200) expect(by).toFailWith(409, "invalid_status_transition");
-      expect(await rowsOf(parcel.id)).toHaveLength(1);
+      expect(await collectionsOf(parcel.id)).toHaveLength(1);
       expect(await owedBy(tenant) - owed).toBe(9_000);
     }
   });

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { nobody } from "../../support/api.ts";
-import { enable, newExternal, report } from "../../support/carriers.ts";
+import { enable, newBooked, newExternal, report } from "../../support/carriers.ts";
 import { sql } from "../../support/db.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 
@@ -22,12 +22,6 @@ const book = (
 
 const cancel = (id: string, who = tenant.ops, headers = {}) =>
   who.post(`/carriers/shipments/${id}/cancel`, undefined, { headers });
-
-async function booked() {
-  const delivery = await newExternal(tenant);
-  const { body } = await book(delivery);
-  return { ...delivery, tracking_number: body.shipment.tracking_number as string };
-}
 
 describe("booking", () => {
   test("keeps and answers the tracking number; a second time answers the same", async () => {
@@ -118,7 +112,7 @@ describe("booking", () => {
   });
 
   test("can be cancelled until the carrier has picked the parcel up", async () => {
-    const delivery = await booked();
+    const delivery = await newBooked(tenant);
     const answer = await cancel(delivery.id);
     expect(answer).toSucceed(200);
     expect(answer.body.shipment).toMatchObject({
@@ -127,7 +121,7 @@ describe("booking", () => {
     });
     expect(await cancel(delivery.id)).toFailWith(404, "shipment_not_found");
     expect((await book(delivery)).body.shipment).toMatchObject({ status: "booked" });
-    const gone = await booked();
+    const gone = await newBooked(tenant);
     await report(tenant, secret, { tracking_number: gone.tracking_number, status: "in_transit" });
     expect(await cancel(gone.id)).toFailWith(409, "delivery_not_bookable");
     expect(await cancel(randomUUID())).toFailWith(404, "delivery_not_found");
@@ -151,7 +145,7 @@ describe("booking", () => {
 describe("cancelling with a key", () => {
   test("returns the first answer again; another delivery under the key is a conflict", async () => {
     const headers = { "idempotency-key": randomUUID() };
-    const [delivery, another] = [await booked(), await booked()];
+    const [delivery, another] = [await newBooked(tenant), await newBooked(tenant)];
     const first = await cancel(delivery.id, tenant.ops, headers);
     expect(first).toSucceed(200);
     expect(first.headers.get("idempotency-replayed")).toBeNull();

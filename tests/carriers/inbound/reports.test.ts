@@ -1,7 +1,7 @@
 /** Booking with a carrier, and what the carrier reports: proved by its signature, once, in legal moves only. */
 import { createHmac, randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import { enable, newExternal, report, statusOf } from "../../support/carriers.ts";
+import { enable, newBooked, report, statusOf } from "../../support/carriers.ts";
 import { sql } from "../../support/db.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 
@@ -12,22 +12,10 @@ beforeAll(async () => {
   [tenant, other] = await Promise.all([newTenant(), newTenant()]);
   secret = (await enable(tenant)).secret;
 });
-const book = (
-  delivery: { id: string },
-  who = tenant.ops,
-  carrier_code = "simulated",
-  headers = {},
-) => who.post(`/carriers/shipments/${delivery.id}`, { carrier_code }, { headers });
-
-async function booked() {
-  const delivery = await newExternal(tenant);
-  const { body } = await book(delivery);
-  return { ...delivery, tracking_number: body.shipment.tracking_number as string };
-}
 
 describe("a report", () => {
   test("moves the delivery, by the legal moves, with history and events", async () => {
-    const delivery = await booked();
+    const delivery = await newBooked(tenant);
     const tell = (status: string) =>
       report(tenant, secret, { tracking_number: delivery.tracking_number, status });
     const picked = await tell("picked_up");
@@ -56,7 +44,7 @@ describe("a report", () => {
   });
 
   test("counts once, however often and at whatever moments it comes", async () => {
-    const delivery = await booked();
+    const delivery = await newBooked(tenant);
     const raw = JSON.stringify({
       event_id: randomUUID(),
       tracking_number: delivery.tracking_number,
@@ -73,7 +61,7 @@ describe("a report", () => {
   });
 
   test("that comes too late changes nothing", async () => {
-    const delivery = await booked();
+    const delivery = await newBooked(tenant);
     const tell = (status: string, minutesAgo: number) =>
       report(tenant, secret, {
         tracking_number: delivery.tracking_number,
@@ -96,7 +84,7 @@ describe("a report", () => {
     });
     expect(unknown).toSucceed(200);
     expect(unknown.body.outcome).toBe("unknown_shipment");
-    const delivery = await booked();
+    const delivery = await newBooked(tenant);
     const odd = await report(tenant, secret, {
       tracking_number: delivery.tracking_number,
       status: "teleported",
@@ -110,7 +98,7 @@ describe("a report", () => {
 
   describe("is refused and changes nothing", () => {
     const body = async () => {
-      const delivery = await booked();
+      const delivery = await newBooked(tenant);
       return {
         delivery,
         raw: JSON.stringify({

@@ -9,6 +9,7 @@ import {
   move,
   moves,
   newDelivery,
+  parcelStock,
   path,
   stagedInWarehouse,
   statusOf,
@@ -35,14 +36,6 @@ beforeAll(async () => {
   secret = (await enable(tenant)).secret;
 });
 
-const unitsOf = async (parcel: string): Promise<Record<string, number>> =>
-  Object.fromEntries(
-    (await sql`select s.status, sum(s.quantity)::int as units from warehousing.stock s
-      join warehousing.inventory_items i on i.id = s.item_id
-      where i.parcel_delivery_id = ${parcel} and s.quantity > 0 group by 1`)
-      .map(({ status, units }) => [status, units]),
-  );
-
 const leftOf = async (parcel: string): Promise<number> =>
   (await sql`select from warehousing.inventory_transactions t
     join warehousing.inventory_items i on i.id = t.item_id
@@ -66,7 +59,7 @@ const receiptOf = async (delivery: string): Promise<string> =>
 async function waiting(): Promise<string> {
   const { id } = await newDelivery(yard, { payer_type: "receiver" });
   await received(yard, await broughtInto(yard, id, yard.warehouse));
-  expect(await unitsOf(id)).toEqual({ available: 1 });
+  expect(await parcelStock(id)).toEqual({ available: 1 });
   return id;
 }
 
@@ -79,7 +72,7 @@ test("a parcel that waits in a warehouse leaves its stock by the first report, a
     expect(await statusOf(id)).toBe(first);
     expect(await reports(first, event)).toMatchObject({ outcome: "applied", duplicate: true });
     await reports("in_transit");
-    expect(await unitsOf(id)).toEqual({});
+    expect(await parcelStock(id)).toEqual({});
     expect(await leftOf(id)).toBe(1);
     expect((await whereIs(id)).at).toBeNull();
   }
@@ -89,7 +82,7 @@ test("a parcel that waits in a warehouse leaves its stock by the first report, a
 test("a report that the carrier will not take it leaves it in stock", async () => {
   const id = await waiting();
   expect(await (await given(id))("cancelled")).toMatchObject({ outcome: "applied" });
-  expect(await unitsOf(id)).toEqual({ available: 1 });
+  expect(await parcelStock(id)).toEqual({ available: 1 });
   expect((await whereIs(id)).at).toBe(yard.warehouse);
   await checkAll(tenant);
 });
@@ -98,18 +91,18 @@ test("a leg leaves by its pick, or without one; it comes back by a receiving ord
   for (const picked of [true, false]) {
     const { parent, b } = await stagedInWarehouse(yard);
     if (picked) expect(await move(tenant.ops, b, "execute")).toSucceed(200);
-    expect(await unitsOf(parent.id)).toEqual(picked ? { reserved: 1 } : { available: 1 });
+    expect(await parcelStock(parent.id)).toEqual(picked ? { reserved: 1 } : { available: 1 });
     const reports = await given(b);
     expect(await reports("picked_up")).toMatchObject({ outcome: "applied" });
-    expect(await unitsOf(parent.id)).toEqual({});
+    expect(await parcelStock(parent.id)).toEqual({});
     expect(await leftOf(parent.id)).toBe(1);
     const picks = await sql`select status from warehousing.picking_orders where delivery_id = ${b}`;
     expect(picks).toEqual(picked ? [{ status: "handed_off" }] : []);
     expect(await reports("returned")).toMatchObject({ outcome: "applied" });
-    expect(await unitsOf(parent.id)).toEqual({});
+    expect(await parcelStock(parent.id)).toEqual({});
     await received(yard, await receiptOf(b));
     expect(await whereIs(b)).toMatchObject({ status: "pending", at: yard.warehouse });
-    expect(await unitsOf(parent.id)).toEqual({ available: 1 });
+    expect(await parcelStock(parent.id)).toEqual({ available: 1 });
   }
   await checkAll(tenant);
 });
@@ -118,9 +111,9 @@ test("what is reported returned without ever being picked up was taken all the s
   const { parent, b } = await stagedInWarehouse(yard);
   expect(await move(tenant.ops, b, "execute")).toSucceed(200);
   expect(await (await given(b))("returned")).toMatchObject({ outcome: "applied" });
-  expect(await unitsOf(parent.id)).toEqual({});
+  expect(await parcelStock(parent.id)).toEqual({});
   await received(yard, await receiptOf(b));
-  expect(await unitsOf(parent.id)).toEqual({ available: 1 });
+  expect(await parcelStock(parent.id)).toEqual({ available: 1 });
   await checkAll(tenant);
 });
 
@@ -131,10 +124,10 @@ test("what was ordered from a warehouse is back when that has received it, not w
     expect(await reports(status)).toMatchObject({ outcome: "applied" });
   }
   expect(await statusOf(id)).toBe("in_transit");
-  expect(await unitsOf(id)).toEqual({});
+  expect(await parcelStock(id)).toEqual({});
   await received(yard, await receiptOf(id));
   expect(await whereIs(id)).toMatchObject({ status: "returned", at: yard.warehouse });
-  expect(await unitsOf(id)).toEqual({ available: 1 });
+  expect(await parcelStock(id)).toEqual({ available: 1 });
   expect(await reports("returned")).toMatchObject({ outcome: "unchanged" });
   await checkAll(tenant);
 });
@@ -143,7 +136,7 @@ test("departing it by hand books it out as well", async () => {
   const id = await waiting();
   expect(await tenant.ops.patch(`${path}/${id}/carrier`, external)).toSucceed(200);
   await moves(tenant.ops, id, "depart");
-  expect(await unitsOf(id)).toEqual({});
+  expect(await parcelStock(id)).toEqual({});
   expect((await whereIs(id)).at).toBeNull();
   await checkAll(tenant);
 });
@@ -158,7 +151,7 @@ test("reports and the warehouse's preparation at the same moment book it out onc
     ]);
     expect(answers).toHaveLength(5);
     expect(await statusOf(b)).toBe("in_transit");
-    expect(await unitsOf(parent.id)).toEqual({});
+    expect(await parcelStock(parent.id)).toEqual({});
     expect(await leftOf(parent.id)).toBe(1);
   }
   await checkAll(tenant);

@@ -1,5 +1,6 @@
 /** The office and owners change what a parcel owes at the door, and every place that shows it says the new sum. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { amountChanges, change } from "../../support/amount-changes.ts";
 import type { Body, Person } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
 import {
@@ -28,9 +29,6 @@ beforeAll(async () => {
 });
 afterAll(() => checkDeliveries(tenant));
 
-const place = (id: string) => `${path}/${id}/amount-changes`;
-const change = (by: Person, id: string, cod_amount: number, more: Record<string, unknown> = {}) =>
-  by.post(place(id), { cod_amount, reason: "Agreed by telephone", ...more });
 const shown = async (id: string, by: Person = tenant.ops): Promise<Body> =>
   (await by.get(`${path}/${id}`)).body.delivery;
 
@@ -70,12 +68,12 @@ describe("the office and the owner", () => {
       expect(await change(tenant.ops, id, amount)).toSucceed(201);
     }
     for (const by of [tenant.warehouse, tenant.customer, tenant.dispatcher]) {
-      const { body } = await by.get(place(id));
+      const { body } = await by.get(amountChanges(id));
       expect(body.data.map((one: Body) => [one.old_cod_amount, one.new_cod_amount]))
         .toEqual([[3000, 0], [4000, 3000], [5000, 4000]]);
       expect(body.pagination).toEqual({ page: 1, limit: 20, total: 3, total_pages: 1 });
     }
-    const { body } = await tenant.ops.get(place(id), { query: { page: 2, limit: 2 } });
+    const { body } = await tenant.ops.get(amountChanges(id), { query: { page: 2, limit: 2 } });
     expect(body.data.map((one: Body) => one.new_cod_amount)).toEqual([4000]);
     expect(body.pagination).toEqual({ page: 2, limit: 2, total: 3, total_pages: 2 });
   });
@@ -143,7 +141,7 @@ describe("the office and the owner", () => {
     expect(listed.body.data.find((row: Body) => row.id === b))
       .toMatchObject({ cod_amount: 3000, ordered_cod_amount: 5000 });
     expect(await tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
-    const seen = await tenant.driver.get(place(b));
+    const seen = await tenant.driver.get(amountChanges(b));
     expect(seen.body.pagination.total).toBe(2);
     const { cash } = await moves(tenant.driver, b, "complete");
     expect(cash.collected.cod).toBe(3000);
@@ -192,7 +190,7 @@ describe("an owner", () => {
     expect(await change(tenant.institution, id, 4000)).toSucceed(201);
     for (const by of [tenant.customer, tenant.driver]) {
       expect(await change(by, id, 1)).toFailWith(404, "delivery_not_found");
-      expect(await by.get(place(id))).toFailWith(404, "delivery_not_found");
+      expect(await by.get(amountChanges(id))).toFailWith(404, "delivery_not_found");
     }
   });
 });
@@ -239,9 +237,9 @@ test("one key is one change", async () => {
   const { id } = await newDelivery(ground, { cod_amount: 5000 });
   await expectReplayed(
     tenant.ops,
-    place(id),
+    amountChanges(id),
     { cod_amount: 4000, reason: "Less" },
     { cod_amount: 3000, reason: "Less" },
   );
-  expect((await tenant.ops.get(place(id))).body.pagination.total).toBe(1);
+  expect((await tenant.ops.get(amountChanges(id))).body.pagination.total).toBe(1);
 });

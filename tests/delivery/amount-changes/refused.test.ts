@@ -1,6 +1,6 @@
 /** Changes of an amount that are refused, and change nothing. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Person } from "../../support/api.ts";
+import { amountChanges, change } from "../../support/amount-changes.ts";
 import { bookedCash, enable } from "../../support/carriers.ts";
 import { sql } from "../../support/db.ts";
 import {
@@ -27,10 +27,6 @@ beforeAll(async () => {
   other = await newTenant();
 });
 afterAll(() => checkDeliveries(tenant));
-
-const place = (id: string) => `${path}/${id}/amount-changes`;
-const change = (by: Person, id: string, cod_amount: number, more: Record<string, unknown> = {}) =>
-  by.post(place(id), { cod_amount, reason: "Agreed by telephone", ...more });
 
 describe("a change is refused", () => {
   test("of what is no order, has ended, comes back, belongs to a store or is with a carrier", async () => {
@@ -64,7 +60,7 @@ describe("a change is refused", () => {
 
   test("where the amount is wrong, or the same, or nobody would be credited", async () => {
     const { id } = await newDelivery(ground, { cod_amount: 5000 });
-    await expectRefused(tenant.ops, { method: "POST", path: place(id) }, [
+    await expectRefused(tenant.ops, { method: "POST", path: amountChanges(id) }, [
       [{ reason: "x" }, "cod_amount"],
       [{ cod_amount: -1, reason: "x" }, "cod_amount"],
       [{ cod_amount: "5", reason: "x" }, "cod_amount"],
@@ -86,9 +82,13 @@ describe("a change is refused", () => {
 
   test("to everybody else, and about another company's", async () => {
     const { id } = await newDelivery(ground, { cod_amount: 5000 });
-    const call = { method: "POST", path: place(id), body: { cod_amount: 1, reason: "x" } } as const;
+    const call = {
+      method: "POST",
+      path: amountChanges(id),
+      body: { cod_amount: 1, reason: "x" },
+    } as const;
     await expectGuarded(call, { denied: [tenant.warehouse, tenant.staff] });
-    await expectGuarded({ method: "GET", path: place(id) }, { denied: [] });
+    await expectGuarded({ method: "GET", path: amountChanges(id) }, { denied: [] });
     const at = `${path}/{id}/amount-changes`;
     const post = { ...call, path: at };
     await expectNoSuch(other.admin, post, "delivery_id", "delivery_not_found", id);

@@ -1,18 +1,19 @@
 /** A driver requests an amount; the office or the owner decides, once, before the delivery ends. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { amountChanges, change } from "../../support/amount-changes.ts";
 import type { Body, Person } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
 import {
   assign,
   deliveryIn,
   type Ground,
-  handedTo,
   move,
   moves,
   newDelivery,
   newGround,
   path,
   stagedInWarehouse,
+  takenOver,
 } from "../../support/deliveries.ts";
 import { checkDeliveries } from "../../support/delivery-invariants.ts";
 import { queuedOn } from "../../support/overlapping.ts";
@@ -31,11 +32,8 @@ beforeAll(async () => {
 });
 afterAll(() => checkDeliveries(tenant));
 
-const place = (id: string) => `${path}/${id}/amount-changes`;
-const change = (by: Person, id: string, cod_amount: number) =>
-  by.post(place(id), { cod_amount, reason: "The box is dented" });
 const decide = (by: Person, id: string, one: string, what: string, body: object = {}) =>
-  by.post(`${place(id)}/${one}/${what}`, body);
+  by.post(`${amountChanges(id)}/${one}/${what}`, body);
 const amountOf = async (id: string) =>
   (await tenant.ops.get(`${path}/${id}`)).body.delivery.cod_amount;
 
@@ -119,17 +117,16 @@ describe("a driver's change", () => {
   test("lapses when the delivery ends before", async () => {
     const { id, one } = await requested();
     await moves(tenant.driver, id, "complete");
-    const { body } = await tenant.ops.get(place(id));
+    const { body } = await tenant.ops.get(amountChanges(id));
     expect(body.data[0]).toMatchObject({ id: one, status: "lapsed", decided_by: null });
     const late = await decide(tenant.ops, id, one, "approve");
     expect(late).toFailWith(409, "amount_change_not_pending");
     expect(late.body.status).toBe("lapsed");
     const { parent, b } = await stagedInWarehouse(ground, { cod_amount: 5000 });
-    const handoff = await handedTo(ground, b);
-    expect(await tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
+    await takenOver(ground, b);
     expect(await change(tenant.driver, b, 4000)).toSucceed(201);
     await moves(tenant.driver, b, "complete");
-    const history = await tenant.ops.get(place(parent.id));
+    const history = await tenant.ops.get(amountChanges(parent.id));
     expect(history.body.data.map((row: Body) => row.status)).toEqual(["lapsed"]);
   });
 
@@ -148,7 +145,11 @@ describe("a decision", () => {
     const { id, one } = await requested();
     const { id: second } = await newDelivery(ground);
     for (const what of ["approve", "decline"]) {
-      const call = { method: "POST", path: `${place(id)}/${one}/${what}`, body: {} } as const;
+      const call = {
+        method: "POST",
+        path: `${amountChanges(id)}/${one}/${what}`,
+        body: {},
+      } as const;
       await expectGuarded(call, { denied: [tenant.warehouse, tenant.staff, tenant.driver] });
       expect(await decide(tenant.institution, id, one, what)).toFailWith(404, "delivery_not_found");
       expect(await decide(tenant.ops, second, one, what)).toFailWith(
@@ -157,13 +158,13 @@ describe("a decision", () => {
       );
       const anywhere = { ...call, path: `${path}/{id}/amount-changes/${one}/${what}` };
       await expectNoSuch(other.admin, anywhere, "delivery_id", "delivery_not_found", id);
-      const nothing = { ...call, path: `${place(second)}/{id}/${what}` };
+      const nothing = { ...call, path: `${amountChanges(second)}/{id}/${what}` };
       await expectNoSuch(tenant.ops, nothing, "change_id", "amount_change_not_found", one);
     }
     const wrong = await decide(tenant.ops, id, one, "decline", { reason: 7 });
     expect(wrong).toFailWith(400, "validation_failed");
     expect(wrong.body.field).toBe("reason");
-    await expectReplayed(tenant.ops, `${place(id)}/${one}/decline`, {}, { reason: "Old" });
+    await expectReplayed(tenant.ops, `${amountChanges(id)}/${one}/decline`, {}, { reason: "Old" });
   });
 
   test("is refused where a store's order fixes the amount", async () => {

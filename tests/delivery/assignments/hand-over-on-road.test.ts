@@ -7,12 +7,12 @@ import {
   checkAll,
   deliveryIn,
   type Ground,
-  handedTo,
   move,
   moves,
   newGround,
   stagedInWarehouse,
   statusOf,
+  takenOver,
 } from "../../support/deliveries.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 
@@ -67,8 +67,7 @@ test("goes along as it is; cash stays with who took it, and the rest is the new 
 
 test("a second leg, a failed one and one that waits go in one list, with the second leg's COD", async () => {
   const { parent, b } = await stagedInWarehouse(ground, { cod_amount: 9000 });
-  const handoff = await handedTo(ground, b);
-  expect(await tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
+  await takenOver(ground, b);
   const failed = await deliveryIn(ground, "failed");
   const waiting = await deliveryIn(ground, "accepted");
   const moved = await handOver(tenant.driver, tenant.driver2, [b, failed.id, waiting.id]);

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { size } from "../../prove/proof.ts";
-import type { Answer, Person } from "../../support/api.ts";
+import type { Person } from "../../support/api.ts";
 import {
   newDeliveries,
   newDelivery,
@@ -11,6 +11,7 @@ import {
 import { sql } from "../../support/db.ts";
 import { assignWithin, overlapping } from "../../support/overlapping.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
+import { tally } from "../../support/races.ts";
 
 const path = "/delivery/assignments";
 let tenant: Tenant;
@@ -18,15 +19,6 @@ let tenant: Tenant;
 beforeAll(async () => {
   tenant = await newTenant();
 });
-
-function tally(answers: Answer[]): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const { status, body } of answers) {
-    const key = body.code ? `${status} ${body.code}` : String(status);
-    counts[key] = (counts[key] ?? 0) + 1;
-  }
-  return counts;
-}
 
 /** The invariants: at most one open assignment for each delivery, and a load that equals its sum. */
 async function expectSound(ids: string[]) {

@@ -7,6 +7,7 @@ import {
   newSearching,
   onDuty,
   ordered,
+  ranking,
   searchOf,
   seenAt,
 } from "../../support/auto-assignment.ts";
@@ -16,14 +17,6 @@ import { newAddress } from "../../support/make.ts";
 import { type Tenant } from "../../support/people.ts";
 import { newZone, square } from "../../support/zones.ts";
 
-const pathOf = (id: string) => `/delivery/deliveries/${id}/auto-assign`;
-
-/** The ranking of drivers for a delivery. */
-async function ranking(tenant: Tenant, delivery: string): Promise<Body[]> {
-  const answer = await tenant.dispatcher.post(pathOf(delivery), { dry_run: true });
-  expect(answer).toSucceed(200);
-  return answer.body.data.candidates;
-}
 const reasonsOf = async (tenant: Tenant, delivery: string, driver: string) =>
   (await ranking(tenant, delivery)).find(({ driver_id }) => driver_id === driver).reasons;
 

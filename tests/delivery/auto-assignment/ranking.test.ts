@@ -3,10 +3,12 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { Body } from "../../support/api.ts";
 import { newDeliveries, newDriver, newStaged } from "../../support/assignments.ts";
 import {
+  autoAssign,
   driverOf,
   newSearching,
   onDuty,
   ordered,
+  ranking,
   searchOf,
 } from "../../support/auto-assignment.ts";
 import { sql } from "../../support/db.ts";
@@ -22,15 +24,6 @@ import {
 } from "../../support/promises.ts";
 import { newZone, square } from "../../support/zones.ts";
 
-const pathOf = (id: string) => `/delivery/deliveries/${id}/auto-assign`;
-
-/** The ranking of drivers for a delivery. */
-async function ranking(tenant: Tenant, delivery: string): Promise<Body[]> {
-  const answer = await tenant.dispatcher.post(pathOf(delivery), { dry_run: true });
-  expect(answer).toSucceed(200);
-  return answer.body.data.candidates;
-}
-
 describe("POST /delivery/deliveries/:delivery_id/auto-assign", () => {
   let ground: Ground;
   let tenant: Tenant;
@@ -42,10 +35,10 @@ describe("POST /delivery/deliveries/:delivery_id/auto-assign", () => {
   });
 
   test("is for the office alone", async () => {
-    await expectGuarded({ method: "POST", path: pathOf(delivery) }, {
+    await expectGuarded({ method: "POST", path: autoAssign(delivery) }, {
       denied: [tenant.driver, tenant.customer, tenant.institution, tenant.warehouse, tenant.staff],
     });
-    await expectRefused(tenant.ops, { method: "POST", path: pathOf(delivery) }, [
+    await expectRefused(tenant.ops, { method: "POST", path: autoAssign(delivery) }, [
       [{ dry_run: "yes" }, "dry_run"],
     ]);
     const other = await newSearching({ enabled: false });
@@ -63,7 +56,7 @@ describe("POST /delivery/deliveries/:delivery_id/auto-assign", () => {
     const made = await ordered(searching);
     expect(await searchOf(searching.tenant, made.id)).toMatchObject({ status: "failed" });
     const driver = await newDriver(searching.tenant);
-    const again = await searching.tenant.ops.post(pathOf(made.id), {});
+    const again = await searching.tenant.ops.post(autoAssign(made.id), {});
     expect(again).toSucceed(202);
     expect(again.body.data.auto_assignment).toMatchObject({ status: "searching", attempts: 0 });
     await jobsDone(searching.tenant.id);
@@ -73,12 +66,12 @@ describe("POST /delivery/deliveries/:delivery_id/auto-assign", () => {
       attempts: 1,
     });
     const waiting = await newDelivery(ground);
-    await expectReplayed(tenant.ops, pathOf(waiting.id), {}, { dry_run: true });
+    await expectReplayed(tenant.ops, autoAssign(waiting.id), {}, { dry_run: true });
   });
 
   test("starts one also while orders do not search by themselves", async () => {
     const made = await newDelivery(ground);
-    expect(await tenant.ops.post(pathOf(made.id), {})).toSucceed(202);
+    expect(await tenant.ops.post(autoAssign(made.id), {})).toSucceed(202);
     await jobsDone(tenant.id);
     expect(await searchOf(tenant, made.id)).toMatchObject({ status: "searching", attempts: 1 });
   });
@@ -89,11 +82,11 @@ describe("POST /delivery/deliveries/:delivery_id/auto-assign", () => {
     await assign(tenant, taken.id, driver);
     const staged = await newStaged(tenant);
     for (const dry_run of [false, true]) {
-      const refused = await tenant.ops.post(pathOf(taken.id), { dry_run });
+      const refused = await tenant.ops.post(autoAssign(taken.id), { dry_run });
       expect(refused).toFailWith(409, "delivery_status_changed");
       expect(refused.body.delivery_ids).toEqual([taken.id]);
       for (const id of [staged.parent, staged.a]) {
-        expect(await tenant.ops.post(pathOf(id), { dry_run })).toFailWith(
+        expect(await tenant.ops.post(autoAssign(id), { dry_run })).toFailWith(
           409,
           "delivery_not_auto_assignable",
         );

@@ -2,7 +2,14 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import { newAddress, newBranch, newProcessingPoint } from "../../support/make.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
+import {
+  branchesOf,
+  branchRow,
+  feature,
+  type Network,
+  newNetwork,
+  points,
+} from "../../support/network.ts";
 import {
   expectGuarded,
   expectNoSuch,
@@ -10,25 +17,10 @@ import {
   expectReplayed,
 } from "../../support/promises.ts";
 
-const feature = "transfer_manifest";
-
-let tenant: Tenant;
-let other: Tenant;
-let address: string;
-let point: string;
-let foreignBranch: string;
-
+let { tenant, other, address, point, mine, foreignBranch } = {} as Network;
 beforeAll(async () => {
-  tenant = await newTenant();
-  other = await newTenant();
-  address = await newAddress(tenant);
-  point = await newProcessingPoint(tenant, address);
-  foreignBranch = await newBranch(other);
+  ({ tenant, other, address, point, mine, foreignBranch } = await newNetwork());
 });
-
-const pathOf = (institution: string, branch = "") =>
-  `/delivery/institutions/${institution}/branches${branch && `/${branch}`}`;
-const mine = (branch = "") => pathOf(tenant.institution.id, branch);
 
 let serial = 0;
 const wanted = (more: Record<string, unknown> = {}) => ({
@@ -41,11 +33,6 @@ const wanted = (more: Record<string, unknown> = {}) => ({
   ...more,
 });
 
-async function stored(id: string) {
-  const [row] = await sql`select * from delivery.institution_branches where id = ${id}`;
-  return row;
-}
-
 async function count(): Promise<number> {
   const [row] = await sql`select count(*)::int as n from delivery.institution_branches
     where tenant_id = ${tenant.id}`;
@@ -54,7 +41,7 @@ async function count(): Promise<number> {
 
 async function inactivePoint(): Promise<string> {
   const id = await newProcessingPoint(tenant, address);
-  expect(await tenant.ops.post(`/delivery/transfer-processing-points/${id}/deactivate`))
+  expect(await tenant.ops.post(`${points}/${id}/deactivate`))
     .toSucceed();
   return id;
 }
@@ -70,7 +57,7 @@ describe("adding a branch", () => {
       name: body.name,
       code: body.code,
     });
-    expect(await stored(answer.body.data.id)).toMatchObject({
+    expect(await branchRow(answer.body.data.id)).toMatchObject({
       tenant_id: tenant.id,
       institution_user_id: tenant.institution.id,
       address_id: address,
@@ -80,14 +67,14 @@ describe("adding a branch", () => {
       is_active: true,
     });
     const bare = await tenant.ops.post(mine(), { name: "B", code: "BARE", address_id: address });
-    expect((await stored(bare.body.data.id)).default_processing_point_id).toBeNull();
+    expect((await branchRow(bare.body.data.id)).default_processing_point_id).toBeNull();
   });
 
   test("a code is taken once per institution, not per tenant", async () => {
     const body = wanted();
     expect(await tenant.ops.post(mine(), body)).toSucceed(201);
     expect(await tenant.ops.post(mine(), body)).toFailWith(409, "branch_code_exists");
-    expect(await tenant.ops.post(pathOf(tenant.institution2.id), body)).toSucceed(201);
+    expect(await tenant.ops.post(branchesOf(tenant.institution2.id), body)).toSucceed(201);
   });
 
   test("of many at once with one code exactly one is added", async () => {
@@ -104,7 +91,7 @@ describe("adding a branch", () => {
   test("institution, address and point must be the tenant's and fit", async () => {
     const before = await count();
     for (const id of [randomUUID(), other.institution.id, tenant.customer.id, tenant.ops.id]) {
-      const answer = await tenant.ops.post(pathOf(id), wanted());
+      const answer = await tenant.ops.post(branchesOf(id), wanted());
       expect(answer).toFailWith(404, "institution_not_found");
     }
     const [customers] =
@@ -146,7 +133,7 @@ describe("adding a branch", () => {
       [wanted({ metadata: [] }), "metadata"],
     ]);
     expect((await tenant.ops.post(mine(), wanted({ name: "\u0000" }))).status).toBe(400);
-    expect(await tenant.ops.post(pathOf("x"), wanted())).toFailWith(400, "invalid_uuid");
+    expect(await tenant.ops.post(branchesOf("x"), wanted())).toFailWith(400, "invalid_uuid");
     expect(await count()).toBe(before);
   });
 
@@ -172,7 +159,7 @@ describe("adding a branch", () => {
 describe("changing a branch", () => {
   test("takes name, default point, contact, metadata and whether it is in use, and nothing else", async () => {
     const id = await newBranch(tenant, { address, point });
-    const before = await stored(id);
+    const before = await branchRow(id);
     const next = await newProcessingPoint(tenant, address);
     const answer = await tenant.ops.patch(mine(id), {
       name: "New",
@@ -208,7 +195,7 @@ describe("changing a branch", () => {
 
   test("is refused for wrong input, wrong people and other tenants' ids, and leaves it alone", async () => {
     const id = await newBranch(tenant, { address, point });
-    const before = await stored(id);
+    const before = await branchRow(id);
     const call = { method: "PATCH", path: mine(id), body: { name: "X" } } as const;
     await expectRefused(tenant.ops, call, [
       [{ name: "" }, "name"],
@@ -237,10 +224,10 @@ describe("changing a branch", () => {
       "branch_not_found",
       foreignBranch,
     );
-    const strange = await tenant.ops.patch(pathOf(tenant.institution2.id, id), { name: "X" });
+    const strange = await tenant.ops.patch(branchesOf(tenant.institution2.id, id), { name: "X" });
     expect(strange).toFailWith(404, "branch_not_found");
-    const foreign = await other.ops.patch(pathOf(tenant.institution.id, id), { name: "X" });
+    const foreign = await other.ops.patch(branchesOf(tenant.institution.id, id), { name: "X" });
     expect(foreign).toFailWith(404, "branch_not_found");
-    expect(await stored(id)).toEqual(before);
+    expect(await branchRow(id)).toEqual(before);
   });
 });

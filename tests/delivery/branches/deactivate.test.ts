@@ -1,35 +1,15 @@
 /** Branches that are taken out of use. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
-import { newAddress, newBranch, newProcessingPoint } from "../../support/make.ts";
+import { newBranch } from "../../support/make.ts";
 import { newManifest } from "../../support/manifests.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
+import { branchesOf, branchRow, feature, type Network, newNetwork } from "../../support/network.ts";
 import { expectGuarded, expectNoSuch } from "../../support/promises.ts";
 
-const feature = "transfer_manifest";
-
-let tenant: Tenant;
-let other: Tenant;
-let address: string;
-let point: string;
-let foreignBranch: string;
-
+let { tenant, address, point, mine, foreignBranch } = {} as Network;
 beforeAll(async () => {
-  tenant = await newTenant();
-  other = await newTenant();
-  address = await newAddress(tenant);
-  point = await newProcessingPoint(tenant, address);
-  foreignBranch = await newBranch(other);
+  ({ tenant, address, point, mine, foreignBranch } = await newNetwork());
 });
-
-const pathOf = (institution: string, branch = "") =>
-  `/delivery/institutions/${institution}/branches${branch && `/${branch}`}`;
-const mine = (branch = "") => pathOf(tenant.institution.id, branch);
-
-async function stored(id: string) {
-  const [row] = await sql`select * from delivery.institution_branches where id = ${id}`;
-  return row;
-}
 
 describe("taking a branch out of use", () => {
   const deactivate = (id: string) => tenant.ops.post(`${mine(id)}/deactivate`, {});
@@ -37,10 +17,10 @@ describe("taking a branch out of use", () => {
   test("keeps the row, and twice is once", async () => {
     const id = await newBranch(tenant, { address, point });
     expect((await deactivate(id)).body.data).toEqual({ id, is_active: false });
-    const { deactivated_at } = await stored(id);
+    const { deactivated_at } = await branchRow(id);
     expect(deactivated_at).not.toBeNull();
     expect(await deactivate(id)).toSucceed(200);
-    expect((await stored(id)).deactivated_at).toEqual(deactivated_at);
+    expect((await branchRow(id)).deactivated_at).toEqual(deactivated_at);
   });
 
   test.each(
@@ -57,7 +37,7 @@ describe("taking a branch out of use", () => {
     const answer = await deactivate(branch);
     if (expected === 409) expect(answer).toFailWith(409, "branch_in_use");
     else expect(answer).toSucceed(200);
-    expect((await stored(branch)).is_active).toBe(expected === 409);
+    expect((await branchRow(branch)).is_active).toBe(expected === 409);
   });
 
   test("a manifest or a parcel on its way to it counts too", async () => {
@@ -83,7 +63,7 @@ describe("taking a branch out of use", () => {
       expect(answered).toBe(false);
     });
     expect(await answer!).toFailWith(409, "branch_in_use");
-    expect((await stored(branch)).is_active).toBe(true);
+    expect((await branchRow(branch)).is_active).toBe(true);
   });
 
   test("and manifests made at the same moment never both succeed", async () => {
@@ -107,7 +87,7 @@ describe("taking a branch out of use", () => {
       }
       if (stopped.status === 200) expect(made).toBe(0);
       else expect(stopped).toFailWith(409, "branch_in_use");
-      expect((await stored(branch)).is_active).toBe(stopped.status !== 200);
+      expect((await branchRow(branch)).is_active).toBe(stopped.status !== 200);
       expect(made).toBe(stopped.status === 200 ? 0 : 3);
     }
   });
@@ -124,9 +104,9 @@ describe("taking a branch out of use", () => {
       "branch_not_found",
       foreignBranch,
     );
-    const strange = `${pathOf(tenant.institution2.id, id)}/deactivate`;
+    const strange = `${branchesOf(tenant.institution2.id, id)}/deactivate`;
     expect(await tenant.ops.post(strange)).toFailWith(404, "branch_not_found");
-    expect((await stored(foreignBranch)).is_active).toBe(true);
-    expect((await stored(id)).is_active).toBe(true);
+    expect((await branchRow(foreignBranch)).is_active).toBe(true);
+    expect((await branchRow(id)).is_active).toBe(true);
   });
 });

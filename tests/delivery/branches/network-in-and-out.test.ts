@@ -2,26 +2,14 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
-import { newAddress, newBranch, newProcessingPoint } from "../../support/make.ts";
+import { newBranch, newProcessingPoint } from "../../support/make.ts";
 import { newManifest } from "../../support/manifests.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
+import { branchRow, type Network, newNetwork, pointRow, points } from "../../support/network.ts";
 
-const points = "/delivery/transfer-processing-points";
-
-let tenant: Tenant;
-let other: Tenant;
-let address: string;
-
+let { tenant, other, address, mine } = {} as Network;
 beforeAll(async () => {
-  [tenant, other] = await Promise.all([newTenant(), newTenant()]);
-  address = await newAddress(tenant);
+  ({ tenant, other, address, mine } = await newNetwork());
 });
-
-const branchPath = (id: string) => `/delivery/institutions/${tenant.institution.id}/branches/${id}`;
-const pointRow = async (id: string) =>
-  (await sql`select * from delivery.transfer_processing_points where id = ${id}`)[0];
-const branchRow = async (id: string) =>
-  (await sql`select * from delivery.institution_branches where id = ${id}`)[0];
 
 /** Both ways to take a point out of use. */
 const ways = [
@@ -41,7 +29,7 @@ describe("a processing point out of use", () => {
     expect(answer).toSucceed(200);
     expect(answer.body.data).toMatchObject({ id: point, is_active: false });
     expect((await pointRow(point)).deactivated_at).not.toBeNull();
-    const { body } = await tenant.ops.get(branchPath(branch));
+    const { body } = await tenant.ops.get(mine(branch));
     expect(body.data).toMatchObject({
       default_processing_point_id: null,
       default_processing_point: null,
@@ -77,8 +65,8 @@ describe("a processing point out of use", () => {
       const choose = { default_processing_point_id: point };
       const answers = await Promise.all([
         tenant.ops.post(`${points}/${point}/deactivate`, {}),
-        tenant.ops.patch(branchPath(branch), choose),
-        tenant.ops.patch(branchPath(branch), { ...choose, name: "Same" }),
+        tenant.ops.patch(mine(branch), choose),
+        tenant.ops.patch(mine(branch), { ...choose, name: "Same" }),
       ]);
       expect(answers[0]).toSucceed(200);
       for (const answer of answers.slice(1)) {
@@ -97,7 +85,7 @@ describe("a processing point out of use", () => {
     expect(back.body.data).toMatchObject({ id: point, is_active: true });
     expect(await pointRow(point)).toMatchObject({ is_active: true, deactivated_at: null });
     expect((await branchRow(branch)).default_processing_point_id).toBeNull();
-    expect(await tenant.ops.patch(branchPath(branch), { default_processing_point_id: point }))
+    expect(await tenant.ops.patch(mine(branch), { default_processing_point_id: point }))
       .toSucceed(200);
     // Fields that are not sent keep their value, and a repetition changes nothing.
     await tenant.ops.patch(`${points}/${point}`, { is_active: false });
@@ -138,13 +126,13 @@ describe("a branch", () => {
     // As data from elsewhere may have it; no call leads here.
     await sql`update delivery.transfer_processing_points set is_active = false where id = ${point}`;
     const same = { name: "Again", default_processing_point_id: point };
-    expect(await tenant.ops.patch(branchPath(branch), same)).toSucceed(200);
+    expect(await tenant.ops.patch(mine(branch), same)).toSucceed(200);
     expect(await branchRow(branch)).toMatchObject({
       name: "Again",
       default_processing_point_id: point,
     });
     const next = await newBranch(tenant, { address });
-    expect(await tenant.ops.patch(branchPath(next), same)).toFailWith(
+    expect(await tenant.ops.patch(mine(next), same)).toFailWith(
       409,
       "processing_point_inactive",
     );
@@ -152,12 +140,12 @@ describe("a branch", () => {
 
   test("goes out of use by PATCH as by its own call, and comes back", async () => {
     const branch = await newBranch(tenant, { address });
-    const closed = await tenant.ops.patch(branchPath(branch), { is_active: false, name: "Closed" });
+    const closed = await tenant.ops.patch(mine(branch), { is_active: false, name: "Closed" });
     expect(closed).toSucceed(200);
     expect(closed.body.data).toMatchObject({ id: branch, is_active: false, name: "Closed" });
     const { deactivated_at, code } = await branchRow(branch);
     expect(deactivated_at).not.toBeNull();
-    await tenant.ops.patch(branchPath(branch), { is_active: false });
+    await tenant.ops.patch(mine(branch), { is_active: false });
     expect((await branchRow(branch)).deactivated_at).toEqual(deactivated_at);
     const manifest = {
       institution_user_id: tenant.institution.id,
@@ -168,19 +156,19 @@ describe("a branch", () => {
       409,
       "branch_inactive",
     );
-    const back = await tenant.ops.patch(branchPath(branch), { is_active: true });
+    const back = await tenant.ops.patch(mine(branch), { is_active: true });
     expect(back.body.data).toMatchObject({ id: branch, is_active: true, code });
     expect((await branchRow(branch)).deactivated_at).toBeNull();
     expect(await tenant.ops.post("/delivery/transfer-manifests", manifest)).toSucceed(201);
-    const needed = await tenant.ops.patch(branchPath(branch), { is_active: false, name: "No" });
+    const needed = await tenant.ops.patch(mine(branch), { is_active: false, name: "No" });
     expect(needed).toFailWith(409, "branch_in_use");
     expect(await branchRow(branch)).toMatchObject({ is_active: true, name: "Closed" });
     const foreign = await newBranch(other);
-    expect(await tenant.ops.patch(branchPath(foreign), { is_active: false })).toFailWith(
+    expect(await tenant.ops.patch(mine(foreign), { is_active: false })).toFailWith(
       404,
       "branch_not_found",
     );
-    const wrong = await tenant.ops.patch(branchPath(branch), { is_active: null });
+    const wrong = await tenant.ops.patch(mine(branch), { is_active: null });
     expect(wrong).toFailWith(400, "validation_failed");
     expect(wrong.body.field).toBe("is_active");
   });
@@ -188,7 +176,7 @@ describe("a branch", () => {
   test.each([{ phone: "" }, { phone: "  " }, { phone: null }, {}])(
     "may be added with the contact %j, which says no phone",
     async (contact) => {
-      const answer = await tenant.ops.post(branchPath("").slice(0, -1), {
+      const answer = await tenant.ops.post(mine(), {
         name: "Quiet",
         code: `Q-${randomUUID()}`,
         address_id: address,

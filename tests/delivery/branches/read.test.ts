@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import { newAddress, newBranch, newProcessingPoint } from "../../support/make.ts";
+import { branchesOf, feature } from "../../support/network.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import { expectGuarded, expectNoSuch, expectPaged } from "../../support/promises.ts";
 
-const feature = "transfer_manifest";
 const all = "/delivery/institution-branches";
 
 let tenant: Tenant;
@@ -15,9 +15,7 @@ let address: string;
 let branches: Record<"north" | "south" | "closed" | "theirs", string>;
 let foreign: string;
 
-const ofInstitution = (institution: string, branch = "") =>
-  `/delivery/institutions/${institution}/branches${branch && `/${branch}`}`;
-const mine = (branch = "") => ofInstitution(tenant.institution.id, branch);
+const mine = (branch = "") => branchesOf(tenant.institution.id, branch);
 
 beforeAll(async () => {
   tenant = await newTenant();
@@ -90,20 +88,20 @@ describe("the branches of an institution", () => {
   test("are paged and sorted", async () => {
     const listed = await newTenant();
     for (let i = 0; i < 5; i++) await newBranch(listed);
-    await expectPaged(listed.ops, ofInstitution(listed.institution.id), "code");
+    await expectPaged(listed.ops, branchesOf(listed.institution.id), "code");
     await expectPaged(listed.ops, all, "name");
   });
 
   test("are 404 for an unknown institution; one without branches has an empty list", async () => {
     await expectNoSuch(
       tenant.ops,
-      { method: "GET", path: ofInstitution("{id}") },
+      { method: "GET", path: branchesOf("{id}") },
       "institution_user_id",
       "institution_not_found",
       other.institution.id,
     );
     const empty = await newTenant();
-    const answer = await empty.ops.get(ofInstitution(empty.institution.id));
+    const answer = await empty.ops.get(branchesOf(empty.institution.id));
     expect(answer.body.data).toEqual([]);
     expect(answer.body.pagination).toEqual({ page: 1, limit: 20, total: 0, total_pages: 0 });
   });
@@ -167,7 +165,7 @@ describe("one branch", () => {
       foreign,
     );
     for (const institution of [tenant.institution2.id, other.institution.id, randomUUID()]) {
-      const answer = await tenant.ops.get(ofInstitution(institution, branches.north));
+      const answer = await tenant.ops.get(branchesOf(institution, branches.north));
       expect(answer).toFailWith(404, "branch_not_found");
     }
     await expectGuarded({ method: "GET", path: mine(branches.north) }, {

@@ -3,12 +3,12 @@ import type { Body, Person } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
 import {
   type Ground,
-  handedTo,
   moves,
   newDelivery,
   newGround,
   path,
   stagedInWarehouse,
+  takenOver,
 } from "../../support/deliveries.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 
@@ -30,8 +30,7 @@ beforeAll(async () => {
   });
   parent = staged.parent;
   b = staged.b;
-  const handoff = await handedTo(ground, b, tenant.driver2);
-  expect(await tenant.driver2.post(`/delivery/handoffs/${handoff}/pickup`, {})).toSucceed();
+  await takenOver(ground, b, tenant.driver2);
   await moves(tenant.driver2, b, "complete");
   const code = async (id: string) =>
     Number(

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { nobody, type Person } from "../../support/api.ts";
+import { key } from "../../support/cash-desks.ts";
 import {
   accountOf,
   cashDifferences,
@@ -21,8 +22,6 @@ let b: Tenant;
 beforeAll(async () => {
   [a, b] = await Promise.all([newTenant(), newTenant()]);
 });
-
-const key = (value: string = randomUUID()) => ({ headers: { "idempotency-key": value } });
 
 describe("remit", () => {
   test("marks the rows, records the receiver, moves cash from hand to desk and no wallet", async () => {

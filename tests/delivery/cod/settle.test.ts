@@ -1,6 +1,7 @@
 /** Settling cash from the wallet; and settlements of either way, once for each key and each row. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { key } from "../../support/cash-desks.ts";
 import {
   accountOf,
   cashDifferences,
@@ -14,8 +15,6 @@ import {
 import { sql } from "../../support/db.ts";
 import { balanceOf, checkBooks, fundWallet } from "../../support/money.ts";
 import { newTenant, saveSettings } from "../../support/people.ts";
-
-const key = (value: string = randomUUID()) => ({ headers: { "idempotency-key": value } });
 
 describe("settle by wallet", () => {
   test("takes the whole from the driver, gives the fees to the tenant and nothing to the merchant", async () => {

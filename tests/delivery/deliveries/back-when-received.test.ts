@@ -7,12 +7,13 @@ import {
   assign,
   checkAll,
   deliveryIn,
-  handedTo,
   move,
   moves,
   newDelivery,
+  parcelStock,
   path,
   statusOf,
+  takenOver,
 } from "../../support/deliveries.ts";
 import { fundWallet } from "../../support/money.ts";
 import { newYard, whereIs, type Yard } from "../../support/packages.ts";
@@ -70,20 +71,15 @@ const returnEventsOf = async (parcel: string): Promise<number> =>
   (await sql`select from integration.system_events
     where entity_id = ${parcel} and event_type = 'delivery.returned'`).length;
 
-const unitsOf = async (parcel: string): Promise<number> =>
-  (await sql`select coalesce(sum(s.quantity), 0)::int as units from warehousing.stock s
-    join warehousing.inventory_items i on i.id = s.item_id
-    where i.parcel_delivery_id = ${parcel}`)[0].units;
-
 const facts = async (parcel: string) => ({
   status: await statusOf(parcel),
   events: await returnEventsOf(parcel),
   refunds: await refundsOf(parcel),
-  units: await unitsOf(parcel),
+  stock: await parcelStock(parcel),
 });
 
-const back = { status: "returned", events: 1, refunds: 1, units: 1 };
-const away = { status: "in_transit", events: 0, refunds: 0, units: 0 };
+const back = { status: "returned", events: 1, refunds: 1, stock: { available: 1 } };
+const away = { status: "in_transit", events: 0, refunds: 0, stock: {} };
 
 describe.each(Object.keys(flows))("of the workflow %s", (flow) => {
   const brought = async (moved: string, headers = {}): Promise<Body> => {
@@ -130,7 +126,7 @@ describe.each(Object.keys(flows))("of the workflow %s", (flow) => {
     const home = await onTheRoad(flow);
     const expected = await brought(home.moved);
     await moves(tenant.driver, home.moved, "return");
-    expect(await facts(home.parcel)).toEqual({ ...back, units: 0 });
+    expect(await facts(home.parcel)).toEqual({ ...back, stock: {} });
     expect(
       await tenant.warehouse.put(
         `/warehousing/receiving-orders/${expected.receiving_order_id}`,
@@ -161,8 +157,7 @@ describe("a return that ends in the warehouse of its order", () => {
     const parcel = await fromWarehouse(yard, paid);
     await transferred(yard, parcel);
     const { id } = await sentBackBy(yard, parcel.id, "operational-return");
-    const handoff = await handedTo(yard, id, tenant.driver2);
-    expect(await tenant.driver2.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed(200);
+    await takenOver(yard, id, tenant.driver2);
     await moves(tenant.driver2, id, "depart", "complete");
     const [{ id: receipt }] = await sql`select id from warehousing.receiving_orders
       where delivery_id = ${id} and status = 'pending'`;
@@ -198,7 +193,7 @@ describe("a return that ends in the warehouse of its order", () => {
       expect([200, 409]).toContain(off.status);
       expect(await statusOf(parcel)).toBe(off.status === 200 ? "cancelled" : "returned");
       expect(await refundsOf(parcel)).toBe(1);
-      expect(await unitsOf(parcel)).toBe(1);
+      expect(await parcelStock(parcel)).toEqual({ available: 1 });
     }
     await checkAll(tenant);
   });

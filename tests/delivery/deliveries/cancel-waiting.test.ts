@@ -11,6 +11,7 @@ import {
   path,
   stagedInWarehouse,
   statusOf,
+  takenOver,
 } from "../../support/deliveries.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 
@@ -47,8 +48,7 @@ test("makes its operational return, says so, and reads cancelled, not returned",
   const refused = await move(tenant.ops, back.id, "cancel", { reason: "no" });
   expect(refused).toFailWith(409, "invalid_status_transition");
   expect(refused.body.message).toContain("goes back");
-  const handoff = await handedTo(ground, back.id, tenant.driver2);
-  expect(await tenant.driver2.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
+  await takenOver(ground, back.id, tenant.driver2);
   await moves(tenant.driver2, back.id, "depart", "complete");
   await checkAll(tenant);
 });

@@ -9,6 +9,7 @@ import {
   moves,
   newDelivery,
   newGround,
+  parcelStock,
   stagedInWarehouse,
   statusOf,
 } from "../../support/deliveries.ts";
@@ -23,13 +24,6 @@ beforeAll(async () => {
   ground = await newGround(tenant);
 });
 afterAll(() => checkAll(tenant));
-
-async function stockOf(parcel: string): Promise<Record<string, number>> {
-  const rows = await sql`select s.status, sum(s.quantity)::int as n from warehousing.stock s
-    join warehousing.inventory_items i on i.tenant_id = s.tenant_id and i.id = s.item_id
-    where i.parcel_delivery_id = ${parcel} and s.quantity > 0 group by s.status`;
-  return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
-}
 
 describe("cancelling", () => {
   test("a paid order gives the fee back once, however many cancel it", async () => {
@@ -79,9 +73,9 @@ describe("cancelling", () => {
       (await move(tenant.ops, parent.id, "operational-return", { reason: "wrong" })).body;
     expect([await statusOf(b), await statusOf(parent.id)]).toEqual(["pending", "in_transit"]);
     expect(await move(tenant.ops, delivery.id, "execute")).toSucceed();
-    expect(await stockOf(parent.id)).toEqual({ reserved: 1 });
+    expect(await parcelStock(parent.id)).toEqual({ reserved: 1 });
     await moves(tenant.ops, delivery.id, ["cancel", { reason: "sent out after all" }]);
-    expect(await stockOf(parent.id)).toEqual({ available: 1 });
+    expect(await parcelStock(parent.id)).toEqual({ available: 1 });
     expect(await statusOf(b)).toBe("pending");
     expect(await move(tenant.ops, b, "execute")).toSucceed();
   });

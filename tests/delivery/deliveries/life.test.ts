@@ -11,9 +11,12 @@ import {
   moves,
   newDelivery,
   newGround,
+  outboundOnRoad,
+  parcelStock,
   path,
   stagedInWarehouse,
   statusOf,
+  takenOver,
 } from "../../support/deliveries.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 
@@ -25,13 +28,6 @@ beforeAll(async () => {
   ground = await newGround(tenant);
 });
 afterAll(() => checkAll(tenant));
-
-async function stockOf(parcel: string): Promise<Record<string, number>> {
-  const rows = await sql`select s.status, sum(s.quantity)::int as n from warehousing.stock s
-    join warehousing.inventory_items i on i.tenant_id = s.tenant_id and i.id = s.item_id
-    where i.parcel_delivery_id = ${parcel} and s.quantity > 0 group by s.status`;
-  return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
-}
 
 describe("a delivery from door to door", () => {
   test("goes through its statuses, leaves its history and frees its driver", async () => {
@@ -100,7 +96,7 @@ describe("a delivery from door to door", () => {
     );
     expect(received).toSucceed();
     expect(received.body.order).toMatchObject({ source: "failed_delivery_return" });
-    expect(await stockOf(id)).toEqual({ available: 1 });
+    expect(await parcelStock(id)).toEqual({ available: 1 });
     const back = await move(tenant.warehouse, id, "operational-return", { reason: "refused" });
     expect(back).toSucceed(201);
     const { delivery } = back.body;
@@ -117,9 +113,8 @@ describe("a delivery from door to door", () => {
       409,
       "return_already_exists",
     );
-    const handoff = await handedTo(ground, delivery.id, tenant.driver2);
-    expect(await tenant.driver2.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
-    expect(await stockOf(id)).toEqual({});
+    await takenOver(ground, delivery.id, tenant.driver2);
+    expect(await parcelStock(id)).toEqual({});
     await moves(tenant.driver2, delivery.id, "depart", "complete");
     expect(await statusOf(delivery.id)).toBe("delivered");
   });
@@ -136,7 +131,7 @@ describe("a staged delivery", () => {
       "delivered",
       "pending",
     ]);
-    expect(await stockOf(parent.id)).toEqual({ available: 3 });
+    expect(await parcelStock(parent.id)).toEqual({ available: 3 });
     const places = await sql`select distinct current_warehouse_id from delivery.deliveries
       where id in ${sql([parent.id, a, b])}`;
     expect(places).toEqual([{ current_warehouse_id: ground.warehouse }]);
@@ -150,7 +145,7 @@ describe("a staged delivery", () => {
     expect(executed.body.picking_order).toMatchObject({ status: "completed", delivery_id: b });
     const again = await move(tenant.ops, b, "execute");
     expect(again.body.picking_order.id).toBe(executed.body.picking_order.id);
-    expect(await stockOf(parent.id)).toEqual({ reserved: 3 });
+    expect(await parcelStock(parent.id)).toEqual({ reserved: 3 });
 
     await assign(tenant, b);
     const [handoff] = await sql`select id from delivery.package_handoffs where delivery_id = ${b}`;
@@ -158,7 +153,7 @@ describe("a staged delivery", () => {
     const taken = await tenant.driver.post(`/delivery/handoffs/${handoff.id}/pickup`);
     expect(taken).toSucceed();
     expect(taken.body.handoff).toMatchObject({ status: "completed", custody: "driver" });
-    expect(await stockOf(parent.id)).toEqual({});
+    expect(await parcelStock(parent.id)).toEqual({});
     const [pick] =
       await sql`select status from warehousing.picking_orders where delivery_id = ${b}`;
     expect(pick.status).toBe("handed_off");
@@ -170,10 +165,7 @@ describe("a staged delivery", () => {
   });
 
   test("returned on its way out waits for its receipt, then for another driver", async () => {
-    const { parent, b } = await stagedInWarehouse(ground);
-    const handoff = await handedTo(ground, b);
-    expect(await tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
-    await moves(tenant.driver, b, "depart");
+    const { parent, b } = await outboundOnRoad(ground);
     const { receiving_order_id } = await moves(tenant.driver, b, ["return", { reason: "closed" }]);
     const order =
       (await tenant.ops.get(`/warehousing/receiving-orders/${receiving_order_id}`)).body.order;
@@ -203,7 +195,7 @@ describe("a staged delivery", () => {
     const [after] = await sql`select d.status, a.status as assignment from delivery.deliveries d
       join delivery.assignments a on a.delivery_id = d.id where d.id = ${b}`;
     expect(after).toEqual({ status: "pending", assignment: "returned" });
-    expect(await stockOf(parent.id)).toEqual({ available: 1 });
+    expect(await parcelStock(parent.id)).toEqual({ available: 1 });
     const second = await handedTo(ground, b, tenant.driver2);
     expect(await problemOf(b)).toEqual([]);
     expect(await tenant.driver2.post(`/delivery/handoffs/${second}/pickup`)).toSucceed();

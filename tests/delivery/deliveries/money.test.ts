@@ -17,7 +17,7 @@ import {
   stagedInWarehouse,
   statusOf,
 } from "../../support/deliveries.ts";
-import { balanceOf, fundWallet } from "../../support/money.ts";
+import { balanceOf, fundWallet, paymentsOf } from "../../support/money.ts";
 import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
 
 let tenant: Tenant;
@@ -34,8 +34,6 @@ afterAll(() => checkAll(tenant));
 const rowsOf = (id: string) =>
   sql`select collection_stage, cod_amount, delivery_fee_amount, amount, status, currency, driver_id
     from money.cod_collections where delivery_id = ${id} order by collected_at`;
-const paymentsOf = (id: string) =>
-  sql`select type, status, payment_method, amount from money.payments where delivery_id = ${id} order by type`;
 
 const due = (cod: number, delivery_fee: number) => ({ cod, delivery_fee, currency: "IQD" });
 const dueOf = async (person: Person, id: string) =>

@@ -5,16 +5,17 @@ import { enable, external, report } from "../../support/carriers.ts";
 import { sql } from "../../support/db.ts";
 import {
   checkAll,
-  handedTo,
   move,
   moves,
   path,
   stagedInWarehouse,
   statusOf,
+  takenOver,
 } from "../../support/deliveries.ts";
 import { balanceOf, fundWallet } from "../../support/money.ts";
 import { newYard, type Yard } from "../../support/packages.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
+import { received } from "../../support/send-back.ts";
 
 let tenant: Tenant;
 let other: Tenant;
@@ -30,11 +31,6 @@ async function sentBack(more: Record<string, unknown> = {}) {
   const answer = await move(tenant.ops, parent.id, "operational-return", { reason: "unwanted" });
   expect(answer).toSucceed(201);
   return { parent, a, b, back: answer.body.delivery };
-}
-
-async function taken(back: string, driver = tenant.driver2): Promise<void> {
-  const handoff = await handedTo(yard, back, driver);
-  expect(await driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
 }
 
 const placeOf = async (...ids: string[]) =>
@@ -62,7 +58,7 @@ describe("a parcel on its way back", () => {
       returns: [{ id: back.id, status: "pending" }],
     });
     expect(await placeOf(parent.id, b)).toEqual([yard.warehouse, yard.warehouse]);
-    await taken(back.id);
+    await takenOver(yard, back.id, tenant.driver2);
     await goesOn();
     expect(await placeOf(parent.id, a, b)).toEqual([null, null, null]);
     await moves(tenant.driver2, back.id, "depart");
@@ -117,19 +113,15 @@ describe("a parcel on its way back", () => {
 
   test("that is brought into the warehouse again still waits for its return", async () => {
     const { parent, b, back } = await sentBack();
-    await taken(back.id);
+    await takenOver(yard, back.id, tenant.driver2);
     await moves(tenant.driver2, back.id, "fail");
     const { receiving_order_id } = await moves(tenant.driver2, back.id, "return");
     expect([await statusOf(parent.id), await statusOf(b)]).toEqual(["in_transit", "pending"]);
-    expect(
-      await tenant.warehouse.put(`/warehousing/receiving-orders/${receiving_order_id}`, {
-        status: "received",
-      }),
-    ).toSucceed();
+    await received(yard, receiving_order_id);
     expect(await statusOf(back.id)).toBe("pending");
     expect(await placeOf(parent.id, b)).toEqual([yard.warehouse, yard.warehouse]);
     expect(await move(tenant.ops, b, "execute")).toFailWith(409, "return_under_way");
-    await taken(back.id, tenant.driver);
+    await takenOver(yard, back.id, tenant.driver);
     await moves(tenant.driver, back.id, "complete");
     expect([await statusOf(parent.id), await statusOf(b)]).toEqual(["returned", "returned"]);
     await checkAll(tenant);
@@ -146,7 +138,7 @@ describe("a parcel on its way back", () => {
         package_barcodes: [back.barcode],
       }, { headers: { "idempotency-key": `there-${back.id}` } }),
     ).toSucceed(201);
-    await taken(back.id);
+    await takenOver(yard, back.id, tenant.driver2);
     await moves(tenant.driver2, back.id, "complete");
     expect([await statusOf(back.id), await statusOf(b)]).toEqual(["pending", "pending"]);
     await moves(tenant.ops, back.id, ["cancel", { reason: "wanted after all" }]);
@@ -158,7 +150,7 @@ describe("a parcel on its way back", () => {
       from_warehouse: yard.there,
       at: yard.there,
     });
-    await taken(b, tenant.driver);
+    await takenOver(yard, b, tenant.driver);
     await moves(tenant.driver, b, "depart", "complete");
     expect(await statusOf(parent.id)).toBe("delivered");
     await checkAll(tenant);
@@ -169,7 +161,7 @@ test("its fee is given back when it is back, where the policy says so, and once"
   const wallet = await fundWallet(tenant, "customer", tenant.customer.id, 100_000);
   const paid = { payer_type: "sender", payment_method: "wallet" };
   const kept = await sentBack(paid);
-  await taken(kept.back.id);
+  await takenOver(yard, kept.back.id, tenant.driver2);
   await moves(tenant.driver2, kept.back.id, "complete");
   const without = await balanceOf(wallet);
   await sql`update delivery.delivery_services set policy_mode = 'custom',
@@ -178,7 +170,7 @@ test("its fee is given back when it is back, where the policy says so, and once"
   const { parent, back } = await sentBack(paid);
   const ordered = await balanceOf(wallet);
   expect(ordered).toBeLessThan(without);
-  await taken(back.id);
+  await takenOver(yard, back.id, tenant.driver2);
   expect(await balanceOf(wallet)).toBe(ordered);
   await moves(tenant.driver2, back.id, "complete");
   expect(await balanceOf(wallet)).toBe(without);

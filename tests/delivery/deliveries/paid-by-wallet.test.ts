@@ -12,7 +12,7 @@ import {
   order,
   path,
 } from "../../support/deliveries.ts";
-import { balanceOf, fundWallet } from "../../support/money.ts";
+import { balanceOf, fundWallet, paymentsOf } from "../../support/money.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 
 let tenant: Tenant;
@@ -25,8 +25,6 @@ beforeAll(async () => {
   wallet = await fundWallet(tenant, "customer", tenant.customer.id, 100_000);
 });
 afterAll(() => checkAll(tenant));
-const paymentsOf = (id: string) =>
-  sql`select type, status, payment_method, amount from money.payments where delivery_id = ${id} order by type`;
 
 describe("a wallet", () => {
   test("pays when the order is given, not when it is drafted", async () => {

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Answer } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
 import {
   assign,
@@ -14,11 +13,14 @@ import {
   newDelivery,
   newGround,
   order,
+  parcelStock,
   path,
   stagedInWarehouse,
   statusOf,
+  takenOver,
 } from "../../support/deliveries.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
+import { tally, times } from "../../support/races.ts";
 
 let tenant: Tenant;
 let ground: Ground;
@@ -28,18 +30,6 @@ beforeAll(async () => {
   ground = await newGround(tenant);
 });
 afterAll(() => checkAll(tenant));
-
-const times = <T>(n: number, call: (index: number) => Promise<T>) =>
-  Promise.all(Array.from({ length: n }, (_, index) => call(index)));
-
-function tally(answers: Answer[]): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const { status, body } of answers) {
-    const key = body.code ? `${status} ${body.code}` : String(status);
-    counts[key] = (counts[key] ?? 0) + 1;
-  }
-  return counts;
-}
 
 describe("at the same moment", () => {
   test("ten completions take the cash once", async () => {
@@ -112,8 +102,7 @@ describe("at the same moment", () => {
 
   test("ten receipts of a return put the stock back once and free its driver once", async () => {
     const { parent, b } = await stagedInWarehouse(ground);
-    const handoff = await handedTo(ground, b);
-    expect(await tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
+    await takenOver(ground, b);
     const { receiving_order_id } = await moves(tenant.driver, b, "return");
     const answers = await times(
       10,
@@ -123,9 +112,7 @@ describe("at the same moment", () => {
         }),
     );
     expect(tally(answers)).toEqual({ "200": 10 });
-    const [{ n }] = await sql`select sum(s.quantity)::int as n from warehousing.stock s
-      join warehousing.inventory_items i on i.id = s.item_id where i.parcel_delivery_id = ${parent.id}`;
-    expect(n).toBe(1);
+    expect(await parcelStock(parent.id)).toEqual({ available: 1 });
   });
 
   test("legs of one parcel that move together do not wait for each other in a circle", async () => {

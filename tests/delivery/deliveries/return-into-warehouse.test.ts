@@ -5,12 +5,13 @@ import {
   assign,
   checkAll,
   deliveryIn,
-  handedTo,
   move,
   moves,
   newDelivery,
+  parcelStock,
   path,
   statusOf,
+  takenOver,
 } from "../../support/deliveries.ts";
 import { dayIn, report } from "../../support/outcomes.ts";
 import { scanned } from "../../support/package-scan.ts";
@@ -36,11 +37,6 @@ const receiptsOf = async (id: string) =>
   await sql`select warehouse_id, status from warehousing.receiving_orders where delivery_id = ${id}
     order by created_at, id`;
 
-const stockOf = async (parcel: string): Promise<number> =>
-  (await sql`select coalesce(sum(s.quantity), 0)::int as units from warehousing.stock s
-    join warehousing.inventory_items i on i.id = s.item_id
-    where i.parcel_delivery_id = ${parcel}`)[0].units;
-
 test("it is on its way until it is received, waits there, and goes to its door with its attempt kept", async () => {
   const { id, barcode, price } = await newDelivery(yard, { cod_amount: 25 });
   const receipt = await broughtInto(yard, id, yard.warehouse);
@@ -60,7 +56,7 @@ test("it is on its way until it is received, waits there, and goes to its door w
   const { delivery } = (await tenant.ops.get(`${path}/${id}`)).body;
   expect(delivery).toMatchObject({ attempts_used: 1, assignment: { status: "returned" } });
   expect(await eventsOf(id)).not.toContain("delivery.returned");
-  expect(await stockOf(id)).toBe(1);
+  expect(await parcelStock(id)).toEqual({ available: 1 });
 
   const given = await tenant.ops.post("/delivery/assignments", {
     delivery_id: id,
@@ -70,7 +66,7 @@ test("it is on its way until it is received, waits there, and goes to its door w
   await sql`update delivery.assignments set status = 'accepted'
     where delivery_id = ${id} and status = 'pending'`;
   await moves(tenant.driver2, id, "pickup", "depart");
-  expect(await stockOf(id)).toBe(0);
+  expect(await parcelStock(id)).toEqual({});
   const done = await moves(tenant.driver2, id, "complete");
   expect(done.cash.collected).toMatchObject({ cod: 25, delivery_fee: price });
   await checkAll(tenant);
@@ -92,8 +88,7 @@ test("its fee is given back when it is back with its sender, not before", async 
     sql`select from money.payments where delivery_id = ${id} and type = 'REFUND'`;
   expect(await refunds()).toHaveLength(0);
   const back = await sentBackBy(place, id, "operational-return");
-  const handoff = await handedTo(place, back.id, own.driver2);
-  expect(await own.driver2.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
+  await takenOver(place, back.id, own.driver2);
   expect(await refunds()).toHaveLength(0);
   await moves(own.driver2, back.id, "complete");
   expect(await statusOf(id)).toBe("returned");

@@ -10,6 +10,7 @@ import {
   moves,
   path,
   statusOf,
+  takenOver,
 } from "../../support/deliveries.ts";
 import {
   approveOrder,
@@ -127,8 +128,7 @@ test("scans and labels follow it: picked in one warehouse, received in the other
     where id in ${sql([yard.warehouse, yard.there])}`;
   const text = await (await openPdf(printed.body)).text(1);
   for (const { name } of names) expect(text).toContain(name);
-  const handoff = await handedTo(yard, back.id, tenant.driver2);
-  expect(await tenant.driver2.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
+  await takenOver(yard, back.id, tenant.driver2);
   expect((await scanned(tenant, parcel.barcode)).return_delivery.next_action).toBe("in_delivery");
   await moves(tenant.driver2, back.id, "complete");
   expect(await scanned(tenant, parcel.barcode)).toMatchObject({
@@ -163,8 +163,7 @@ test("where nothing is received by itself, staff take it in before it is picked"
       item_details: [{ bin_id }],
     }),
   ).toSucceed();
-  const handoff = await handedTo(bare, again.id, tenant.driver2);
-  expect(await tenant.driver2.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
+  await takenOver(bare, again.id, tenant.driver2);
   await moves(tenant.driver2, again.id, "complete");
   expect(await whereIs(parcel.id)).toMatchObject({ status: "returned", at: bare.warehouse });
   await checkAll(tenant);
@@ -192,8 +191,7 @@ test("goods of a store come back as goods to the warehouse they left", async () 
   await moves(owner.ops, back.id, ["cancel", { reason: "kept" }]);
   const again = await sentBackBy(at, parcel.id, "operational-return");
   const ground = { ...at, tenant: owner };
-  const handoff = await handedTo(ground, again.id, owner.driver);
-  expect(await owner.driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
+  await takenOver(ground, again.id, owner.driver);
   expect(await standing(id)).toMatchObject({ status: "shipped" });
   await moves(owner.driver, again.id, "complete");
   expect(await standing(id)).toMatchObject({ status: "cancelled" });

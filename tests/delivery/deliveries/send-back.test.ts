@@ -7,8 +7,10 @@ import {
   handedTo,
   move,
   moves,
+  parcelStock,
   path,
   statusOf,
+  takenOver,
 } from "../../support/deliveries.ts";
 import { newYard, whereIs, type Yard } from "../../support/packages.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
@@ -29,19 +31,8 @@ beforeAll(async () => {
   yard = await newYard(tenant);
 });
 
-async function taken(back: string, driver = tenant.driver2): Promise<void> {
-  const handoff = await handedTo(yard, back, driver);
-  expect(await driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
-}
-
 const addressOf = async (warehouse: string) =>
   (await sql`select address_id from warehousing.warehouses where id = ${warehouse}`)[0].address_id;
-
-/** Units of the parcel in any stock. */
-const stockOf = async (parcel: string): Promise<number> =>
-  (await sql`select coalesce(sum(s.quantity), 0)::int as units from warehousing.stock s
-    join warehousing.inventory_items i on i.id = s.item_id
-    where i.parcel_delivery_id = ${parcel}`)[0].units;
 
 const detail = async (id: string) => (await tenant.ops.get(`${path}/${id}`)).body.delivery;
 
@@ -62,7 +53,7 @@ describe.each(["operational-return", "cancel"] as const)("sent back by %s", (cal
       cod_amount: 0,
     });
     expect(await statusOf(parcel.id)).toBe(call === "cancel" ? "cancelled" : "pending");
-    await taken(id);
+    await takenOver(yard, id, tenant.driver2);
     await moves(tenant.driver2, id, "depart", "complete");
     expect([await statusOf(id), await statusOf(parcel.id)]).toEqual(["delivered", ended]);
     expect(await whereIs(parcel.id)).toMatchObject({ at: null });
@@ -79,7 +70,7 @@ describe.each(["operational-return", "cancel"] as const)("sent back by %s", (cal
       dropoff_address_id: await addressOf(yard.warehouse),
       dropoff_warehouse_id: yard.warehouse,
     });
-    await taken(id);
+    await takenOver(yard, id, tenant.driver2);
     await moves(tenant.driver2, id, "depart", "complete");
     expect([await statusOf(id), await statusOf(parcel.id)]).toEqual(["delivered", ended]);
     expect(await whereIs(parcel.id)).toMatchObject({ at: yard.warehouse });
@@ -106,7 +97,7 @@ describe("a return that did not leave", () => {
       await assign(tenant, parcel.id, tenant.driver2);
       await moves(tenant.driver2, parcel.id, "pickup", "depart", "complete");
       expect(await statusOf(parcel.id)).toBe("delivered");
-      expect(await stockOf(parcel.id)).toBe(0);
+      expect(await parcelStock(parcel.id)).toEqual({});
       await checkAll(tenant);
     }
   });
@@ -116,7 +107,7 @@ describe("a return that did not leave", () => {
     const { id } = await sentBackBy(yard, parcel.id, "cancel");
     expect(await move(tenant.ops, id, "cancel", { reason: "no" }))
       .toFailWith(409, "invalid_status_transition");
-    await taken(id);
+    await takenOver(yard, id, tenant.driver2);
     await moves(tenant.driver2, id, "fail");
     const { receiving_order_id } = await moves(tenant.driver2, id, "return");
     expect(
@@ -132,12 +123,12 @@ describe("a return that did not leave", () => {
   test("fails at the sender's door and comes back to where it lay", async () => {
     const parcel = await fromSender(yard);
     const { id } = await sentBackBy(yard, parcel.id, "operational-return");
-    await taken(id);
+    await takenOver(yard, id, tenant.driver2);
     await moves(tenant.driver2, id, "depart", "fail");
     await received(yard, (await moves(tenant.driver2, id, "return")).receiving_order_id);
     expect(await whereIs(id)).toMatchObject({ status: "pending", at: yard.there });
     expect(await whereIs(parcel.id)).toMatchObject({ status: "pending", at: yard.there });
-    await taken(id, tenant.driver);
+    await takenOver(yard, id, tenant.driver);
     await moves(tenant.driver, id, "complete");
     expect(await statusOf(parcel.id)).toBe("returned");
     await checkAll(tenant);
@@ -188,7 +179,7 @@ describe("on the road between warehouses", () => {
       409,
       "invalid_status_transition",
     );
-    await taken(id);
+    await takenOver(yard, id, tenant.driver2);
     await moves(tenant.driver2, id, "complete");
     expect(await statusOf(parcel.id)).toBe(call === "cancel" ? "cancelled" : "returned");
     await checkAll(tenant);

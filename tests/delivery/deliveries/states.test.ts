@@ -6,7 +6,6 @@ import {
   checkAll,
   deliveryIn,
   type Ground,
-  handedTo,
   move,
   moves,
   newDelivery,
@@ -15,6 +14,7 @@ import {
   path,
   stagedInWarehouse,
   statusOf,
+  takenOver,
 } from "../../support/deliveries.ts";
 import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
 
@@ -197,8 +197,7 @@ describe("attempts", () => {
 
   test("of an outbound leg are its parcel's, and another driver gets it through the warehouse", async () => {
     const { parent, b } = await stagedInWarehouse(ground);
-    const handoff = await handedTo(ground, b);
-    expect(await tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
+    await takenOver(ground, b);
     await moves(tenant.driver, b, "fail");
     const [row] =
       await sql`select status, status_reason, attempts_used from delivery.deliveries where id = ${parent.id}`;

@@ -9,11 +9,13 @@ import {
   moves,
   newDelivery,
   newGround,
+  outboundOnRoad,
   path,
   stagedInWarehouse,
   statusOf,
 } from "../../support/deliveries.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
+import { received } from "../../support/send-back.ts";
 
 const receipts = "/warehousing/receiving-orders";
 const queue = "/delivery/delivery-exceptions";
@@ -39,15 +41,6 @@ const open = async (id: string, body: Record<string, unknown> = {}, person = ten
   expect(answer).toSucceed(201);
   return answer.body;
 };
-
-/** An outbound leg on the road with the driver. */
-async function outbound() {
-  const made = await stagedInWarehouse(ground);
-  const handoff = await handedTo(ground, made.b);
-  expect(await tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
-  await moves(tenant.driver, made.b, "depart");
-  return made;
-}
 
 describe("an exception", () => {
   test("keeps a delivery from being assigned until it is resolved", async () => {
@@ -125,7 +118,7 @@ describe("an exception", () => {
   });
 
   test("on the road makes the warehouse expect the parcel, and stays open when it is received", async () => {
-    const { parent, b } = await outbound();
+    const { parent, b } = await outboundOnRoad(ground);
     const { exception, receiving_order_id } = await open(b, {}, tenant.driver);
     const order = (await tenant.ops.get(`${receipts}/${receiving_order_id}`)).body.order;
     expect(order).toMatchObject({
@@ -137,8 +130,7 @@ describe("an exception", () => {
     expect(await statusOf(b)).toBe("in_transit");
     // The return that follows is the same receipt.
     expect((await moves(tenant.driver, b, "return")).receiving_order_id).toBe(receiving_order_id);
-    expect(await tenant.warehouse.put(`${receipts}/${receiving_order_id}`, { status: "received" }))
-      .toSucceed();
+    await received(ground, receiving_order_id);
     expect([await statusOf(b), await statusOf(parent.id)]).toEqual(["pending", "in_transit"]);
     expect(await problemOf(b)).toBe("delivery_has_open_exception");
     expect(await tenant.ops.post(`${queue}/${exception.id}/resolve`, { resolution: "fine" }))
@@ -148,17 +140,16 @@ describe("an exception", () => {
   });
 
   test("received without a return brings the delivery back all the same", async () => {
-    const { b } = await outbound();
+    const { b } = await outboundOnRoad(ground);
     const { receiving_order_id } = await open(b);
-    expect(await tenant.warehouse.put(`${receipts}/${receiving_order_id}`, { status: "received" }))
-      .toSucceed();
+    await received(ground, receiving_order_id);
     expect(await statusOf(b)).toBe("pending");
     const [a] = await sql`select status from delivery.assignments where delivery_id = ${b}`;
     expect(a.status).toBe("returned");
   });
 
   test("resolved on the road, or delivered in spite of it, expects nothing any more", async () => {
-    const first = await outbound();
+    const first = await outboundOnRoad(ground);
     const { exception, receiving_order_id } = await open(first.b);
     expect(await tenant.ops.post(`${queue}/${exception.id}/resolve`, { resolution: "fine" }))
       .toSucceed();
@@ -166,7 +157,7 @@ describe("an exception", () => {
       "cancelled",
     );
     await moves(tenant.driver, first.b, "complete");
-    const second = await outbound();
+    const second = await outboundOnRoad(ground);
     const late = await open(second.b);
     await moves(tenant.driver, second.b, "complete");
     expect(
@@ -178,7 +169,7 @@ describe("an exception", () => {
 
 describe("a receipt", () => {
   test("that is cancelled lets the driver continue", async () => {
-    const { parent, b } = await outbound();
+    const { parent, b } = await outboundOnRoad(ground);
     const { receiving_order_id } = await moves(tenant.driver, b, "return");
     expect([await statusOf(b), await statusOf(parent.id)]).toEqual(["returned", "returned"]);
     const one = `${receipts}/${receiving_order_id}`;
@@ -193,7 +184,7 @@ describe("a receipt", () => {
   });
 
   test("of damaged goods keeps them apart, and they cannot be sent out", async () => {
-    const { b } = await outbound();
+    const { b } = await outboundOnRoad(ground);
     const { receiving_order_id } = await moves(tenant.driver, b, "return");
     const received = await tenant.warehouse.put(`${receipts}/${receiving_order_id}`, {
       status: "received",
@@ -218,7 +209,7 @@ describe("a receipt", () => {
   });
 
   test("refuses what was not sent: another bin, another item, more than there was", async () => {
-    const { b } = await outbound();
+    const { b } = await outboundOnRoad(ground);
     const { receiving_order_id } = await moves(tenant.driver, b, "return");
     const other = await newGround(tenant);
     const wrong: [Record<string, unknown>, number, string][] = [

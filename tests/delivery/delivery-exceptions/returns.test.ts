@@ -6,15 +6,17 @@ import {
   checkAll,
   deliveryIn,
   type Ground,
-  handedTo,
   move,
   moves,
   newDelivery,
   newGround,
+  outboundOnRoad,
   stagedInWarehouse,
   statusOf,
+  takenOver,
 } from "../../support/deliveries.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
+import { received } from "../../support/send-back.ts";
 
 const receipts = "/warehousing/receiving-orders";
 let tenant: Tenant;
@@ -26,15 +28,6 @@ beforeAll(async () => {
 });
 afterAll(() => checkAll(tenant));
 
-/** An outbound leg on the road with the driver. */
-async function outbound() {
-  const made = await stagedInWarehouse(ground);
-  const handoff = await handedTo(ground, made.b);
-  expect(await tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
-  await moves(tenant.driver, made.b, "depart");
-  return made;
-}
-
 describe("an operational return", () => {
   test("is for what lies in a warehouse, and carries no money", async () => {
     const { id } = await deliveryIn(ground, "accepted");
@@ -42,7 +35,7 @@ describe("an operational return", () => {
       409,
       "delivery_not_in_warehouse",
     );
-    const { b } = await outbound();
+    const { b } = await outboundOnRoad(ground);
     await moves(tenant.driver, b, "return");
     expect(await move(tenant.ops, b, "operational-return")).toFailWith(
       409,
@@ -54,8 +47,7 @@ describe("an operational return", () => {
     const { parent } = await stagedInWarehouse(ground, { cod_amount: 9000 });
     const { delivery } = (await move(tenant.ops, parent.id, "operational-return")).body;
     expect(delivery.cod_amount).toBe(0);
-    const handoff = await handedTo(ground, delivery.id);
-    expect(await tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
+    await takenOver(ground, delivery.id);
     await moves(tenant.driver, delivery.id, "fail");
     const [row] =
       await sql`select attempts_used from delivery.deliveries where id = ${delivery.id}`;
@@ -64,10 +56,8 @@ describe("an operational return", () => {
     expect((await tenant.ops.get(`${receipts}/${receiving_order_id}`)).body.order.source).toBe(
       "failed_delivery_return",
     );
-    expect(await tenant.warehouse.put(`${receipts}/${receiving_order_id}`, { status: "received" }))
-      .toSucceed();
-    const again = await handedTo(ground, delivery.id, tenant.driver2);
-    expect(await tenant.driver2.post(`/delivery/handoffs/${again}/pickup`)).toSucceed();
+    await received(ground, receiving_order_id);
+    await takenOver(ground, delivery.id, tenant.driver2);
     await moves(tenant.driver2, delivery.id, "complete");
     const [{ n }] =
       await sql`select count(*)::int as n from money.cod_collections where delivery_id = ${delivery.id}`;

@@ -5,11 +5,11 @@ import { sql } from "../../support/db.ts";
 import {
   assign,
   deliveryIn,
-  handedTo,
   move,
   moves,
   newDelivery,
   stagedInWarehouse,
+  takenOver,
 } from "../../support/deliveries.ts";
 import {
   brought,
@@ -112,8 +112,7 @@ test("of a staged delivery each leg earns half, the one into the warehouse the l
   const ground = await newPayer(perDelivery(501));
   const { tenant } = ground;
   const { parent, a, b } = await stagedInWarehouse(ground, { cod_amount: 3000 });
-  const handoff = await handedTo(ground, b, tenant.driver2);
-  expect(await tenant.driver2.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
+  await takenOver(ground, b, tenant.driver2);
   expect(await payFor(b)).toEqual([]);
   await moves(tenant.driver2, b, "depart", "complete");
   expect(await payFor(a)).toEqual([{
@@ -131,8 +130,7 @@ test("of a staged delivery each leg earns half, the one into the warehouse the l
 test("of a percentage the legs halve what the parcel earns, whose fee they do not carry themselves", async () => {
   const ground = await newPayer(percentageOf(10.05));
   const { a, b } = await stagedInWarehouse(ground);
-  const handoff = await handedTo(ground, b);
-  expect(await ground.tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
+  await takenOver(ground, b);
   await moves(ground.tenant.driver, b, "depart", "complete");
   const [{ amount: into }] = await payFor(a);
   const [{ amount: out }] = await payFor(b);

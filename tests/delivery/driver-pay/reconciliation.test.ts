@@ -1,6 +1,7 @@
 /** The reconciliation compares rows, payouts and books of drivers' pay, and names what is lost. */
 import { expect, test } from "vitest";
 import { withCash } from "../../support/cash-desks.ts";
+import { lawless } from "../../support/cod-holds.ts";
 import { cashDifferences } from "../../support/cod.ts";
 import { sql } from "../../support/db.ts";
 import type { Ground } from "../../support/deliveries.ts";
@@ -21,15 +22,6 @@ async function newPaid(): Promise<{ ground: Ground; due: string; paid: string; p
     await sql`select id from money.driver_pay where tenant_id = ${tenant.id} order by status`;
   return { ground, due: rows[0].id, paid: rows[1].id, payout: answer.body.data.payout.id };
 }
-
-type Tx = Parameters<Parameters<typeof sql.begin>[1]>[0];
-
-/** Below the guards of the tables, as a fault of the disk would. */
-const lawless = (harm: (tx: Tx) => Promise<unknown>) =>
-  sql.begin(async (tx) => {
-    await tx`set local session_replication_role = replica`;
-    await harm(tx);
-  });
 
 type Paid = Awaited<ReturnType<typeof newPaid>>;
 

@@ -6,10 +6,10 @@ import { sql } from "../../support/db.ts";
 import {
   assign,
   type Ground,
-  handedTo,
   moves,
   newDelivery,
   newGround,
+  takenOver,
 } from "../../support/deliveries.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 
@@ -67,8 +67,7 @@ describe("a parcel in legs", () => {
       top_drivers: [],
       handled_legs: 1,
     });
-    const handoff = await handedTo(ground, b, second);
-    expect(await second.post(`/delivery/handoffs/${handoff}/pickup`, {})).toSucceed();
+    await takenOver(ground, b, second);
     await moves(second, b, "complete");
     await measured(b, 5);
     expect(await rowOf(first)).toMatchObject({ total_deliveries: 0, handled_legs: 1 });

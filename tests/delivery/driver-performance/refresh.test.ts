@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { newDeliveries, newDelivery, newDriver } from "../../support/assignments.ts";
 import { sql, stack } from "../../support/db.ts";
+import { row } from "../../support/instances/stops.ts";
 import { jobsDone } from "../../support/jobs.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import { expectReplayed } from "../../support/promises.ts";
@@ -19,12 +20,6 @@ const figures = async () =>
     order by driver_id, period_year, period_month`;
 const facts = async () =>
   await sql`select * from delivery.performance_deliveries where tenant_id = ${tenant.id} order by delivery_id`;
-
-/** A fixed row of numbers between 0 and 1. */
-function row(seed: number): () => number {
-  let state = seed;
-  return () => (state = state * 48_271 % 2_147_483_647) / 2_147_483_647;
-}
 
 describe("the refresh", () => {
   test.each([11, 22, 33])(

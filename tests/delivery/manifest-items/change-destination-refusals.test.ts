@@ -8,30 +8,20 @@ import { newWarehouse } from "../../support/deliveries.ts";
 import { newAddress, newBranch } from "../../support/make.ts";
 import { newManifest } from "../../support/manifests.ts";
 import { newService } from "../../support/money.ts";
-import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
+import { newTenant, saveSettings } from "../../support/people.ts";
 import {
+  type Change,
   changeDestination,
-  type Destination,
+  newChange,
   newDestination,
   ordered,
 } from "../../support/set-destination.ts";
 
-let made: Destination;
-let tenant: Tenant;
-let other: string;
+let { made, tenant, other, change } = {} as Change;
 
 beforeAll(async () => {
-  made = await newDestination();
-  tenant = made.tenant;
-  other = await newBranch(tenant);
+  ({ made, tenant, other, change } = await newChange());
 });
-
-const change = (item_ids: string[], more: Record<string, unknown> = {}, key?: string) =>
-  tenant.dispatcher.post(
-    changeDestination,
-    { item_ids, destination_branch_id: other, ...more },
-    key ? { headers: { "idempotency-key": key } } : {},
-  );
 
 describe("change-destination", () => {
   test("says of each item why it cannot go elsewhere", async () => {

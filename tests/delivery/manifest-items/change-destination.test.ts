@@ -6,35 +6,24 @@ import { path as deliveries } from "../../support/deliveries.ts";
 import { newAddress, newBranch } from "../../support/make.ts";
 import { newManifest } from "../../support/manifests.ts";
 import { balanceOf, checkBooks, newService } from "../../support/money.ts";
-import { type Tenant } from "../../support/people.ts";
 import { adjust } from "../../support/wallets.ts";
 import {
+  type Change,
   changeDestination,
-  type Destination,
+  newChange,
   newDestination,
   ordered,
   requestTo,
   setDestination,
 } from "../../support/set-destination.ts";
 
-let made: Destination;
-let tenant: Tenant;
-let other: string;
+let { made, tenant, other, change } = {} as Change;
 let dear: string;
 
 beforeAll(async () => {
-  made = await newDestination();
-  tenant = made.tenant;
-  other = await newBranch(tenant);
+  ({ made, tenant, other, change } = await newChange());
   dear = await newService(tenant, { default_price: 2500 });
 });
-
-const change = (item_ids: string[], more: Record<string, unknown> = {}, key?: string) =>
-  tenant.dispatcher.post(
-    changeDestination,
-    { item_ids, destination_branch_id: other, ...more },
-    key ? { headers: { "idempotency-key": key } } : {},
-  );
 
 const deliveryOf = async (id: string) =>
   (await sql`select * from delivery.deliveries where id = ${id}`)[0];

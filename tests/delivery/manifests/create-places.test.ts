@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { Person } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
 import { newAddress, newBranch, newProcessingPoint } from "../../support/make.ts";
-import { newBarcode } from "../../support/manifests.ts";
+import { countManifests, manifestRequest, newBarcode } from "../../support/manifests.ts";
 import { newPerson, newTenant, type Tenant } from "../../support/people.ts";
 
 const path = "/delivery/transfer-manifests";
@@ -17,18 +17,7 @@ beforeAll(async () => {
   branch = await newBranch(tenant);
 });
 
-const request = (more: Record<string, unknown> = {}) => ({
-  institution_user_id: tenant.institution.id,
-  source_branch_id: branch,
-  creation_source: "form",
-  ...more,
-});
-
-async function manifestsOf(tenantId: string): Promise<number> {
-  const [{ n }] =
-    await sql`select count(*)::int as n from delivery.transfer_manifests where tenant_id = ${tenantId}`;
-  return n;
-}
+const request = (more: Record<string, unknown> = {}) => manifestRequest(tenant, branch, more);
 
 describe("what a manifest names must be there and in use", () => {
   test("without a point of its own it goes to the branch's; without any it is refused", async () => {
@@ -50,7 +39,7 @@ describe("what a manifest names must be there and in use", () => {
       address: await newAddress(other),
       secondInstitution: await newBranch(tenant, { institution: tenant.institution2.id }),
     };
-    const before = [await manifestsOf(tenant.id), await manifestsOf(other.id)];
+    const before = [await countManifests(tenant), await countManifests(other)];
     const cases: [Record<string, unknown>, string][] = [
       [{ institution_user_id: other.institution.id }, "institution_not_found"],
       [{ institution_user_id: tenant.driver.id }, "institution_not_found"],
@@ -78,7 +67,7 @@ describe("what a manifest names must be there and in use", () => {
         code,
       );
     }
-    expect([await manifestsOf(tenant.id), await manifestsOf(other.id)]).toEqual(before);
+    expect([await countManifests(tenant), await countManifests(other)]).toEqual(before);
   });
 
   test("the private address of a customer is no origin, the institution's own is", async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import { newAddress, newBranch, newProcessingPoint } from "../../support/make.ts";
-import { newBarcode } from "../../support/manifests.ts";
+import { countManifests, manifestRequest, newBarcode } from "../../support/manifests.ts";
 import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
 
 const path = "/delivery/transfer-manifests";
@@ -14,18 +14,7 @@ beforeAll(async () => {
   branch = await newBranch(tenant);
 });
 
-const request = (more: Record<string, unknown> = {}) => ({
-  institution_user_id: tenant.institution.id,
-  source_branch_id: branch,
-  creation_source: "form",
-  ...more,
-});
-
-async function manifestsOf(tenantId: string): Promise<number> {
-  const [{ n }] =
-    await sql`select count(*)::int as n from delivery.transfer_manifests where tenant_id = ${tenantId}`;
-  return n;
-}
+const request = (more: Record<string, unknown> = {}) => manifestRequest(tenant, branch, more);
 
 describe("a new manifest", () => {
   test("is a draft with a number, a snapshot of where it comes from, and its items in scan order", async () => {
@@ -137,14 +126,14 @@ describe("a new manifest", () => {
 
   test("is made once for one Idempotency-Key; other input with it is a conflict", async () => {
     const headers = { "idempotency-key": randomUUID() };
-    const before = await manifestsOf(tenant.id);
+    const before = await countManifests(tenant);
     const first = await tenant.ops.post(path, request(), { headers });
     const again = await tenant.ops.post(path, request(), { headers });
     expect(again.body).toEqual(first.body);
     expect(again.headers.get("idempotency-replayed")).toBe("true");
     expect(await tenant.ops.post(path, request({ notes: "x" }), { headers }))
       .toFailWith(409, "idempotency_conflict");
-    expect(await manifestsOf(tenant.id)).toBe(before + 1);
+    expect(await countManifests(tenant)).toBe(before + 1);
   });
 });
 

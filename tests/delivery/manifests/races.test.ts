@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Answer } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
 import { newBranch } from "../../support/make.ts";
 import { newBarcode, newManifest } from "../../support/manifests.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
+import { tally, times } from "../../support/races.ts";
 
 const base = "/delivery/transfer-manifests";
 const resolve = "/delivery/transfer-manifest-items/bulk/resolve-exceptions";
@@ -13,19 +13,6 @@ let tenant: Tenant;
 beforeAll(async () => {
   tenant = await newTenant();
 });
-
-const times = <T>(n: number, call: (index: number) => Promise<T>) =>
-  Promise.all(Array.from({ length: n }, (_, index) => call(index)));
-
-/** How many answers had which status and code. */
-function tally(answers: Answer[]): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const { status, body } of answers) {
-    const key = body.code ? `${status} ${body.code}` : String(status);
-    counts[key] = (counts[key] ?? 0) + 1;
-  }
-  return counts;
-}
 
 async function count(id: string, event: string): Promise<number> {
   const [{ n }] = await sql`select count(*)::int as n from delivery.transfer_manifest_events

@@ -16,9 +16,7 @@ import {
   shownOf,
   sound,
 } from "../../support/merchant-statements.ts";
-
-const times = <T>(count: number, work: (n: number) => Promise<T>) =>
-  Promise.all(Array.from({ length: count }, (_, n) => work(n)));
+import { times } from "../../support/races.ts";
 
 test("twenty statements for one owner at once make one", async () => {
   const { tenant } = await newMerchant([7_000, 3_000]);

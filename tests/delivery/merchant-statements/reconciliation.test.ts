@@ -1,7 +1,7 @@
 /** The reconciliation compares statements with wallets, holds and payouts, and names what differs. */
 import { expect, test } from "vitest";
 import { remit, selected } from "../../support/cod.ts";
-import { delivered } from "../../support/cod-holds.ts";
+import { delivered, lawless } from "../../support/cod-holds.ts";
 import { sql } from "../../support/db.ts";
 import {
   broughtIn,
@@ -16,15 +16,6 @@ import {
 import type { Tenant } from "../../support/people.ts";
 
 const path = "/delivery/cod-reconciliation";
-
-type Tx = Parameters<Parameters<typeof sql.begin>[1]>[0];
-
-/** Below the guards of the tables, as a fault of the disk would. */
-const lawless = (harm: (tx: Tx) => Promise<unknown>) =>
-  sql.begin(async (tx) => {
-    await tx`set local session_replication_role = replica`;
-    await harm(tx);
-  });
 
 interface Made {
   tenant: Tenant;

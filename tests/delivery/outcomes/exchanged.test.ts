@@ -6,16 +6,16 @@ import {
   bookOf,
   checkAll,
   type Ground,
-  handedTo,
   move,
   moves,
   newGround,
   path,
   stagedInWarehouse,
   statusOf,
+  takenOver,
 } from "../../support/deliveries.ts";
 import { newService } from "../../support/money.ts";
-import { cash, eventsOf, onItsWay, report } from "../../support/outcomes.ts";
+import { broughtIn, cash, eventsOf, onItsWay, report } from "../../support/outcomes.ts";
 import { queuedOn } from "../../support/overlapping.ts";
 import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
 import { expectRefused, expectReplayed } from "../../support/promises.ts";
@@ -115,14 +115,7 @@ describe("an exchange", () => {
       409,
       "invalid_status_transition",
     );
-    const { body } = await move(tenant.driver, back.id, "return", {
-      warehouse_id: ground.warehouse,
-    });
-    expect(
-      await tenant.admin.put(`/warehousing/receiving-orders/${body.receiving_order_id}`, {
-        status: "received",
-      }),
-    ).toSucceed(200);
+    await broughtIn(ground, back.id);
     expect(await statusOf(back.id)).toBe("pending");
     expect(await move(tenant.ops, back.id, "cancel", { reason: "no" }))
       .toFailWith(409, "invalid_status_transition");
@@ -131,8 +124,7 @@ describe("an exchange", () => {
 
   test("ends a staged parcel by its last leg", async () => {
     const { parent, b } = await stagedInWarehouse(ground, { cod_amount: 5000 });
-    const handoff = await handedTo(ground, b);
-    expect(await tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed(200);
+    await takenOver(ground, b);
     const answer = await report(tenant.driver, b, exchanged);
     expect(answer.body.data.returns[0].original_delivery_id).toBe(parent.id);
     expect(await statusOf(parent.id)).toBe("delivered");

@@ -14,7 +14,16 @@ import {
   stagedInWarehouse,
   statusOf,
 } from "../../support/deliveries.ts";
-import { cash, eventsOf, label, nothing, onItsWay, report } from "../../support/outcomes.ts";
+import {
+  cash,
+  eventsOf,
+  failed,
+  label,
+  nothing,
+  onItsWay,
+  refused,
+  report,
+} from "../../support/outcomes.ts";
 import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
 
 let tenant: Tenant;
@@ -33,8 +42,6 @@ const reason = (value: string, kind: string, counts: boolean, needs = {}) => ({
   needs,
 });
 const parcel = (at: Ground = ground, status = "in_transit") => onItsWay(at, status);
-const failed = { result: "failed", reason_code: "no_answer" };
-const refused = { result: "refused", reason_code: "refused" };
 const photo = (url: string) => ({ photo_urls: [url] });
 
 describe("the outcome delivered", () => {

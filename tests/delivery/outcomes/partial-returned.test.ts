@@ -12,7 +12,7 @@ import {
   path,
 } from "../../support/deliveries.ts";
 import { contents, itemsOf, kept, partial, priced } from "../../support/kept-parts.ts";
-import { onItsWay, photoOf, report } from "../../support/outcomes.ts";
+import { broughtIn, onItsWay, photoOf, report } from "../../support/outcomes.ts";
 import { queuedOn } from "../../support/overlapping.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 
@@ -49,14 +49,7 @@ describe("what went back, and what was kept", () => {
 
   test("the rest comes back into a warehouse, and the parcel stays delivered", async () => {
     const { id, back } = await keptTwo();
-    const { body } = await move(tenant.driver, back.id, "return", {
-      warehouse_id: ground.warehouse,
-    });
-    expect(
-      await tenant.admin.put(`/warehousing/receiving-orders/${body.receiving_order_id}`, {
-        status: "received",
-      }),
-    ).toSucceed(200);
+    await broughtIn(ground, back.id);
     const [row] = await sql`select status, current_warehouse_id as at from delivery.deliveries
       where id = ${id}`;
     expect({ ...row }).toEqual({ status: "delivered", at: null });

@@ -7,12 +7,12 @@ import {
   checkAll,
   deliveryIn,
   type Ground,
-  handedTo,
   move,
   newGround,
   path,
   stagedInWarehouse,
   statusOf,
+  takenOver,
 } from "../../support/deliveries.ts";
 import { contents, itemsOf, kept, partial, priced, unpriced } from "../../support/kept-parts.ts";
 import { eventsOf, onItsWay, report } from "../../support/outcomes.ts";
@@ -177,8 +177,7 @@ describe("a part is kept", () => {
 
   test("its leg takes the cash of a staged parcel, and the rest goes back to where it was ordered", async () => {
     const { parent, b } = await stagedInWarehouse(ground, priced);
-    const handoff = await handedTo(ground, b);
-    expect(await tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed(200);
+    await takenOver(ground, b);
     const { items } = (await tenant.driver.get(`${path}/${b}`)).body.delivery;
     expect(items.map(({ unit_price }: Body) => unit_price)).toEqual([8000, 4000]);
     const answer = await report(tenant.driver, b, await partial(tenant, parent.id, { Shirt: 2 }));

@@ -15,7 +15,15 @@ import {
 } from "../../support/deliveries.ts";
 import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
 import { expectRefused } from "../../support/promises.ts";
-import { dayIn, eventsOf, label, nothing, onItsWay, report } from "../../support/outcomes.ts";
+import {
+  broughtIn,
+  dayIn,
+  eventsOf,
+  label,
+  nothing,
+  onItsWay,
+  report,
+} from "../../support/outcomes.ts";
 
 let tenant: Tenant;
 let ground: Ground;
@@ -220,16 +228,6 @@ describe("a night in a van", () => {
 });
 
 describe("in a warehouse", () => {
-  /** Brings a postponed parcel into the warehouse, where staff receive it. */
-  async function brought(at: Ground, id: string) {
-    const answer = await move(at.tenant.driver, id, "return", { warehouse_id: at.warehouse });
-    expect(answer).toSucceed(200);
-    const receipt = answer.body.receiving_order_id;
-    expect(
-      await at.tenant.admin.put(`/warehousing/receiving-orders/${receipt}`, { status: "received" }),
-    ).toSucceed(200);
-  }
-
   test("it waits for its day: no search, no driver who chooses; then it is searched for", async () => {
     const at = await newGround(await newTenant());
     const id = await onItsWay(at);
@@ -237,7 +235,7 @@ describe("in a warehouse", () => {
     await saveSettings(at.tenant.id, "general.driver", { driver_can_self_assign: true });
     const driver = await onDuty(at.tenant);
     expect(await report(at.tenant.driver, id, postponed())).toSucceed(200);
-    await brought(at, id);
+    await broughtIn(at, id);
     expect(await statusOf(id)).toBe("pending");
     expect(await dayOf(id)).toBe(dayIn(3));
     expect((await searchOf(at.tenant, id)).status).toBe("off");
@@ -257,7 +255,7 @@ describe("in a warehouse", () => {
     const ids = [await onItsWay(at), await onItsWay(at)];
     for (const id of ids) {
       await report(at.tenant.driver, id, postponed());
-      await brought(at, id);
+      await broughtIn(at, id);
     }
     expect(await move(at.tenant.ops, ids[0], "auto-assign")).toSucceed(202);
     expect(await dayOf(ids[0])).toBeNull();

@@ -13,7 +13,15 @@ import {
   path,
   statusOf,
 } from "../../support/deliveries.ts";
-import { cash, dayIn, eventsOf, onItsWay, report } from "../../support/outcomes.ts";
+import {
+  cash,
+  dayIn,
+  eventsOf,
+  failed,
+  onItsWay,
+  refused,
+  report,
+} from "../../support/outcomes.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import {
   expectGuarded,
@@ -32,8 +40,6 @@ beforeAll(async () => {
 });
 afterAll(() => checkAll(tenant));
 const parcel = (at: Ground = ground, status = "in_transit") => onItsWay(at, status);
-const failed = { result: "failed", reason_code: "no_answer" };
-const refused = { result: "refused", reason_code: "refused" };
 const photo = (url: string) => ({ photo_urls: [url] });
 
 describe("a report", () => {

@@ -6,7 +6,6 @@ import {
   checkAll,
   deliveryIn,
   type Ground,
-  handedTo,
   move,
   moves,
   newGround,
@@ -14,12 +13,21 @@ import {
   path,
   stagedInWarehouse,
   statusOf,
+  takenOver,
 } from "../../support/deliveries.ts";
 import { newAddress } from "../../support/make.ts";
 import { balanceOf, fundWallet } from "../../support/money.ts";
 import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
 import { expectReplayed } from "../../support/promises.ts";
-import { eventsOf, nothing, onItsWay, photoOf, report } from "../../support/outcomes.ts";
+import {
+  broughtIn,
+  eventsOf,
+  nothing,
+  onItsWay,
+  photoOf,
+  refused,
+  report,
+} from "../../support/outcomes.ts";
 
 let tenant: Tenant;
 let ground: Ground;
@@ -28,8 +36,6 @@ beforeAll(async () => {
   ground = await newGround(tenant);
 });
 afterAll(() => checkAll(tenant));
-
-const refused = { result: "refused", reason_code: "refused" };
 
 /** A parcel refused at its door, and the return that was made of it. */
 async function sentBack(at: Ground = ground, more: Record<string, unknown> = {}) {
@@ -167,11 +173,7 @@ describe("a refused parcel", () => {
 
   test("continues from the warehouse that takes its return in on the way", async () => {
     const { back } = await sentBack();
-    const { body } = await move(tenant.driver, back.id, "return", {
-      warehouse_id: ground.warehouse,
-    });
-    const receipt = `/warehousing/receiving-orders/${body.receiving_order_id}`;
-    expect(await tenant.admin.put(receipt, { status: "received" })).toSucceed(200);
+    await broughtIn(ground, back.id);
     const { delivery } = (await tenant.ops.get(`${path}/${back.id}`)).body;
     expect(delivery).toMatchObject({
       status: "pending",
@@ -180,8 +182,7 @@ describe("a refused parcel", () => {
     });
     expect(await move(tenant.ops, back.id, "cancel", { reason: "no" }))
       .toFailWith(409, "invalid_status_transition");
-    const handoff = await handedTo(ground, back.id, tenant.driver2);
-    expect(await tenant.driver2.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed(200);
+    await takenOver(ground, back.id, tenant.driver2);
     const photo = await photoOf(tenant.driver2, back.id);
     await moves(tenant.driver2, back.id, "depart", ["complete", { proof: photo }]);
     await checkAll(tenant);
@@ -189,8 +190,7 @@ describe("a refused parcel", () => {
 
   test("shows the return of a leg in its parcel", async () => {
     const { parent, b } = await stagedInWarehouse(ground, { cod_amount: 5000 });
-    const handoff = await handedTo(ground, b);
-    expect(await tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed(200);
+    await takenOver(ground, b);
     const answer = await report(tenant.driver, b, refused);
     expect(answer).toSucceed(200);
     expect(answer.body.data.returns).toEqual([

@@ -11,7 +11,7 @@ import {
   newGround,
   statusOf,
 } from "../../support/deliveries.ts";
-import { payOut, perDelivery, setRule } from "../../support/driver-pay.ts";
+import { newPayer, payOut, perDelivery, setRule } from "../../support/driver-pay.ts";
 import { fundWallet } from "../../support/money.ts";
 import { sound, undo } from "../../support/outcomes.ts";
 import { queuedOn } from "../../support/overlapping.ts";
@@ -20,9 +20,8 @@ import { newTenant, type Tenant } from "../../support/people.ts";
 let tenant: Tenant;
 let ground: Ground;
 beforeAll(async () => {
-  tenant = await newTenant();
-  ground = await newGround(tenant);
-  await setRule(tenant, perDelivery(500));
+  ground = await newPayer();
+  tenant = ground.tenant;
   await fundWallet(tenant, "customer", tenant.customer.id, 10_000);
 });
 afterAll(() => sound(tenant));

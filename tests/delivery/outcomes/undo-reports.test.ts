@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import { type Ground, moves, newGround } from "../../support/deliveries.ts";
-import { perDelivery, setRule } from "../../support/driver-pay.ts";
+import { newPayer, perDelivery, setRule } from "../../support/driver-pay.ts";
 import { fundWallet } from "../../support/money.ts";
 import { onItsWay, sound, undo } from "../../support/outcomes.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
@@ -10,9 +10,8 @@ import { newTenant, type Tenant } from "../../support/people.ts";
 let tenant: Tenant;
 let ground: Ground;
 beforeAll(async () => {
-  tenant = await newTenant();
-  ground = await newGround(tenant);
-  await setRule(tenant, perDelivery(500));
+  ground = await newPayer();
+  tenant = ground.tenant;
   await fundWallet(tenant, "customer", tenant.customer.id, 100_000);
 });
 const parcel = (at: Ground = ground, status?: string) => onItsWay(at, status);

@@ -3,13 +3,14 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { Body } from "../../support/api.ts";
 import {
   type Ground,
-  handedTo,
   move,
   newGround,
   path,
   stagedInWarehouse,
   statusOf,
+  takenOver,
 } from "../../support/deliveries.ts";
+import { partial, priced } from "../../support/kept-parts.ts";
 import { fundWallet } from "../../support/money.ts";
 import { dayIn, onItsWay, photoOf, report, sound, standing, undo } from "../../support/outcomes.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
@@ -22,23 +23,10 @@ beforeAll(async () => {
   await fundWallet(tenant, "customer", tenant.customer.id, 100_000);
 });
 
-/** Two shirts at 8,000 and a cap at 4,000: 20,000. */
-const priced = {
-  cod_amount: 20_000,
-  package: {
-    items: [
-      { name: "Shirt", quantity: 2, unit_price: 8000 },
-      { name: "Cap", quantity: 1, unit_price: 4000 },
-    ],
-  },
-};
 const detailOf = async (id: string): Promise<Body> =>
   (await tenant.ops.get(`${path}/${id}`)).body.delivery;
-const oneShirt = async (id: string) => {
-  const items: Body[] = (await detailOf(id)).items;
-  const { id: delivery_item_id } = items.find(({ name }) => name === "Shirt")!;
-  return { result: "partial", items: [{ delivery_item_id, quantity: 1 }] };
-};
+const oneShirt = (id: string) => partial(tenant, id, { Shirt: 1 });
+
 describe("a part that was kept", () => {
   test("is undone and reported anew, by the prices of its items, as often as need be", async () => {
     const id = await onItsWay(ground, "in_transit", priced);
@@ -72,8 +60,7 @@ describe("a part that was kept", () => {
 
   test("of a staged parcel's last leg gives leg and parcel back", async () => {
     const { parent: { id: parent }, b: second } = await stagedInWarehouse(ground, priced);
-    const handoff = await handedTo(ground, second);
-    expect(await tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed(200);
+    await takenOver(ground, second);
     const before = await standing(tenant);
     expect(await report(tenant.driver, second, await oneShirt(parent))).toSucceed(200);
     expect((await detailOf(parent)).delivered_in_part).toBe(true);

@@ -11,7 +11,7 @@ import {
   path,
   statusOf,
 } from "../../support/deliveries.ts";
-import { onItsWay, report, undo } from "../../support/outcomes.ts";
+import { failed, onItsWay, report, undo } from "../../support/outcomes.ts";
 import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
 import {
   expectGuarded,
@@ -27,7 +27,6 @@ beforeAll(async () => {
   ground = await newGround(tenant);
 });
 
-const failed = { result: "failed", reason_code: "no_answer" };
 const parcel = () => onItsWay(ground);
 const age = (id: string, minutes: number) =>
   sql`update delivery.outcomes set created_at = created_at - make_interval(mins => ${minutes}) where delivery_id = ${id}`;

@@ -13,21 +13,19 @@ import {
   stagedInWarehouse,
   statusOf,
 } from "../../support/deliveries.ts";
-import { payFor, perDelivery, setRule } from "../../support/driver-pay.ts";
+import { newPayer, payFor } from "../../support/driver-pay.ts";
 import { fundWallet } from "../../support/money.ts";
-import { cash, onItsWay, report, sound, standing, undo } from "../../support/outcomes.ts";
+import { cash, failed, onItsWay, report, sound, standing, undo } from "../../support/outcomes.ts";
 import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
 
 let tenant: Tenant;
 let ground: Ground;
 beforeAll(async () => {
-  tenant = await newTenant();
-  ground = await newGround(tenant);
-  await setRule(tenant, perDelivery(500));
+  ground = await newPayer();
+  tenant = ground.tenant;
   await fundWallet(tenant, "customer", tenant.customer.id, 100_000);
 });
 
-const failed = { result: "failed", reason_code: "no_answer" };
 const parcel = (at: Ground = ground, status?: string) => onItsWay(at, status);
 
 const paymentsOf = async (id: string) =>

@@ -4,32 +4,13 @@ import { sql } from "../../support/db.ts";
 import { newAddress, newBranch, newProcessingPoint } from "../../support/make.ts";
 import { newManifest } from "../../support/manifests.ts";
 import { fundWallet, newService } from "../../support/money.ts";
-import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
-
-const path = "/delivery/price";
+import { saveSettings, type Tenant } from "../../support/people.ts";
+import { item, newMeasuring, pricePath as path } from "../../support/price.ts";
 
 let tenant: Tenant;
 
 beforeAll(async () => {
-  tenant = await newTenant({
-    settings: {
-      "general.unit_size": {
-        unit_weight: 5,
-        unit_length: 50,
-        volumetric_divisor: 5000,
-        use_volumetric_weight: true,
-      },
-    },
-  });
-});
-
-const item = (more: Record<string, unknown> = {}) => ({
-  name: "Box",
-  weight: 10,
-  length: 20,
-  width: 20,
-  height: 20,
-  ...more,
+  ({ tenant } = await newMeasuring());
 });
 
 describe("the preview is what set-destination charges", () => {

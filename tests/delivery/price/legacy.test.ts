@@ -1,26 +1,15 @@
 /** Previews of a price as older clients ask for them, by coordinates in the query. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { newService } from "../../support/money.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
-
-const path = "/delivery/price";
+import type { Tenant } from "../../support/people.ts";
+import { newMeasuring, pricePath as path } from "../../support/price.ts";
 
 let tenant: Tenant;
 /** 1,000 a unit, 2 to 40 units. */
 let service: string;
 
 beforeAll(async () => {
-  tenant = await newTenant({
-    settings: {
-      "general.unit_size": {
-        unit_weight: 5,
-        unit_length: 50,
-        volumetric_divisor: 5000,
-        use_volumetric_weight: true,
-      },
-    },
-  });
-  service = await newService(tenant, { unit_min: 2, unit_max: 40 });
+  ({ tenant, service } = await newMeasuring());
 });
 
 describe("the legacy preview", () => {

@@ -2,8 +2,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { newService } from "../../support/money.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
-
-const path = "/delivery/price";
+import { pricePath as path } from "../../support/price.ts";
 
 let tenant: Tenant;
 let service: string;

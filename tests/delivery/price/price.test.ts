@@ -3,11 +3,10 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import { newService } from "../../support/money.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
+import { item, newMeasuring, pricePath as path } from "../../support/price.ts";
 import { expectGuarded, expectRefused } from "../../support/promises.ts";
 import { newTag } from "../../support/services.ts";
 import { newZone, square } from "../../support/zones.ts";
-
-const path = "/delivery/price";
 
 let tenant: Tenant;
 let other: Tenant;
@@ -16,29 +15,11 @@ let service: string;
 let foreignService: string;
 
 beforeAll(async () => {
-  tenant = await newTenant({
-    settings: {
-      "general.unit_size": {
-        unit_weight: 5,
-        unit_length: 50,
-        volumetric_divisor: 5000,
-        use_volumetric_weight: true,
-      },
-    },
-  });
+  ({ tenant, service } = await newMeasuring());
   other = await newTenant();
-  service = await newService(tenant, { unit_min: 2, unit_max: 40 });
   foreignService = await newService(other);
 });
 
-const item = (more: Record<string, unknown> = {}) => ({
-  name: "Box",
-  weight: 10,
-  length: 20,
-  width: 20,
-  height: 20,
-  ...more,
-});
 const ask = (more: Record<string, unknown> = {}, language: "en" | "ar" | "ku" = "en") =>
   tenant.staff.in(language).post(path, { delivery_service_id: service, ...more });
 const packed = (...items: object[]) => ask({ package: { items } });

@@ -1,32 +1,21 @@
 /** Processing points that are taken out of use. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
-import { newAddress, newProcessingPoint } from "../../support/make.ts";
+import { newProcessingPoint } from "../../support/make.ts";
 import { newManifest } from "../../support/manifests.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
+import {
+  feature,
+  type Network,
+  newNetwork,
+  pointRow,
+  points as path,
+} from "../../support/network.ts";
 import { expectGuarded, expectNoSuch } from "../../support/promises.ts";
 
-const path = "/delivery/transfer-processing-points";
-const feature = "transfer_manifest";
-
-let tenant: Tenant;
-let other: Tenant;
-let address: string;
-let foreignAddress: string;
-let foreignPoint: string;
-
+let { tenant, address, foreignPoint } = {} as Network;
 beforeAll(async () => {
-  tenant = await newTenant();
-  other = await newTenant();
-  address = await newAddress(tenant);
-  foreignAddress = await newAddress(other);
-  foreignPoint = await newProcessingPoint(other, foreignAddress);
+  ({ tenant, address, foreignPoint } = await newNetwork());
 });
-
-async function stored(id: string) {
-  const [row] = await sql`select * from delivery.transfer_processing_points where id = ${id}`;
-  return row;
-}
 
 describe("taking a point out of use", () => {
   const deactivate = (id: string) => tenant.ops.post(`${path}/${id}/deactivate`, {});
@@ -36,10 +25,10 @@ describe("taking a point out of use", () => {
     const first = await deactivate(id);
     expect(first).toSucceed(200);
     expect(first.body.data).toEqual({ id, is_active: false });
-    const { deactivated_at } = await stored(id);
+    const { deactivated_at } = await pointRow(id);
     expect(deactivated_at).not.toBeNull();
     expect((await deactivate(id)).body.data).toEqual({ id, is_active: false });
-    expect((await stored(id)).deactivated_at).toEqual(deactivated_at);
+    expect((await pointRow(id)).deactivated_at).toEqual(deactivated_at);
     expect((await tenant.ops.get(`${path}/${id}`)).body.data.is_active).toBe(false);
   });
 
@@ -58,7 +47,7 @@ describe("taking a point out of use", () => {
     const answer = await deactivate(point);
     if (expected === 409) expect(answer).toFailWith(409, "processing_point_in_use");
     else expect(answer).toSucceed(200);
-    expect((await stored(point)).is_active).toBe(expected === 409);
+    expect((await pointRow(point)).is_active).toBe(expected === 409);
   });
 
   test("waits for a manifest that is just being made", async () => {
@@ -73,7 +62,7 @@ describe("taking a point out of use", () => {
       expect(answered).toBe(false);
     });
     expect(await answer!).toFailWith(409, "processing_point_in_use");
-    expect((await stored(point)).is_active).toBe(true);
+    expect((await pointRow(point)).is_active).toBe(true);
   });
 
   test("is for operations staff of the same tenant", async () => {
@@ -88,8 +77,8 @@ describe("taking a point out of use", () => {
       "processing_point_not_found",
       foreignPoint,
     );
-    expect((await stored(foreignPoint)).is_active).toBe(true);
-    expect((await stored(id)).is_active).toBe(true);
+    expect((await pointRow(foreignPoint)).is_active).toBe(true);
+    expect((await pointRow(id)).is_active).toBe(true);
   });
 
   test("writes who did it into the audit log", async () => {

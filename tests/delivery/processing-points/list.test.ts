@@ -1,11 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { newAddress, newBranch, newProcessingPoint } from "../../support/make.ts";
+import { feature, points as path } from "../../support/network.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import { expectGuarded, expectPaged } from "../../support/promises.ts";
-
-const path = "/delivery/transfer-processing-points";
-const feature = "transfer_manifest";
 
 let other: Tenant;
 let foreignPoint: string;

@@ -2,7 +2,13 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import { newAddress, newProcessingPoint } from "../../support/make.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
+import {
+  feature,
+  type Network,
+  newNetwork,
+  pointRow,
+  points as path,
+} from "../../support/network.ts";
 import {
   expectGuarded,
   expectNoSuch,
@@ -10,21 +16,9 @@ import {
   expectReplayed,
 } from "../../support/promises.ts";
 
-const path = "/delivery/transfer-processing-points";
-const feature = "transfer_manifest";
-
-let tenant: Tenant;
-let other: Tenant;
-let address: string;
-let foreignAddress: string;
-let foreignPoint: string;
-
+let { tenant, other, address, foreignAddress, foreignPoint } = {} as Network;
 beforeAll(async () => {
-  tenant = await newTenant();
-  other = await newTenant();
-  address = await newAddress(tenant);
-  foreignAddress = await newAddress(other);
-  foreignPoint = await newProcessingPoint(other, foreignAddress);
+  ({ tenant, other, address, foreignAddress, foreignPoint } = await newNetwork());
 });
 
 let serial = 0;
@@ -35,11 +29,6 @@ const wanted = (more: Record<string, unknown> = {}) => ({
   metadata: { source: "web" },
   ...more,
 });
-
-async function stored(id: string) {
-  const [row] = await sql`select * from delivery.transfer_processing_points where id = ${id}`;
-  return row;
-}
 
 async function countOf(tenantId: string): Promise<number> {
   const [row] = await sql`select count(*)::int as n from delivery.transfer_processing_points
@@ -62,7 +51,7 @@ describe("adding a point", () => {
         is_active: true,
       },
     });
-    expect(await stored(answer.body.data.id)).toMatchObject({
+    expect(await pointRow(answer.body.data.id)).toMatchObject({
       tenant_id: tenant.id,
       address_id: address,
       metadata: { source: "web" },
@@ -205,7 +194,7 @@ describe("one point", () => {
 
   test("changes in what is sent and nothing else", async () => {
     const id = await newProcessingPoint(tenant, address);
-    const before = await stored(id);
+    const before = await pointRow(id);
     const elsewhere = await newAddress(tenant, { city: "Erbil" });
     const renamed = await tenant.ops.patch(`${path}/${id}`, { name: "New name" });
     expect(renamed).toSucceed(200);
@@ -225,22 +214,22 @@ describe("one point", () => {
     });
     expect(await tenant.ops.patch(`${path}/${id}`, {})).toSucceed(200);
     await tenant.ops.patch(`${path}/${id}`, { deactivated_at: "2020-01-01", tenant_id: other.id });
-    expect(await stored(id)).toMatchObject({ deactivated_at: null, tenant_id: tenant.id });
+    expect(await pointRow(id)).toMatchObject({ deactivated_at: null, tenant_id: tenant.id });
   });
 
   test("keeps its code its own when that changes", async () => {
     const id = await newProcessingPoint(tenant, address);
-    const neighbour = await stored(await newProcessingPoint(tenant, address));
-    const mine = await stored(id);
+    const neighbour = await pointRow(await newProcessingPoint(tenant, address));
+    const mine = await pointRow(id);
     const clash = await tenant.ops.patch(`${path}/${id}`, { code: neighbour.code });
     expect(clash).toFailWith(409, "processing_point_code_exists");
     expect(await tenant.ops.patch(`${path}/${id}`, { code: mine.code })).toSucceed(200);
-    expect((await stored(id)).code).toBe(mine.code);
+    expect((await pointRow(id)).code).toBe(mine.code);
   });
 
   test("is not changed by wrong input, wrong people or another tenant", async () => {
     const id = await newProcessingPoint(tenant, address);
-    const before = await stored(id);
+    const before = await pointRow(id);
     const call = { method: "PATCH", path: `${path}/${id}`, body: { name: "X" } } as const;
     await expectRefused(tenant.ops, call, [
       [{ name: "" }, "name"],
@@ -258,7 +247,7 @@ describe("one point", () => {
       404,
       "processing_point_not_found",
     );
-    expect(await stored(id)).toEqual(before);
+    expect(await pointRow(id)).toEqual(before);
     await expectNoSuch(
       tenant.ops,
       { ...call, path: `${path}/{id}` },

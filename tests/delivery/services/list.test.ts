@@ -1,34 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Person } from "../../support/api.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
-import { everyone, servicesToFind } from "../../support/services-to-find.ts";
-import { addService, newType } from "../../support/services.ts";
+import { newTenant } from "../../support/people.ts";
+import { everyone, newServiceList, type ServiceList } from "../../support/services-to-find.ts";
+import { addService, newType, services as path } from "../../support/services.ts";
 
-const path = "/delivery/services";
-
-type Query = Record<string, string | number | boolean | object | undefined>;
-
-let tenant: Tenant;
-let other: Tenant;
-let freight: string;
-/** Ids by name; added in this order. */
-let made: Record<string, string>;
-
+let { tenant, freight, made, ask, names } = {} as ServiceList;
 beforeAll(async () => {
-  tenant = await newTenant();
-  other = await newTenant();
-  ({ freight, made } = await servicesToFind(tenant));
-  await addService(other, await newType(other, "parcel"), { name: "Foreign" });
+  ({ tenant, freight, made, ask, names } = await newServiceList());
 });
 
-async function ask(query: Query = {}, person: Person = tenant.staff) {
-  const answer = await person.get(path, { query });
-  expect(answer).toSucceed(200);
-  return answer.body;
-}
-const names = async (query: Query = {}, person: Person = tenant.staff): Promise<string[]> =>
-  (await ask(query, person)).deliveryServices.map((row: { name: string }) => row.name);
 const filtered = (column_filters: object) => names({ column_filters });
 
 describe("the list of services", () => {
@@ -225,7 +205,7 @@ describe("the list of services", () => {
   });
 
   test("price_order sorts by price unless sort_by is there", async () => {
-    const prices = async (query: Query) =>
+    const prices = async (query: Parameters<typeof ask>[0]) =>
       (await ask(query)).deliveryServices.map((row: { default_price: number }) =>
         row.default_price
       );

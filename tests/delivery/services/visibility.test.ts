@@ -2,34 +2,14 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Person } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
 import { expectGuarded } from "../../support/promises.ts";
-import { everyone, servicesToFind } from "../../support/services-to-find.ts";
-import { addService, newType } from "../../support/services.ts";
+import { everyone, newServiceList, type ServiceList } from "../../support/services-to-find.ts";
+import { services as path } from "../../support/services.ts";
 
-const path = "/delivery/services";
-
-type Query = Record<string, string | number | boolean | object | undefined>;
-
-let tenant: Tenant;
-let other: Tenant;
-/** Ids by name; added in this order. */
-let made: Record<string, string>;
-
+let { tenant, other, made, ask, names } = {} as ServiceList;
 beforeAll(async () => {
-  tenant = await newTenant();
-  other = await newTenant();
-  ({ made } = await servicesToFind(tenant));
-  await addService(other, await newType(other, "parcel"), { name: "Foreign" });
+  ({ tenant, other, made, ask, names } = await newServiceList());
 });
-
-async function ask(query: Query = {}, person: Person = tenant.staff) {
-  const answer = await person.get(path, { query });
-  expect(answer).toSucceed(200);
-  return answer.body;
-}
-const names = async (query: Query = {}, person: Person = tenant.staff): Promise<string[]> =>
-  (await ask(query, person)).deliveryServices.map((row: { name: string }) => row.name);
 
 describe("who finds which services", () => {
   const without = (...gone: string[]) => everyone.filter((name) => !gone.includes(name));

@@ -1,34 +1,25 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { normalizeDomain } from "../../../functions/storefront/custom-domain/domain-name.ts";
-import { type Answer, type Body, nobody } from "../../support/api.ts";
-import { sql, stack } from "../../support/db.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
+import { nobody } from "../../support/api.ts";
+import {
+  connect,
+  customDomain as path,
+  domainsOf,
+  newClaimant,
+  ownership,
+  put,
+  target,
+  verify,
+} from "../../support/custom-domain.ts";
+import { sql } from "../../support/db.ts";
+import { newTenant } from "../../support/people.ts";
 import { expectGuarded, expectRefused, expectReplayed } from "../../support/promises.ts";
-import { putRecords } from "../../support/resolver.ts";
-import { eventsOf, newStore } from "../../support/storefront.ts";
-
-const path = "/storefront/custom-domain";
-const target = "stores.barid.example";
-
-/** A tenant with a live store and a domain nobody else has. */
-async function shop(more: Record<string, unknown> = {}) {
-  const tenant = await newTenant();
-  const store = await newStore(tenant, more);
-  return { tenant, store, domain: `shop.d${randomUUID().slice(0, 8)}.com` };
-}
-const connect = (tenant: Tenant, custom_domain: unknown): Promise<Answer> =>
-  tenant.admin.post(`${path}/connect`, { custom_domain });
-const verify = (tenant: Tenant) => tenant.admin.post(`${path}/verify`);
-const stored = async (tenant: Tenant) =>
-  await sql`select * from storefront.custom_domains where tenant_id = ${tenant.id} order by created_at`;
-const ownership = (answer: Answer): string =>
-  answer.body.data.custom_domain.dns_records.find((one: Body) => one.type === "TXT").value;
-const put = (records: Parameters<typeof putRecords>[1]) => putRecords(stack.resolverUrl, records);
+import { eventsOf } from "../../support/storefront.ts";
 
 describe("connecting", () => {
   test("answers the pending domain with the records its owner has to make", async () => {
-    const { tenant, store, domain } = await shop();
+    const { tenant, store, domain } = await newClaimant();
     const answer = await connect(tenant, `  HTTPS://${domain.toUpperCase()}/ `);
     expect(answer).toSucceed(201);
     expect(answer.body.message).toBe("market_custom_domain_connected_successfully");
@@ -59,7 +50,7 @@ describe("connecting", () => {
   test("a zone's own name gets an A record", async () => {
     const zones = [`d${randomUUID().slice(0, 8)}.com`, `d${randomUUID().slice(0, 8)}.com.iq`];
     for (const zone of zones) {
-      const { tenant } = await shop();
+      const { tenant } = await newClaimant();
       const [routing, proof] = (await connect(tenant, zone)).body.data.custom_domain.dns_records;
       expect(routing).toEqual({
         type: "A",
@@ -83,7 +74,7 @@ describe("connecting", () => {
   });
 
   test("what is no public host of one's own is refused", async () => {
-    const { tenant } = await shop();
+    const { tenant } = await newClaimant();
     const wrong = [
       "",
       "shop",
@@ -119,11 +110,11 @@ describe("connecting", () => {
       [{ custom_domain: 7 }, "custom_domain"],
       [{ custom_domain: "x".repeat(1001) }, "custom_domain"],
     ]);
-    expect(await stored(tenant)).toEqual([]);
+    expect(await domainsOf(tenant)).toEqual([]);
   });
 
   test("a market has one domain, also of many at once", async () => {
-    const mine = await shop();
+    const mine = await newClaimant();
     const mineToo = await Promise.all(
       Array.from({ length: 5 }, (_, i) => connect(mine.tenant, `s${i}.${mine.domain}`)),
     );
@@ -137,7 +128,7 @@ describe("connecting", () => {
     const bare = await newTenant();
     expect(await connect(bare, "shop.example.com")).toFailWith(404, "market_not_found");
     expect(await bare.admin.get(path)).toFailWith(404, "market_not_found");
-    const { tenant, domain } = await shop();
+    const { tenant, domain } = await newClaimant();
     const denied = [tenant.ops, tenant.staff, tenant.driver, tenant.institution, tenant.customer];
     const body = { custom_domain: domain };
     await expectGuarded({ method: "POST", path: `${path}/connect`, body }, { denied });
@@ -154,7 +145,7 @@ describe("connecting", () => {
 
 describe("verifying", () => {
   test("says of each missing record why it is not good yet", async () => {
-    const { tenant, domain } = await shop();
+    const { tenant, domain } = await newClaimant();
     await connect(tenant, domain);
     const nothing = await verify(tenant);
     expect(nothing).toSucceed(200);
@@ -176,11 +167,11 @@ describe("verifying", () => {
     expect(checks[0]).toMatchObject({ found: ["elsewhere.test"], ok: false });
     expect(checks[0].reason).toContain("قيمة أخرى");
     expect(checks[1].reason).toContain("تعذر البحث");
-    expect((await stored(tenant))[0]).toMatchObject({ status: "pending_dns" });
+    expect((await domainsOf(tenant))[0]).toMatchObject({ status: "pending_dns" });
   });
 
   test("with both records in place the domain is active, and stays so", async () => {
-    const { tenant, store, domain } = await shop();
+    const { tenant, store, domain } = await newClaimant();
     const token = ownership(await connect(tenant, domain));
     const routing = { [`CNAME ${domain}`]: [`${target.toUpperCase()}.`] };
     await put(routing);
@@ -205,7 +196,7 @@ describe("verifying", () => {
   });
 
   test("a token that only begins like ours proves nothing", async () => {
-    const { tenant, domain } = await shop();
+    const { tenant, domain } = await newClaimant();
     const token = ownership(await connect(tenant, domain));
     await put({
       [`CNAME ${domain}`]: [target],
@@ -215,7 +206,7 @@ describe("verifying", () => {
   });
 
   test("without a domain there is nothing to verify or disconnect", async () => {
-    const { tenant } = await shop();
+    const { tenant } = await newClaimant();
     expect(await verify(tenant)).toFailWith(404, "custom_domain_not_found");
     expect(await tenant.admin.delete(path)).toFailWith(404, "custom_domain_not_found");
     expect(await verify(await newTenant())).toFailWith(404, "market_not_found");
@@ -224,7 +215,7 @@ describe("verifying", () => {
 
 describe("disconnecting", () => {
   test("archives the domain, which another market may connect then", async () => {
-    const { tenant, domain } = await shop();
+    const { tenant, domain } = await newClaimant();
     const { id } = (await connect(tenant, domain)).body.data.custom_domain;
     const answer = await tenant.admin.delete(path);
     expect(answer).toSucceed(200);
@@ -241,14 +232,14 @@ describe("disconnecting", () => {
       },
     });
     expect((await tenant.admin.get(path)).body.data).toEqual({ custom_domain: null });
-    expect(await connect((await shop()).tenant, domain)).toSucceed(201);
+    expect(await connect((await newClaimant()).tenant, domain)).toSucceed(201);
     const back =
       sql`update storefront.custom_domains set status = 'active', disconnected_at = null where id = ${id}`;
     await expect(back).rejects.toThrow("invalid_status_transition");
   });
 
   test("of many at once one does it", async () => {
-    const { tenant, domain } = await shop();
+    const { tenant, domain } = await newClaimant();
     await connect(tenant, domain);
     const answers = await Promise.all(
       Array.from({ length: 6 }, () => tenant.admin.delete(path)),

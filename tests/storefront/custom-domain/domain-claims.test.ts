@@ -1,26 +1,25 @@
 /** Ownership of a domain: pending claims block nobody, verification decides, and it is checked again. */
-import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { type Answer, type Body, nobody } from "../../support/api.ts";
+import { type Answer, nobody } from "../../support/api.ts";
+import {
+  connect,
+  customDomain as path,
+  newDomain,
+  ownership,
+  put,
+  target,
+  verify,
+} from "../../support/custom-domain.ts";
 import { sql, stack } from "../../support/db.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
-import { putRecords } from "../../support/resolver.ts";
-import { eventsOf, newStore } from "../../support/storefront.ts";
-
-const path = "/storefront/custom-domain";
-const target = "stores.barid.example";
-const newDomain = () => `shop.d${randomUUID().slice(0, 8)}.com`;
-const put = (records: Parameters<typeof putRecords>[1]) => putRecords(stack.resolverUrl, records);
+import type { Tenant } from "../../support/people.ts";
+import { eventsOf, newStoreOwner } from "../../support/storefront.ts";
 
 /** A store with a claim to the domain, and the value that proves it. */
 async function claim(domain: string): Promise<{ tenant: Tenant; proof: string; answer: Answer }> {
-  const tenant = await newTenant();
-  await newStore(tenant);
-  const answer = await tenant.admin.post(`${path}/connect`, { custom_domain: domain });
-  const records = answer.body.data?.custom_domain.dns_records ?? [];
-  return { tenant, proof: records.find(({ type }: Body) => type === "TXT")?.value, answer };
+  const { tenant } = await newStoreOwner();
+  const answer = await connect(tenant, domain);
+  return { tenant, proof: answer.body.success ? ownership(answer) : "", answer };
 }
-const verify = (tenant: Tenant) => tenant.admin.post(`${path}/verify`);
 /** The zone sends visitors to us and holds these proofs. */
 const zone = (domain: string, ...proofs: string[]) =>
   put({

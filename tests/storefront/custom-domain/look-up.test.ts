@@ -1,32 +1,21 @@
 /** The job that looks up the records of domains. */
-import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import { type Answer, type Body, nobody } from "../../support/api.ts";
+import { nobody } from "../../support/api.ts";
+import {
+  connect,
+  customDomain as path,
+  domainsOf,
+  newClaimant,
+  ownership,
+  put,
+  target,
+} from "../../support/custom-domain.ts";
 import { sql, stack } from "../../support/db.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
-import { putRecords } from "../../support/resolver.ts";
-import { newStore } from "../../support/storefront.ts";
-
-const path = "/storefront/custom-domain";
-const target = "stores.barid.example";
-
-/** A tenant with a live store and a domain nobody else has. */
-async function shop(more: Record<string, unknown> = {}) {
-  const tenant = await newTenant();
-  const store = await newStore(tenant, more);
-  return { tenant, store, domain: `shop.d${randomUUID().slice(0, 8)}.com` };
-}
-const connect = (tenant: Tenant, custom_domain: unknown): Promise<Answer> =>
-  tenant.admin.post(`${path}/connect`, { custom_domain });
-const stored = async (tenant: Tenant) =>
-  await sql`select * from storefront.custom_domains where tenant_id = ${tenant.id} order by created_at`;
-const ownership = (answer: Answer): string =>
-  answer.body.data.custom_domain.dns_records.find((one: Body) => one.type === "TXT").value;
-const put = (records: Parameters<typeof putRecords>[1]) => putRecords(stack.resolverUrl, records);
+import type { Tenant } from "../../support/people.ts";
 
 describe("the look-up that nobody asks for", () => {
-  let waiting: Awaited<ReturnType<typeof shop>>;
-  let tired: Awaited<ReturnType<typeof shop>>;
+  let waiting: Awaited<ReturnType<typeof newClaimant>>;
+  let tired: Awaited<ReturnType<typeof newClaimant>>;
   const runJobs = () =>
     nobody.post("/storefront/internal/jobs", {}, { headers: { apikey: stack.secretKey } });
   const jobsOf = async (tenant: Tenant) =>
@@ -34,7 +23,7 @@ describe("the look-up that nobody asks for", () => {
       where tenant_id = ${tenant.id} and kind = 'storefront.verify_domain' order by id`;
 
   beforeAll(async () => {
-    [waiting, tired] = await Promise.all([shop(), shop()]);
+    [waiting, tired] = await Promise.all([newClaimant(), newClaimant()]);
     await connect(tired.tenant, tired.domain);
     await sql`update storefront.custom_domains set pending_since = now() - interval '8 days'
       where tenant_id = ${tired.tenant.id}`;
@@ -48,15 +37,15 @@ describe("the look-up that nobody asks for", () => {
     expect(await jobsOf(tenant)).toHaveLength(1);
     expect(await jobsOf(tired.tenant)).toEqual([]);
     expect(await runJobs()).toSucceed(200);
-    expect((await stored(tenant))[0]).toMatchObject({ status: "pending_dns" });
-    expect((await stored(tenant))[0].dns_checked_at).not.toBeNull();
+    expect((await domainsOf(tenant))[0]).toMatchObject({ status: "pending_dns" });
+    expect((await domainsOf(tenant))[0].dns_checked_at).not.toBeNull();
     await put({
       [`CNAME ${domain}`]: [target],
       [`TXT _market-verify.${domain}`]: [`"${token}"`],
     });
     await sql`select storefront.domains_recheck()`;
     expect(await runJobs()).toSucceed(200);
-    expect((await stored(tenant))[0]).toMatchObject({ status: "active" });
+    expect((await domainsOf(tenant))[0]).toMatchObject({ status: "active" });
     expect((await jobsOf(tenant)).map(({ status }) => status)).toEqual(["done", "done"]);
     const [event] = await sql`select tenant_id from integration.system_events
       where event_type = 'custom_domain.verified' and tenant_id = ${tenant.id}`;
@@ -66,23 +55,23 @@ describe("the look-up that nobody asks for", () => {
   });
 
   test("archives domains that are unverified for a week", async () => {
-    const { tenant, domain } = await shop();
+    const { tenant, domain } = await newClaimant();
     await connect(tenant, domain);
     await sql`update storefront.custom_domains set pending_since = now() - interval '8 days'
       where tenant_id = ${tenant.id}`;
     await sql`select storefront.domains_recheck()`;
-    const [row] = await stored(tenant);
+    const [row] = await domainsOf(tenant);
     expect(row).toMatchObject({ status: "archived" });
     expect(row.disconnected_at).not.toBeNull();
   });
 
   test("leaves a domain alone that was disconnected meanwhile", async () => {
-    const { tenant, domain } = await shop();
+    const { tenant, domain } = await newClaimant();
     await connect(tenant, domain);
     await sql`select storefront.domains_recheck()`;
     await tenant.admin.delete(path);
     expect(await runJobs()).toSucceed(200);
-    expect((await stored(tenant))[0]).toMatchObject({ status: "archived" });
+    expect((await domainsOf(tenant))[0]).toMatchObject({ status: "archived" });
     expect((await jobsOf(tenant)).map(({ status }) => status)).toEqual(["done"]);
   });
 });

@@ -2,29 +2,22 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Person } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
+import { draft, marketPath as path, marketRow, review } from "../../support/market.ts";
 import { newSystemAdmin, newTenant } from "../../support/people.ts";
 import { expectGuarded, expectRefused } from "../../support/promises.ts";
-import { eventsOf, newDirectoryCategory, newStore } from "../../support/storefront.ts";
+import { eventsOf, newDirectoryCategory, newStoreOwner } from "../../support/storefront.ts";
 
-const path = "/storefront/market";
-const draft = { status: "draft", publish_status: "unpublished" };
 let system: Person;
 beforeAll(async () => {
   system = await newSystemAdmin();
 });
 
-const shop = async (more: Record<string, unknown> = {}) => {
-  const tenant = await newTenant();
-  return { tenant, store: await newStore(tenant, more) };
-};
-const stored = async (id: string) =>
-  (await sql`select * from storefront.markets where id = ${id}`)[0];
-const review = (id: string, decision: string, more: object = {}) =>
-  system.put(`${path}/${id}/review`, { decision, ...more });
-
 describe("changing", () => {
   test("an approved market stays open and waits for another look", async () => {
-    const { tenant, store } = await shop({ approved_at: new Date(), approved_by: system.id });
+    const { tenant, store } = await newStoreOwner({
+      approved_at: new Date(),
+      approved_by: system.id,
+    });
     const answer = await tenant.admin.put(path, { tagline: { en: "New words" } });
     expect(answer).toSucceed(200);
     expect(answer.body.data.market).toMatchObject({
@@ -36,13 +29,13 @@ describe("changing", () => {
       tagline: { en: "New words" },
     });
     await tenant.admin.put(`${path}/publish`, { publish_status: "unpublished" });
-    expect((await review(store.id, "approved")).body.data.market).toMatchObject({
+    expect((await review(system, store.id, "approved")).body.data.market).toMatchObject({
       needs_reapproval: false,
       approved_by: system.id,
       publish_status: "unpublished",
     });
     await tenant.admin.put(path, { tagline: { en: "Bad words" } });
-    expect((await review(store.id, "rejected")).body.data.market).toMatchObject({
+    expect((await review(system, store.id, "rejected")).body.data.market).toMatchObject({
       status: "rejected",
       needs_reapproval: false,
       is_live: false,
@@ -50,19 +43,19 @@ describe("changing", () => {
   });
 
   test("nothing new asks for no new look", async () => {
-    const { tenant, store } = await shop();
-    const before = await stored(store.id);
+    const { tenant, store } = await newStoreOwner();
+    const before = await marketRow(store.id);
     for (
       const body of [{}, { tagline: { en: "All you need" } }, { settings: { currency: "IQD" } }]
     ) {
       expect(await tenant.admin.put(path, body)).toSucceed(200);
     }
-    expect(await stored(store.id)).toEqual(before);
+    expect(await marketRow(store.id)).toEqual(before);
     expect(await eventsOf(tenant)).toEqual([]);
   });
 
   test("settings and theme merge key by key, the rest is replaced", async () => {
-    const { tenant } = await shop({
+    const { tenant } = await newStoreOwner({
       ...draft,
       theme_settings: sql.json({ primary_color: "#111111", accent_color: "#222222" }),
     });
@@ -93,7 +86,7 @@ describe("changing", () => {
   });
 
   test("store_name and status may only be sent back as they are", async () => {
-    const { tenant, store } = await shop();
+    const { tenant, store } = await newStoreOwner();
     const same = { store_name: store.name, status: "approved" };
     expect(await tenant.admin.put(path, same)).toSucceed(200);
     const call = { method: "PUT", path } as const;
@@ -113,7 +106,7 @@ describe("changing", () => {
   });
 
   test("the database enforces the name and the legal status changes for every writer", async () => {
-    const { store } = await shop(draft);
+    const { store } = await newStoreOwner(draft);
     const write = (change: Record<string, string>) =>
       sql`update storefront.markets set ${sql(change)} where id = ${store.id}`;
     await expect(write({ store_name: "Other" })).rejects.toThrow("market_field_fixed");

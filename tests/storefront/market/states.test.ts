@@ -2,31 +2,22 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Person } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
+import { draft, marketPath as path, marketRow, review } from "../../support/market.ts";
 import { newSystemAdmin, newTenant, type Tenant } from "../../support/people.ts";
 import { expectGuarded, expectNoSuch, expectRefused } from "../../support/promises.ts";
-import { eventsOf, newStore } from "../../support/storefront.ts";
+import { eventsOf, newStoreOwner } from "../../support/storefront.ts";
 
-const path = "/storefront/market";
-const draft = { status: "draft", publish_status: "unpublished" };
 let system: Person;
 beforeAll(async () => {
   system = await newSystemAdmin();
 });
 
-const shop = async (more: Record<string, unknown> = {}) => {
-  const tenant = await newTenant();
-  return { tenant, store: await newStore(tenant, more) };
-};
-const stored = async (id: string) =>
-  (await sql`select * from storefront.markets where id = ${id}`)[0];
 const submit = (tenant: Tenant, body: object = {}) =>
   tenant.admin.post(`${path}/submit-for-approval`, body);
-const review = (id: string, decision: string, more: object = {}) =>
-  system.put(`${path}/${id}/review`, { decision, ...more });
 
 describe("submitting", () => {
   test("a complete draft waits for approval, and the administrators are notified", async () => {
-    const { tenant, store } = await shop(draft);
+    const { tenant, store } = await newStoreOwner(draft);
     const answer = await submit(tenant, { notes: "Please" });
     expect(answer).toSucceed(200);
     expect(answer.body.data.market).toMatchObject({ id: store.id, status: "pending_approval" });
@@ -42,28 +33,28 @@ describe("submitting", () => {
   test.each(["pending_approval", "approved", "rejected", "inactive"])(
     "is refused when the market is %s",
     async (status) => {
-      const { tenant, store } = await shop({ status, publish_status: "unpublished" });
+      const { tenant, store } = await newStoreOwner({ status, publish_status: "unpublished" });
       const answer = await submit(tenant);
       expect(answer).toFailWith(409, "invalid_status_transition");
       expect(answer.body).toMatchObject({ from: status, to: "pending_approval" });
-      expect((await stored(store.id)).status).toBe(status);
+      expect((await marketRow(store.id)).status).toBe(status);
     },
   );
 
   test("needs a tagline and a category that is not archived", async () => {
-    const bare = await shop({ ...draft, tagline: sql.json({ en: "" }) });
+    const bare = await newStoreOwner({ ...draft, tagline: sql.json({ en: "" }) });
     const answer = await submit(bare.tenant);
     expect(answer).toFailWith(400, "market_information_incomplete");
     expect(answer.body.field).toBe("tagline");
-    const { tenant, store } = await shop(draft);
+    const { tenant, store } = await newStoreOwner(draft);
     await sql`update storefront.product_categories set archived_at = now() where id = ${store.category}`;
     expect(await submit(tenant)).toFailWith(400, "market_category_required");
-    expect((await stored(store.id)).status).toBe("draft");
+    expect((await marketRow(store.id)).status).toBe("draft");
     expect(await submit(await newTenant())).toFailWith(404, "market_not_found");
   });
 
   test("of many at once one counts, and only administrators submit", async () => {
-    const { tenant, store } = await shop(draft);
+    const { tenant, store } = await newStoreOwner(draft);
     const { ops, staff, driver, institution, customer } = tenant;
     await expectGuarded({ method: "POST", path: `${path}/submit-for-approval` }, {
       denied: [ops, staff, driver, institution, customer],
@@ -83,8 +74,8 @@ describe("submitting", () => {
 
 describe("reviewing", () => {
   test("an approval opens the shop, and the tenant hears of it", async () => {
-    const { tenant, store } = await shop({ ...draft, status: "pending_approval" });
-    const answer = await review(store.id, "approved", { admin_notes: "Fine" });
+    const { tenant, store } = await newStoreOwner({ ...draft, status: "pending_approval" });
+    const answer = await review(system, store.id, "approved", { admin_notes: "Fine" });
     expect(answer).toSucceed(200);
     expect(answer.body.data.market).toMatchObject({
       status: "approved",
@@ -101,12 +92,12 @@ describe("reviewing", () => {
     const [audit] = await sql`select tenant_id, actor_id from app.audit_log
       where entity = 'storefront.markets' and entity_id = ${store.id} order by id desc limit 1`;
     expect(audit).toEqual({ tenant_id: tenant.id, actor_id: system.id });
-    expect(await review(store.id, "rejected")).toFailWith(409, "invalid_status_transition");
+    expect(await review(system, store.id, "rejected")).toFailWith(409, "invalid_status_transition");
   });
 
   test("a rejected market is a draft again once it is changed", async () => {
-    const { tenant, store } = await shop({ ...draft, status: "pending_approval" });
-    expect((await review(store.id, "rejected", { admin_notes: "Logo" })).body.data.market)
+    const { tenant, store } = await newStoreOwner({ ...draft, status: "pending_approval" });
+    expect((await review(system, store.id, "rejected", { admin_notes: "Logo" })).body.data.market)
       .toMatchObject({
         status: "rejected",
         is_live: false,
@@ -119,7 +110,7 @@ describe("reviewing", () => {
   });
 
   test("is for administrators of the system, of whom one decides", async () => {
-    const { tenant, store } = await shop({ ...draft, status: "pending_approval" });
+    const { tenant, store } = await newStoreOwner({ ...draft, status: "pending_approval" });
     const call = {
       method: "PUT",
       path: `${path}/${store.id}/review`,
@@ -139,7 +130,10 @@ describe("reviewing", () => {
       [{ decision: "approved", admin_notes: 7 }, "admin_notes"],
     ]);
     const answers = await Promise.all(
-      Array.from({ length: 8 }, (_, i) => review(store.id, i % 2 ? "approved" : "rejected")),
+      Array.from(
+        { length: 8 },
+        (_, i) => review(system, store.id, i % 2 ? "approved" : "rejected"),
+      ),
     );
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     // Approved, it is opened as well.
@@ -147,7 +141,7 @@ describe("reviewing", () => {
   });
 
   test("the same review under one key is one review", async () => {
-    const { tenant, store } = await shop({ ...draft, status: "pending_approval" });
+    const { tenant, store } = await newStoreOwner({ ...draft, status: "pending_approval" });
     const options = { headers: { "idempotency-key": randomUUID() } };
     const send = (decision: string) =>
       system.put(`${path}/${store.id}/review`, { decision }, options);
@@ -161,8 +155,8 @@ describe("reviewing", () => {
   });
 
   test("the queue lists what waits, of all tenants", async () => {
-    const waiting = await shop({ ...draft, status: "pending_approval" });
-    const changed = await shop({ needs_reapproval: true });
+    const waiting = await newStoreOwner({ ...draft, status: "pending_approval" });
+    const changed = await newStoreOwner({ needs_reapproval: true });
     const list = async (query: Record<string, string>) => {
       const answer = await system.get("/storefront/markets", { query: { limit: 100, ...query } });
       expect(answer).toSucceed(200);
@@ -191,7 +185,7 @@ describe("reviewing", () => {
 
 describe("publishing and taking out of use", () => {
   test("only an approved market opens and closes", async () => {
-    const { tenant, store } = await shop();
+    const { tenant, store } = await newStoreOwner();
     const publish = (publish_status: string) =>
       tenant.admin.put(`${path}/publish`, { publish_status });
     const closed = await publish("unpublished");
@@ -202,7 +196,7 @@ describe("publishing and taking out of use", () => {
     expect(await publish("unpublished")).toSucceed(200);
     expect((await publish("published")).body.data.market.is_live).toBe(true);
     expect(await eventsOf(tenant)).toEqual(["market.unpublished", "market.published"]);
-    const waiting = await shop({ ...draft, status: "pending_approval" });
+    const waiting = await newStoreOwner({ ...draft, status: "pending_approval" });
     const answer = await waiting.tenant.admin.put(`${path}/publish`, {
       publish_status: "published",
     });
@@ -215,11 +209,11 @@ describe("publishing and taking out of use", () => {
     await expectGuarded({ ...call, body: { publish_status: "published" } }, {
       denied: [tenant.ops, tenant.customer],
     });
-    expect((await stored(store.id)).is_live).toBe(true);
+    expect((await marketRow(store.id)).is_live).toBe(true);
   });
 
   test("an inactive market is closed, and a draft once it is changed", async () => {
-    const { tenant, store } = await shop({ needs_reapproval: true });
+    const { tenant, store } = await newStoreOwner({ needs_reapproval: true });
     const call = { method: "PUT", path: `${path}/deactivate` } as const;
     await expectGuarded(call, { denied: [tenant.ops, tenant.customer] });
     for (let times = 0; times < 2; times++) {
@@ -230,7 +224,7 @@ describe("publishing and taking out of use", () => {
       });
     }
     expect(await eventsOf(tenant)).toEqual(["market.deactivated", "market.unpublished"]);
-    expect(await review(store.id, "approved")).toFailWith(409, "invalid_status_transition");
+    expect(await review(system, store.id, "approved")).toFailWith(409, "invalid_status_transition");
     expect((await tenant.admin.put(path, { tagline: "Again" })).body.data.market)
       .toMatchObject({ status: "draft", is_active: true, tagline: { en: "Again" } });
   });

@@ -6,6 +6,7 @@ import { sql } from "../../support/db.ts";
 import { assign, moves } from "../../support/deliveries.ts";
 import "../../support/expect.ts";
 import { fundWallet } from "../../support/money.ts";
+import { withDriver } from "../../support/order-goods.ts";
 import {
   checkAll,
   newShop,
@@ -21,12 +22,7 @@ let shop: Shop;
 let other: Shop;
 beforeAll(async () => {
   [shop, other] = await Promise.all([newCardShop(), newShop()]);
-  for (const { tenant } of [shop]) {
-    const [van] = await sql`insert into delivery.vehicles (tenant_id, name, unit_capacity)
-      values (${tenant.id}, 'Van', 1000) returning id`;
-    await sql`insert into delivery.drivers (tenant_id, user_id, vehicle_id, all_zones)
-      values (${tenant.id}, ${tenant.driver.id}, ${van.id}, true)`;
-  }
+  await withDriver(shop);
 });
 const at = (id: string, step = "") => `/storefront/orders/${id}${step && `/${step}`}`;
 const approve = (id: string, body = {}) => shop.tenant.admin.put(at(id, "approve"), body);

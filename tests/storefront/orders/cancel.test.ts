@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import { assign, moves } from "../../support/deliveries.ts";
 import "../../support/expect.ts";
+import { withDriver } from "../../support/order-goods.ts";
 import { checkAll, placeOrder, type Shop, standing, walletOf } from "../../support/orders.ts";
 import { newCardShop } from "../../support/payments.ts";
 import { eventsOf, unitsOf } from "../../support/warehouses.ts";
@@ -10,12 +11,7 @@ import { eventsOf, unitsOf } from "../../support/warehouses.ts";
 let shop: Shop;
 beforeAll(async () => {
   shop = await newCardShop();
-  for (const { tenant } of [shop]) {
-    const [van] = await sql`insert into delivery.vehicles (tenant_id, name, unit_capacity)
-      values (${tenant.id}, 'Van', 1000) returning id`;
-    await sql`insert into delivery.drivers (tenant_id, user_id, vehicle_id, all_zones)
-      values (${tenant.id}, ${tenant.driver.id}, ${van.id}, true)`;
-  }
+  await withDriver(shop);
 });
 const at = (id: string, step = "") => `/storefront/orders/${id}${step && `/${step}`}`;
 const approve = (id: string, body = {}) => shop.tenant.admin.put(at(id, "approve"), body);

@@ -3,6 +3,7 @@ import { beforeAll, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import { assign } from "../../support/deliveries.ts";
 import "../../support/expect.ts";
+import { withDriver } from "../../support/order-goods.ts";
 import {
   checkAll,
   newShop,
@@ -81,10 +82,7 @@ test("one order approved twenty times at once is approved once", async () => {
 
 test("cancellation against pickup: one of them wins", async () => {
   const { tenant } = racing;
-  const [van] = await sql`insert into delivery.vehicles (tenant_id, name, unit_capacity)
-    values (${tenant.id}, 'Van', 1000) returning id`;
-  await sql`insert into delivery.drivers (tenant_id, user_id, vehicle_id, all_zones)
-    values (${tenant.id}, ${tenant.driver.id}, ${van.id}, true)`;
+  await withDriver(racing);
   for (let round = 0; round < 8; round++) {
     const { id } = await placeOrder(racing, "wallet");
     const delivery = (await approve(racing, id)).body.data.delivery_assigned.delivery_id;

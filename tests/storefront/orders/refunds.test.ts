@@ -3,6 +3,7 @@ import { beforeAll, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import { assign, moves } from "../../support/deliveries.ts";
 import "../../support/expect.ts";
+import { withDriver } from "../../support/order-goods.ts";
 import {
   checkAll,
   newShop,
@@ -15,11 +16,7 @@ import {
 let shop: Shop;
 beforeAll(async () => {
   shop = await newShop();
-  const { tenant } = shop;
-  const [van] = await sql`insert into delivery.vehicles (tenant_id, name, unit_capacity)
-    values (${tenant.id}, 'Van', 1000) returning id`;
-  await sql`insert into delivery.drivers (tenant_id, user_id, vehicle_id, all_zones)
-    values (${tenant.id}, ${tenant.driver.id}, ${van.id}, true)`;
+  await withDriver(shop);
 });
 const change = (id: string, step: string, body = {}) =>
   shop.tenant.admin.put(`/storefront/orders/${id}/${step}`, body);

@@ -1,7 +1,7 @@
 /** Goods of an order that leaves from two warehouses, when one of its parcels is sent back: they are expected where they are sold from. */
 import { describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
-import { checkAll, handedTo, moves } from "../../support/deliveries.ts";
+import { checkAll, moves, takenOver } from "../../support/deliveries.ts";
 import "../../support/expect.ts";
 import {
   approveOrder,
@@ -36,8 +36,7 @@ const expectedOf = (tenant: string) =>
     where tenant_id = ${tenant} and status = 'pending' and delivery_id is null`;
 
 async function broughtHome({ shop, yard }: Awaited<ReturnType<typeof apart>>, back: string) {
-  const handoff = await handedTo(yard, back, shop.tenant.driver);
-  expect(await shop.tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
+  await takenOver(yard, back, shop.tenant.driver);
   await moves(shop.tenant.driver, back, "complete");
 }
 

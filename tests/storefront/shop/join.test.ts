@@ -5,23 +5,13 @@ import { nobody, signedIn } from "../../support/api.ts";
 import { claimsOf, refresh, signIn, signUp } from "../../support/auth.ts";
 import { sql, stack } from "../../support/db.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
-import { eventsOf, newStore, type Store } from "../../support/storefront.ts";
-
-const at = (name: string, rest = "") =>
-  `/storefront/public/markets/${encodeURIComponent(name)}${rest}`;
+import { eventsOf, newStore, shopPath as at, type Store } from "../../support/storefront.ts";
 
 let tenant: Tenant;
 let store: Store;
 beforeAll(async () => {
   tenant = await newTenant();
-  store = await newStore(tenant, {
-    admin_notes: "Secret",
-    banners: sql.json([
-      { id: "b", url: "https://a.test/b", title: { en: "B" }, is_active: true, sort_order: 2 },
-      { id: "a", url: "https://a.test/a", title: { en: "A" }, is_active: true, sort_order: 1 },
-      { id: "c", url: "https://a.test/c", title: { en: "C" }, is_active: false, sort_order: 0 },
-    ]),
-  });
+  store = await newStore(tenant);
 });
 
 describe("joining", () => {

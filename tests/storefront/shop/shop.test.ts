@@ -4,10 +4,13 @@ import { type Body, nobody, signedIn } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
 import { newEverything, tenantTables } from "../../support/everything.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
-import { newCategory, newProduct, newStore, type Store } from "../../support/storefront.ts";
-
-const at = (name: string, rest = "") =>
-  `/storefront/public/markets/${encodeURIComponent(name)}${rest}`;
+import {
+  newCategory,
+  newProduct,
+  newStore,
+  shopPath as at,
+  type Store,
+} from "../../support/storefront.ts";
 
 let tenant: Tenant;
 let store: Store;

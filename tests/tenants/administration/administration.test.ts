@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from "vitest";
+import { makeTenant, newSlug, tenantEvents, tenantRow } from "../../support/administration.ts";
 import { type Body, nobody, type Person } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
 import { newSystemAdmin, newTenant, type Tenant } from "../../support/people.ts";
@@ -11,23 +12,10 @@ beforeAll(async () => {
   [system, a, b] = await Promise.all([newSystemAdmin(), newTenant(), newTenant()]);
 });
 
-let serial = 0;
-const slug = () => `s-${a.id.slice(0, 8)}-${++serial}`;
-const rowOf = async (id: string) =>
-  (await sql`select * from tenancy.tenants where id = ${id}`)[0] as Body;
-const eventsOf = async (id: string) =>
-  (await sql`select event_type, event_data from integration.system_events
-    where tenant_id = ${id} and source_module = 'tenants' order by position`) as Body[];
-const make = async (more: Record<string, unknown> = {}): Promise<Body> => {
-  const answer = await system.post("/tenants", { name: { en: "Made" }, slug: slug(), ...more });
-  expect(answer).toSucceed(201);
-  return answer.body.tenant;
-};
-
 test("a tenant is made pending, without a subscription, usable while none is asked for", async () => {
   const input = {
     name: { en: "Dijla", fr: "Tigre", ar: "دجلة", ku: "دیجلە" },
-    slug: slug(),
+    slug: newSlug(),
     contact_info: { email: "Info@Dijla.TEST", phone: "+9647701234567", address: "Karrada 5" },
     metadata: { source: { campaign: 7 } },
   };
@@ -57,7 +45,7 @@ test("a tenant is made pending, without a subscription, usable while none is ask
     },
   });
   const id = answer.body.tenant.id;
-  expect(await eventsOf(id)).toEqual([{
+  expect(await tenantEvents(id)).toEqual([{
     event_type: "tenant.created",
     event_data: { actor_id: system.id, status: "pending" },
   }]);
@@ -68,7 +56,7 @@ test("a tenant is made pending, without a subscription, usable while none is ask
 });
 
 test("the same Idempotency-Key makes one tenant", async () => {
-  const input = { name: { en: "Once" }, slug: slug() };
+  const input = { name: { en: "Once" }, slug: newSlug() };
   await expectReplayed(system, "/tenants", input, { ...input, name: { en: "Twice" } });
   expect(await sql`select from tenancy.tenants where slug = ${input.slug}`).toHaveLength(1);
 });
@@ -94,20 +82,21 @@ const bad: [string, Record<string, unknown>, string, string][] = [
   ["a script for a logo", { logo_url: "javascript:1" }, "validation_failed", "logo_url"],
 ];
 test.each(bad)("%s is refused with the field", async (_, wrong, code, field) => {
-  const answer = await system.post("/tenants", { name: { en: "X" }, slug: slug(), ...wrong });
+  const answer = await system.post("/tenants", { name: { en: "X" }, slug: newSlug(), ...wrong });
   expect(answer).toFailWith(400, code);
   expect(answer.body.field).toBe(field);
 });
 
 test("a NUL is refused, and so is what is no JSON", async () => {
-  expect((await system.post("/tenants", { name: { en: "a\u0000b" }, slug: slug() })).status).toBe(
-    400,
-  );
+  expect((await system.post("/tenants", { name: { en: "a\u0000b" }, slug: newSlug() })).status)
+    .toBe(
+      400,
+    );
   expect(await system.post("/tenants", "{")).toFailWith(400, "invalid_json");
 });
 
 test("a slug is taken once: 400 with the field, in three languages, however many try at once", async () => {
-  const input = { name: { en: "Race" }, slug: slug() };
+  const input = { name: { en: "Race" }, slug: newSlug() };
   const answers = await Promise.all(
     Array.from({ length: 10 }, () => system.post("/tenants", input)),
   );
@@ -121,7 +110,7 @@ test("a slug is taken once: 400 with the field, in three languages, however many
 });
 
 test("only those who manage the system list, make and move tenants", async () => {
-  const before = await rowOf(a.id);
+  const before = await tenantRow(a.id);
   for (const person of [a.admin, a.ops, a.driver, a.customer]) {
     expect(await person.get("/tenants")).toFailWith(403, "forbidden");
     expect(await person.post("/tenants", {})).toFailWith(403, "forbidden");
@@ -134,7 +123,7 @@ test("only those who manage the system list, make and move tenants", async () =>
   expect(await nobody.post("/tenants", {})).toFailWith(401, "unauthorized");
   expect(await nobody.put(`/tenants/${a.id}`, {})).toFailWith(401, "unauthorized");
   expect(await nobody.post(`/tenants/${a.id}/suspend`)).toFailWith(401, "unauthorized");
-  expect(await rowOf(a.id)).toEqual(before);
+  expect(await tenantRow(a.id)).toEqual(before);
 });
 
 test("an API key of the system with the scope manages tenants; one of a tenant never does", async () => {
@@ -146,7 +135,7 @@ test("an API key of the system with the scope manages tenants; one of a tenant n
   };
   const ours = await key(null, true, `sys-${a.id}`);
   const theirs = await key(a.id, false, `own-${a.id}`);
-  const input = { name: { en: "By key" }, slug: slug() };
+  const input = { name: { en: "By key" }, slug: newSlug() };
   expect(await nobody.post("/tenants", input, theirs)).toFailWith(403, "forbidden");
   const answer = await nobody.post("/tenants", input, ours);
   expect(answer).toSucceed(201);
@@ -159,7 +148,7 @@ test("the list has ten a page, a hundred at most, exact totals, by slug and stat
   const mark = `list-${a.id.slice(0, 8)}`;
   const made: Body[] = [];
   for (let n = 0; n < 12; n++) {
-    made.push(await make({ slug: `${mark}-${String.fromCharCode(97 + n)}` }));
+    made.push(await makeTenant(system, { slug: `${mark}-${String.fromCharCode(97 + n)}` }));
   }
   const list = async (query: Record<string, string | number> = {}) => {
     const answer = await system.get("/tenants", { query: { search: mark, ...query } });
@@ -210,31 +199,31 @@ test("a tenant's administrator changes what is the tenant's own; slug and status
     logo_url: "https://cdn.example.test/logo.png",
     updated_by: tenant.admin.id,
   });
-  const before = await rowOf(tenant.id);
-  expect(await tenant.admin.put(path, { slug: slug() })).toFailWith(403, "forbidden");
+  const before = await tenantRow(tenant.id);
+  expect(await tenant.admin.put(path, { slug: newSlug() })).toFailWith(403, "forbidden");
   expect(await tenant.admin.put(path, { status: "archived", name: { en: "X" } })).toFailWith(
     403,
     "forbidden",
   );
   expect(await tenant.ops.put(path, { name: { en: "X" } })).toFailWith(403, "forbidden");
   expect(await b.admin.put(path, { name: { en: "X" } })).toFailWith(403, "forbidden");
-  expect(await rowOf(tenant.id)).toEqual(before);
+  expect(await tenantRow(tenant.id)).toEqual(before);
   expect((await tenant.admin.put(path, { logo_url: null })).body.tenant.logo_url).toBeNull();
-  expect(await eventsOf(tenant.id)).toHaveLength(2);
+  expect(await tenantEvents(tenant.id)).toHaveLength(2);
 });
 
 test("a system administrator changes slug and status too, within the rules", async () => {
-  const tenant = await make();
+  const tenant = await makeTenant(system);
   const path = `/tenants/${tenant.id}`;
-  const other = slug();
+  const other = newSlug();
   const answer = await system.put(path, { slug: other, status: "active" });
   expect(answer.body.tenant).toMatchObject({ slug: other, status: "active" });
-  const taken = await system.put(path, { slug: (await rowOf(a.id)).slug });
+  const taken = await system.put(path, { slug: (await tenantRow(a.id)).slug });
   expect(taken).toFailWith(400, "tenant_slug_taken");
   expect(taken.body.field).toBe("slug");
   expect(await system.put(path, { status: "pending", name: { en: "No" } }))
     .toFailWith(409, "invalid_status_transition");
-  expect((await rowOf(tenant.id)).name).toEqual({ en: "Made" });
+  expect((await tenantRow(tenant.id)).name).toEqual({ en: "Made" });
   expect(await system.put(path, { name: {} })).toFailWith(400, "tenant_name_required");
   expect(await system.put(`/tenants/${crypto.randomUUID()}`, {})).toFailWith(
     404,

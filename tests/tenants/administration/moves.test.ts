@@ -1,27 +1,14 @@
 /** Moves of a tenant from status to status, and who works in which. */
 import { beforeAll, expect, test } from "vitest";
-import { type Body, type Person } from "../../support/api.ts";
+import { makeTenant, tenantEvents, tenantRow } from "../../support/administration.ts";
+import type { Person } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
-import { newSystemAdmin, newTenant, type Tenant } from "../../support/people.ts";
+import { newSystemAdmin, newTenant } from "../../support/people.ts";
 
 let system: Person;
-let a: Tenant;
 beforeAll(async () => {
-  [system, a] = await Promise.all([newSystemAdmin(), newTenant()]);
+  system = await newSystemAdmin();
 });
-
-let serial = 0;
-const slug = () => `s-${a.id.slice(0, 8)}-${++serial}`;
-const rowOf = async (id: string) =>
-  (await sql`select * from tenancy.tenants where id = ${id}`)[0] as Body;
-const eventsOf = async (id: string) =>
-  (await sql`select event_type, event_data from integration.system_events
-    where tenant_id = ${id} and source_module = 'tenants' order by position`) as Body[];
-const make = async (more: Record<string, unknown> = {}): Promise<Body> => {
-  const answer = await system.post("/tenants", { name: { en: "Made" }, slug: slug(), ...more });
-  expect(answer).toSucceed(201);
-  return answer.body.tenant;
-};
 
 const moves = { activate: "active", suspend: "suspended", archive: "archived" } as const;
 const legal: Record<string, string[]> = {
@@ -34,7 +21,7 @@ test.each(Object.keys(legal))(
   "from %s a tenant moves where it may and nowhere else",
   async (was) => {
     for (const [verb, becomes] of Object.entries(moves)) {
-      const tenant = await make();
+      const tenant = await makeTenant(system);
       await sql`update tenancy.tenants set status = ${was} where id = ${tenant.id}`;
       const answer = await system.post(`/tenants/${tenant.id}/${verb}`);
       if (legal[was].includes(becomes)) {
@@ -43,7 +30,7 @@ test.each(Object.keys(legal))(
           status: becomes,
           effective_active: becomes === "active",
         });
-        const events = await eventsOf(tenant.id);
+        const events = await tenantEvents(tenant.id);
         expect(events.at(-1)).toEqual({
           event_type: `tenant.${becomes === "active" ? "activated" : becomes}`,
           event_data: { actor_id: system.id, status: becomes, previous_status: was },
@@ -51,7 +38,7 @@ test.each(Object.keys(legal))(
       } else {
         expect(answer).toFailWith(409, "invalid_status_transition");
         expect(answer.body).toMatchObject({ from: was, to: becomes });
-        expect((await rowOf(tenant.id)).status).toBe(was);
+        expect((await tenantRow(tenant.id)).status).toBe(was);
       }
     }
   },
@@ -63,7 +50,7 @@ test("of many who suspend at once one does it, and one event says so", async () 
     Array.from({ length: 8 }, () => system.post(`/tenants/${tenant.id}/suspend`)),
   );
   expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(409)]);
-  expect(await eventsOf(tenant.id)).toHaveLength(1);
+  expect(await tenantEvents(tenant.id)).toHaveLength(1);
 });
 
 test("suspended, nobody of the tenant works; activated, everybody does; archived, nobody ever", async () => {

@@ -2,15 +2,12 @@ import { beforeAll, expect, test } from "vitest";
 import type { Body } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
 import { newSystemAdmin, newTenant, saveSettings, type Tenant } from "../../support/people.ts";
+import { readSettings, settingsOf } from "../../support/settings.ts";
 
 let a: Tenant;
 beforeAll(async () => {
   a = await newTenant();
 });
-
-const pathOf = (tenant: { id: string }) => `/tenants/${tenant.id}/settings`;
-const read = async (tenant: Tenant, keys?: string): Promise<Body> =>
-  (await tenant.admin.get(pathOf(tenant), { query: { keys } })).body;
 
 const defaults = {
   enabled: false,
@@ -36,7 +33,7 @@ test("transfer_manifest never saved is read with its defaults, by every member",
   for (
     const person of [tenant.admin, tenant.staff, tenant.driver, tenant.institution, tenant.customer]
   ) {
-    const answer = await person.get(pathOf(tenant), { query: { keys: "transfer_manifest" } });
+    const answer = await person.get(settingsOf(tenant), { query: { keys: "transfer_manifest" } });
     expect(answer).toSucceed(200);
     expect(answer.body).toEqual({
       success: true,
@@ -51,10 +48,11 @@ test("reading needs no switched-on feature, and a system administrator may read 
     settings: { "delivery.transfer_manifest": { enabled: false } },
   });
   const system = await newSystemAdmin();
-  expect((await system.get(pathOf(tenant))).body.delivery.transfer_manifest.settings.enabled).toBe(
-    false,
-  );
-  expect(await tenant.driver.get(pathOf(tenant))).toSucceed(200);
+  expect((await system.get(settingsOf(tenant))).body.delivery.transfer_manifest.settings.enabled)
+    .toBe(
+      false,
+    );
+  expect(await tenant.driver.get(settingsOf(tenant))).toSucceed(200);
 });
 
 test("keys name groups alone or with their module; unknown ones are passed over", async () => {
@@ -62,14 +60,14 @@ test("keys name groups alone or with their module; unknown ones are passed over"
     Object.fromEntries(
       ["delivery", "general"].filter((m) => body[m]).map((m) => [m, Object.keys(body[m]).sort()]),
     );
-  expect(shape(await read(a, "transfer_manifest,nonsense, general.unit_size")))
+  expect(shape(await readSettings(a, "transfer_manifest,nonsense, general.unit_size")))
     .toEqual({ delivery: ["transfer_manifest"], general: ["unit_size"] });
-  expect((await read(a, "general.unit_size")).general)
+  expect((await readSettings(a, "general.unit_size")).general)
     .toEqual({ unit_size: { settings: { missing_unit_size_fallback: "service_min" } } });
-  expect((await read(a, "assignment_change_settings")).delivery)
+  expect((await readSettings(a, "assignment_change_settings")).delivery)
     .toEqual({ assignment_change_settings: { settings: {} } });
-  expect(shape(await read(a, "nonsense"))).toEqual({});
-  expect(shape(await read(a))).toEqual({
+  expect(shape(await readSettings(a, "nonsense"))).toEqual({});
+  expect(shape(await readSettings(a))).toEqual({
     delivery: ["transfer_manifest"],
     general: ["currency", "unit_size"],
   });
@@ -82,11 +80,13 @@ test("invalid stored words are read as the default, valid ones as they are", asy
     receiving_mode: 7,
     delivery_fee_origin: null,
   });
-  expect((await read(tenant)).delivery.transfer_manifest.settings).toMatchObject({
+  expect((await readSettings(tenant)).delivery.transfer_manifest.settings).toMatchObject({
     driver_scan_mode: "continuous",
     receiving_mode: "item_scan",
     delivery_fee_origin: "processing_point",
   });
   await saveSettings(tenant.id, "delivery.transfer_manifest", { driver_scan_mode: "manual" });
-  expect((await read(tenant)).delivery.transfer_manifest.settings.driver_scan_mode).toBe("manual");
+  expect((await readSettings(tenant)).delivery.transfer_manifest.settings.driver_scan_mode).toBe(
+    "manual",
+  );
 });

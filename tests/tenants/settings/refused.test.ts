@@ -3,23 +3,13 @@ import { beforeAll, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import { newService } from "../../support/money.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
+import { general, manifest, settingsOf, storedSettings } from "../../support/settings.ts";
 
 let a: Tenant;
 let b: Tenant;
 beforeAll(async () => {
   [a, b] = await Promise.all([newTenant(), newTenant()]);
 });
-
-const pathOf = (tenant: { id: string }) => `/tenants/${tenant.id}/settings`;
-const manifest = (settings: Record<string, unknown>) => ({
-  delivery: { transfer_manifest: { settings } },
-});
-const general = (group: string, settings: Record<string, unknown>) => ({
-  general: { [group]: { settings } },
-});
-const stored = async (tenant: { id: string }, module: string, group: string) =>
-  (await sql`select settings from tenancy.tenant_settings
-    where tenant_id = ${tenant.id} and module = ${module} and group_key = ${group}`)[0]?.settings;
 
 const wrong: [Record<string, unknown>, string][] = [
   [{}, "body"],
@@ -68,7 +58,7 @@ const wrong: [Record<string, unknown>, string][] = [
 test.each(wrong)("%j is refused and names the field", async (body, field) => {
   const before =
     await sql`select * from tenancy.tenant_settings where tenant_id = ${b.id} order by 1, 2, 3`;
-  const answer = await b.admin.put(pathOf(b), body);
+  const answer = await b.admin.put(settingsOf(b), body);
   expect(answer).toFailWith(400, "validation_failed");
   expect(answer.body.field).toBe(field);
   expect(
@@ -77,22 +67,26 @@ test.each(wrong)("%j is refused and names the field", async (body, field) => {
 });
 
 test("a country is its two letters, as barcodes end with them", async () => {
-  expect(await b.admin.put(pathOf(b), general("domestic_country", { code: " jo " }))).toSucceed();
-  expect(await stored(b, "general", "domestic_country")).toEqual({ code: "JO" });
+  expect(await b.admin.put(settingsOf(b), general("domestic_country", { code: " jo " })))
+    .toSucceed();
+  expect(await storedSettings(b, "general", "domestic_country")).toEqual({ code: "JO" });
 });
 
 test("what has to be more than a bound is not said to be allowed at it", async () => {
-  const { body } = await b.admin.put(pathOf(b), general("unit_size", { volumetric_divisor: 0 }));
+  const { body } = await b.admin.put(
+    settingsOf(b),
+    general("unit_size", { volumetric_divisor: 0 }),
+  );
   expect(body.message).toBe(
     "general.unit_size.settings.volumetric_divisor must be more than 0.",
   );
 });
 
 test("a malformed id is refused as one, a NUL as wrong input", async () => {
-  const answer = await b.admin.put(pathOf(b), manifest({ default_delivery_service_id: "x" }));
+  const answer = await b.admin.put(settingsOf(b), manifest({ default_delivery_service_id: "x" }));
   expect(answer).toFailWith(400, "invalid_uuid");
   expect(answer.body.field).toBe("delivery.transfer_manifest.settings.default_delivery_service_id");
-  expect(await b.admin.put(pathOf(b), general("driver", { mode: "a\u0000" }))).toFailWith(
+  expect(await b.admin.put(settingsOf(b), general("driver", { mode: "a\u0000" }))).toFailWith(
     400,
     "validation_failed",
   );
@@ -131,13 +125,13 @@ test("ids must exist in this tenant, nothing of another tenant can be named", as
     [general("currency", { currency_code: "ZZZ" }), "general.currency.settings.currency_code"],
   ];
   for (const [body, field] of cases) {
-    const answer = await a.admin.put(pathOf(a), body);
+    const answer = await a.admin.put(settingsOf(a), body);
     expect(answer).toFailWith(400, "invalid_reference");
     expect(answer.body.field).toBe(field);
   }
   await sql`insert into delivery.drivers (tenant_id, user_id) values (${a.id}, ${a.driver.id})`;
   expect(
-    await a.admin.put(pathOf(a), {
+    await a.admin.put(settingsOf(a), {
       delivery: {
         assignment_change_settings: { settings: { default_driver_id: a.driver.id } },
         transfer_manifest: {

@@ -6,6 +6,7 @@ import { newManifest } from "../../support/manifests.ts";
 import { fundWallet, newService } from "../../support/money.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import { setDestination } from "../../support/set-destination.ts";
+import { manifest, settingsOf, storedSettings } from "../../support/settings.ts";
 
 let tenant: Tenant;
 beforeEach(async () => {
@@ -14,14 +15,9 @@ beforeEach(async () => {
 
 const field = (key: string) => `delivery.transfer_manifest.settings.${key}`;
 const put = (settings: Record<string, unknown>) =>
-  tenant.admin.put(`/tenants/${tenant.id}/settings`, {
-    delivery: { transfer_manifest: { settings } },
-  });
-const stored = async (key: string) => {
-  const [row] = await sql`select settings -> ${key} as value from tenancy.tenant_settings
-    where tenant_id = ${tenant.id} and module = 'delivery' and group_key = 'transfer_manifest'`;
-  return row.value;
-};
+  tenant.admin.put(settingsOf(tenant), manifest(settings));
+const stored = async (key: string) =>
+  (await storedSettings(tenant, "delivery", "transfer_manifest"))[key] ?? null;
 
 describe("the default service", () => {
   test("must be switched on", async () => {

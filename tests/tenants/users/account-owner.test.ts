@@ -1,6 +1,6 @@
 /** Whose an account is: nobody becomes a member with one of which somebody else may know the password. */
 import { beforeAll, expect, test } from "vitest";
-import { type Body, nobody, type Person, signedIn, withToken } from "../../support/api.ts";
+import { type Body, nobody, type Person, signedIn } from "../../support/api.ts";
 import {
   followMail,
   mailsTo,
@@ -11,6 +11,7 @@ import {
   signUp,
 } from "../../support/auth.ts";
 import { sql, stack } from "../../support/db.ts";
+import { accept, address, as, jobsUntil } from "../../support/invitations.ts";
 import { newSystemAdmin, newTenant, type Tenant } from "../../support/people.ts";
 import { wizardBody } from "../../support/wizard.ts";
 
@@ -21,8 +22,6 @@ beforeAll(async () => {
   [a, v, system] = await Promise.all([newTenant(), newTenant(), newSystemAdmin()]);
 });
 
-let serial = 0;
-const address = () => `owner-${++serial}-${v.id.slice(0, 8)}@barid.test`;
 const person = (email: string, more: Record<string, unknown> = {}) => ({
   email,
   password: "what the company chose",
@@ -37,23 +36,13 @@ const made = async (tenant: Tenant, body: Record<string, unknown>): Promise<Body
   (await system.post(`/tenants/${tenant.id}/members`, body)).body.user;
 const invited = async (tenant: Tenant, body: Record<string, unknown>): Promise<string> =>
   (await tenant.admin.post(`/tenants/${tenant.id}/users`, body)).body.data.invitation.id;
-const accept = (who: Person, id: string) => who.post(`/tenants/me/invitations/${id}/accept`);
 const wizardFor = (email: string) => {
   const body = wizardBody();
   body.tenant.contact_info.email = email;
   return body;
 };
-const as = (session: Session) => withToken(session.access_token);
 const confirm = (session: Session, password: string) =>
   as(session).post("/tenants/me/confirm", { password });
-const runJobsUntil = async (done: () => Promise<boolean>) => {
-  for (let round = 0; round < 100; round++) {
-    await nobody.post("/tenants/internal/jobs", {}, { headers: { apikey: stack.secretKey } });
-    if (await done()) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error("the jobs did not get there");
-};
 const membersOf = (userId: string) =>
   sql`select tenant_id from tenancy.tenant_users where user_id = ${userId} order by created_at`;
 
@@ -105,7 +94,7 @@ test("the administrator whom a wizard made is no other company's until the accou
 test("an account that an invitation made with a password is the inviting company's until it is taken over", async () => {
   const email = address();
   const first = await invited(v, person(email, { password: "known to V" }));
-  await runJobsUntil(async () => (await mailsTo(email)).length > 0);
+  await jobsUntil(async () => (await mailsTo(email)).length > 0);
   const owner = await followMail(email);
   const second = await invited(a, person(email));
   expect(await accept(as(owner), second)).toFailWith(409, "account_not_confirmed");

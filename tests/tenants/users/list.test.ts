@@ -3,13 +3,13 @@ import { beforeAll, expect, test } from "vitest";
 import { type Body, nobody } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
+import { usersOf } from "../../support/users.ts";
 
 let a: Tenant;
 let b: Tenant;
 beforeAll(async () => {
   [a, b] = await Promise.all([newTenant(), newTenant()]);
 });
-const usersOf = (tenant: { id: string }) => `/tenants/${tenant.id}/users`;
 
 test("lists users with page numbers, filters by kind, role and activity, searches and sorts", async () => {
   const tenant = await newTenant();

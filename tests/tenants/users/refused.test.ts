@@ -1,29 +1,14 @@
 /** New users that are refused: nothing of them is left in Auth. */
 import { beforeAll, expect, test } from "vitest";
 import { type Person } from "../../support/api.ts";
-import { sql } from "../../support/db.ts";
 import { newSystemAdmin, newTenant, type Tenant } from "../../support/people.ts";
+import { authUser, membersOf, person } from "../../support/users.ts";
 
 let a: Tenant;
 let system: Person;
 beforeAll(async () => {
   [a, system] = await Promise.all([newTenant(), newSystemAdmin()]);
 });
-
-let serial = 0;
-const address = () => `person-${++serial}-${a.id.slice(0, 8)}@barid.test`;
-const person = (more: Record<string, unknown> = {}): Record<string, unknown> => ({
-  email: address(),
-  password: "long enough",
-  full_name: "Nour Salim",
-  phone: "+9647701234567",
-  tenant_user_type: "staff",
-  roles: ["dispatcher"],
-  ...more,
-});
-const membersOf = (tenant: { id: string }) => `/tenants/${tenant.id}/members`;
-const authUser = (email: unknown) =>
-  sql`select id from auth.users where email = ${String(email).toLowerCase()}`;
 
 const bad: [string, Record<string, unknown>, string][] = [
   ["no e-mail", { email: undefined }, "email"],

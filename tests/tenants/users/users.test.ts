@@ -2,7 +2,9 @@ import { beforeAll, expect, test } from "vitest";
 import { nobody, type Person, withKey, withToken } from "../../support/api.ts";
 import { claimsOf, signIn, signUp } from "../../support/auth.ts";
 import { sql, stack } from "../../support/db.ts";
+import { address } from "../../support/invitations.ts";
 import { newSystemAdmin, newTenant, type Tenant } from "../../support/people.ts";
+import { authUser, membersOf, person, usersOf } from "../../support/users.ts";
 
 let a: Tenant;
 let b: Tenant;
@@ -11,23 +13,8 @@ beforeAll(async () => {
   [a, b, system] = await Promise.all([newTenant(), newTenant(), newSystemAdmin()]);
 });
 
-let serial = 0;
-const address = () => `person-${++serial}-${a.id.slice(0, 8)}@barid.test`;
-const person = (more: Record<string, unknown> = {}): Record<string, unknown> => ({
-  email: address(),
-  password: "long enough",
-  full_name: "Nour Salim",
-  phone: "+9647701234567",
-  tenant_user_type: "staff",
-  roles: ["dispatcher"],
-  ...more,
-});
-const usersOf = (tenant: { id: string }) => `/tenants/${tenant.id}/users`;
-const membersOf = (tenant: { id: string }) => `/tenants/${tenant.id}/members`;
 const rowsOf = (tenant: { id: string }, userId: string) =>
   sql`select * from tenancy.tenant_users where tenant_id = ${tenant.id} and user_id = ${userId}`;
-const authUser = (email: unknown) =>
-  sql`select id from auth.users where email = ${String(email).toLowerCase()}`;
 
 test("a new user is added, can sign in, and is in the tenant that the token names", async () => {
   const input = person({ email: ` Mixed.Case-${a.id.slice(0, 8)}@Barid.TEST ` });

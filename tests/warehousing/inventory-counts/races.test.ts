@@ -5,6 +5,7 @@ import { tries } from "../../prove/proof.ts";
 import type { Answer } from "../../support/api.ts";
 import { sql, stack } from "../../support/db.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
+import { times } from "../../support/races.ts";
 import {
   checkStock,
   inTenant,
@@ -26,8 +27,6 @@ beforeAll(async () => {
 });
 afterAll(() => many.end());
 
-const times = <T>(n: number, call: (index: number) => Promise<T>) =>
-  Promise.all(Array.from({ length: n }, (_, index) => call(index)));
 const line = (at: Shelf, counted: number) => ({ item_id: at.item, bin_id: at.bin, counted });
 const count = (at: Shelf, counted: number, more: object = {}) =>
   tenant.ops.post(path, { warehouse_id: at.warehouse, items: [line(at, counted)], ...more });

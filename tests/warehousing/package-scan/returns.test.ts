@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Body, Person } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
-import { checkAll, handedTo, move, moves } from "../../support/deliveries.ts";
+import { checkAll, handedTo, move, moves, takenOver } from "../../support/deliveries.ts";
 import {
   newPackage,
   newStaff,
@@ -11,6 +11,7 @@ import {
 } from "../../support/packages.ts";
 import { itsDetails, scanKeys, scanned } from "../../support/package-scan.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
+import { received } from "../../support/send-back.ts";
 
 let tenant: Tenant;
 let yard: Yard;
@@ -24,9 +25,7 @@ const scan = (barcode: string, person?: Person): Promise<Body> => scanned(tenant
 
 /** Fails at the door and comes back; the receipt that waits for it. */
 async function broughtBack(leg: string): Promise<string> {
-  const handoff = await handedTo(yard, leg);
-  const taken = await tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`, {});
-  expect(taken).toSucceed(200);
+  await takenOver(yard, leg);
   await moves(tenant.driver, leg, "depart", "fail");
   return (await moves(tenant.driver, leg, "return")).receiving_order_id;
 }
@@ -73,9 +72,7 @@ describe("a parcel that comes back", () => {
       sql.json([{ delivery_item_id: item.id, quantity: 1 }])
     })`;
     expect((await scan(parent.barcode)).action).toBe("open_receiving_order");
-    expect(
-      await tenant.warehouse.put(`/warehousing/receiving-orders/${order}`, { status: "received" }),
-    ).toSucceed(200);
+    await received(yard, order);
     const body = await scan(parent.barcode);
     expect(body).toMatchObject({ ...itsDetails(parent.id), delivery: { next_action: "none" } });
     expect(body.items[0]).toMatchObject({

@@ -3,26 +3,15 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { Body } from "../../support/api.ts";
 import { assign, checkAll, move, moves } from "../../support/deliveries.ts";
 import { sql } from "../../support/db.ts";
-import {
-  newPackage,
-  newStagedPackage,
-  newYard,
-  whereIs,
-  type Yard,
-} from "../../support/packages.ts";
-import { transferSteps } from "../../support/package-transfers.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
+import { newPackage, newStagedPackage, newYard, whereIs } from "../../support/packages.ts";
+import { newTransferring, type Transferring } from "../../support/package-transfers.ts";
 import { unitsOf } from "../../support/warehouses.ts";
 import { itemOf, waybillSteps } from "../../support/waybills.ts";
 
-let tenant: Tenant;
-let yard: Yard;
-let { body, post } = {} as ReturnType<typeof transferSteps>;
+let { tenant, yard, body, post } = {} as Transferring;
 
 beforeAll(async () => {
-  tenant = await newTenant();
-  yard = await newYard(tenant);
-  ({ body, post } = transferSteps(tenant, yard));
+  ({ tenant, yard, body, post } = await newTransferring());
 });
 
 const onPaper = async (parcel: Body) =>

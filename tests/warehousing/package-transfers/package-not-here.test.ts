@@ -6,19 +6,19 @@ import { assign, moves, newDelivery } from "../../support/deliveries.ts";
 import { newAddress } from "../../support/make.ts";
 import { approveOrder, newSplitShop, pick, picksOf } from "../../support/order-goods.ts";
 import { placeOrder } from "../../support/orders.ts";
-import { packageTransfers, transferSteps } from "../../support/package-transfers.ts";
-import { newPackage, newStaff, newYard, whereIs, type Yard } from "../../support/packages.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
+import {
+  newTransferring,
+  packageTransfers,
+  type Transferring,
+} from "../../support/package-transfers.ts";
+import { newPackage, newStaff, whereIs } from "../../support/packages.ts";
+import type { Tenant } from "../../support/people.ts";
 
 const sessions = "/warehousing/sorting-sessions";
-let tenant: Tenant;
-let yard: Yard;
-let { body, post } = {} as ReturnType<typeof transferSteps>;
+let { tenant, yard, body, post } = {} as Transferring;
 
 beforeAll(async () => {
-  tenant = await newTenant();
-  yard = await newYard(tenant);
-  ({ body, post } = transferSteps(tenant, yard));
+  ({ tenant, yard, body, post } = await newTransferring());
 });
 
 /** A session of one cage, and what its scans answer. */

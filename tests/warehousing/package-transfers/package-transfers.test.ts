@@ -1,25 +1,14 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import { jobsDone } from "../../support/jobs.ts";
-import {
-  newPackage,
-  newStagedPackage,
-  newYard,
-  whereIs,
-  type Yard,
-} from "../../support/packages.ts";
-import { transferSteps } from "../../support/package-transfers.ts";
+import { newPackage, newStagedPackage, newYard, whereIs } from "../../support/packages.ts";
+import { newTransferring, type Transferring } from "../../support/package-transfers.ts";
 import { withKey } from "../../support/waybills.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
 
-let tenant: Tenant;
-let yard: Yard;
-let { body, post, countOf } = {} as ReturnType<typeof transferSteps>;
+let { tenant, yard, body, post, countOf } = {} as Transferring;
 
 beforeAll(async () => {
-  tenant = await newTenant();
-  yard = await newYard(tenant);
-  ({ body, post, countOf } = transferSteps(tenant, yard));
+  ({ tenant, yard, body, post, countOf } = await newTransferring());
 });
 
 describe("system only", () => {

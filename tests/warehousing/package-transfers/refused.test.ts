@@ -10,21 +10,21 @@ import {
   whereIs,
   type Yard,
 } from "../../support/packages.ts";
-import { packageTransfers as path, transferSteps } from "../../support/package-transfers.ts";
+import {
+  newTransferring,
+  packageTransfers as path,
+  type Transferring,
+} from "../../support/package-transfers.ts";
 import { withKey } from "../../support/waybills.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
+import { newTenant } from "../../support/people.ts";
 import { expectGuarded, expectRefused, expectReplayed } from "../../support/promises.ts";
 import { newItem, stockIn } from "../../support/warehouses.ts";
 
-let tenant: Tenant;
-let yard: Yard;
-let { body, post, countOf } = {} as ReturnType<typeof transferSteps>;
+let { tenant, yard, body, post, countOf } = {} as Transferring;
 let foreign: Yard;
 
 beforeAll(async () => {
-  tenant = await newTenant();
-  yard = await newYard(tenant);
-  ({ body, post, countOf } = transferSteps(tenant, yard));
+  ({ tenant, yard, body, post, countOf } = await newTransferring());
   foreign = await newYard(await newTenant());
 });
 

@@ -1,28 +1,14 @@
 /** Changes of picking orders. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { newTenant, type Tenant } from "../../support/people.ts";
-import { line, pickingOrders as path, pickingSteps } from "../../support/picking.ts";
+import { line, newPicking, type Picking, pickingOrders as path } from "../../support/picking.ts";
 import { expectGuarded, expectNoSuch, expectRefused } from "../../support/promises.ts";
-import {
-  checkStock,
-  newItem,
-  newShelf,
-  type Shelf,
-  stockIn,
-  unitsOf,
-} from "../../support/warehouses.ts";
+import { checkStock, newItem, newShelf, stockIn, unitsOf } from "../../support/warehouses.ts";
 
-let tenant: Tenant;
-let other: Tenant;
-let shelf: Shelf;
-let { wanted, newOrder } = {} as ReturnType<typeof pickingSteps>;
-let foreign: Shelf;
-
+let { tenant, shelf, wanted, newOrder } = {} as Picking;
+let { tenant: other, shelf: foreign } = {} as Picking;
 beforeAll(async () => {
-  [tenant, other] = [await newTenant(), await newTenant()];
-  shelf = await newShelf(tenant, 1_000);
-  ({ wanted, newOrder } = pickingSteps(tenant, shelf));
-  foreign = await newShelf(other, 10);
+  ({ tenant, shelf, wanted, newOrder } = await newPicking());
+  ({ tenant: other, shelf: foreign } = await newPicking());
 });
 
 describe("changing an order", () => {

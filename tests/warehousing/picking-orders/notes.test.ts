@@ -1,24 +1,13 @@
 /** The progress that pickers report, and its effect on completing the order. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { line, pickingOrders as path, pickingSteps } from "../../support/picking.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
-import {
-  checkStock,
-  newItem,
-  newShelf,
-  type Shelf,
-  stockIn,
-  unitsOf,
-} from "../../support/warehouses.ts";
+import { line, newPicking, type Picking, pickingOrders as path } from "../../support/picking.ts";
+import { checkStock, newItem, newShelf, stockIn, unitsOf } from "../../support/warehouses.ts";
 
-let tenant: Tenant;
-let shelf: Shelf;
-let { wanted, newOrder } = {} as ReturnType<typeof pickingSteps>;
-
+let { tenant, shelf, wanted, newOrder } = {} as Picking;
 beforeAll(async () => {
-  tenant = await newTenant({ settings: { "general.timezone": { name: "Asia/Baghdad" } } });
-  shelf = await newShelf(tenant, 100);
-  ({ wanted, newOrder } = pickingSteps(tenant, shelf));
+  ({ tenant, shelf, wanted, newOrder } = await newPicking(100, {
+    settings: { "general.timezone": { name: "Asia/Baghdad" } },
+  }));
 });
 
 const put = (id: string, body: object) => tenant.ops.put(`${path}/${id}`, body);

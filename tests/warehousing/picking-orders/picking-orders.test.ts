@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
-import { line, pickingOrders as path, pickingSteps } from "../../support/picking.ts";
+import { newTenant } from "../../support/people.ts";
+import { line, newPicking, type Picking, pickingOrders as path } from "../../support/picking.ts";
 import { expectGuarded, expectRefused, expectReplayed } from "../../support/promises.ts";
 import {
   checkStock,
@@ -10,23 +10,17 @@ import {
   newBin,
   newItem,
   newShelf,
-  type Shelf,
   stockIn,
   unitsOf,
 } from "../../support/warehouses.ts";
 
-let tenant: Tenant;
-let other: Tenant;
-let shelf: Shelf;
-let { wanted, newOrder } = {} as ReturnType<typeof pickingSteps>;
-let foreign: Shelf;
-
+let { tenant, shelf, wanted, newOrder } = {} as Picking;
+let { tenant: other, shelf: foreign } = {} as Picking;
 beforeAll(async () => {
-  [tenant, other] = [await newTenant(), await newTenant()];
-  shelf = await newShelf(tenant, 1_000);
-  ({ wanted, newOrder } = pickingSteps(tenant, shelf));
-  foreign = await newShelf(other, 10);
+  ({ tenant, shelf, wanted, newOrder } = await newPicking());
+  ({ tenant: other, shelf: foreign } = await newPicking());
 });
+
 async function countOf(tenantId: string): Promise<number> {
   const [row] = await sql`select count(*)::int as n from warehousing.picking_orders
     where tenant_id = ${tenantId}`;

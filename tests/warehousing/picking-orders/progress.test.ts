@@ -5,7 +5,13 @@ import { sql } from "../../support/db.ts";
 import { move } from "../../support/deliveries.ts";
 import { newStaff, newStagedPackage, newYard } from "../../support/packages.ts";
 import { newPerson, newTenant, type Tenant } from "../../support/people.ts";
-import { line, pickingOrders as path, pickingSteps } from "../../support/picking.ts";
+import {
+  line,
+  newPicking,
+  type Picking,
+  pickingOrders as path,
+  pickingSteps,
+} from "../../support/picking.ts";
 import {
   expectGuarded,
   expectNoSuch,
@@ -17,20 +23,15 @@ import {
   eventsOf,
   newItem,
   newShelf,
-  type Shelf,
   stockIn,
   unitsOf,
 } from "../../support/warehouses.ts";
 
-let tenant: Tenant;
 let other: Tenant;
-let shelf: Shelf;
-let { newOrder } = {} as ReturnType<typeof pickingSteps>;
-
+let { tenant, shelf, newOrder } = {} as Picking;
 beforeAll(async () => {
-  [tenant, other] = [await newTenant(), await newTenant()];
-  shelf = await newShelf(tenant, 1_000);
-  ({ newOrder } = pickingSteps(tenant, shelf));
+  ({ tenant, shelf, newOrder } = await newPicking());
+  other = await newTenant();
   await newStaff(tenant, shelf.warehouse, tenant.staff.id);
 });
 

@@ -1,19 +1,12 @@
 /** References and priorities of picking orders. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { newStaff } from "../../support/packages.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
-import { line, pickingOrders as path, pickingSteps } from "../../support/picking.ts";
+import { line, newPicking, type Picking, pickingOrders as path } from "../../support/picking.ts";
 import { expectRefused } from "../../support/promises.ts";
-import { newShelf, type Shelf } from "../../support/warehouses.ts";
 
-let tenant: Tenant;
-let shelf: Shelf;
-let { newOrder } = {} as ReturnType<typeof pickingSteps>;
-
+let { tenant, shelf, newOrder } = {} as Picking;
 beforeAll(async () => {
-  tenant = await newTenant();
-  shelf = await newShelf(tenant, 1_000);
-  ({ newOrder } = pickingSteps(tenant, shelf));
+  ({ tenant, shelf, newOrder } = await newPicking());
   await newStaff(tenant, shelf.warehouse, tenant.staff.id);
 });
 

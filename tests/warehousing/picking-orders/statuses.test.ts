@@ -2,18 +2,12 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import { newAddress } from "../../support/make.ts";
 import { newService } from "../../support/money.ts";
-import { line, pickingOrders as path, pickingSteps } from "../../support/picking.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
-import { checkStock, inTenant, newShelf, type Shelf, unitsOf } from "../../support/warehouses.ts";
+import { line, newPicking, type Picking, pickingOrders as path } from "../../support/picking.ts";
+import { checkStock, inTenant, newShelf, unitsOf } from "../../support/warehouses.ts";
 
-let tenant: Tenant;
-let shelf: Shelf;
-let { newOrder } = {} as ReturnType<typeof pickingSteps>;
-
+let { tenant, newOrder } = {} as Picking;
 beforeAll(async () => {
-  tenant = await newTenant();
-  shelf = await newShelf(tenant, 1_000);
-  ({ newOrder } = pickingSteps(tenant, shelf));
+  ({ tenant, newOrder } = await newPicking());
 });
 
 describe("the statuses", () => {

@@ -1,34 +1,22 @@
 /** The cages and trolleys of a sorting session among the warehouse's other places, and the warehouse itself meanwhile. */
 import { beforeAll, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
-import { newStaff, newYard, type Yard } from "../../support/packages.ts";
-import { newPerson, newTenant, type Tenant } from "../../support/people.ts";
+import { newStaff } from "../../support/packages.ts";
+import { newPerson } from "../../support/people.ts";
+import {
+  newSorting,
+  type Sorting,
+  sortingSessions as path,
+} from "../../support/sorting-sessions.ts";
 import { newWarehouse } from "../../support/warehouses.ts";
 
-const path = "/warehousing/sorting-sessions";
-let tenant: Tenant;
-let yard: Yard;
-let staff: string;
-
+let { tenant, yard, assigned, newSession } = {} as Sorting;
 beforeAll(async () => {
-  tenant = await newTenant();
-  yard = await newYard(tenant);
-  staff = await newStaff(tenant, yard.warehouse, tenant.staff.id);
-});
-
-const to = (destination_value: string, staff_id = staff) => ({
-  staff_id,
-  destination_type: "city",
-  destination_value,
+  ({ tenant, yard, assigned, newSession } = await newSorting());
 });
 
 test("what a session made is changed there: elsewhere it only gets another name", async () => {
-  const made = await tenant.staff.post(path, {
-    warehouse_id: yard.warehouse,
-    assignments: [to("Basra")],
-  });
-  expect(made).toSucceed(201);
-  const { session } = made.body;
+  const session = await newSession(["city", "Basra"]);
   const [cage] = session.temporary_locations;
   const bin = `/warehousing/warehouses/${yard.warehouse}/bins/${cage.id}`;
   for (
@@ -65,7 +53,7 @@ test("a cage is for somebody who still works for the company", async () => {
   const assignments = `${path}/${before.body.session.id}/assignments`;
   for (const named of [place, left.id]) {
     const answer = await tenant.staff.post(assignments, {
-      assignments: [to("Basra"), to("Erbil", named)],
+      assignments: [assigned("city", "Basra"), assigned("city", "Erbil", { staff_id: named })],
     });
     expect(answer).toFailWith(409, "staff_not_in_warehouse");
     expect(answer.body.field).toBe("assignments.1.staff_id");

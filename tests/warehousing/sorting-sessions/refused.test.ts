@@ -2,42 +2,24 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
-import { newStaff, newYard, type Yard } from "../../support/packages.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
 import {
   expectGuarded,
   expectNoSuch,
   expectRefused,
   expectReplayed,
 } from "../../support/promises.ts";
+import {
+  newSorting,
+  type Sorting,
+  sortingSessions as path,
+} from "../../support/sorting-sessions.ts";
 
-const path = "/warehousing/sorting-sessions";
-let tenant: Tenant;
-let other: Tenant;
-let yard: Yard;
-let otherYard: Yard;
-let staff: string;
-let otherStaff: string;
-
+let other: Sorting;
+let { tenant, yard, staff, assigned, newSession } = {} as Sorting;
 beforeAll(async () => {
-  [tenant, other] = [await newTenant(), await newTenant()];
-  [yard, otherYard] = [await newYard(tenant), await newYard(other)];
-  staff = await newStaff(tenant, yard.warehouse, tenant.staff.id, "E-7");
-  otherStaff = await newStaff(other, otherYard.warehouse, other.staff.id);
+  ({ tenant, yard, staff, assigned, newSession } = await newSorting());
+  other = await newSorting();
 });
-
-const assigned = (destination_type: string, destination_value: string, more: object = {}) => ({
-  staff_id: staff,
-  destination_type,
-  destination_value,
-  ...more,
-});
-
-async function newSession(...assignments: object[]) {
-  const answer = await tenant.staff.post(path, { warehouse_id: yard.warehouse, assignments });
-  expect(answer).toSucceed(201);
-  return answer.body.session;
-}
 
 describe("refusals", () => {
   test("bad input writes nothing", async () => {
@@ -58,7 +40,7 @@ describe("refusals", () => {
       [body({ assignments: [assigned("city", "A", { capacity: 0 })] }), "assignments.0.capacity"],
       [body({ assignments: [assigned("city", "A", { capacity: 1.5 })] }), "assignments.0.capacity"],
     ]);
-    for (const staff_id of [randomUUID(), otherStaff, other.staff.id]) {
+    for (const staff_id of [randomUUID(), other.staff, other.tenant.staff.id]) {
       const unknown = await tenant.ops.post(
         path,
         body({ assignments: [assigned("city", "A"), assigned("city", "B", { staff_id })] }),
@@ -66,7 +48,7 @@ describe("refusals", () => {
       expect(unknown).toFailWith(404, "staff_not_found");
       expect(unknown.body.field).toBe("assignments.1.staff_id");
     }
-    for (const warehouse_id of [randomUUID(), otherYard.warehouse]) {
+    for (const warehouse_id of [randomUUID(), other.yard.warehouse]) {
       expect(await tenant.ops.post(path, { warehouse_id })).toFailWith(404, "warehouse_not_found");
     }
     const [after] = await sql`select count(*) from warehousing.bins where tenant_id = ${tenant.id}`;
@@ -77,7 +59,7 @@ describe("refusals", () => {
   });
 
   test("staff of another warehouse do not open, change or end a session", async () => {
-    const session = await newSession(assigned("city", "Basra"));
+    const session = await newSession(["city", "Basra"]);
     await sql`update warehousing.warehouse_staff set is_active = false where id = ${staff}`;
     try {
       expect(await tenant.staff.post(path, { warehouse_id: yard.warehouse })).toFailWith(
@@ -99,7 +81,7 @@ describe("refusals", () => {
   });
 
   test("others are kept out, unknown sessions are unknown, keys are replayed, in every language", async () => {
-    const foreign = await other.ops.post(path, { warehouse_id: otherYard.warehouse });
+    const foreign = await other.tenant.ops.post(path, { warehouse_id: other.yard.warehouse });
     const outsiders = [tenant.driver, tenant.customer, tenant.institution];
     const id = randomUUID();
     for (

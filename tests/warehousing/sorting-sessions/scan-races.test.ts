@@ -2,28 +2,18 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import { newAddress } from "../../support/make.ts";
-import { newPackage, newStaff, newYard, type Yard } from "../../support/packages.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
-import { type Destination, filledOf, newSortingSession } from "../../support/sorting-sessions.ts";
+import { newPackage } from "../../support/packages.ts";
+import {
+  filledOf,
+  newSorting,
+  type Sorting,
+  sortingSessions as path,
+} from "../../support/sorting-sessions.ts";
 
-const path = "/warehousing/sorting-sessions";
-let tenant: Tenant;
-let yard: Yard;
-let staff: string;
-
+let { tenant, yard, newSession, packageTo, scan } = {} as Sorting;
 beforeAll(async () => {
-  tenant = await newTenant();
-  yard = await newYard(tenant);
-  staff = await newStaff(tenant, yard.warehouse, tenant.staff.id);
+  ({ tenant, yard, newSession, packageTo, scan } = await newSorting());
 });
-
-const newSession = (...destinations: Destination[]) =>
-  newSortingSession(tenant, yard, staff, destinations);
-
-const packageTo = async (city: string, more: object = {}) =>
-  await newPackage(yard, { dropoff_address_id: await newAddress(tenant, { city }), ...more });
-const scan = (session: { id: string }, delivery_barcode: string, more: object = {}) =>
-  tenant.staff.post(`${path}/${session.id}/scan`, { delivery_barcode, ...more });
 
 describe("at the same moment", () => {
   test("of twenty packages for a cage of seven exactly seven are put there", async () => {

@@ -1,36 +1,21 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
-import { handedTo, move, moves } from "../../support/deliveries.ts";
+import { move, moves, takenOver } from "../../support/deliveries.ts";
 import { newAddress } from "../../support/make.ts";
+import { newPackage, newStagedPackage, newYard } from "../../support/packages.ts";
+import { newTenant } from "../../support/people.ts";
 import {
-  newPackage,
-  newStaff,
-  newStagedPackage,
-  newYard,
-  type Yard,
-} from "../../support/packages.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
-import { type Destination, filledOf, newSortingSession } from "../../support/sorting-sessions.ts";
+  filledOf,
+  newSorting,
+  type Sorting,
+  sortingSessions as path,
+} from "../../support/sorting-sessions.ts";
 
-const path = "/warehousing/sorting-sessions";
-let tenant: Tenant;
-let yard: Yard;
-let staff: string;
-
+let { tenant, yard, assigned, newSession, packageTo, scan } = {} as Sorting;
 beforeAll(async () => {
-  tenant = await newTenant();
-  yard = await newYard(tenant);
-  staff = await newStaff(tenant, yard.warehouse, tenant.staff.id);
+  ({ tenant, yard, assigned, newSession, packageTo, scan } = await newSorting());
 });
-
-const newSession = (...destinations: Destination[]) =>
-  newSortingSession(tenant, yard, staff, destinations);
-
-const packageTo = async (city: string, more: object = {}) =>
-  await newPackage(yard, { dropoff_address_id: await newAddress(tenant, { city }), ...more });
-const scan = (session: { id: string }, delivery_barcode: string, more: object = {}) =>
-  tenant.staff.post(`${path}/${session.id}/scan`, { delivery_barcode, ...more });
 
 describe("a scan", () => {
   test("says which cage to put the package into, and counts it there", async () => {
@@ -165,8 +150,7 @@ describe("a scan", () => {
     });
     // Another one came home.
     const { delivery: last } = (await move(tenant.ops, parent.id, "operational-return")).body;
-    const handoff = await handedTo(yard, last.id);
-    expect(await tenant.driver.post(`/delivery/handoffs/${handoff}/pickup`)).toSucceed();
+    await takenOver(yard, last.id);
     await moves(tenant.driver, last.id, "depart", "complete");
     const over = await scan(await newSession(["city", "Basra"]), parent.barcode);
     expect(over).toFailWith(409, "package_not_sortable");
@@ -228,7 +212,7 @@ describe("several cages of one destination", () => {
     expect(full).toFailWith(409, "cage_full");
     expect(full.body.assignment_id).toBe(first);
     const more = await tenant.staff.post(`${path}/${session.id}/assignments`, {
-      assignments: [{ staff_id: staff, destination_type: "city", destination_value: "Hilla" }],
+      assignments: [assigned("city", "Hilla")],
     });
     expect(more).toSucceed(201);
     const answer = await scan(session, parcel.barcode);

@@ -1,33 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
-import { newStaff, newYard, type Yard } from "../../support/packages.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
+import { newStaff, newYard } from "../../support/packages.ts";
+import { newTenant } from "../../support/people.ts";
+import {
+  newSorting,
+  type Sorting,
+  sortingSessions as path,
+} from "../../support/sorting-sessions.ts";
 import { eventsOf } from "../../support/warehouses.ts";
 
-const path = "/warehousing/sorting-sessions";
-let tenant: Tenant;
-let yard: Yard;
-let staff: string;
-
+let { tenant, yard, staff, assigned, newSession } = {} as Sorting;
 beforeAll(async () => {
-  tenant = await newTenant();
-  yard = await newYard(tenant);
-  staff = await newStaff(tenant, yard.warehouse, tenant.staff.id, "E-7");
+  ({ tenant, yard, staff, assigned, newSession } = await newSorting());
 });
-
-const assigned = (destination_type: string, destination_value: string, more: object = {}) => ({
-  staff_id: staff,
-  destination_type,
-  destination_value,
-  ...more,
-});
-
-async function newSession(...assignments: object[]) {
-  const answer = await tenant.staff.post(path, { warehouse_id: yard.warehouse, assignments });
-  expect(answer).toSucceed(201);
-  return answer.body.session;
-}
 
 describe("a session", () => {
   test("opens with a cage or trolley for each destination, of 10 unless said", async () => {
@@ -114,7 +100,7 @@ describe("a session", () => {
   });
 
   test("is completed once: its end is set, its places go out of use and keep their names", async () => {
-    const session = await newSession(assigned("city", "Basra"));
+    const session = await newSession(["city", "Basra"]);
     const answer = await tenant.staff.put(`${path}/${session.id}`, { status: "completed" });
     expect(answer).toSucceed(200);
     expect(answer.body.session).toMatchObject({
@@ -138,7 +124,7 @@ describe("a session", () => {
   });
 
   test("completed by ten at once ends once", async () => {
-    const session = await newSession(assigned("city", "Basra"));
+    const session = await newSession(["city", "Basra"]);
     const answers = await Promise.all(
       Array.from(
         { length: 10 },
@@ -150,7 +136,7 @@ describe("a session", () => {
   });
 
   test("changes who fills a cage and what it takes, and gives an empty one up", async () => {
-    const session = await newSession(assigned("city", "Basra"), assigned("city", "Erbil"));
+    const session = await newSession(["city", "Basra"], ["city", "Erbil"]);
     const second = await newStaff(tenant, yard.warehouse, tenant.admin.id, "E-8");
     const [one, two] = session.assignments;
     const at = `${path}/${session.id}/assignments`;

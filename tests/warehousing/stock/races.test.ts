@@ -2,9 +2,9 @@
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { tries } from "../../prove/proof.ts";
-import type { Answer } from "../../support/api.ts";
 import { sql, stack } from "../../support/db.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
+import { tally, times } from "../../support/races.ts";
 import {
   checkStock,
   inTenant,
@@ -26,18 +26,6 @@ beforeAll(async () => {
   many = postgres(stack.dbUrl, { max: 16, onnotice: () => {} });
 });
 afterAll(() => many.end());
-
-const times = <T>(n: number, call: (index: number) => Promise<T>) =>
-  Promise.all(Array.from({ length: n }, (_, index) => call(index)));
-
-function tally(answers: Answer[]): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const { status, body } of answers) {
-    const key = body.code ? `${status} ${body.code}` : String(status);
-    counts[key] = (counts[key] ?? 0) + 1;
-  }
-  return counts;
-}
 
 const wanted = ({ warehouse, bin, item }: Record<string, string>, more: object = {}) => ({
   warehouse_id: warehouse,

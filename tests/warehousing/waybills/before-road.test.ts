@@ -8,23 +8,24 @@ import {
   newPackage,
   newStaff,
   newStagedPackage,
-  newYard,
   whereIs,
-  type Yard,
 } from "../../support/packages.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import { checkStock, newItem, stockIn, unitsOf } from "../../support/warehouses.ts";
-import { itemOf, waybills as path, waybillSteps, withKey } from "../../support/waybills.ts";
+import {
+  type Hauling,
+  itemOf,
+  newHauling,
+  waybills as path,
+  withKey,
+} from "../../support/waybills.ts";
 
-let tenant: Tenant;
 let other: Tenant;
-let yard: Yard;
-let { create, step, draft } = {} as ReturnType<typeof waybillSteps>;
+let { tenant, yard, create, step, new_delivery_defaults, draft } = {} as Hauling;
 
 beforeAll(async () => {
-  [tenant, other] = [await newTenant(), await newTenant()];
-  yard = await newYard(tenant);
-  ({ create, step, draft } = waybillSteps(tenant, yard));
+  ({ tenant, yard, create, step, new_delivery_defaults, draft } = await newHauling());
+  other = await newTenant();
 });
 
 describe("before the road", () => {
@@ -89,19 +90,13 @@ describe("before the road", () => {
         serial_number,
       });
     }
-    const defaults = {
-      customer_id: tenant.customer.id,
-      delivery_service_id: yard.service,
-      payer_type: "sender",
-      payment_method: "cash",
-    };
     const parcel = await newPackage(yard);
     const without = await create({ inventory_item_ids: [item_id] });
     expect(without).toFailWith(400, "new_delivery_defaults_required");
     const made = await create({
       package_barcodes: [parcel.barcode],
       inventory_item_ids: [item_id, item_id, randomUUID()],
-      new_delivery_defaults: defaults,
+      new_delivery_defaults,
     });
     expect(made).toSucceed(201);
     expect(made.body.rejected.map((r: Body) => r.reason)).toEqual(["duplicate", "not_found"]);
@@ -174,12 +169,7 @@ describe("a waybill that is called off", () => {
     });
     const made = await create({
       inventory_item_ids: [item_id],
-      new_delivery_defaults: {
-        customer_id: tenant.customer.id,
-        delivery_service_id: yard.service,
-        payer_type: "sender",
-        payment_method: "cash",
-      },
+      new_delivery_defaults,
     });
     expect(made).toSucceed(201);
     expect(await step(made.body.waybill_id, "cancel")).toSucceed(200);

@@ -1,25 +1,20 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
-import {
-  newPackage,
-  newStagedPackage,
-  newYard,
-  whereIs,
-  type Yard,
-} from "../../support/packages.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
+import { newPackage, newStagedPackage, newYard, whereIs } from "../../support/packages.ts";
 import { checkStock, inTenant, unitsOf } from "../../support/warehouses.ts";
-import { itemOf, waybills as path, waybillSteps, withKey } from "../../support/waybills.ts";
+import {
+  type Hauling,
+  itemOf,
+  newHauling,
+  waybills as path,
+  withKey,
+} from "../../support/waybills.ts";
 
-let tenant: Tenant;
-let yard: Yard;
-let { step, onTheRoad } = {} as ReturnType<typeof waybillSteps>;
+let { tenant, yard, step, onTheRoad } = {} as Hauling;
 
 beforeAll(async () => {
-  tenant = await newTenant();
-  yard = await newYard(tenant);
-  ({ step, onTheRoad } = waybillSteps(tenant, yard));
+  ({ tenant, yard, step, onTheRoad } = await newHauling());
 });
 
 describe("what is missing", () => {

@@ -2,27 +2,24 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Body } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
+import { checkTallies, newPackage, newStagedPackage, newYard } from "../../support/packages.ts";
 import {
-  checkTallies,
-  newPackage,
-  newStagedPackage,
-  newYard,
-  type Yard,
-} from "../../support/packages.ts";
-import { itemOf, waybills as path, waybillSteps, withKey } from "../../support/waybills.ts";
+  type Hauling,
+  itemOf,
+  newHauling,
+  waybills as path,
+  withKey,
+} from "../../support/waybills.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import { expectGuarded, expectNoSuch } from "../../support/promises.ts";
 import { checkStock, eventsOf, newItem, stockIn, unitsOf } from "../../support/warehouses.ts";
 
-let tenant: Tenant;
 let other: Tenant;
-let yard: Yard;
-let { create, step, onTheRoad } = {} as ReturnType<typeof waybillSteps>;
+let { tenant, yard, create, step, new_delivery_defaults, onTheRoad } = {} as Hauling;
 
 beforeAll(async () => {
-  [tenant, other] = [await newTenant(), await newTenant()];
-  yard = await newYard(tenant);
-  ({ create, step, onTheRoad } = waybillSteps(tenant, yard));
+  ({ tenant, yard, create, step, new_delivery_defaults, onTheRoad } = await newHauling());
+  other = await newTenant();
 });
 
 describe("at the same moment", () => {
@@ -73,12 +70,7 @@ describe("at the same moment", () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () =>
       create({
         inventory_item_ids: [item_id],
-        new_delivery_defaults: {
-          customer_id: tenant.customer.id,
-          delivery_service_id: yard.service,
-          payer_type: "sender",
-          payment_method: "cash",
-        },
+        new_delivery_defaults,
       })));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
     for (const answer of answers.filter(({ status }) => status !== 201)) {

@@ -7,22 +7,15 @@ import {
   newPackage,
   newStaff,
   newStagedPackage,
-  newYard,
   whereIs,
-  type Yard,
 } from "../../support/packages.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
 import { checkStock, eventsOf, movementsOf, unitsOf } from "../../support/warehouses.ts";
-import { itemOf, waybillSteps } from "../../support/waybills.ts";
+import { type Hauling, itemOf, newHauling } from "../../support/waybills.ts";
 
-let tenant: Tenant;
-let yard: Yard;
-let { create, step, draft, onTheRoad } = {} as ReturnType<typeof waybillSteps>;
+let { tenant, yard, create, step, draft, onTheRoad } = {} as Hauling;
 
 beforeAll(async () => {
-  tenant = await newTenant();
-  yard = await newYard(tenant);
-  ({ create, step, draft, onTheRoad } = waybillSteps(tenant, yard));
+  ({ tenant, yard, create, step, draft, onTheRoad } = await newHauling());
 });
 
 describe("a waybill's way", () => {

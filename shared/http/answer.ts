@@ -58,7 +58,7 @@ async function responseTo(
     if (jobs && loadJobs) keepAlive(loadJobs().then(runJobs));
     if (events) keepAlive(triggerWebhookDispatch());
     const language = languageOf(start, db);
-    return await respond(endpoint, result, language, start, { version, replayed, ...read });
+    return respond(endpoint, result, language, start, { version, replayed, ...read });
   } catch (error) {
     return refuse(error, start, db?.seen.language, endpoint);
   }

@@ -43,7 +43,7 @@ export const preflightHeaders: Record<string, string> = {
  * The answer of a run: its fields beside `success` and `message`, or the response it made itself. What is read
  * carries an ETag, and is not sent again to who has it.
  */
-export async function respond(
+export function respond(
   endpoint: AnyEndpoint,
   result: Result,
   language: Language,
@@ -55,7 +55,7 @@ export async function respond(
     /** The fields of its rows that are asked for; undefined: all. */
     fields?: readonly string[];
   },
-): Promise<Response> {
+): Response {
   const headers = headersOf(start, endpoint);
   if (engine.replayed || (!(result instanceof Response) && result[replayed])) {
     headers["idempotency-replayed"] = "true";

@@ -215,7 +215,7 @@ create or replace function storefront.order_settle() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
   o storefront.storefront_orders;
-  v_got numeric;
+  v_got record;
   v_owed numeric := 0;
 begin
   select * into o from storefront.storefront_orders x where x.tenant_id = new.tenant_id and x.id = new.id;
@@ -233,12 +233,12 @@ begin
       v_owed := storefront.order_refundable(o);
     end if;
   elsif o.payment_status = 'paid' and o.payment_method <> 'cash_on_delivery' and o.fulfilment = 'partial' then
-    select coalesce(sum(i.unit_price * g.delivered), 0) into v_got
+    select coalesce(sum(g.delivered), 0) as units, coalesce(sum(i.unit_price * g.delivered), 0) as value into v_got
     from storefront.order_goods g
     join storefront.storefront_order_items i on i.tenant_id = g.tenant_id and i.id = g.order_item_id
     where g.tenant_id = o.tenant_id and g.order_id = o.id;
-    v_owed := storefront.order_refundable(o) - o.shipping_cost
-      - round((o.total_price - o.shipping_cost) * v_got / nullif(o.subtotal, 0), money.decimals_of(o.currency));
+    v_owed := storefront.order_refundable(o) - case when v_got.units > 0 then o.shipping_cost else 0 end
+      - round((o.total_price - o.shipping_cost) * v_got.value / nullif(o.subtotal, 0), money.decimals_of(o.currency));
   end if;
   if v_owed > 0 then
     begin

@@ -78,6 +78,7 @@ declare
   v_tenant uuid := app.tenant_id();
   v_picks uuid[];
   v_left jsonb;
+  k warehousing.picking_orders;
 begin
   update storefront.storefront_order_part_items g set short = g.short + m.quantity
   from jsonb_to_recordset(missing) as m (part_id uuid, position integer, quantity integer)
@@ -91,9 +92,14 @@ begin
   delete from warehousing.picking_order_items i where i.tenant_id = v_tenant and i.picking_order_id = any (v_picks) and i.picked_quantity = 0;
   update warehousing.picking_order_items i set quantity = i.picked_quantity
   where i.tenant_id = v_tenant and i.picking_order_id = any (v_picks) and i.picked_quantity < i.quantity;
-  update warehousing.picking_orders k set status = 'cancelled'
-  where k.tenant_id = v_tenant and k.id = any (v_picks) and not exists (
-    select from warehousing.picking_order_items i where i.tenant_id = v_tenant and i.picking_order_id = k.id);
+  for k in
+    update warehousing.picking_orders x set status = 'cancelled'
+    where x.tenant_id = v_tenant and x.id = any (v_picks) and not exists (
+      select from warehousing.picking_order_items i where i.tenant_id = v_tenant and i.picking_order_id = x.id)
+    returning x.*
+  loop
+    perform warehousing.picking_event_emit(k, 'completed', 'cancelled');
+  end loop;
   delete from delivery.delivery_items i using storefront.storefront_order_parts p, storefront.storefront_order_part_items g
   where p.tenant_id = v_tenant and p.picking_order_id = any (v_picks) and g.tenant_id = v_tenant and g.part_id = p.id and g.short = g.quantity
     and i.tenant_id = v_tenant and i.delivery_id = p.delivery_id and i.position = g.position;
@@ -129,7 +135,8 @@ begin
 end $$;
 
 -- A part leaves its warehouse: its pick is handed off and its goods are booked out. A part that left already has nothing to do.
--- taken: somebody has it in hand whatever was recorded (a carrier says so); then what was picked went, or all of it.
+-- taken: somebody has it in hand whatever was recorded (a carrier says so); then what was picked went, be it nothing, or all of it if
+-- nobody had picked yet.
 -- Fails: goods_not_picked.
 create or replace function storefront.order_part_leaves(p storefront.storefront_order_parts, taken boolean) returns void
 language plpgsql set search_path = '' as $$
@@ -162,8 +169,10 @@ begin
   end if;
   update storefront.storefront_order_parts x set left_at = clock_timestamp() where x.tenant_id = p.tenant_id and x.id = p.id;
   if k.id is not null then
-    update warehousing.picking_orders x set status = 'handed_off' where x.tenant_id = k.tenant_id and x.id = k.id;
-    perform warehousing.picking_event_emit(k, k.status, 'handed_off');
+    update warehousing.picking_orders x set status = 'handed_off' where x.tenant_id = k.tenant_id and x.id = k.id and x.status = 'completed';
+    if found then
+      perform warehousing.picking_event_emit(k, k.status, 'handed_off');
+    end if;
     if v_left is not null then
       perform warehousing.stock_release('order', p.order_id, v_left);
     end if;
@@ -201,6 +210,7 @@ begin
       select from warehousing.receiving_orders r where r.tenant_id = v_tenant and r.id = x.receiving_order_id and r.status <> 'cancelled')
       and (v_cancelled or exists (select from delivery.deliveries d
         where d.tenant_id = v_tenant and d.id = x.delivery_id and d.status in ('returned', 'cancelled')))
+      and exists (select from storefront.storefront_order_part_items g where g.tenant_id = v_tenant and g.part_id = x.id and g.quantity > g.short)
     order by x.position
   loop
     insert into warehousing.receiving_orders (tenant_id, reference_number, warehouse_id, source, created_by)

@@ -50,7 +50,8 @@ begin
   return v_id;
 end $$;
 
--- A delivery that comes back: to where it left from, unless another warehouse is named. -> the receiving order
+-- A delivery that comes back: to where it left from, unless another warehouse is named. -> the receiving order; null: a store's parcel in
+-- which there was nothing, as a carrier may bring back one of which the warehouse had found nothing
 create or replace function warehousing.receipt_expect(p_delivery uuid, p_warehouse uuid, p_failed boolean) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -58,6 +59,11 @@ declare
   v_exception uuid;
 begin
   select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
+  if exists (select from storefront.storefront_order_parts p
+      where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.left_at is not null and not exists (
+        select from storefront.storefront_order_part_items g where g.tenant_id = p.tenant_id and g.part_id = p.id and g.quantity > g.short)) then
+    return null;
+  end if;
   select e.id into v_exception from delivery.delivery_exceptions e
   where e.tenant_id = d.tenant_id and e.delivery_id in (d.id, d.parent_id) and e.status = 'open' order by e.created_at desc, e.id limit 1;
   return warehousing.receipt_open(d, coalesce(p_warehouse, d.pickup_warehouse_id),

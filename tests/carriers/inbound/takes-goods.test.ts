@@ -212,3 +212,34 @@ test("goods reported returned before anything else went out and come back once",
   expect(await whereabouts(id)).toEqual({ back: 2 });
   await checkAll(shop.tenant);
 });
+
+test.each(["delivered", "returned"])(
+  "a carrier that takes a parcel in which nothing was found leaves with nothing; %s, all that was paid is refunded",
+  async (end) => {
+    const shop: Shop = await newSplitShop({ first: 20, second: 0, picking: false });
+    const signed = (await enable(shop.tenant)).secret;
+    const { id } = await placeOrder(shop, "wallet", 1);
+    const { deliveries: [{ delivery_id }] } = await approveOrder(shop, id);
+    const reports = await given(delivery_id, shop.tenant, signed);
+    expect(await pick(shop, (await picksOf(id))[0]!.id, 0)).toSucceed(200);
+    expect(await reports("picked_up")).toMatchObject({ outcome: "applied" });
+    expect(await whereabouts(id)).toEqual({ short: 1 });
+    expect(await standing(id)).toMatchObject({ status: "shipped", reserved: 0, refunds: 0 });
+    expect((await picksOf(id))[0]!.status).toBe("cancelled");
+    expect(await reports(end)).toMatchObject({ outcome: "applied" });
+    expect((await standing(id)).status).toBe(end === "delivered" ? "delivered" : "cancelled");
+    const payments = await sql`select type, amount::int from money.payments
+      where order_id = ${id} and status = 'SUCCESS' order by type`;
+    expect(payments).toEqual([{ type: "ORDER", amount: 6_000 }, { type: "REFUND", amount: 6_000 }]);
+    const events = await sql`select event_type from integration.system_events
+      where tenant_id = ${shop.tenant.id} and event_type like 'picking_order.%' order by position`;
+    expect(events.map(({ event_type }) => event_type).slice(-2)).toEqual([
+      "picking_order.completed",
+      "picking_order.cancelled",
+    ]);
+    expect(
+      await sql`select from warehousing.receiving_orders where tenant_id = ${shop.tenant.id}`,
+    ).toHaveLength(0);
+    await checkAll(shop.tenant);
+  },
+);

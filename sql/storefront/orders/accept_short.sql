@@ -68,12 +68,16 @@ begin
     update money.payments p set amount = o.total_price
     where p.tenant_id = v_tenant and p.order_id = o.id and p.type = 'ORDER' and p.status = 'pending';
     with value as (
-      select p.position, p.delivery_id, p.left_at, d.status = 'cancelled' as cancelled, sum(i.unit_price * (g.quantity - g.short)) as value
+      select p.position, p.delivery_id, p.left_at, d.status = 'cancelled' as cancelled, v.value
       from storefront.storefront_order_parts p
-      join storefront.storefront_order_part_items g on g.tenant_id = p.tenant_id and g.part_id = p.id and g.quantity > g.short
-      join storefront.storefront_order_items i on i.tenant_id = g.tenant_id and i.id = g.order_item_id
       join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id
-      where p.tenant_id = v_tenant and p.order_id = o.id group by p.position, p.delivery_id, p.left_at, d.status
+      cross join lateral (
+        select coalesce(sum(i.unit_price * (g.quantity - g.short)), 0) + p.charged_short as value
+        from storefront.storefront_order_part_items g
+        join storefront.storefront_order_items i on i.tenant_id = g.tenant_id and i.id = g.order_item_id
+        where g.tenant_id = p.tenant_id and g.part_id = p.id) v
+      where p.tenant_id = v_tenant and p.order_id = o.id and (p.charged_short > 0 or exists (
+        select from storefront.storefront_order_part_items g where g.tenant_id = p.tenant_id and g.part_id = p.id and g.quantity > g.short))
     ), share as (
       -- Goods whose delivery is cancelled have their share, which nobody collects.
       select v.delivery_id, v.left_at, v.cancelled, row_number() over (order by v.position) as place,

@@ -206,6 +206,23 @@ drop trigger if exists orders_follow on delivery.deliveries;
 create trigger orders_follow after update on delivery.deliveries referencing old table as old_rows new table as new_rows
   for each statement execute function storefront.orders_after_deliveries_moved();
 
+-- The price that goods of this value have in an order, tax and discount in proportion.
+create or replace function storefront.goods_price(o storefront.storefront_orders, value numeric) returns numeric
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce(round((o.total_price - o.shipping_cost) * value / nullif(o.subtotal, 0), money.decimals_of(o.currency)), 0);
+end $$;
+
+-- The value of goods that were not found and that carriers collected for all the same.
+create or replace function storefront.order_charged_short(o storefront.storefront_orders) returns numeric
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(sum(p.charged_short), 0) from storefront.storefront_order_parts p
+    join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id and d.status = 'delivered'
+    where p.tenant_id = o.tenant_id and p.order_id = o.id);
+end $$;
+
 -- Finishes an order whose deliveries have ended, at the end of a core (storefront.orders_settle) or of the transaction, when
 -- nothing is locked after it any more: what is still set aside for it is free, what left and came back is expected in a warehouse, and
 -- what was paid for goods that the customer did not get is refunded to their wallet; the fee only where nothing was delivered. Where
@@ -232,13 +249,16 @@ begin
     if o.payment_status = 'paid' then
       v_owed := storefront.order_refundable(o);
     end if;
-  elsif o.payment_status = 'paid' and o.payment_method <> 'cash_on_delivery' and o.fulfilment = 'partial' then
+  elsif o.payment_status = 'paid' and o.fulfilment = 'partial' then
     select coalesce(sum(g.delivered), 0) as units, coalesce(sum(i.unit_price * g.delivered), 0) as value into v_got
     from storefront.order_goods g
     join storefront.storefront_order_items i on i.tenant_id = g.tenant_id and i.id = g.order_item_id
     where g.tenant_id = o.tenant_id and g.order_id = o.id;
-    v_owed := storefront.order_refundable(o) - case when v_got.units > 0 then o.shipping_cost else 0 end
-      - round((o.total_price - o.shipping_cost) * v_got.value / nullif(o.subtotal, 0), money.decimals_of(o.currency));
+    -- Cash was collected for what each delivery was to bring, so it is too much only where a carrier collected for what was not found.
+    v_owed := case
+      when v_got.units = 0 then storefront.order_refundable(o)
+      when o.payment_method = 'cash_on_delivery' then storefront.goods_price(o, storefront.order_charged_short(o))
+      else storefront.order_refundable(o) - o.shipping_cost - storefront.goods_price(o, v_got.value) end;
   end if;
   if v_owed > 0 then
     begin

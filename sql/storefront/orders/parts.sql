@@ -144,6 +144,7 @@ declare
   k warehousing.picking_orders;
   v_missing jsonb;
   v_left jsonb;
+  v_charged numeric := 0;
 begin
   if p.left_at is not null then
     return;
@@ -165,9 +166,13 @@ begin
         perform app.fail('goods_not_picked', jsonb_build_object('picking_order_id', k.id));
       end if;
       v_left := storefront.order_cut(v_missing);
+      select coalesce(sum(i.unit_price * m.quantity), 0) into v_charged
+      from jsonb_to_recordset(v_missing) as m (order_item_id uuid, quantity integer)
+      join storefront.storefront_order_items i on i.tenant_id = p.tenant_id and i.id = m.order_item_id
+      join storefront.storefront_orders o on o.tenant_id = i.tenant_id and o.id = i.order_id and o.payment_method = 'cash_on_delivery';
     end if;
   end if;
-  update storefront.storefront_order_parts x set left_at = clock_timestamp() where x.tenant_id = p.tenant_id and x.id = p.id;
+  update storefront.storefront_order_parts x set left_at = clock_timestamp(), charged_short = v_charged where x.tenant_id = p.tenant_id and x.id = p.id;
   if k.id is not null then
     update warehousing.picking_orders x set status = 'handed_off' where x.tenant_id = k.tenant_id and x.id = k.id and x.status = 'completed';
     if found then

@@ -243,3 +243,43 @@ test.each(["delivered", "returned"])(
     await checkAll(shop.tenant);
   },
 );
+
+test.each([[1, 5_000], [0, 12_000]])(
+  "what a carrier collects for goods that were not found goes to the customer's wallet: %i of 2 found",
+  async (found, refund) => {
+    const shop: Shop = await newSplitShop({ first: 20, second: 0, picking: false });
+    const signed = (await enable(shop.tenant)).secret;
+    const { id } = await placeOrder(shop, "cash", 2);
+    const { deliveries: [{ delivery_id }] } = await approveOrder(shop, id);
+    const reports = await given(delivery_id, shop.tenant, signed);
+    expect(await pick(shop, (await picksOf(id))[0]!.id, found)).toSucceed(200);
+    expect(await reports("delivered")).toMatchObject({ outcome: "applied" });
+    expect(await standing(id)).toMatchObject({ status: "delivered", payment_status: "paid" });
+    const payments = await sql`select type, payment_method, amount::int from money.payments
+      where order_id = ${id} and status = 'SUCCESS' order by type`;
+    expect(payments).toEqual([
+      { type: "ORDER", payment_method: "cash", amount: 12_000 },
+      { type: "REFUND", payment_method: "wallet", amount: refund },
+    ]);
+    const [{ balance }] = await sql`select balance::int from money.accounts
+      where tenant_id = ${shop.tenant.id} and kind = 'wallet' and owner_user_id = ${shop.tenant.customer.id}`;
+    expect(balance).toBe(refund);
+    await checkAll(shop.tenant);
+  },
+);
+
+test("less of the other part is accepted at the price of its own goods, beside one that a carrier took short", async () => {
+  const shop: Shop = await newSplitShop({ first: 2, second: 2, picking: false });
+  const signed = (await enable(shop.tenant)).secret;
+  const { id } = await placeOrder(shop, "cash", 4);
+  const { deliveries } = await approveOrder(shop, id);
+  const [first, second] = await picksOf(id);
+  const reports = await given(deliveries[0].delivery_id, shop.tenant, signed);
+  expect(await pick(shop, first!.id, 1)).toSucceed(200);
+  expect(await reports("picked_up")).toMatchObject({ outcome: "applied" });
+  expect(await pick(shop, second!.id, 1)).toSucceed(200);
+  expect(await shop.tenant.admin.post(`/storefront/orders/${id}/accept-short`)).toSucceed(200);
+  const cash =
+    await sql`select cod_amount::int from delivery.deliveries where order_id = ${id} order by delivery_code`;
+  expect(cash.map(({ cod_amount }) => cod_amount)).toEqual([14_000, 5_000]);
+});

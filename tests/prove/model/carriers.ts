@@ -3,7 +3,7 @@ import { ended, missing } from "./orders.ts";
 import type { Of, Report } from "./ops.ts";
 import { giveFeeBack, moveTo } from "./parcels.ts";
 import { bringHome, expectGoods, expectThere, setThere, withdraw } from "./send-backs.ts";
-import type { Parcel, State } from "./state.ts";
+import { type Parcel, type State, unitPrice } from "./state.ts";
 import { book as bookWallet } from "./statements.ts";
 
 /** A waiting parcel is given to a carrier, or taken back from one that is not booked. */
@@ -74,6 +74,7 @@ function take(state: State, name: string): void {
   if (part.left) return;
   const less = missing(part);
   part.short += less;
+  if (!order.wallet) part.charged = unitPrice * less;
   state.goods[part.warehouse] += less;
   part.left = true;
   if (order.status === "confirmed") order.status = "shipped";

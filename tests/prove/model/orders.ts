@@ -81,7 +81,7 @@ function collects(state: State, name: string): void {
   let fee = unitFee * order.quantity;
   for (const [part, { quantity, short, left }] of order.parts.entries()) {
     const parcel = state.parcels[partName(name, part)];
-    if (parcel.status === "cancelled" || quantity === short) continue;
+    if (parcel.status === "cancelled" || quantity === short && !left) continue;
     if (!left) parcel.cod = unitPrice * (quantity - short) + fee;
     fee = 0;
   }
@@ -187,10 +187,22 @@ export function ended(state: State, name: string): void {
       state.goods[part.warehouse] += part.quantity - part.short;
     }
   }
-  if (!order.wallet) return;
   // Nothing delivered: all goes back. Else what did not arrive, and the fee stays.
-  const due = (unitPrice + unitFee) * order.quantity - order.refunded;
-  refund(state, order, got > 0 ? due - unitFee * order.quantity - unitPrice * got : due);
+  if (order.wallet) {
+    const due = (unitPrice + unitFee) * order.quantity - order.refunded;
+    return refund(state, order, got > 0 ? due - unitFee * order.quantity - unitPrice * got : due);
+  }
+  // At the door too much was paid for what a carrier had been told to collect and the warehouse did not find.
+  const paid = order.parts.filter((_, place) => parcels[place].status === "delivered");
+  const collected = parcels.reduce(
+    (sum, { status, cod }) => sum + (status === "delivered" ? cod : 0),
+    0,
+  );
+  refund(
+    state,
+    order,
+    got > 0 ? paid.reduce((sum, { charged = 0 }) => sum + charged, 0) : collected,
+  );
 }
 
 /** Goods that came back are received by the warehouse they left from. */

@@ -112,6 +112,8 @@ export interface Part {
   /** The quantity that was picked; null until somebody picked it. */
   found: number | null;
   left: boolean;
+  /** The price of what was not found, which its carrier collects all the same. */
+  charged?: number;
   back: "expected" | "received" | null;
   /** Where it is expected back. */
   backAt?: number;

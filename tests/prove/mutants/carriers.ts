@@ -9,6 +9,7 @@ const booksTest = "tests/carriers/cash/cash.test.ts";
 const paysTest = "tests/carriers/cash/remittances.test.ts";
 const reversedTest = "tests/carriers/cash/remittances-reversed.test.ts";
 const againTest = "tests/carriers/inbound/brings-back.test.ts";
+const takesGoodsTest = "tests/carriers/inbound/takes-goods.test.ts";
 const withdrawn =
   "if d.status = 'returned' or d.status = 'failed' and v_status = 'in_transit' or v_status = 'delivered' then";
 const refused = "is refused, and nothing is written, when it does not fit what is owed";
@@ -115,5 +116,22 @@ export const carriers: Mutant[] = [
     from: withdrawn,
     to: "if d.status = 'returned' or d.status = 'failed' and v_status = 'in_transit' then",
     test: [againTest, "is not expected once its receiver has it"],
+  },
+  {
+    name: "what a carrier collected for goods that were not found stays with the shop",
+    file: "sql/storefront/orders/moves.sql",
+    from: "then storefront.goods_price(o, storefront.order_charged_short(o))",
+    to: "then 0",
+    test: [
+      takesGoodsTest,
+      "what a carrier collects for goods that were not found goes to the customer's wallet",
+    ],
+  },
+  {
+    name: "a parcel in which there was nothing is expected back",
+    file: "sql/warehousing/receiving-orders/expect.sql",
+    from: "and p.left_at is not null and not exists (",
+    to: "and false and not exists (",
+    test: [takesGoodsTest, "a carrier that takes a parcel in which nothing was found"],
   },
 ];

@@ -189,27 +189,36 @@ test("a waybill of raw inventory takes its stock before the codes of its deliver
   expect(answer).toSucceed(201);
 });
 
-test("a carrier's report that it delivered takes wallets before the stock that leaves by it", async () => {
-  const shop = await newSplitShop({ first: 20, second: 0, picking: true });
-  const { secret } = await enable(shop.tenant);
-  await inTenant(shop.tenant, "select money.account_of('wallet', 'tenant', null, 'IQD')");
-  const { id } = await placeOrder(shop, "cash", 2);
-  const { deliveries: [{ delivery_id }] } = await approveOrder(shop, id);
-  expect(await pick(shop, (await picksOf(id))[0]!.id)).toSucceed(200);
-  const path = `/delivery/deliveries/${delivery_id}/carrier`;
-  expect(await shop.tenant.ops.patch(path, external)).toSucceed(200);
-  const booked = await shop.tenant.ops.post(`/carriers/shipments/${delivery_id}`, {
-    carrier_code: "simulated",
-  });
-  expect(booked).toSucceed(200);
-  const { tracking_number } = booked.body.shipment;
-  const wallets = (tx: TransactionSql) =>
-    tx`select from money.accounts where tenant_id = ${shop.tenant.id} and kind = 'wallet' order by id for no key update`;
-  const { body } = await locksBefore(
-    wallets,
-    () => report(shop.tenant, secret, { tracking_number, status: "delivered" }),
-    (tx) =>
-      tx`select from warehousing.stock where tenant_id = ${shop.tenant.id} order by id for no key update nowait`,
-  );
-  expect(body).toMatchObject({ outcome: "applied" });
-});
+test.each(
+  [
+    ["cash", "delivered"],
+    ["wallet", "delivered"],
+    ["wallet", "returned"],
+  ] as const,
+)(
+  "a carrier's report on an order by %s that it %s takes wallets before the stock that leaves by it",
+  async (method, status) => {
+    const shop = await newSplitShop({ first: 20, second: 0, picking: true });
+    const { secret } = await enable(shop.tenant);
+    await inTenant(shop.tenant, "select money.account_of('wallet', 'tenant', null, 'IQD')");
+    const { id } = await placeOrder(shop, method, 2);
+    const { deliveries: [{ delivery_id }] } = await approveOrder(shop, id);
+    expect(await pick(shop, (await picksOf(id))[0]!.id)).toSucceed(200);
+    const path = `/delivery/deliveries/${delivery_id}/carrier`;
+    expect(await shop.tenant.ops.patch(path, external)).toSucceed(200);
+    const booked = await shop.tenant.ops.post(`/carriers/shipments/${delivery_id}`, {
+      carrier_code: "simulated",
+    });
+    expect(booked).toSucceed(200);
+    const { tracking_number } = booked.body.shipment;
+    const wallets = (tx: TransactionSql) =>
+      tx`select from money.accounts where tenant_id = ${shop.tenant.id} and kind = 'wallet' order by id for no key update`;
+    const { body } = await locksBefore(
+      wallets,
+      () => report(shop.tenant, secret, { tracking_number, status }),
+      (tx) =>
+        tx`select from warehousing.stock where tenant_id = ${shop.tenant.id} order by id for no key update nowait`,
+    );
+    expect(body).toMatchObject({ outcome: "applied" });
+  },
+);

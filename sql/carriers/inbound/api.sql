@@ -107,8 +107,9 @@ begin
     update integration.carrier_shipments t set reported_at = v_at where t.id = s.id;
   end if;
   if v_outcome = 'applied' then
-    -- Before the stock of a store, which the first report moves, since what gives money back locks wallets first.
-    if v_status = 'delivered' and s.cash_due > 0 then
+    -- Before the stock of a store, which the first report moves, since what gives money back locks wallets first. An order that ends may be
+    -- refunded as well.
+    if v_status = 'delivered' and s.cash_due > 0 or v_status in ('delivered', 'returned') and d.order_id is not null then
       perform money.lock_wallets(array[d.customer_id, d.institution_user_id]);
     end if;
     foreach v_move in array v_moves loop

@@ -20,8 +20,8 @@ beforeAll(async () => {
     // Ids without digits: none of them contains a part of a number by chance.
     await tx`insert into storefront.storefront_orders (id, tenant_id, order_number, market_id, user_id, cart_id, payment_method,
         payment_method_type_id, delivery_service_id, currency, subtotal, total_price, total_items, shipping_address)
-      select translate(gen_random_uuid()::text, '0123456789', 'abcdefabcd')::uuid, o.tenant_id, ${code} || '-' || app.padded(n, 6), o.market_id, o.user_id, gen_random_uuid(), o.payment_method,
-        o.payment_method_type_id, o.delivery_service_id, o.currency, 1, 1, 1, '{}'
+      select translate(gen_random_uuid()::text, '0123456789', 'abcdefabcd')::uuid, o.tenant_id, ${code} || '-' || app.padded(n, 6),
+        o.market_id, o.user_id, gen_random_uuid(), o.payment_method, o.payment_method_type_id, o.delivery_service_id, o.currency, 1, 1, 1, '{}'
       from storefront.storefront_orders o, generate_series(1, ${many}::int) n where o.id = ${id}`;
     await tx`select private.tally_rebuild('storefront_orders')`;
   });

@@ -141,7 +141,7 @@ create table if not exists storefront.storefront_order_parts (
   receiving_order_id uuid,
   left_at timestamptz,
   created_at timestamptz not null default now(),
-  -- The value of goods that were not found though its carrier had been told before to collect their price: refunded once it has.
+  -- The value of goods that were not found though its carrier was booked to collect their price: refunded once it has.
   charged_short numeric(18, 3) not null default 0 check (charged_short >= 0),
   unique (tenant_id, id),
   constraint order_part_position_taken unique (tenant_id, order_id, position),

@@ -192,7 +192,7 @@ export function ended(state: State, name: string): void {
     const due = (unitPrice + unitFee) * order.quantity - order.refunded;
     return refund(state, order, got > 0 ? due - unitFee * order.quantity - unitPrice * got : due);
   }
-  // At the door too much was paid for what a carrier had been told to collect and the warehouse did not find.
+  // At the door too much was paid where a carrier was booked to collect for what the warehouse did not find.
   const paid = order.parts.filter((_, place) => parcels[place].status === "delivered");
   const collected = parcels.reduce(
     (sum, { status, cod }) => sum + (status === "delivered" ? cod : 0),

@@ -23,10 +23,13 @@ const add = (count: number, status: string) =>
 /** Of this tenant: others fill lists without their triggers at the same time, or are writing just now. */
 const differences = () => sql`select * from private.tallies_verify() where tenant_id = ${tenant}`;
 
-async function keptTotal(wanted: Record<string, string> = {}): Promise<number> {
+async function keptTotal(
+  wanted: Record<string, string> = {},
+  tally = "picking_orders",
+): Promise<number> {
   return await sql.begin(async (tx) => {
     await tx`select set_config('app.tenant_id', ${tenant}, true)`;
-    const [row] = await tx`select app.tally('picking_orders', ${tx.json(wanted)}) as answer`;
+    const [row] = await tx`select app.tally(${tally}, ${tx.json(wanted)}) as answer`;
     return Number(row.answer.entries);
   });
 }
@@ -75,6 +78,28 @@ test("a total that was lost is found out and counted anew", async () => {
   expect((await differences()).length).toBeGreaterThan(0);
   await sql`select private.tally_rebuild('picking_orders')`;
   expect(await differences()).toEqual([]);
+});
+
+test("a roll-up says the same with fewer groups, and is what a total without the others reads", async () => {
+  const [driver] = await sql`select driver_id, count(*)::int as rows from delivery.assignments
+    where tenant_id = ${tenant} group by 1 order by 2 desc limit 1`;
+  const ofAll = () => keptTotal({}, "assignments");
+  const ofDriver = () => keptTotal({ driver_id: driver.driver_id }, "assignments");
+  const before = await ofAll();
+  expect(before).toBeGreaterThan(0);
+  expect(await ofDriver()).toBe(driver.rows);
+  await sql`delete from app.tallies where tenant_id = ${tenant} and tally = 'assignments_rollup'`;
+  expect([await ofAll(), await ofDriver()]).toEqual([0, driver.rows]);
+  await sql`select private.tally_rebuild('assignments')`;
+  expect([await ofAll(), await ofDriver()]).toEqual([before, driver.rows]);
+  await sql`update delivery.assignments set status = 'rejected' where tenant_id = ${tenant}`;
+  expect(await keptTotal({ status: "rejected" }, "assignments")).toBe(before);
+  expect(await differences()).toEqual([]);
+});
+
+test("a roll-up has no column that its tally is not kept by", async () => {
+  await expect(sql`select private.tally_rolled_up('{status,driver_id}', '{status,currency}')`)
+    .rejects.toThrow("are not among");
 });
 
 test("a list is not counted by what it has no totals for", async () => {

@@ -2,64 +2,120 @@
 
 -- Keeps the totals of a tenant table by these columns, and the sum of `amount` when one is named.
 -- Counts what is there already. Called from the policies of the features, a line a list.
+-- `rollup`: some of the columns, by which the totals are kept a second time as <tally>_rollup. A company has a group for each
+-- of its thousand drivers, and most callers ask for no driver: app.tally then adds up a handful of rows.
 -- Each tally has a trigger function of its own, private.tally_<name>, which adds the differences of one
 -- statement: a function for all of them would plan its statement anew each time.
-create or replace function app.counted(tally text, source regclass, dims text[], amount text default null) returns void
+create or replace function app.counted(tally text, source regclass, dims text[], amount text default null, rollup text[] default null) returns void
 language plpgsql set search_path = '' as $$
 #variable_conflict use_variable
 declare
   v_dims text := (select 'array[' || string_agg(format('coalesce(c.%I::text, '''')', d.name), ', ' order by d.place) || ']'
     from unnest(dims) with ordinality d (name, place));
   v_amount text := case when amount is null then '0' else format('c.%I', amount) end;
-  v_adds text := format('insert into app.tallies (tenant_id, tally, dims, entries, amount)
-      select c.tenant_id, %L, %s, sum(c.d), coalesce(sum(c.d * %s), 0) from', tally, v_dims, v_amount);
-  v_differ text := format('group by 1, 3 having sum(c.d) <> 0 or coalesce(sum(c.d * %s), 0) <> 0;', v_amount);
+  v_differences text := format('select c.tenant_id, %s as dims, sum(c.d) as entries, coalesce(sum(c.d * %s), 0) as amount from', v_dims, v_amount);
+  v_differ text := format('group by 1, 2 having sum(c.d) <> 0 or coalesce(sum(c.d * %s), 0) <> 0', v_amount);
+  v_adds text := 'insert into app.tallies (tenant_id, tally, dims, entries, amount)';
+  v_kept text := format('select d.tenant_id, %L, d.dims, d.entries, d.amount from differences d', tally);
   v_event text;
 begin
   if cardinality(dims) > 6 then
     raise exception 'a total is kept by six columns at most, see app.tally';
+  end if;
+  if rollup is not null then
+    v_kept := v_kept || format('
+        union all
+        select d.tenant_id, %L, %s, sum(d.entries), sum(d.amount) from differences d
+        group by 1, 3 having sum(d.entries) <> 0 or sum(d.amount) <> 0', tally || '_rollup', private.tally_rolled_up(dims, rollup));
   end if;
   execute format($f$
     create or replace function private.%1$I() returns trigger
     language plpgsql security definer set search_path = '' as $b$
     begin
       if tg_op = 'INSERT' then
-        %2$s (select 1 as d, n.* from new_rows n) c %3$s
+        with differences as (
+          %2$s (select 1 as d, n.* from new_rows n) c %3$s)
+        %4$s
+        %5$s;
       elsif tg_op = 'DELETE' then
         -- Of a tenant that is removed as a whole nothing is left to count.
-        %2$s (select -1 as d, o.* from old_rows o
-          where o.tenant_id is null or exists (select from tenancy.tenants t where t.id = o.tenant_id)) c %3$s
+        with differences as (
+          %2$s (select -1 as d, o.* from old_rows o
+            where o.tenant_id is null or exists (select from tenancy.tenants t where t.id = o.tenant_id)) c %3$s)
+        %4$s
+        %5$s;
       else
-        %2$s (select 1 as d, n.* from new_rows n union all select -1, o.* from old_rows o) c %3$s
+        with differences as (
+          %2$s (select 1 as d, n.* from new_rows n union all select -1, o.* from old_rows o) c %3$s)
+        %4$s
+        %5$s;
       end if;
       return null;
     end $b$
-    $f$, 'tally_' || tally, v_adds, v_differ);
+    $f$, 'tally_' || tally, v_differences, v_differ, v_adds, v_kept);
   foreach v_event in array array['insert', 'update', 'delete'] loop
-    execute format('drop trigger if exists tally_%s_%s on %s', tally, v_event, source);
     execute format(
-      'create trigger tally_%1$s_%2$s after %2$s on %3$s referencing %4$s for each statement execute function private.%5$I()',
+      'create or replace trigger tally_%1$s_%2$s after %2$s on %3$s referencing %4$s for each statement execute function private.%5$I()',
       tally, v_event, source,
       case v_event when 'insert' then 'new table as new_rows' when 'delete' then 'old table as old_rows'
         else 'old table as old_rows new table as new_rows' end,
       'tally_' || tally);
   end loop;
-  if not exists (select from app.tally_kinds k where k.tally = tally and k.source = source::text and k.dims = dims
-      and k.amount is not distinct from amount) then
-    insert into app.tally_kinds (tally, source, dims, amount) values (tally, source::text, dims, amount)
-    on conflict on constraint tally_kinds_pkey do update set source = excluded.source, dims = excluded.dims, amount = excluded.amount;
-    perform private.tally_rebuild(tally);
+  perform private.tally_declare(tally, source::text, dims, amount, null);
+  if rollup is not null then
+    perform private.tally_declare(tally || '_rollup', source::text, rollup, amount, tally);
   end if;
 end $$;
 
--- Counts a list anew, of all tenants. For a table that was filled behind its triggers.
+-- The groups of a tally, d.dims, as those of its roll-up.
+-- Fails: a column of the roll-up that the tally is not kept by.
+create or replace function private.tally_rolled_up(dims text[], rollup text[]) returns text
+language plpgsql immutable set search_path = '' as $$
+begin
+  if not rollup <@ dims then
+    raise exception '% are not among %', rollup, dims;
+  end if;
+  return (select 'array[' || string_agg(format('d.dims[%s]', array_position(dims, r.name)), ', ' order by r.place) || ']'
+    from unnest(rollup) with ordinality r (name, place));
+end $$;
+
+-- Writes down what a tally is. One that is new, or another than before, is counted.
+create or replace function private.tally_declare(tally text, source text, dims text[], amount text, rollup_of text) returns void
+language plpgsql set search_path = '' as $$
+#variable_conflict use_variable
+begin
+  if not exists (select from app.tally_kinds k where k.tally = tally and k.source = source and k.dims = dims
+      and k.amount is not distinct from amount and k.rollup_of is not distinct from rollup_of) then
+    insert into app.tally_kinds (tally, source, dims, amount, rollup_of) values (tally, source, dims, amount, rollup_of)
+    on conflict on constraint tally_kinds_pkey do update
+      set source = excluded.source, dims = excluded.dims, amount = excluded.amount, rollup_of = excluded.rollup_of;
+    perform private.tally_count(tally);
+  end if;
+end $$;
+
+-- Counts a list anew, of all tenants, with its roll-up. For a table that was filled behind its triggers.
 create or replace function private.tally_rebuild(tally text) returns void
 language plpgsql set search_path = '' as $$
 #variable_conflict use_variable
 begin
-  execute (select format('lock table %s in share mode', k.source) from app.tally_kinds k where k.tally = tally);
+  perform private.tally_count(k.tally) from app.tally_kinds k where k.tally = tally or k.rollup_of = tally order by k.rollup_of is not null;
+end $$;
+
+-- Counts one tally anew: the rows of its table, of a roll-up the groups that it adds up.
+create or replace function private.tally_count(tally text) returns void
+language plpgsql set search_path = '' as $$
+#variable_conflict use_variable
+declare
+  v_kind app.tally_kinds;
+  v_finer app.tally_kinds;
+begin
+  select k.* into v_kind from app.tally_kinds k where k.tally = tally;
+  select k.* into v_finer from app.tally_kinds k where k.tally = v_kind.rollup_of;
+  execute format('lock table %s in share mode', v_kind.source);
   delete from app.tallies t where t.tally = tally;
-  execute 'insert into app.tallies (tenant_id, tally, dims, entries, amount) ' || private.tally_counted(tally);
+  execute 'insert into app.tallies (tenant_id, tally, dims, entries, amount) ' || case when v_finer.tally is null then private.tally_counted(tally)
+    else format('select d.tenant_id, %L, %s, sum(d.entries), sum(d.amount) from app.tallies d where d.tally = %L group by 1, 3', tally,
+      private.tally_rolled_up(v_finer.dims, v_kind.dims), v_finer.tally) end;
 end $$;
 
 -- The statement that counts a list's rows as they are: tenant_id, tally, dims, entries, amount.
@@ -72,6 +128,20 @@ begin
         from unnest(k.dims) with ordinality d (name, place)),
       case when k.amount is null then '0' else format('c.%I', k.amount) end, k.source)
     from app.tally_kinds k where k.tally = tally_counted.tally);
+end $$;
+
+-- The tally to read for these columns: its roll-up where that has them all, else itself.
+create or replace function private.tally_of(tally text, wanted jsonb, by_column text default null) returns app.tally_kinds
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_variable
+declare
+  v_kind app.tally_kinds;
+begin
+  select k.* into v_kind from app.tally_kinds k
+  where k.tally = tally or (k.rollup_of = tally and (by_column is null or by_column = any (k.dims))
+    and k.dims @> array(select w.name from jsonb_object_keys(wanted) w (name)))
+  order by k.rollup_of is null limit 1;
+  return v_kind;
 end $$;
 
 -- The values that the groups of a total must have, by the place of their column; null: any. Columns are compared without regard to case.
@@ -97,13 +167,13 @@ declare
   v_tenant uuid := app.tenant_id();
   v_values text[];
 begin
-  select k.* into v_kind from app.tally_kinds k where k.tally = tally;
+  v_kind := private.tally_of(tally, wanted);
   v_values := private.tally_values(v_kind, wanted);
   if v_tenant is null or of_all then
     return (
       select jsonb_build_object('entries', coalesce(sum(t.entries), 0), 'amount', coalesce(sum(t.amount), 0))
       from app.tallies t
-      where t.tally = tally
+      where t.tally = v_kind.tally
         and (v_values[1] is null or lower(t.dims[1]) = v_values[1])
         and (v_values[2] is null or lower(t.dims[2]) = v_values[2])
         and (v_values[3] is null or lower(t.dims[3]) = v_values[3])
@@ -111,11 +181,11 @@ begin
         and (v_values[5] is null or lower(t.dims[5]) = v_values[5])
         and (v_values[6] is null or lower(t.dims[6]) = v_values[6]));
   end if;
-  -- A company has thousands of groups where they are kept by driver: each is compared at the price of its columns.
+  -- By driver a company has thousands of groups: each is compared at the price of its columns.
   return (
     select jsonb_build_object('entries', coalesce(sum(t.entries), 0), 'amount', coalesce(sum(t.amount), 0))
     from app.tallies t
-    where t.tenant_id = v_tenant and t.tally = tally
+    where t.tenant_id = v_tenant and t.tally = v_kind.tally
       and (v_values[1] is null or lower(t.dims[1]) = v_values[1])
       and (v_values[2] is null or lower(t.dims[2]) = v_values[2])
       and (v_values[3] is null or lower(t.dims[3]) = v_values[3])
@@ -132,7 +202,7 @@ declare
   v_values text[];
   v_place integer;
 begin
-  select k.* into v_kind from app.tally_kinds k where k.tally = tally_by.tally;
+  v_kind := private.tally_of(tally, wanted, by_column);
   v_values := private.tally_values(v_kind, wanted);
   v_place := array_position(v_kind.dims, by_column);
   return (
@@ -140,7 +210,7 @@ begin
     from (
       select t.dims[v_place] as value, sum(t.entries) as entries, sum(t.amount) as amount
       from app.tallies t
-      where t.tenant_id = app.tenant_id() and t.tally = tally_by.tally
+      where t.tenant_id = app.tenant_id() and t.tally = v_kind.tally
         and (v_values[1] is null or lower(t.dims[1]) = v_values[1])
         and (v_values[2] is null or lower(t.dims[2]) = v_values[2])
         and (v_values[3] is null or lower(t.dims[3]) = v_values[3])
@@ -197,5 +267,6 @@ begin
   end loop;
 end $$;
 
-grant execute on function app.tally(text, jsonb, boolean), app.tally_by(text, text, jsonb), private.tally_values(app.tally_kinds, jsonb) to barid_caller;
-revoke execute on function app.counted(text, regclass, text[], text) from barid_caller;
+grant execute on function app.tally(text, jsonb, boolean), app.tally_by(text, text, jsonb), private.tally_of(text, jsonb, text),
+  private.tally_values(app.tally_kinds, jsonb) to barid_caller;
+revoke execute on function app.counted(text, regclass, text[], text, text[]) from barid_caller;

@@ -19,5 +19,7 @@ create table if not exists app.tally_kinds (
   tally text primary key,
   source text not null,
   dims text[] not null,
-  amount text
+  amount text,
+  -- The tally whose groups this one adds up to fewer, so that who asks by its columns alone reads few rows.
+  rollup_of text
 );

@@ -29,4 +29,4 @@ begin
   end if;
 end $$;
 
-select app.counted('assignments', 'delivery.assignments', '{status,driver_id}');
+select app.counted('assignments', 'delivery.assignments', '{status,driver_id}', rollup => '{status}');

@@ -22,4 +22,5 @@ create policy tenant on money.settlement_receipts for all to barid_caller
   using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant()) or exists (
     select from money.cod_settlements s where s.tenant_id = settlement_receipts.tenant_id and s.payment_id = settlement_receipts.payment_id)));
 
-select app.counted('cod_collections', 'money.cod_collections', '{status,driver_id,currency,reversed_at}', 'amount');
+select app.counted('cod_collections', 'money.cod_collections', '{status,driver_id,currency,reversed_at}', 'amount',
+  rollup => '{status,currency,reversed_at}');

@@ -48,7 +48,7 @@ export function differingRows(
 /**
  * The statements that bring a table's rows up to date: those of `sql/` that write it, which all stand to be run again, and
  * one for each row that nobody writes any more. A list whose totals are kept is a row of `app.tally_kinds`, which
- * `app.counted` writes when it has counted the list.
+ * `app.counted` writes, with that of its roll-up, when it has counted the list.
  */
 export function rowStatements(
   table: string,
@@ -62,7 +62,10 @@ export function rowStatements(
     }';`
   );
   if (table === "app.tally_kinds") {
-    const tallies = added.map(({ row }) => JSON.parse(row).tally as string);
+    const tallies = added.map(({ row }) => {
+      const { tally, rollup_of: rollupOf } = JSON.parse(row) as Record<string, string | null>;
+      return rollupOf ?? tally;
+    });
     return [
       ...removed,
       ...texts.flatMap((text) => [...text.matchAll(/^select app\.counted\('(\w+)'[^;]*;/gm)])

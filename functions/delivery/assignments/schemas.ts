@@ -212,26 +212,11 @@ const declared = defineList({
   },
   limit: { default: 10, max: 100 },
   tally: { name: "assignments", filters: ["status", "driver_id"] },
-  summary: { sql: () => stats },
+  // Filters do not narrow the counters.
+  summary: { sql: () => "delivery.assignment_stats()" },
 });
 
 const assignments = withDriverIdFilter(declared, "delivery.require_driver_id");
-
-/** Counters of the tenant, or of the driver's own rows; filters do not narrow them. Recently: within a day. */
-const stats = `(
-  select jsonb_build_object('totalAssignments', s.total, 'pendingAssignments', s.pending, 'completedAssignments', s.completed,
-    'recentlyAddedCount', (select count(*) from delivery.assignments a
-      where a.tenant_id = (select app.tenant_id()) and a.assignment_time >= now() - interval '24 hours'))
-  from (
-    select (select coalesce(sum((status ->> 'entries')::bigint), 0) from jsonb_each(k.kept) e (word, status)) as total,
-      coalesce((k.kept #>> '{pending,entries}')::bigint, 0) as pending, coalesce((k.kept #>> '{completed,entries}')::bigint, 0) as completed
-    from (select app.tally_by('assignments', 'status') as kept) k
-    where app.sees_tenant()
-    union all
-    select count(*), count(*) filter (where a.status = 'pending'), count(*) filter (where a.status = 'completed')
-    from delivery.assignments a where a.tenant_id = (select app.tenant_id()) and a.driver_id = (select app.user_id())
-    having not app.sees_tenant()
-  ) s)`;
 
 export const assignmentList = { query: assignments.query, run: runList };
 

@@ -21,23 +21,23 @@ create view delivery.assignments_list with (security_invoker = true) as
 select a.id, a.tenant_id, a.delivery_id, a.driver_id, a.vehicle_id, a.bulk_assignment_id, a.assigned_by as assigned_by_id,
   a.assignment_time, a.status, a.status as assignment_status, a.status = 'pending' as requires_driver_response,
   a.sequence_number, a.estimated_pickup_time, a.estimated_delivery_time, a.notes, a.responded_at, a.response_reason,
-  (select jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'external_reference_id', d.external_reference_id,
-      'customer', (select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone)
+  (select json_build_object('id', d.id, 'delivery_code', d.delivery_code, 'external_reference_id', d.external_reference_id,
+      'customer', (select json_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone)
         from tenancy.profiles p where p.id = case when d.customer_id is null then d.institution_user_id else d.customer_id end),
       'barcode', d.barcode, 'parent_id', d.parent_id, 'leg', d.leg, 'postponed_to', d.postponed_to,
       'cod_amount', d.cod_amount, 'delivery_fee', d.delivery_fee, 'currency', d.currency, 'cash_due', d.cash_due,
       'parcel', d.parcel, 'sender', d.sender, 'recipient', d.recipient)
     from delivery.deliveries_list d where d.tenant_id = a.tenant_id and d.id = a.delivery_id) as delivery,
-  jsonb_build_object('id', a.driver_id, 'user', (select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone)
+  json_build_object('id', a.driver_id, 'user', (select json_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone)
     from tenancy.profiles p where p.id = a.driver_id)) as drivers,
-  (select jsonb_build_object('id', v.id, 'name', v.name, 'image_url', v.image_url)
+  (select json_build_object('id', v.id, 'name', v.name, 'image_url', v.image_url)
     from delivery.vehicles v where v.tenant_id = a.tenant_id and v.id = a.vehicle_id) as vehicle,
-  (select jsonb_build_object('id', p.id, 'full_name', p.full_name) from tenancy.profiles p where p.id = a.assigned_by) as assigned_by,
-  (select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone, 'email', p.email)
+  (select json_build_object('id', p.id, 'full_name', p.full_name) from tenancy.profiles p where p.id = a.assigned_by) as assigned_by,
+  (select json_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone, 'email', p.email)
     from delivery.deliveries d
     join tenancy.profiles p on p.id = case when d.customer_id is null then d.institution_user_id else d.customer_id end
     where d.tenant_id = a.tenant_id and d.id = a.delivery_id) as customer,
-  (select jsonb_build_object('status', d.status, 'barcode', d.barcode, 'parent_id', d.parent_id, 'leg', d.leg,
+  (select json_build_object('status', d.status, 'barcode', d.barcode, 'parent_id', d.parent_id, 'leg', d.leg,
       'delivery_flow', d.delivery_flow, 'unit_size', d.unit_size, 'payer_type', d.payer_type, 'payment_method', d.payment_method,
       'notes', d.notes,
       'pickup', case when a.from_warehouse_id is null then d.pickup_address

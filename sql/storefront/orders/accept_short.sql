@@ -27,8 +27,7 @@ begin
   perform delivery.delivery_cancel(jsonb_build_object('id', e.delivery_id, 'reason', 'out_of_stock'))
   from (select p.delivery_id from storefront.storefront_order_parts p
     join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id and d.status in ('pending', 'assigned', 'accepted')
-    where p.tenant_id = o.tenant_id and p.order_id = o.id and not exists (
-      select from storefront.storefront_order_part_items g where g.tenant_id = p.tenant_id and g.part_id = p.id and g.quantity > g.short)
+    where p.tenant_id = o.tenant_id and p.order_id = o.id and not storefront.order_part_has_goods(p)
     order by p.delivery_id) e;
   select * into o from storefront.storefront_orders x where x.tenant_id = o.tenant_id and x.id = o.id;
   if o.status in ('delivered', 'cancelled') then
@@ -55,10 +54,8 @@ declare
   v_booked record;
 begin
   v_left := storefront.order_cut(missing);
-  if not exists (
-      select from storefront.storefront_order_parts p
-      join storefront.storefront_order_part_items g on g.tenant_id = p.tenant_id and g.part_id = p.id
-      where p.tenant_id = v_tenant and p.order_id = p_order and g.quantity > g.short) then
+  if not exists (select from storefront.storefront_order_parts p
+      where p.tenant_id = v_tenant and p.order_id = p_order and storefront.order_part_has_goods(p)) then
     perform app.fail('order_nothing_picked');
   end if;
   update storefront.storefront_orders x set subtotal = x.subtotal - less, total_price = x.total_price - less
@@ -76,8 +73,7 @@ begin
         from storefront.storefront_order_part_items g
         join storefront.storefront_order_items i on i.tenant_id = g.tenant_id and i.id = g.order_item_id
         where g.tenant_id = p.tenant_id and g.part_id = p.id) v
-      where p.tenant_id = v_tenant and p.order_id = o.id and (p.charged_short > 0 or exists (
-        select from storefront.storefront_order_part_items g where g.tenant_id = p.tenant_id and g.part_id = p.id and g.quantity > g.short))
+      where p.tenant_id = v_tenant and p.order_id = o.id and (p.charged_short > 0 or storefront.order_part_has_goods(p))
     ), share as (
       -- Goods whose delivery is cancelled have their share, which nobody collects.
       select v.delivery_id, v.left_at, v.cancelled, row_number() over (order by v.position) as place,
@@ -93,8 +89,8 @@ begin
     join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id and d.status <> 'cancelled'
     join integration.carrier_shipments s on s.tenant_id = d.tenant_id and s.delivery_id = d.id and s.status <> 'cancelled' and s.cash_due > 0
     cross join lateral money.cash_due(d, 'dropoff') n
-    where p.tenant_id = v_tenant and p.order_id = o.id and p.left_at is null and (n.cod + n.delivery_fee <> s.cash_due or not exists (
-      select from storefront.storefront_order_part_items g where g.tenant_id = p.tenant_id and g.part_id = p.id and g.quantity > g.short))
+    where p.tenant_id = v_tenant and p.order_id = o.id and p.left_at is null and (n.cod + n.delivery_fee <> s.cash_due
+      or not storefront.order_part_has_goods(p))
     order by p.position limit 1;
     if found then
       perform app.fail('shipment_cash_changes', jsonb_build_object('delivery_id', v_booked.id, 'carrier_code', v_booked.carrier_code,

@@ -70,6 +70,14 @@ begin
       and g.inventory_item_id is not null and g.reserved > 0);
 end $$;
 
+-- Whether anything of a part's goods was found, or may still be: a parcel with nothing in it does not travel.
+create or replace function storefront.order_part_has_goods(part storefront.storefront_order_parts) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return exists (select from storefront.storefront_order_part_items g
+    where g.tenant_id = part.tenant_id and g.part_id = part.id and g.quantity > g.short);
+end $$;
+
 -- Sends an order without what was not found: its parts, picking orders and parcels are of what there is. missing: see storefront.order_missing().
 -- -> what is reserved too much now, [{item_id, warehouse_id, bin_id, quantity}], for stock_release(); null: nothing
 create or replace function storefront.order_cut(missing jsonb) returns jsonb
@@ -215,7 +223,7 @@ begin
       select from warehousing.receiving_orders r where r.tenant_id = v_tenant and r.id = x.receiving_order_id and r.status <> 'cancelled')
       and (v_cancelled or exists (select from delivery.deliveries d
         where d.tenant_id = v_tenant and d.id = x.delivery_id and d.status in ('returned', 'cancelled')))
-      and exists (select from storefront.storefront_order_part_items g where g.tenant_id = v_tenant and g.part_id = x.id and g.quantity > g.short)
+      and storefront.order_part_has_goods(x)
     order by x.position
   loop
     insert into warehousing.receiving_orders (tenant_id, reference_number, warehouse_id, source, created_by)
@@ -231,8 +239,8 @@ begin
 end $$;
 
 grant execute on function storefront.lock_stock_of_order(jsonb), storefront.order_parts_make(uuid, jsonb, jsonb, jsonb, uuid[]),
-  storefront.order_missing(uuid, uuid), storefront.require_order_picked(uuid), storefront.order_picks_drop(uuid),
-  storefront.order_goods_expect(uuid) to barid_caller;
+  storefront.order_missing(uuid, uuid), storefront.order_part_has_goods(storefront.storefront_order_parts),
+  storefront.require_order_picked(uuid), storefront.order_picks_drop(uuid), storefront.order_goods_expect(uuid) to barid_caller;
 
 -- Nobody calls these but other functions and triggers.
 revoke execute on function storefront.order_cut(jsonb), storefront.order_part_leaves(storefront.storefront_order_parts,boolean),

@@ -25,10 +25,11 @@ begin
     perform app.fail('delivery_not_found');
   end if;
   v_parcel := delivery.parcel_of(d);
-  v_family := array(select x.id from delivery.deliveries x where x.tenant_id = d.tenant_id and x.parent_id = d.id) || d.id || v_parcel;
+  v_family := array[d.id, v_parcel];
   -- Few have these, and to prepare for reading them costs more than to look whether there are any.
   if d.delivery_flow = 'pnd_parent' then
-    select coalesce(jsonb_agg(to_jsonb(l) order by l.sequence_plan), '[]') into v_legs from delivery.deliveries_list l where l.parent_id = d.id;
+    select coalesce(jsonb_agg(to_jsonb(l) order by l.sequence_plan), '[]'), v_family || coalesce(array_agg(l.id), '{}') into v_legs, v_family
+    from delivery.deliveries_list l where l.parent_id = d.id;
   end if;
   if exists (select from delivery.delivery_exceptions e where e.tenant_id = d.tenant_id and e.delivery_id = any (v_family)) then
     select coalesce(jsonb_agg(to_jsonb(e) - 'delivery' order by e.created_at desc, e.id), '[]') into v_exceptions

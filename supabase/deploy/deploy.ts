@@ -6,7 +6,7 @@
 import { createInterface } from "node:readline/promises";
 import { version } from "../../shared/runtime/version.ts";
 import { Failure, messageOf } from "../local/failure.ts";
-import { UsageFailure } from "../local/options.ts";
+import { UsageFailure } from "../local/command-line.ts";
 import { root } from "../local/paths.ts";
 import { type Bundle, bundleAll } from "./bundle/index.ts";
 import { openCli } from "./cli.ts";

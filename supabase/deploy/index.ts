@@ -1,6 +1,6 @@
 // npm run deploy: brings a project of Supabase to what this checkout says.
 import { Failure } from "../local/failure.ts";
-import { UsageFailure } from "../local/options.ts";
+import { UsageFailure } from "../local/command-line.ts";
 import { deploy } from "./deploy.ts";
 
 try {

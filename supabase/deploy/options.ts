@@ -1,5 +1,4 @@
-import { parseArgs } from "node:util";
-import { UsageFailure } from "../local/options.ts";
+import { readCommandLine, UsageFailure } from "../local/command-line.ts";
 
 /** The options of `npm run deploy`. */
 export interface DeployOptions {
@@ -29,7 +28,18 @@ docs/operations.md says what the file holds and what has to be done by hand.`;
 
 /** Reads the command line; fails with one line on anything unknown. */
 export function parseDeployOptions(args: string[]): DeployOptions {
-  const { "project-ref": ref, "dry-run": dryRun, ...others } = read(args);
+  const { values } = readCommandLine("npm run deploy", {
+    args,
+    options: {
+      "project-ref": { type: "string" },
+      env: { type: "string" },
+      functions: { type: "boolean", default: false },
+      "dry-run": { type: "boolean", default: false },
+      yes: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  const { "project-ref": ref, "dry-run": dryRun, ...others } = values;
   if (ref !== undefined && !/^[a-z]{20}$/.test(ref)) {
     throw new UsageFailure(`--project-ref needs the twenty letters of a project, not "${ref}".`);
   }
@@ -37,24 +47,4 @@ export function parseDeployOptions(args: string[]): DeployOptions {
     throw new UsageFailure(`--env needs a name such as staging, not "${others.env}".`);
   }
   return { ref, dryRun, ...others };
-}
-
-function read(args: string[]) {
-  try {
-    return parseArgs({
-      args,
-      options: {
-        "project-ref": { type: "string" },
-        env: { type: "string" },
-        functions: { type: "boolean", default: false },
-        "dry-run": { type: "boolean", default: false },
-        yes: { type: "boolean", default: false },
-        help: { type: "boolean", default: false },
-      },
-    }).values;
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    const [said] = error.message.split(/[.\n]/);
-    throw new UsageFailure(`${said}: npm run deploy -- --help lists the options.`);
-  }
 }

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { Failure } from "../local/failure.ts";
-import { UsageFailure } from "../local/options.ts";
+import { UsageFailure } from "../local/command-line.ts";
 import { root } from "../local/paths.ts";
 import type { DeployOptions } from "./options.ts";
 

@@ -29,6 +29,8 @@ const commands = {
   deploy: "supabase/deploy/index.ts",
   tenant: "supabase/tenant/index.ts",
 };
+/** Commands that are always done whole: an argument would only seem to say something. */
+const whole = ["test:full", "test:debian", "check", "api", "docs", "db:build"];
 
 requireNode(20, 19);
 const [name, ...rest] = process.argv.slice(2);
@@ -37,6 +39,9 @@ if (!command) {
   fail(`Unknown command "${name ?? ""}". Known: ${Object.keys(commands).join(", ")}.`, 2);
 }
 if (!existsSync(command)) fail(`"${name}" is not available: ${commands[name]} does not exist.`, 2);
+if (whole.includes(name) && rest.length > 0) {
+  fail(`npm run ${name} takes no arguments, but "${rest[0]}" is one.`, 2);
+}
 installPackages();
 
 // The command runs in this process, not in a child: signals, the terminal and the exit code are then its own, and

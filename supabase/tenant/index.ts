@@ -1,6 +1,6 @@
 // npm run tenant: takes one company out of a project, and brings it into another.
 import { Failure } from "../local/failure.ts";
-import { UsageFailure } from "../local/options.ts";
+import { UsageFailure } from "../local/command-line.ts";
 import { openPlace, whereIs } from "./place.ts";
 import { exportTenant } from "./export.ts";
 import { importTenant } from "./import.ts";

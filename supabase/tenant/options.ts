@@ -1,5 +1,4 @@
-import { parseArgs } from "node:util";
-import { UsageFailure } from "../local/options.ts";
+import { readCommandLine, UsageFailure } from "../local/command-line.ts";
 
 export interface ExportOptions {
   command: "export";
@@ -34,7 +33,18 @@ DATABASE_URL it is the running local stack. docs/operations.md (Move a company) 
 export function parseTenantOptions(
   args: string[],
 ): ExportOptions | ImportOptions | { command: "help" } {
-  const { values, positionals: [command, ...more] } = read(args);
+  const { values, positionals: [command, ...more] } = readCommandLine("npm run tenant", {
+    args,
+    allowPositionals: true,
+    options: {
+      slug: { type: "string" },
+      to: { type: "string" },
+      from: { type: "string" },
+      "dry-run": { type: "boolean", default: false },
+      "while-active": { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
   const { slug, to, from, "dry-run": dryRun, "while-active": whileActive } = values;
   if (values.help) return { command: "help" };
   if (command === "export" && more.length === 0 && !from) {
@@ -49,25 +59,4 @@ export function parseTenantOptions(
   throw new UsageFailure(
     "Export with --slug and --to, or import with --from: npm run tenant -- --help lists the options.",
   );
-}
-
-function read(args: string[]) {
-  try {
-    return parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        slug: { type: "string" },
-        to: { type: "string" },
-        from: { type: "string" },
-        "dry-run": { type: "boolean", default: false },
-        "while-active": { type: "boolean", default: false },
-        help: { type: "boolean", default: false },
-      },
-    });
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    const [said] = error.message.split(/[.\n]/);
-    throw new UsageFailure(`${said}: npm run tenant -- --help lists the options.`);
-  }
 }

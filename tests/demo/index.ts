@@ -1,17 +1,19 @@
 // npm run demo: a whole day through the public API of a running stack.
+import { UsageFailure } from "../../supabase/local/command-line.ts";
+import { Failure } from "../../supabase/local/failure.ts";
 import { DemoFailure } from "./barid.ts";
 import { driveDay } from "./day.ts";
 import { driveLive } from "./live.ts";
-import { type DemoOptions, help, OptionsFailure, readOptions } from "./options.ts";
+import { type DemoOptions, help, readOptions } from "./options.ts";
 import { differencesOf, table } from "./totals.ts";
 
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
   // A failure is one line; anything else is a fault of ours and shows where it happened.
-  const told = error instanceof DemoFailure || error instanceof OptionsFailure;
+  const told = error instanceof DemoFailure || error instanceof Failure;
   console.error(told ? error.message : error);
-  process.exitCode = error instanceof OptionsFailure ? error.exitCode : 1;
+  process.exitCode = error instanceof UsageFailure ? 2 : 1;
 }
 
 async function main(args: string[]): Promise<number> {

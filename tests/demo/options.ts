@@ -1,5 +1,6 @@
 /** The options of `npm run demo`. */
-import { parseArgs } from "node:util";
+import { readCommandLine, UsageFailure } from "../../supabase/local/command-line.ts";
+import { Failure } from "../../supabase/local/failure.ts";
 import { readState } from "../../supabase/local/lock.ts";
 import { defaultDataDir } from "../../supabase/local/paths.ts";
 
@@ -33,19 +34,31 @@ export interface DemoOptions {
   password: string;
 }
 
-/** A wrong command line (exit code 2), or no stack to talk to (1). */
-export class OptionsFailure extends Error {
-  constructor(message: string, readonly exitCode: number) {
-    super(message);
-  }
-}
+const text = { type: "string" } as const;
+const flag = { type: "boolean" } as const;
 
-/** Reads the command line; without --url it is the stack that runs in this folder. */
+/** Reads the command line; without --url it is the stack that runs in this folder. Fails: UsageFailure, and where none runs Failure. */
 export function readOptions(args: string[], dataDir = defaultDataDir): DemoOptions {
-  const given = parse(args);
+  const { values: given } = readCommandLine("npm run demo", {
+    args,
+    options: {
+      seed: text,
+      deliveries: text,
+      drivers: text,
+      live: flag,
+      speed: text,
+      quiet: flag,
+      help: flag,
+      url: text,
+      "publishable-key": text,
+      email: text,
+      "system-email": text,
+      password: text,
+    },
+  });
   const live = given.live === true;
   if (given.speed !== undefined && !live) {
-    throw new OptionsFailure("--speed belongs to --live.", 2);
+    throw new UsageFailure("--speed belongs to --live.");
   }
   const options = {
     seed: whole("--seed", given.seed ?? "1", 0, 1_000_000_000),
@@ -68,52 +81,20 @@ export function readOptions(args: string[], dataDir = defaultDataDir): DemoOptio
   if (given.url) {
     const key = given["publishable-key"];
     if (!URL.canParse(given.url)) {
-      throw new OptionsFailure(`--url needs a URL, not "${given.url}".`, 2);
+      throw new UsageFailure(`--url needs a URL, not "${given.url}".`);
     }
-    if (!key) throw new OptionsFailure("--url needs --publishable-key beside it.", 2);
+    if (!key) throw new UsageFailure("--url needs --publishable-key beside it.");
     return { ...options, url: given.url.replace(/\/+$/, ""), key };
   }
   const state = readState(dataDir);
   if (!state) {
-    throw new OptionsFailure(
-      "Barid is not running here: start it with npm start, in another terminal.",
-      1,
-    );
+    throw new Failure("Barid is not running here: start it with npm start, in another terminal.");
   }
   return { ...options, url: state.url, key: given["publishable-key"] ?? state.publishable_key };
-}
-
-function parse(args: string[]) {
-  const text = { type: "string" } as const;
-  const flag = { type: "boolean" } as const;
-  try {
-    return parseArgs({
-      args,
-      options: {
-        seed: text,
-        deliveries: text,
-        drivers: text,
-        live: flag,
-        speed: text,
-        quiet: flag,
-        help: flag,
-        url: text,
-        "publishable-key": text,
-        email: text,
-        "system-email": text,
-        password: text,
-      },
-    }).values;
-  } catch (error) {
-    throw new OptionsFailure(
-      `${(error as Error).message.split(".")[0]}: npm run demo -- --help lists what is known.`,
-      2,
-    );
-  }
 }
 
 function whole(name: string, text: string, low: number, high: number): number {
   const value = Number(text);
   if (/^\d+$/.test(text) && value >= low && value <= high) return value;
-  throw new OptionsFailure(`${name} needs a number from ${low} to ${high}, not "${text}".`, 2);
+  throw new UsageFailure(`${name} needs a number from ${low} to ${high}, not "${text}".`);
 }

@@ -1,6 +1,6 @@
 /** The command line of `npm run tenant`. */
 import { describe, expect, test } from "vitest";
-import { UsageFailure } from "../../supabase/local/options.ts";
+import { UsageFailure } from "../../supabase/local/command-line.ts";
 import { parseTenantOptions } from "../../supabase/tenant/options.ts";
 import { whereIs } from "../../supabase/tenant/place.ts";
 

@@ -5,7 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { Stack } from "../../supabase/local/stack.ts";
-import { OptionsFailure, readOptions } from "../demo/options.ts";
+import { readOptions } from "../demo/options.ts";
+import { UsageFailure } from "../../supabase/local/command-line.ts";
+import { Failure } from "../../supabase/local/failure.ts";
 import { planOf } from "../demo/plan.ts";
 import { startOwnStack } from "../support/own-stack.ts";
 import { startValidatingProxy, type ValidatingProxy } from "../support/validating-proxy.ts";
@@ -122,22 +124,14 @@ async function removeOne() {
 test("what it is asked is read strictly, and without a stack it says what to do", () => {
   const nobody = mkdtempSync(join(tmpdir(), "barid-nobody-"));
   onTestFinished(() => rmSync(nobody, { recursive: true }));
-  const failure = (args: string[]): OptionsFailure => {
-    try {
-      readOptions(args, nobody);
-    } catch (error) {
-      if (error instanceof OptionsFailure) return error;
-    }
-    throw new Error(`${args} was accepted`);
-  };
-  expect(failure([])).toMatchObject({
-    exitCode: 1,
-    message: "Barid is not running here: start it with npm start, in another terminal.",
-  });
-  expect(failure(["--deliveries", "many"]).exitCode).toBe(2);
-  expect(failure(["--drivers", "1"]).message).toContain("from 2 to 500");
-  expect(failure(["--unknown"]).message).toContain("--help lists");
-  expect(failure(["--url", "http://127.0.0.1:1"]).message).toContain("--publishable-key");
+  const reading = (...args: string[]) => () => readOptions(args, nobody);
+  expect(reading()).toThrow(
+    new Failure("Barid is not running here: start it with npm start, in another terminal."),
+  );
+  expect(reading("--deliveries", "many")).toThrow(UsageFailure);
+  expect(reading("--drivers", "1")).toThrow("from 2 to 500");
+  expect(reading("--unknown")).toThrow("--help lists");
+  expect(reading("--url", "http://127.0.0.1:1")).toThrow("--publishable-key");
 });
 
 test("a plan is its seed's: the same again, another one otherwise", () => {

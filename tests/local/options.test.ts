@@ -1,6 +1,7 @@
 /** The command-line options of `npm start`. */
 import { expect, test } from "vitest";
-import { parseStartOptions, UsageFailure } from "../../supabase/local/options.ts";
+import { UsageFailure } from "../../supabase/local/command-line.ts";
+import { parseStartOptions } from "../../supabase/local/options.ts";
 
 test("what is not given has its default", () => {
   expect(parseStartOptions([])).toEqual({

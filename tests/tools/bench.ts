@@ -1,9 +1,5 @@
-/**
- * `npm run bench [-- part ... --rows N]`: ratios in one run; each part's last result is kept in
- * tests/bench/results.json and results.md. `--rows`, a power of ten, is how far the part `scale` goes;
- * `--redraw` measures nothing and draws the charts of docs/scale.md from the figures of its last run.
- */
-import { parseArgs } from "node:util";
+/** `npm run bench [-- part ... --rows N]`: ratios in one run; each part's last result is kept in tests/bench. */
+import { readCommandLine, UsageFailure } from "../../supabase/local/command-line.ts";
 import { Report } from "../bench/report.ts";
 import { keepResult } from "../bench/results.ts";
 
@@ -31,17 +27,19 @@ const parts: Record<string, (report: Report) => Promise<void>> = {
   "cold-start": async (report) => (await import(`${bench}/cold-start.ts`)).benchColdStart(report),
 };
 
-const { positionals: asked, values: options } = parseArgs({
-  allowPositionals: true,
-  options: { rows: { type: "string" }, redraw: { type: "boolean" } },
-});
 const names = Object.keys(parts);
-const unknown = asked.find((name) => !names.includes(name));
-if (unknown) {
-  console.error(`Unknown benchmark "${unknown}". Known: ${names.join(", ")}.`);
-  process.exit(2);
-}
+const help = `npm run bench -- [part ...] [options]
 
+  ${names.join(", ")}; all, where none is named
+
+  --rows N   rows of each table, a power of ten: of cost (10000), and how far scale goes (1000000)
+  --redraw   measure nothing; draw the charts of docs/scale.md from the figures of the last run
+  --help     this text`;
+const { asked, options } = readArguments();
+if (options.help) {
+  console.log(help);
+  process.exit(0);
+}
 if (options.redraw) {
   const { draw } = await import(`${bench}/scale/draw.ts`);
   const { readFigures } = await import(`${bench}/scale/figures.ts`);
@@ -59,3 +57,26 @@ for (const name of names) {
   missed += report.missed;
 }
 process.exit(missed ? 1 : 0);
+
+function readArguments() {
+  try {
+    const { positionals: asked, values: options } = readCommandLine("npm run bench", {
+      allowPositionals: true,
+      options: {
+        rows: { type: "string" },
+        redraw: { type: "boolean" },
+        help: { type: "boolean" },
+      },
+    });
+    const unknown = asked.find((name) => !names.includes(name));
+    if (unknown) throw new UsageFailure(`Unknown: "${unknown}". Known: ${names.join(", ")}.`);
+    if (options.rows && !/^10{4,}$/.test(options.rows)) {
+      throw new UsageFailure(`--rows needs a power of ten from 10000 on, not "${options.rows}".`);
+    }
+    return { asked, options };
+  } catch (error) {
+    if (!(error instanceof UsageFailure)) throw error;
+    console.error(error.message);
+    process.exit(2);
+  }
+}

@@ -11,9 +11,14 @@ import { runProgram } from "./checks/programs.ts";
 /** The entries of the package, by the name that an import has. */
 const entries = { ".": "index", "./webhooks": "webhooks", "./barcode": "barcode" };
 
+const [target = defaultDataDir, more] = process.argv.slice(2);
+if (target.startsWith("-") || more !== undefined) {
+  console.error("npm run client -- [folder]: where the package is written (.barid).");
+  process.exit(2);
+}
 const folder = mkdtempSync(join(tmpdir(), "barid-client-"));
 try {
-  console.log(await pack(folder, process.argv[2] ?? defaultDataDir));
+  console.log(await pack(folder, target));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -1,7 +1,8 @@
 // npm start: the whole backend on this machine.
 import { setInterval, setTimeout } from "node:timers";
 import { Failure } from "../failure.ts";
-import { parseStartOptions, startHelp, UsageFailure } from "../options.ts";
+import { UsageFailure } from "../command-line.ts";
+import { parseStartOptions, startHelp } from "../options.ts";
 import { type Stack, startStack } from "../stack.ts";
 import { welcome } from "../welcome.ts";
 

@@ -27,7 +27,6 @@ const perBulk = 20;
 export async function benchScale(report: Report, most: number): Promise<void> {
   const rows: number[] = [];
   for (let n = smallest; n <= most; n *= 10) rows.push(n);
-  if (rows.at(-1) !== most) throw new Error(`--rows is a power of ten from ${smallest} on`);
   const ground = await openGround();
   try {
     const byRows = await measureRows(ground, rows, report);

@@ -12,7 +12,7 @@ export function hasPlpgsqlCheck(postgresDir: string): boolean {
 
 /** Findings that are accepted, by function, with the reason. */
 const explained: Record<string, string> = {
-  "app.counted(text,regclass,text[],text)":
+  "app.counted(text,regclass,text[],text,text[])":
     "writes triggers while a migration runs; nobody else may call it",
   "app.tenant_table(regclass,text[],text,boolean,text,text)":
     "writes policies while a migration runs; nobody else may do so",
@@ -22,8 +22,7 @@ const explained: Record<string, string> = {
     "the statement is a constant of the functions, every value in it a parameter",
   "private.restore_begin()": "the statement is made of the names of our own tables, quoted",
   "private.tallies_verify()": "the statement is of app.tally_kinds, which migrations alone write",
-  "private.tally_rebuild(text)":
-    "the statement is of app.tally_kinds, which migrations alone write",
+  "private.tally_count(text)": "the statement is of app.tally_kinds, which migrations alone write",
   "private.touch()": "sets `changed` only for tables whose trigger says that they have it",
 };
 

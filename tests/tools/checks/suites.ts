@@ -16,6 +16,7 @@ export const onlyInFull: Readonly<Record<string, string>> = {
   "tests/monitoring/dashboard.test.ts":
     "makes a schema of Grafana's types, and nothing else depends on the file",
   "tests/e2e/demo.test.ts": "simulates days of a company, and nothing else depends on it",
+  "tests/local/command-line.test.ts": "starts every command, which seldom changes",
   "tests/prove/upgrade.test.ts":
     "works on with the functions of each released version while it is upgraded",
   "tests/sql/upgrade.test.ts":

@@ -3,13 +3,14 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { Body } from "../../support/api.ts";
 import { change } from "../../support/amount-changes.ts";
 import { sql } from "../../support/db.ts";
-import { move, moves, path } from "../../support/deliveries.ts";
+import { assign, move, moves, path } from "../../support/deliveries.ts";
 import { partial, priced } from "../../support/kept-parts.ts";
 import { dayIn, failed, onItsWay, photoOf, report, sound, undo } from "../../support/outcomes.ts";
 import { queuedOn } from "../../support/overlapping.ts";
+import { newPackage, newYard, whereIs } from "../../support/packages.ts";
 import { saveSettings, type Tenant } from "../../support/people.ts";
 import { fee, newRoads, redirect, type Roads } from "../../support/redirects.ts";
-import { received } from "../../support/send-back.ts";
+import { received, transferNoted } from "../../support/send-back.ts";
 
 let tenant: Tenant;
 let roads: Roads;
@@ -57,6 +58,24 @@ describe("a redirect since an attempt that did not deliver", () => {
       .toEqual([]);
     await sound(tenant);
   });
+});
+
+test("a redirect stands, too, while its parcel is brought to another warehouse first", async () => {
+  const yard = await newYard(tenant);
+  const parcel = await newPackage(yard, {
+    dropoff_address_id: undefined,
+    dropoff_warehouse_id: roads.warehouse,
+  });
+  await transferNoted(yard, parcel.barcode);
+  await assign(tenant, parcel.id);
+  await moves(tenant.driver, parcel.id, "pickup", "depart", "fail");
+  expect(await redirect(tenant.ops, parcel.id, roads.far)).toSucceed(200);
+  expect(await undo(tenant.driver, parcel.id)).toSucceed(200);
+  expect(await whereIs(parcel.id)).toMatchObject({ status: "in_transit", to: yard.there });
+  await moves(tenant.driver, parcel.id, "complete");
+  expect(await whereIs(parcel.id)).toMatchObject({ status: "pending", at: yard.there, to: null });
+  expect((await detailOf(parcel.id)).dropoff_address_id).toBe(roads.far);
+  await sound(tenant);
 });
 
 test("a parcel that was delivered into its warehouse ends there after the undo, too", async () => {

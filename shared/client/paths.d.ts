@@ -6025,7 +6025,7 @@ export interface operations {
               cash: { collected: components["schemas"]["CashSplit"]; due: components["schemas"]["CashSplit"]; };
               delivery: components["schemas"]["Delivery"];
               /** Deliveries that were made of what goes back */ returns: components["schemas"]["Delivery"][];
-              /** Format: date-time @description Until then the caller may undo it */ undo_until: string;
+              /** Until then the caller may undo it; null for what is no outcome: a parcel that was brought to another warehouse and continues from there */ undo_until: string | null;
             };
           } & components["schemas"]["Success"];
         };

@@ -62,19 +62,17 @@ begin
   perform delivery.amount_change_apply(v_id);
 end $$;
 
--- Puts back what a parcel owed before a part of it was kept, by one more approved change; no change of the part, nothing to put back.
+-- Puts back what a parcel owed before a part of it was kept, and what that was for, by one more approved change; no change of the part, nothing
+-- to put back. Delivered it changes no more: the change of the part is the last one.
 create or replace function delivery.kept_amount_undo(parcel uuid, since timestamptz, p_reason text) returns void
 language plpgsql set search_path = '' as $$
 declare
   p delivery.deliveries;
-  v_amount numeric;
+  c delivery.amount_changes := delivery.amount_agreed(parcel);
 begin
-  select c.old_cod_amount into v_amount from delivery.amount_changes c
-  where c.tenant_id = app.tenant_id() and c.delivery_id = kept_amount_undo.parcel and c.status = 'approved' and c.decided_at >= since
-  order by c.decided_at limit 1;
-  if found then
+  if c.kept_items is not null and c.decided_at >= since then
     select * into strict p from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = kept_amount_undo.parcel;
-    perform delivery.kept_amount_write(p, v_amount, null, p_reason);
+    perform delivery.kept_amount_write(p, c.old_cod_amount, (delivery.amount_agreed(p.id, c.decided_at)).kept_items, p_reason);
   end if;
 end $$;
 

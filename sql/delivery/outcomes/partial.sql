@@ -62,8 +62,8 @@ begin
   perform delivery.amount_change_apply(v_id);
 end $$;
 
--- Puts back what a parcel owed before a part of it was kept, and what that was for, by one more approved change; no change of the part, nothing
--- to put back. Delivered it changes no more: the change of the part is the last one.
+-- Puts back what a parcel owed before a part of it was kept, and what that was for, by one more approved change; of an outcome by which the amount
+-- did not change nobody calls it. Delivered it changes no more: the change of the part is the last one.
 create or replace function delivery.kept_amount_undo(parcel uuid, since timestamptz, p_reason text) returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -76,16 +76,19 @@ begin
   end if;
 end $$;
 
--- Marks a parcel, and the leg d that brought it, as delivered in part. SECURITY DEFINER: the driver of a leg sees no parcel.
-create or replace function delivery.delivered_in_part_mark(d delivery.deliveries) returns void
+-- Marks a parcel, and the leg d that brought it, as delivered in part, and notes with the outcome whether the amount changed by it. SECURITY
+-- DEFINER: the driver of a leg sees no parcel, and nobody writes outcomes.
+create or replace function delivery.delivered_in_part_mark(d delivery.deliveries, amount_changed boolean) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
   update delivery.deliveries x set delivered_in_part = true
   where x.tenant_id = app.tenant_id() and x.id in (d.id, delivery.parcel_of(d));
+  update delivery.outcomes o set before = o.before || jsonb_build_object('amount_changed', amount_changed)
+  where o.tenant_id = app.tenant_id() and o.delivery_id = d.id and o.created_at = now() and o.undone_at is null;
 end $$;
 
 grant execute on function delivery.cod_of_kept(delivery.deliveries, jsonb), delivery.contents_left(delivery.deliveries, jsonb),
-  delivery.kept_amount_write(delivery.deliveries, numeric, jsonb, text), delivery.delivered_in_part_mark(delivery.deliveries) to barid_caller;
+  delivery.kept_amount_write(delivery.deliveries, numeric, jsonb, text), delivery.delivered_in_part_mark(delivery.deliveries, boolean) to barid_caller;
 
 -- Delivered in part: what is due for the kept items is taken and booked as delivery.delivery_complete does, and the rest goes back as a return
 -- in the driver's hands. It begins before any wallet is locked. -> {delivery, cash, returns}
@@ -110,7 +113,7 @@ begin
   v_return := delivery.return_from_door(d, 'operational_return', delivery.contents_left(p, v_kept), jsonb_build_object('notes', input -> 'note'));
   perform delivery.kept_amount_write(p, v_amount, v_kept, coalesce(input ->> 'note', 'partial'));
   v_answer := delivery.delivery_complete(input || jsonb_build_object('proof', input -> 'proofs', 'proof_field', 'proofs'));
-  perform delivery.delivered_in_part_mark(d);
+  perform delivery.delivered_in_part_mark(d, v_amount <> p.cod_amount);
   return v_answer || jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'returns', jsonb_build_array(delivery.delivery_to_json(v_return)));
 end $$;
 

@@ -187,6 +187,18 @@ describe("an undo", () => {
   });
 });
 
+test("an undo of a part leaves the agreement that came just before it", async () => {
+  const id = await onItsWay(ground, "in_transit", unpriced);
+  const items = await kept(tenant, id, { Cap: 1 });
+  const [before, part] = await queuedOn(id, [
+    () => change(tenant.ops, id, 4000, { kept_items: items }),
+    () => report(tenant.driver, id, { result: "partial", items }),
+  ]);
+  expect(part.body.data.cash.collected.cod).toBe(4000);
+  expect(await undo(tenant.driver, id)).toSucceed(200);
+  expectForPart(await move(tenant.driver, id, "complete"), before.body.data.amount_change);
+});
+
 test("at one moment an agreement and a completion: after it there is none of the whole", async () => {
   for (const first of ["agreement", "completion"] as const) {
     const id = await onItsWay(ground, "in_transit", unpriced);

@@ -91,7 +91,7 @@ begin
         and a.status in ('draft', 'pending', 'assigned', 'accepted'));
   end if;
   -- Since it was picked up a wallet may have borne a change of it.
-  if not v_no_pickup and delivery.was_picked_up(case when d.parent_id is null then d else p end) then
+  if not v_no_pickup and coalesce(p.picked_up_at, d.picked_up_at) is not null then
     v_fee := v_fee - money.delivery_fee_borne(coalesce(d.parent_id, d.id));
   end if;
   return jsonb_build_object(

@@ -2,14 +2,14 @@
 -- payments; each reads what was paid from the payments of the delivery, which its core has locked.
 
 -- True when the fee of a parcel was taken in cash, or its time is over: a sender's was due when the parcel was picked up, also where it was
--- nothing, of which there is no payment.
+-- nothing, of which there is no payment. On a waybill between warehouses a parcel is not picked up yet.
 create or replace function money.delivery_fee_taken(p_delivery uuid) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
 declare
   d delivery.deliveries;
 begin
   select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
-  return d.payer_type = 'sender' and d.payment_method <> 'wallet' and d.order_id is null and delivery.was_picked_up(d)
+  return d.payer_type = 'sender' and d.payment_method <> 'wallet' and d.order_id is null and d.picked_up_at is not null
     or exists (select from money.payments p where p.tenant_id = d.tenant_id and p.delivery_id = d.id
       and p.type = 'DELIVERY_FEE' and p.status = 'SUCCESS' and p.payment_method = 'cash');
 end $$;

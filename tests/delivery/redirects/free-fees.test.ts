@@ -4,6 +4,7 @@ import type { Body } from "../../support/api.ts";
 import { enable, external } from "../../support/carriers.ts";
 import { sql } from "../../support/db.ts";
 import {
+  assign,
   bookOf,
   checkAll,
   deliveryIn,
@@ -13,11 +14,14 @@ import {
   path,
   stagedInWarehouse,
 } from "../../support/deliveries.ts";
+import { newAddress, newProcessingPoint } from "../../support/make.ts";
 import { balanceOf, fundWallet } from "../../support/money.ts";
 import { queuedOn } from "../../support/overlapping.ts";
+import { newPackage } from "../../support/packages.ts";
 import { saveSettings, type Tenant } from "../../support/people.ts";
 import { expectReplayed } from "../../support/promises.ts";
-import { newRoads, redirect, type Roads } from "../../support/redirects.ts";
+import { fee, newRoads, redirect, type Roads } from "../../support/redirects.ts";
+import { newHauling } from "../../support/waybills.ts";
 
 let roads: Roads;
 let tenant: Tenant;
@@ -139,9 +143,9 @@ describe("a sender's fee of nothing", () => {
       ];
       if (first === "pickup") calls.reverse();
       for (const answer of await queuedOn(id, calls)) expect(answer).toSucceed(200);
-      const fee = first === "redirect" ? far : 0;
-      expect((await shown(id)).delivery_fee).toBe(fee);
-      expect(await held()).toBe(cash + fee);
+      const now = first === "redirect" ? far : 0;
+      expect((await shown(id)).delivery_fee).toBe(now);
+      expect(await held()).toBe(cash + now);
     }
   });
 });
@@ -164,4 +168,20 @@ test("a carrier is booked once the wallet paid what the fee became", async () =>
   const booked = await tenant.ops.post(`/carriers/shipments/${id}`, { carrier_code: "simulated" });
   expect(booked).toSucceed(200);
   expect(booked.body.shipment.cash_due).toBe(0);
+});
+
+test("a fee that is to be taken at a pickup after a waybill is due there as it then is", async () => {
+  const { tenant: hauler, yard, onTheRoad, step } = await newHauling();
+  await sql`update delivery.delivery_services set price_per_km = 100 where id = ${yard.service}`;
+  const place = await newAddress(hauler, { latitude: 33.41 });
+  await newProcessingPoint(hauler, place);
+  const { id } = await newPackage(yard, bySender);
+  const waybill = await onTheRoad(id);
+  const answer = await redirect(hauler.ops, id, place);
+  expect(answer.body.data.price).toMatchObject({ after: fee.far, charged: "cash" });
+  expect(await step(waybill, "receive")).toSucceed(200);
+  await assign(hauler, id);
+  const { cash } = await moves(hauler.driver, id, "pickup");
+  expect(cash.collected.delivery_fee).toBe(fee.far);
+  await checkAll(hauler);
 });

@@ -115,7 +115,7 @@ begin
     ordered_to_warehouse_id = (o.before ->> 'ordered_to_warehouse_id')::uuid, postponed_to = (o.before ->> 'postponed_to')::date,
     overnight_notice_at = null
   where x.tenant_id = o.tenant_id and x.id = d.id;
-  -- An outcome from before that was noted may have changed it.
+  -- Older outcomes do not say whether it did: those may have changed the amount.
   if o.result = 'partial' and coalesce((o.before ->> 'amount_changed')::boolean, true) then
     perform delivery.kept_amount_undo(delivery.parcel_of(d), o.created_at, reason);
   end if;

@@ -2655,7 +2655,7 @@ export interface components {
       created_at: string; id: string; /** The text, in the reader's language */ message: string;
       /** The subject: ids and numbers */ payload: { [key: string]: unknown; };
       read_at: string | null; tenant_id: string | null;
-      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "outcome_undone" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "tenant_invitation";
+      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "outcome_undone" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "shipment_cancelled" | "tenant_invitation";
     };
     /** None of the packages can be moved. */ NoTransferablePackagesError: { code?: "no_transferable_packages"; rejected?: Record<string, never>[]; } & components["schemas"]["Error"];
     /** Choose one destination: a branch or an address, not both. */ OneDestinationRequiredError: { code?: "one_destination_required"; field?: string; } & components["schemas"]["Error"];
@@ -3356,7 +3356,7 @@ export interface components {
       }[];
       shipped_at: string | null; shipping_address: { [key: string]: unknown; };
       /** Delivery fee of the order, in major units */ shipping_cost: number;
-      /** The goods not found during picking. `accepted`: the order is sent without */ short: {
+      /** The goods not found during picking. `picked`: recorded as picked so far, in every warehouse; `accepted`: the order is sent without */ short: {
         accepted: boolean;
         item: { id: string; product_name: { [key: string]: string; }; /** Stock keeping unit, unique in the tenant */ sku: string; }; ordered: number;
         picked: number;
@@ -9403,8 +9403,10 @@ export interface operations {
         content: {
           "application/json": {
             data: {
-              createdAt: string; /** ISO 4217, three capital letters */ currency: string; id: string; market: { id: string; name: string; };
-              order_number: string; /** How the order is paid @enum {string} */ paymentMethod: "wallet" | "cash_on_delivery" | "gateway";
+              createdAt: string; /** ISO 4217, three capital letters */ currency: string;
+              /** The share of the order that reached its customer @enum {string} */ fulfilment: "none" | "partial" | "full" | "returned"; id: string;
+              market: { id: string; name: string; }; order_number: string;
+              /** How the order is paid @enum {string} */ paymentMethod: "wallet" | "cash_on_delivery" | "gateway";
               paymentStatus: "pending" | "paid" | "failed"; status: string; totalItems: number;
               /** Everything the customer pays, in major units */ totalPrice: number; updatedAt: string;
             }[];
@@ -11019,7 +11021,7 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
-        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "outcome_undone" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "tenant_invitation";
+        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "outcome_undone" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "shipment_cancelled" | "tenant_invitation";
         unread?: boolean | ("true" | "false");
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };

@@ -26,7 +26,8 @@ export function ignoredFields(schema: z.ZodType | undefined, value: unknown): st
     const expected = meantBy(name, known);
     if (expected) throw new AppError("unknown_field", { field: path, expected_field: expected });
   }
-  return unknown.slice(0, maxNames).map(({ path }) => path.slice(0, maxNameLength));
+  // Well-formed: a name may hold half of a surrogate pair, or be cut to one, which no header can carry.
+  return unknown.slice(0, maxNames).map(({ path }) => path.slice(0, maxNameLength).toWellFormed());
 }
 
 function topLevel(value: unknown): UnknownField[] {

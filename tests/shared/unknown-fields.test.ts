@@ -118,6 +118,15 @@ test("a file says it in a header, whatever the names hold", async () => {
   expect(file.headers.get("x-ignored")).toBe("a%0D%0Ab, %D8%A8");
 });
 
+test("a name of half a letter is told, as it is or cut in two", async () => {
+  const long = "a".repeat(99);
+  const query = { format: "csv", [`${long}😀`]: "1" };
+  const file = await tenant.ops.get("/delivery/deliveries", { query });
+  expect([file.status, file.headers.get("x-ignored")]).toEqual([200, `${long}%EF%BF%BD`]);
+  const { body } = await tenant.ops.post(`/tenants/${tenant.id}/switch`, { "\ud83d": 1 });
+  expect(body.ignored).toEqual(["\ufffd"]);
+});
+
 test("the body of a call that takes none is named too", async () => {
   const read = await tenant.ops.post(`/tenants/${tenant.id}/switch`, { before: "2026" });
   expect(read.body.ignored).toEqual(["before"]);

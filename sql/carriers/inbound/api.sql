@@ -1,7 +1,8 @@
 -- Carriers' status reports. Carriers have no token: the function proves who it is by the signature, with the secret it
 -- asks for here; so these are for the functions alone, outside any request.
 
--- The sealed webhook secret of an enabled carrier of an active tenant, or null.
+-- The sealed webhook secret of an enabled carrier of an active tenant, or null. One that was booked reports on its parcels to the end, also while
+-- it is switched off or the tenant suspended: what it delivers is delivered, and its cash is owed.
 create or replace function integration.carrier_secret(carrier_code text, tenant_id uuid) returns text
 language plpgsql stable security definer set search_path = '' as $$
 begin
@@ -9,16 +10,20 @@ begin
     select k.webhook_secret from integration.tenant_carriers k
     join integration.carriers c on c.code = k.carrier_code and c.is_active
     join tenancy.tenants t on t.id = k.tenant_id
-    where k.carrier_code = carrier_secret.carrier_code and k.tenant_id = carrier_secret.tenant_id and k.is_enabled
-      and app.is_effective(t));
+    where k.carrier_code = carrier_secret.carrier_code and k.tenant_id = carrier_secret.tenant_id
+      and (k.is_enabled and app.is_effective(t) or exists (
+        select from integration.carrier_shipments s
+        where s.tenant_id = k.tenant_id and s.carrier_code = k.carrier_code and s.status <> 'cancelled')));
 end $$;
 
 -- The moves that bring a delivery to a status, each legal: straight, or by way of one other; what a carrier brings back it has had.
--- Null: there are none; delivered is the end, so what was collected there stays collected whatever is reported later.
+-- Null: there are none; delivered is the end, so what was collected there stays collected whatever is reported later. A carrier that cancels
+-- ends its booking, and no delivery: before it has the parcel there is nothing to move.
 create or replace function integration.moves_to(flow text, from_status text, to_status text) returns text[]
 language plpgsql immutable set search_path = '' as $$
 begin
-  return case when delivery.move_is_legal(flow, from_status, to_status)
+  return case when to_status = 'cancelled' then case when from_status in ('pending', 'assigned', 'accepted') then '{}'::text[] end
+    when delivery.move_is_legal(flow, from_status, to_status)
     and not (to_status = 'returned' and from_status in ('pending', 'assigned', 'accepted')) then array[to_status] else (
     select array[via.status, to_status] from unnest('{in_transit,accepted,picked_up}'::text[]) with ordinality via (status, place)
     where delivery.move_is_legal(flow, from_status, via.status) and delivery.move_is_legal(flow, via.status, to_status)
@@ -44,10 +49,28 @@ exception when sqlstate 'RULE0' then
     'carrier_code', carrier_code, 'amount', p.delivery_fee, 'currency', p.currency));
 end $$;
 
+-- The carrier does not come for what it was booked for: the booking ends, and the delivery waits to be booked again or given to a driver. The
+-- administrators are notified. One that the office is cancelling just now ends all the same.
+create or replace function integration.shipment_given_back(s integration.carrier_shipments, d delivery.deliveries, carrier_status text) returns void
+language plpgsql set search_path = '' as $$
+begin
+  update integration.carrier_shipments t set status = 'cancelled', cancelled_at = now(), claim_token = null, claimed_at = null
+  where t.id = s.id and t.status <> 'cancelled';
+  update delivery.deliveries t set status_reason = 'carrier_' || coalesce(carrier_status, 'cancelled')
+  where t.tenant_id = d.tenant_id and t.id = d.id and t.status <> 'cancelled';
+  insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
+  values (d.tenant_id, 'shipment.cancelled', 'carriers', 'delivery', d.id, jsonb_build_object('shipment_id', s.id, 'delivery_id', d.id,
+    'carrier_code', s.carrier_code, 'actor_id', null));
+  if d.status <> 'cancelled' then
+    perform tenancy.notify_tenant_admins('shipment_cancelled', jsonb_build_object('shipment_id', s.id, 'delivery_id', d.id,
+      'delivery_code', d.delivery_code, 'carrier_code', s.carrier_code));
+  end if;
+end $$;
+
 -- Takes one report of a carrier: {event_id, tracking_number?, carrier_status?, status?, occurred_at?}; status is ours,
 -- or null when the carrier's says nothing to us. Each event_id counts once. Delivered, the cash that the carrier was
 -- asked to collect is booked in the same transaction, and what ends in a warehouse is expected there; brought back, its fee is refunded
--- by the policy in force; where delivered cannot be (the order was cancelled), the tenant
+-- by the policy in force; cancelled, its booking ends; where delivered cannot be (the order was cancelled), the tenant
 -- hears by an event that the carrier may hold cash. Answers {outcome, duplicate}.
 create or replace function integration.carrier_report(carrier_code text, tenant_id uuid, report jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
@@ -106,6 +129,9 @@ begin
   if v_outcome in ('applied', 'unchanged') then
     update integration.carrier_shipments t set reported_at = v_at where t.id = s.id;
   end if;
+  if v_outcome in ('applied', 'unchanged') and v_status = 'cancelled' then
+    perform integration.shipment_given_back(s, d, report ->> 'carrier_status');
+  end if;
   if v_outcome = 'applied' then
     -- Before the stock of a store, which the first report moves, since what gives money back locks wallets first. An order that ends may be
     -- refunded as well.
@@ -114,7 +140,8 @@ begin
     end if;
     foreach v_move in array v_moves loop
       update delivery.deliveries t set status = v_move,
-        status_reason = case when v_move in ('failed', 'returned', 'cancelled') then 'carrier_' || coalesce(report ->> 'carrier_status', v_move) end,
+        status_reason = case when v_move in ('failed', 'returned') then 'carrier_' || coalesce(report ->> 'carrier_status', v_move) end,
+        attempts_used = t.attempts_used + case when v_move = 'failed' and delivery.attempt_counts(t) then 1 else 0 end,
         picked_up_at = case when v_move in ('picked_up', 'in_transit') then coalesce(t.picked_up_at, v_at) else t.picked_up_at end,
         delivered_at = case when v_move = 'delivered' then v_at else t.delivered_at end
       where t.tenant_id = tenant_id and t.id = d.id;
@@ -157,4 +184,4 @@ grant execute on function integration.carrier_secret(text, uuid), integration.ca
 
 -- The functions' own login (barid_api) and functions alone call these.
 revoke execute on function integration.carrier_report(text,uuid,jsonb), integration.carrier_return_refund(delivery.deliveries,text),
-  integration.carrier_secret(text,uuid) from barid_caller;
+  integration.carrier_secret(text,uuid), integration.shipment_given_back(integration.carrier_shipments,delivery.deliveries,text) from barid_caller;

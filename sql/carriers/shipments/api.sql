@@ -182,7 +182,8 @@ begin
 end $$;
 
 -- Ends a cancellation. {shipment_id, claim_token, cancelled (whether the carrier did cancel), key?} -> {shipment}
--- Stores the answer under the key if the carrier cancelled; otherwise the shipment is booked again and the key released.
+-- Stores the answer under the key if the carrier cancelled; otherwise the shipment is booked again and the key released. Where the carrier has
+-- reported meanwhile that it cancelled, that is so.
 -- Fails: shipment_in_progress (another request has claimed the shipment since).
 create or replace function integration.cancel_finish(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -190,6 +191,7 @@ declare
   v_answer jsonb;
   s integration.carrier_shipments;
   v_cancelled boolean := (input ->> 'cancelled')::boolean;
+  v_reported boolean := false;
 begin
   perform integration.key_hold(input);
   update integration.carrier_shipments t set status = case when v_cancelled then 'cancelled' else 'booked' end,
@@ -197,9 +199,14 @@ begin
   where t.id = (input ->> 'shipment_id')::uuid and t.claim_token = (input ->> 'claim_token')::uuid
   returning t.* into s;
   if not found then
-    perform app.fail('shipment_in_progress');
+    select t.* into s from integration.carrier_shipments t where t.id = (input ->> 'shipment_id')::uuid and t.status = 'cancelled';
+    if not found then
+      perform app.fail('shipment_in_progress');
+    end if;
+    v_cancelled := true;
+    v_reported := true;
   end if;
-  if v_cancelled then
+  if v_cancelled and not v_reported then
     perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'shipment.cancelled', 'source_module', 'carriers',
       'entity_type', 'delivery', 'entity_id', s.delivery_id, 'event_data', jsonb_build_object('shipment_id', s.id,
         'delivery_id', s.delivery_id, 'carrier_code', s.carrier_code, 'actor_id', app.user_id()))));

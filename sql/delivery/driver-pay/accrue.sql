@@ -26,7 +26,7 @@ begin
   v_decimals := money.decimals_of(currency);
   amount := round(coalesce(base_amount, delivery_fee * percentage / 100), v_decimals);
   if d.parent_id is not null then
-    v_larger := ceil(amount * 10 ^ v_decimals / 2) / 10 ^ v_decimals;
+    v_larger := amount - trunc(amount / 2, v_decimals);
     amount := case d.delivery_flow when 'pnd_inbound' then v_larger else amount - v_larger end;
   end if;
   amount := nullif(greatest(amount, 0), 0);

@@ -12,6 +12,14 @@ begin
     money.decimals_of(p.currency));
 end $$;
 
+-- The amount that a notice tells, in the payment's currency, where the gateway may count cents. In numeric: as a double 19.99 is not
+-- 1999 cents.
+create or replace function money.amount_told(p money.payments, facts jsonb) returns numeric
+language plpgsql stable set search_path = '' as $$
+begin
+  return trim_scale((facts ->> 'amount')::numeric / case facts ->> 'unit' when 'minor' then 10::numeric ^ money.minor_digits(p) else 1 end);
+end $$;
+
 -- The fields of a payment that a call to its gateway needs. The request is in the payment's tenant.
 create or replace function money.payment_known(p money.payments) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -116,6 +124,6 @@ grant execute on function money.payment_open(uuid), money.payment_opened(uuid, t
   money.payment_check(uuid, text, text, interval) to barid_api;
 
 -- Nobody calls these but other functions and triggers.
-revoke execute on function money.minor_digits(money.payments), money.payment_check(uuid,text,text,interval),
+revoke execute on function money.minor_digits(money.payments), money.amount_told(money.payments,jsonb), money.payment_check(uuid,text,text,interval),
   money.payment_known(money.payments), money.payment_open(uuid), money.payment_opened(uuid,text,text,text),
   money.payments_reconcile() from barid_caller;

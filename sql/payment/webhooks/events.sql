@@ -8,8 +8,7 @@ language plpgsql stable set search_path = '' as $$
 begin
   return (
     select case
-      when facts ->> 'amount' !~ '^[0-9]{1,15}(\.[0-9]{1,3})?$' or (facts ->> 'amount')::numeric
-        <> p.amount * case facts ->> 'unit' when 'minor' then 10 ^ money.minor_digits(p) else 1 end
+      when facts ->> 'amount' !~ '^[0-9]{1,15}(\.[0-9]{1,3})?$' or money.amount_told(p, facts) <> p.amount
         then 'amount_differs'
       when upper(facts ->> 'currency') not in (c.code, c.numeric_code) then 'currency_differs'
       when g.settings ->> 'terminal' is not null and g.settings ->> 'terminal' is distinct from facts ->> 'terminal' then 'terminal_differs'
@@ -82,8 +81,7 @@ begin
   elsif p.status <> 'SUCCESS' or coalesce(facts ->> 'refund_id', '') = '' or facts ->> 'amount' !~ '^[0-9]{1,15}(\.[0-9]{1,3})?$' then
     return 'refund_of_nothing';
   end if;
-  v_amount := (facts ->> 'amount')::numeric / case facts ->> 'unit' when 'minor'
-    then 10 ^ money.minor_digits(p) else 1 end;
+  v_amount := money.amount_told(p, facts);
   update money.payments x set gateway_transaction_id = facts ->> 'refund_id'
   where x.tenant_id = p.tenant_id and x.account_id = p.account_id and x.type = 'REFUND' and x.reference = p.id::text and x.amount = v_amount
     and x.gateway_transaction_id like 'resolved-%';

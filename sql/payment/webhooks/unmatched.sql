@@ -40,7 +40,7 @@ begin
       where x.gateway_code = e.gateway_code and x.gateway_transaction_id = e.facts ->> 'transaction_id') then 'transaction_already_used'
   end;
   if refusal is null then
-    amount := (e.facts ->> 'amount')::numeric / case e.facts ->> 'unit' when 'minor' then 10 ^ money.minor_digits(p) else 1 end;
+    amount := money.amount_told(p, e.facts);
     if amount <= 0 or amount <> round(amount, money.decimals_of(p.currency)) then
       refusal := 'amount_differs';
     end if;

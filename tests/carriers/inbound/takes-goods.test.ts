@@ -79,11 +79,13 @@ test("a parcel that waits in a warehouse leaves its stock by the first report, a
   await checkAll(tenant);
 });
 
-test("a report that the carrier will not take it leaves it in stock", async () => {
+test("a carrier that will not take it leaves it in stock, to be booked again", async () => {
   const id = await waiting();
   expect(await (await given(id))("cancelled")).toMatchObject({ outcome: "applied" });
   expect(await parcelStock(id)).toEqual({ available: 1 });
-  expect((await whereIs(id)).at).toBe(yard.warehouse);
+  expect(await whereIs(id)).toMatchObject({ status: "pending", at: yard.warehouse });
+  expect(await (await given(id))("delivered")).toMatchObject({ outcome: "applied" });
+  expect(await parcelStock(id)).toEqual({});
   await checkAll(tenant);
 });
 

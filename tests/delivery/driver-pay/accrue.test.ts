@@ -127,6 +127,18 @@ test("of a staged delivery each leg earns half, the one into the warehouse the l
   await sound(tenant);
 });
 
+test("halves of cents are exact", async () => {
+  const ground = await newPayer(perDelivery(1.1));
+  await sql`update tenancy.tenant_settings set settings = ${sql.json({ currency_code: "USD" })}
+    where tenant_id = ${ground.tenant.id} and group_key = 'currency'`;
+  const { a, b } = await stagedInWarehouse(ground);
+  await takenOver(ground, b);
+  await moves(ground.tenant.driver, b, "depart", "complete");
+  expect([await payFor(a), await payFor(b)]).toMatchObject([[{ amount: 0.55 }], [{
+    amount: 0.55,
+  }]]);
+});
+
 test("of a percentage the legs halve what the parcel earns, whose fee they do not carry themselves", async () => {
   const ground = await newPayer(percentageOf(10.05));
   const { a, b } = await stagedInWarehouse(ground);

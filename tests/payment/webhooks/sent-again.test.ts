@@ -87,6 +87,42 @@ test("without one, minor units have the tenant's digits: whole dinars are asked 
   expect(page).toContain("6000 IQD");
 });
 
+test("cents are counted exactly: of these prices binary fractions make another number of cents", async () => {
+  const mine = await newCardShop(10);
+  const currency = "USD";
+  await sql`update tenancy.tenant_settings set settings = ${sql.json({ currency_code: currency })}
+    where tenant_id = ${mine.tenant.id} and group_key = 'currency'`;
+  for (const price of [24.09, 24.13, 24.35]) {
+    await sql`update storefront.product_variants set price = ${price} where tenant_id = ${mine.tenant.id}`;
+    const placed = await placeOrder(mine, "razorpay");
+    const [{ cents }] = await sql`select (total_price * 100)::int as cents
+      from storefront.storefront_orders where id = ${placed.id}`;
+    await tell(eventFor(mine, numberOf(placed), cents, { entity: { currency } }));
+    expect(await standing(placed.id), `${price}`).toMatchObject({
+      payment_status: "paid",
+      paid: 1,
+    });
+  }
+  expect(await openEvents(mine)).toEqual([]);
+  await checkAll(mine.tenant);
+});
+
+test("a gateway that was switched off is heard about what it took", async () => {
+  const mine = await newCardShop(10);
+  const placed = await placeOrder(mine, "razorpay");
+  await tell(eventFor(mine, numberOf(placed), due));
+  const off = await mine.tenant.admin.put("/payment/gateways/razorpay", { is_active: false });
+  expect(off).toSucceed(200);
+  const refund = { id: "rfnd_2", payment_id: `pay_${numberOf(placed)}`, currency: "IQD" };
+  await tell({
+    entity: "event",
+    account_id: mine.account,
+    event: "refund.processed",
+    payload: { refund: { entity: { ...refund, amount: due } } },
+  });
+  expect(await standing(placed.id)).toMatchObject({ paid: 1, refunds: 1 });
+});
+
 describe("money that fitted nothing", () => {
   test("is matched when the event is sent again, after the obstacle was removed", async () => {
     const mine = await newCardShop(10);

@@ -40,10 +40,10 @@ export function unbook(state: State, { name }: Of<"unbook">): string {
 
 /** The reports that are believed of a parcel in this state; that it was delivered or brought back says that the carrier had it. */
 const believed: Partial<Record<Parcel["status"], readonly Report[]>> = {
-  pending: ["picked_up", "in_transit", "delivered", "failed", "returned", "cancelled"],
+  pending: ["picked_up", "in_transit", "delivered", "failed", "returned"],
   picked_up: ["in_transit", "delivered", "failed", "returned"],
   in_transit: ["delivered", "failed", "returned"],
-  failed: ["in_transit", "delivered", "returned", "cancelled"],
+  failed: ["in_transit", "delivered", "returned"],
 };
 /** A return that came back to its warehouse may set out again. */
 const again: readonly Report[] = ["in_transit", "delivered", "failed"];
@@ -52,15 +52,19 @@ export function tell(state: State, { id, name, report }: Of<"tell">): string {
   const parcel = state.parcels[name];
   const { status } = parcel;
   if (parcel.booked === undefined || !parcel.external) return "ok unknown_shipment";
+  // It ends the booking, and moves nothing.
+  if (report === "cancelled" && ["pending", "cancelled"].includes(status)) {
+    delete parcel.booked;
+    return status === "pending" ? "ok applied" : "ok unchanged";
+  }
   if (status === report) return "ok unchanged";
   const may = parcel.back && status === "returned" ? again : believed[status] ?? [];
-  if (!may.includes(report) || parcel.returnedBy && report !== "cancelled") return "ok impossible";
-  if (status === "pending" && report !== "cancelled") take(state, name);
+  if (!may.includes(report) || parcel.returnedBy) return "ok impossible";
+  if (status === "pending") take(state, name);
   withdraw(state, parcel);
   moveTo(parcel, report);
   if (report === "delivered") deliver(state, name);
   else if (report === "returned") comeBack(state, name, id);
-  else if (report === "cancelled" && parcel.of) ended(state, parcel.of.order);
   return "ok applied";
 }
 

@@ -54,9 +54,7 @@ export const carrierDraws: Draws<
     const isOpen = ({ status, booked }: Parcel) =>
       booked !== undefined && !["delivered", "cancelled"].includes(status);
     const [name, parcel] = one(parcels, a, isOpen);
-    // A parcel that lies in a warehouse, or goes back from there, is not cancelled by a carrier.
-    const mayCancel = !parcel.back && !parcel.there && (parcel.of || parcel.doorFee);
-    if (mayCancel && c % 11 === 0) return { type: "tell", name, report: "cancelled" };
+    if (c % 11 === 0) return { type: "tell", name, report: "cancelled" };
     const list = c % 7 ? likely[parcel.status] ?? reports : reports;
     return { type: "tell", name, report: list[b % list.length] };
   },

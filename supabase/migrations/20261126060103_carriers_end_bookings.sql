@@ -1,0 +1,202 @@
+-- Written by npm run db:migration. One transaction: a failure leaves the schema as it was.
+set lock_timeout = '1s';
+set statement_timeout = '1min';
+set check_function_bodies = off;
+
+CREATE OR REPLACE FUNCTION integration.cancel_finish(input jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  v_answer jsonb;
+  s integration.carrier_shipments;
+  v_cancelled boolean := (input ->> 'cancelled')::boolean;
+  v_reported boolean := false;
+begin
+  perform integration.key_hold(input);
+  update integration.carrier_shipments t set status = case when v_cancelled then 'cancelled' else 'booked' end,
+    cancelled_at = case when v_cancelled then now() end, claim_token = null, claimed_at = null
+  where t.id = (input ->> 'shipment_id')::uuid and t.claim_token = (input ->> 'claim_token')::uuid
+  returning t.* into s;
+  if not found then
+    select t.* into s from integration.carrier_shipments t where t.id = (input ->> 'shipment_id')::uuid and t.status = 'cancelled';
+    if not found then
+      perform app.fail('shipment_in_progress');
+    end if;
+    v_cancelled := true;
+    v_reported := true;
+  end if;
+  if v_cancelled and not v_reported then
+    perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'shipment.cancelled', 'source_module', 'carriers',
+      'entity_type', 'delivery', 'entity_id', s.delivery_id, 'event_data', jsonb_build_object('shipment_id', s.id,
+        'delivery_id', s.delivery_id, 'carrier_code', s.carrier_code, 'actor_id', app.user_id()))));
+  end if;
+  v_answer := integration.shipment_to_json(s);
+  if input ? 'key' and v_cancelled then
+    v_answer := private.idempotency_store(app.request_setting('operation'), input ->> 'key', v_answer);
+  elsif input ? 'key' then
+    perform private.idempotency_forget(app.request_setting('operation'), input ->> 'key');
+  end if;
+  return v_answer;
+end $function$;
+
+CREATE OR REPLACE FUNCTION integration.carrier_report(carrier_code text, tenant_id uuid, report jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_variable
+declare
+  v_status text := report ->> 'status';
+  v_at timestamptz;
+  v_outcome text;
+  v_duplicate boolean;
+  v_moves text[];
+  v_move text;
+  v_delivery uuid;
+  v_home uuid;
+  s integration.carrier_shipments;
+  d delivery.deliveries;
+begin
+  perform set_config('app.tenant_id', tenant_id::text, true);
+  -- The delivery first, then its shipment, as everywhere; reports on one delivery take turns.
+  select t.delivery_id into v_delivery from integration.carrier_shipments t
+  where t.tenant_id = tenant_id and t.carrier_code = carrier_code and t.tracking_number = report ->> 'tracking_number'
+  order by t.created_at desc limit 1;
+  if v_delivery is not null then
+    perform delivery.lock_deliveries(array[v_delivery]);
+    select t.* into d from delivery.deliveries t where t.tenant_id = tenant_id and t.id = v_delivery;
+    select t.* into s from integration.carrier_shipments t
+    where t.tenant_id = tenant_id and t.delivery_id = v_delivery and t.carrier_code = carrier_code
+      and t.tracking_number = report ->> 'tracking_number'
+    order by t.created_at desc limit 1 for update;
+  end if;
+  select e.outcome into v_outcome from integration.carrier_events e
+  where e.tenant_id = tenant_id and e.carrier_code = carrier_code and e.carrier_event_id = report ->> 'event_id';
+  if found then
+    return jsonb_build_object('outcome', v_outcome, 'duplicate', true);
+  end if;
+  -- Now that it is this report's turn: one that says no time, and waited, is not older than the one it waited for.
+  v_at := least((report ->> 'occurred_at')::timestamptz, clock_timestamp());
+  v_moves := integration.moves_to(d.delivery_flow, d.status, v_status);
+  -- Back in the warehouse it was ordered from it is when that has received it.
+  if v_status = 'returned' and d.delivery_flow = 'standard' and d.order_id is null and v_moves is not null then
+    v_home := (delivery.ordered_from(d)).warehouse_id;
+    if v_home is not null then
+      v_moves := case when d.status = 'in_transit' then '{}'::text[] else integration.moves_to(d.delivery_flow, d.status, 'in_transit') end;
+    end if;
+  end if;
+  -- It lies with us and goes back to its sender: whatever the carrier has in hand, it is not this parcel.
+  if v_status <> 'cancelled' and delivery.return_under_way(delivery.parcel_of(d)) is not null then
+    v_moves := null;
+  end if;
+  v_outcome := case
+    when s.id is null or s.status = 'cancelled' or d.carrier_type <> 'external' then 'unknown_shipment'
+    when v_status is null then 'unknown_status'
+    when v_at < s.reported_at then 'too_late'
+    when d.status = v_status then 'unchanged'
+    when v_moves is null then 'impossible'
+    else 'applied' end;
+  if v_outcome in ('applied', 'unchanged') then
+    update integration.carrier_shipments t set reported_at = v_at where t.id = s.id;
+  end if;
+  if v_outcome in ('applied', 'unchanged') and v_status = 'cancelled' then
+    perform integration.shipment_given_back(s, d, report ->> 'carrier_status');
+  end if;
+  if v_outcome = 'applied' then
+    -- Before the stock of a store, which the first report moves, since what gives money back locks wallets first. An order that ends may be
+    -- refunded as well.
+    if v_status = 'delivered' and s.cash_due > 0 or v_status in ('delivered', 'returned') and d.order_id is not null then
+      perform money.lock_wallets(array[d.customer_id, d.institution_user_id]);
+    end if;
+    foreach v_move in array v_moves loop
+      update delivery.deliveries t set status = v_move,
+        status_reason = case when v_move in ('failed', 'returned') then 'carrier_' || coalesce(report ->> 'carrier_status', v_move) end,
+        attempts_used = t.attempts_used + case when v_move = 'failed' and delivery.attempt_counts(t) then 1 else 0 end,
+        picked_up_at = case when v_move in ('picked_up', 'in_transit') then coalesce(t.picked_up_at, v_at) else t.picked_up_at end,
+        delivered_at = case when v_move = 'delivered' then v_at else t.delivered_at end
+      where t.tenant_id = tenant_id and t.id = d.id;
+    end loop;
+    -- On its way again, or delivered after all: the warehouse that expected it back does not any more.
+    if d.status = 'returned' or d.status = 'failed' and v_status = 'in_transit' or v_status = 'delivered' then
+      perform warehousing.receipts_withdraw(d.id);
+    end if;
+    if v_status = 'returned' and (v_home is not null or delivery.returns_to_warehouse(d)) then
+      perform warehousing.receipt_expect(d.id, v_home, true);
+    end if;
+    if v_status = 'delivered' and s.cash_due > 0 then
+      perform money.carrier_cash_collected(delivery.parcel_of(d), s.id);
+    end if;
+    if v_status in ('delivered', 'returned') then
+      perform integration.carrier_return_refund(d, carrier_code);
+    end if;
+    -- The first news that it has the parcel, whatever came of it since.
+    if d.status in ('pending', 'assigned', 'accepted') and v_status <> 'cancelled' then
+      perform delivery.carrier_takes(d);
+    end if;
+    if v_status = 'delivered' and delivery.ends_in(d) is not null then
+      perform warehousing.parcel_arrives(d.id, delivery.ends_in(d));
+    end if;
+  end if;
+  insert into integration.carrier_events (tenant_id, carrier_code, carrier_event_id, tracking_number, carrier_status, delivery_id, outcome)
+  values (tenant_id, carrier_code, report ->> 'event_id', report ->> 'tracking_number', report ->> 'carrier_status', d.id, v_outcome)
+  on conflict on constraint carrier_event_once do nothing;
+  v_duplicate := not found;
+  if not v_duplicate and v_status = 'delivered' and s.cash_due > 0 and d.status <> 'delivered' and v_outcome <> 'applied' then
+    insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
+    values (tenant_id, 'carrier_cash.unbooked', 'carriers', 'delivery', d.id, jsonb_build_object('delivery_id', d.id,
+      'shipment_id', s.id, 'carrier_code', carrier_code, 'amount', s.cash_due, 'currency', d.currency, 'status', d.status,
+      'outcome', v_outcome));
+  end if;
+  return jsonb_build_object('outcome', v_outcome, 'duplicate', v_duplicate);
+end $function$;
+
+CREATE OR REPLACE FUNCTION integration.moves_to(flow text, from_status text, to_status text)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return case when to_status = 'cancelled' then case when from_status in ('pending', 'assigned', 'accepted') then '{}'::text[] end
+    when delivery.move_is_legal(flow, from_status, to_status)
+    and not (to_status = 'returned' and from_status in ('pending', 'assigned', 'accepted')) then array[to_status] else (
+    select array[via.status, to_status] from unnest('{in_transit,accepted,picked_up}'::text[]) with ordinality via (status, place)
+    where delivery.move_is_legal(flow, from_status, via.status) and delivery.move_is_legal(flow, via.status, to_status)
+    order by via.place limit 1) end;
+end $function$;
+
+CREATE OR REPLACE FUNCTION integration.shipment_given_back(s integration.carrier_shipments, d delivery.deliveries, carrier_status text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  update integration.carrier_shipments t set status = 'cancelled', cancelled_at = now(), claim_token = null, claimed_at = null
+  where t.id = s.id and t.status <> 'cancelled';
+  update delivery.deliveries t set status_reason = 'carrier_' || coalesce(carrier_status, 'cancelled')
+  where t.tenant_id = d.tenant_id and t.id = d.id and t.status <> 'cancelled';
+  insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
+  values (d.tenant_id, 'shipment.cancelled', 'carriers', 'delivery', d.id, jsonb_build_object('shipment_id', s.id, 'delivery_id', d.id,
+    'carrier_code', s.carrier_code, 'actor_id', null));
+  if d.status <> 'cancelled' then
+    perform tenancy.notify_tenant_admins('shipment_cancelled', jsonb_build_object('shipment_id', s.id, 'delivery_id', d.id,
+      'delivery_code', d.delivery_code, 'carrier_code', s.carrier_code));
+  end if;
+end $function$;
+
+REVOKE ALL ON FUNCTION "integration"."shipment_given_back"(integration.carrier_shipments, delivery.deliveries, text) FROM "barid_caller";
+
+REVOKE ALL ON FUNCTION "integration"."shipment_given_back"(integration.carrier_shipments, delivery.deliveries, text) FROM PUBLIC;
+
+-- The version of the schema: the time of the newest migration that changed it, as its file is named. Written by
+-- npm run db:migration, together with the version that the functions need (shared/runtime/version.ts).
+create or replace function private.schema_version() returns text
+language plpgsql immutable parallel safe set search_path = '' as $$
+begin
+  return '20261126060103';
+end $$;
+
+grant execute on function private.schema_version() to barid_api;

@@ -46,49 +46,53 @@ begin
     where i.tenant_id = app.tenant_id() and i.delivery_id = p.id and i.quantity > coalesce(k.quantity, 0));
 end $$;
 
--- Puts into force what a parcel p owes for the part that is kept, as an approved change of its amount. SECURITY DEFINER: a driver writes no amounts.
-create or replace function delivery.kept_amount_write(p delivery.deliveries, amount numeric, kept jsonb, p_reason text) returns void
+-- Puts into force what a parcel p owes for the part that is kept, as an approved change of its amount. -> the id of the change; null: it owes
+-- that already. SECURITY DEFINER: a driver writes no amounts.
+create or replace function delivery.kept_amount_write(p delivery.deliveries, amount numeric, kept jsonb, p_reason text) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
   v_id uuid;
 begin
   if amount = p.cod_amount then
-    return;
+    return null;
   end if;
   insert into delivery.amount_changes (tenant_id, delivery_id, old_cod_amount, new_cod_amount, currency, reason, kept_items, status, requested_by,
     decided_by, decided_at)
   values (app.tenant_id(), p.id, p.cod_amount, amount, p.currency, p_reason, kept, 'approved', app.user_id(), app.user_id(), clock_timestamp())
   returning id into v_id;
   perform delivery.amount_change_apply(v_id);
+  return v_id;
 end $$;
 
--- Puts back what a parcel owed before a part of it was kept, and what that was for, by one more approved change; of an outcome by which the amount
--- did not change nobody calls it. Delivered it changes no more: the change of the part is the last one.
-create or replace function delivery.kept_amount_undo(parcel uuid, since timestamptz, p_reason text) returns void
+-- Puts back what a parcel owed before the outcome o, for which a part of it was kept, and what that was for, by one more approved change;
+-- nothing where the outcome changed no amount.
+create or replace function delivery.kept_amount_undo(parcel uuid, o delivery.outcomes, p_reason text) returns void
 language plpgsql set search_path = '' as $$
 declare
   p delivery.deliveries;
-  c delivery.amount_changes := delivery.amount_agreed(parcel);
+  c delivery.amount_changes;
 begin
-  if c.kept_items is not null and c.decided_at >= since then
+  select * into c from delivery.amount_changes x
+  where x.tenant_id = app.tenant_id() and x.delivery_id = kept_amount_undo.parcel and x.status = 'approved'
+    -- Outcomes that do not name their change are older than the naming: it is the first one since.
+    and case when o.before ? 'amount_change_id' then x.id = (o.before ->> 'amount_change_id')::uuid else x.decided_at >= o.created_at end
+  order by x.decided_at limit 1;
+  if found then
     select * into strict p from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = kept_amount_undo.parcel;
     perform delivery.kept_amount_write(p, c.old_cod_amount, (delivery.amount_agreed(p.id, c.decided_at)).kept_items, p_reason);
   end if;
 end $$;
 
--- Marks a parcel, and the leg d that brought it, as delivered in part, and notes with the outcome whether the amount changed by it. SECURITY
--- DEFINER: the driver of a leg sees no parcel, and nobody writes outcomes.
-create or replace function delivery.delivered_in_part_mark(d delivery.deliveries, amount_changed boolean) returns void
+-- Marks a parcel, and the leg d that brought it, as delivered in part. SECURITY DEFINER: the driver of a leg sees no parcel.
+create or replace function delivery.delivered_in_part_mark(d delivery.deliveries) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
   update delivery.deliveries x set delivered_in_part = true
   where x.tenant_id = app.tenant_id() and x.id in (d.id, delivery.parcel_of(d));
-  update delivery.outcomes o set before = o.before || jsonb_build_object('amount_changed', amount_changed)
-  where o.tenant_id = app.tenant_id() and o.delivery_id = d.id and o.created_at = now() and o.undone_at is null;
 end $$;
 
 grant execute on function delivery.cod_of_kept(delivery.deliveries, jsonb), delivery.contents_left(delivery.deliveries, jsonb),
-  delivery.kept_amount_write(delivery.deliveries, numeric, jsonb, text), delivery.delivered_in_part_mark(delivery.deliveries, boolean) to barid_caller;
+  delivery.kept_amount_write(delivery.deliveries, numeric, jsonb, text), delivery.delivered_in_part_mark(delivery.deliveries) to barid_caller;
 
 -- Delivered in part: what is due for the kept items is taken and booked as delivery.delivery_complete does, and the rest goes back as a return
 -- in the driver's hands. It begins before any wallet is locked. -> {delivery, cash, returns}
@@ -101,6 +105,7 @@ declare
   v_kept jsonb;
   v_amount numeric;
   v_return uuid;
+  v_change uuid;
   v_answer jsonb;
 begin
   perform delivery.require_move(d, '{picked_up,in_transit}', 'delivered');
@@ -111,9 +116,10 @@ begin
   v_kept := delivery.kept_items_of(p.id, input -> 'items', 'items');
   v_amount := delivery.cod_of_kept(p, v_kept);
   v_return := delivery.return_from_door(d, 'operational_return', delivery.contents_left(p, v_kept), jsonb_build_object('notes', input -> 'note'));
-  perform delivery.kept_amount_write(p, v_amount, v_kept, coalesce(input ->> 'note', 'partial'));
-  v_answer := delivery.delivery_complete(input || jsonb_build_object('proof', input -> 'proofs', 'proof_field', 'proofs'));
-  perform delivery.delivered_in_part_mark(d, v_amount <> p.cod_amount);
+  v_change := delivery.kept_amount_write(p, v_amount, v_kept, coalesce(input ->> 'note', 'partial'));
+  v_answer := delivery.delivery_complete(input || jsonb_build_object('proof', input -> 'proofs', 'proof_field', 'proofs',
+    'amount_change_id', v_change));
+  perform delivery.delivered_in_part_mark(d);
   return v_answer || jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'returns', jsonb_build_array(delivery.delivery_to_json(v_return)));
 end $$;
 

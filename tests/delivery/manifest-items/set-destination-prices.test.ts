@@ -111,7 +111,7 @@ describe("money", () => {
     expect(ordered.body.data.created).toHaveLength(2);
     const changed = await who.dispatcher.post(changeDestination, { item_ids, ...unknown });
     expect(changed.body.data.failed).toMatchObject(
-      item_ids.map((item_id) => ({ item_id, code: "invalid_coordinates" })),
+      item_ids.map((item_id) => ({ item_id, error_key: "invalid_coordinates" })),
     );
     expect(await checkBooks(who)).toEqual([]);
   });

@@ -1265,6 +1265,7 @@ export interface components {
     /** There is no such change of this delivery's amount. */ AmountChangeNotFoundError: { code?: "amount_change_not_found"; } & components["schemas"]["Error"];
     /** This change of the amount does not wait for a decision any more. */ AmountChangeNotPendingError: { code?: "amount_change_not_pending"; status?: string; } & components["schemas"]["Error"];
     /** A change of this delivery's amount waits for a decision. Approve or decline it first. */ AmountChangePendingError: { code?: "amount_change_pending"; } & components["schemas"]["Error"];
+    /** The amount of {cod_amount} {currency} was agreed for a part of this parcel: deliver these items in part, or ask for a new amount. */ AmountIsForPartError: { change_id?: string; cod_amount?: number; code?: "amount_is_for_part"; currency?: string; kept_items?: { delivery_item_id: string; quantity: number; }[]; } & components["schemas"]["Error"];
     /** Once the parcel is picked up you can only lower its amount. It is {cod_amount} now. */ AmountMayOnlyFallError: { cod_amount?: number; code?: "amount_may_only_fall"; field?: string; } & components["schemas"]["Error"];
     /** The amount is {cod_amount} already. */ AmountUnchangedError: { cod_amount?: number; code?: "amount_unchanged"; field?: string; } & components["schemas"]["Error"];
     AnswerAssignment: { /** Why, in words or from the list */ reason?: string | null; status: "accepted" | "rejected"; };
@@ -5872,7 +5873,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["AssignmentEndedError"] | components["schemas"]["AssignmentNotAcceptedError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["DeliveryHasNoDriverError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["AssignmentEndedError"] | components["schemas"]["AssignmentNotAcceptedError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["AmountIsForPartError"] | components["schemas"]["DeliveryHasNoDriverError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -6034,7 +6035,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryStatusChangedError"] | components["schemas"]["AssignmentNotAcceptedError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["DeliveryHasNoDriverError"] | components["schemas"]["OutcomeNotAtDoorError"] | components["schemas"]["OrderAmountFixedError"] | components["schemas"]["ReturnAlreadyExistsError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryStatusChangedError"] | components["schemas"]["AssignmentNotAcceptedError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["AmountIsForPartError"] | components["schemas"]["DeliveryHasNoDriverError"] | components["schemas"]["OutcomeNotAtDoorError"] | components["schemas"]["OrderAmountFixedError"] | components["schemas"]["ReturnAlreadyExistsError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];

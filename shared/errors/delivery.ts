@@ -131,6 +131,10 @@ export const deliveryErrors = {
   operational_return_fixed: 409,
   shipment_booked: 409,
   order_amount_fixed: 409,
+  amount_is_for_part: {
+    status: 409,
+    fields: ["change_id", "kept_items", "cod_amount", "currency"],
+  },
   amount_unchanged: { status: 400, fields: ["field", "cod_amount"] },
   amount_may_only_fall: { status: 409, fields: ["field", "cod_amount"] },
   amount_change_pending: 409,

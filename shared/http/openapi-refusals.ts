@@ -43,6 +43,7 @@ const fieldSchemas: Readonly<Record<string, Json>> = {
   held: number,
   invalid_ids: ids,
   item: number,
+  kept_items: rows({ delivery_item_id: { type: "string", format: "uuid" }, quantity: number }),
   line: number,
   lines_max: number,
   manifests: { type: "array", items: { type: "object" } },

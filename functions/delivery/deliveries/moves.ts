@@ -69,6 +69,7 @@ export const deliveryMoves: AnyEndpoint[] = [
       "invalid_status_transition",
       "invalid_proof_url",
       "delivery_proof_required",
+      "amount_is_for_part",
       "cash_amount_mismatch",
       "delivery_has_no_driver",
       "customer_required_for_cod",

@@ -43,6 +43,7 @@ export const outcomes: AnyEndpoint[] = [
       "invalid_postponed_to",
       "invalid_proof_url",
       "delivery_proof_required",
+      "amount_is_for_part",
       "cash_amount_mismatch",
       "delivery_has_no_driver",
       "customer_required_for_cod",

@@ -69,13 +69,15 @@ create or replace function integration.cash_for_carrier(d delivery.deliveries, c
 language plpgsql stable set search_path = '' as $$
 declare
   v_parcel delivery.deliveries := delivery.parcel_terms(d);
-  v_pickup record := money.cash_due(v_parcel, 'pickup');
   v_door record := money.cash_due(v_parcel, 'dropoff');
   v_due numeric := case when d.delivery_flow = 'pnd_inbound' then 0 else v_door.cod + v_door.delivery_fee end;
+  v_pickup record;
 begin
   if v_due > 0 and not collects_cash then
     perform app.fail('carrier_collects_no_cash', jsonb_build_object('amount', v_due, 'currency', v_parcel.currency));
   end if;
+  v_parcel.delivery_fee := v_parcel.delivery_fee - money.delivery_fee_borne(v_parcel.id);
+  v_pickup := money.cash_due(v_parcel, 'pickup');
   if v_pickup.cod + v_pickup.delivery_fee > 0 and not exists (
       select from money.cod_collections x
       where x.tenant_id = v_parcel.tenant_id and x.delivery_id = v_parcel.id and x.collection_stage = 'pickup' and x.reversed_at is null) then

@@ -166,19 +166,48 @@ begin
     'total', (select count(*) from delivery.amount_changes c where c.tenant_id = d.tenant_id and c.delivery_id = delivery.parcel_of(d)));
 end $$;
 
+-- The last approved change of a parcel's amount, the last one before a moment if that is given; null: nothing was agreed.
+create or replace function delivery.amount_agreed(parcel uuid, before timestamptz default 'infinity') returns delivery.amount_changes
+language plpgsql stable set search_path = '' as $$
+declare
+  c delivery.amount_changes;
+begin
+  select * into c from delivery.amount_changes x
+  where x.tenant_id = app.tenant_id() and x.delivery_id = parcel and x.status = 'approved' and x.decided_at < before
+  order by x.decided_at desc, x.id desc limit 1;
+  return c;
+end $$;
+
 -- The items that the last agreement about a parcel's amount is for: [{delivery_item_id, quantity}]; null: the whole parcel, or nothing was agreed.
 create or replace function delivery.kept_items_agreed(parcel uuid) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
-  return (
-    select c.kept_items from delivery.amount_changes c
-    where c.tenant_id = app.tenant_id() and c.delivery_id = parcel and c.status = 'approved'
-    order by c.decided_at desc, c.id desc limit 1);
+  return (delivery.amount_agreed(parcel)).kept_items;
 end $$;
 
-grant execute on function delivery.kept_items_agreed(uuid) to barid_caller;
+grant execute on function delivery.amount_agreed(uuid, timestamptz), delivery.kept_items_agreed(uuid) to barid_caller;
 
--- A request that nobody decided lapses when its delivery ends.
+-- Refuses to hand over the whole of a parcel p whose amount was agreed for a part of it. While another company's booking lives nobody can agree
+-- on another amount, and what that company reports is true.
+-- Fails: amount_is_for_part {change_id, kept_items, cod_amount, currency}.
+create or replace function delivery.require_amount_for_whole(p delivery.deliveries) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  c delivery.amount_changes;
+begin
+  -- Its amount is as it was ordered: most parcels.
+  if p.ordered_cod_amount is null then
+    return;
+  end if;
+  c := delivery.amount_agreed(p.id);
+  if c.kept_items is not null and not delivery.shipment_lives(p.id) then
+    perform app.fail('amount_is_for_part', jsonb_build_object('change_id', c.id, 'kept_items', c.kept_items,
+      'cod_amount', c.new_cod_amount, 'currency', c.currency));
+  end if;
+end $$;
+
+-- A request that nobody decided lapses when its delivery ends. A staged parcel that came back ends with its first leg, or when it was sent back:
+-- from the door, or from a warehouse; else it sets out again. (Where it waits to be received, that is not written yet: delivery.has_ended.)
 create or replace function delivery.amount_changes_lapse() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -188,7 +217,11 @@ begin
   update delivery.amount_changes c set status = 'lapsed', decided_at = clock_timestamp()
   from new_rows n join old_rows o on o.id = n.id
   where n.status <> o.status and n.parent_id is null and c.tenant_id = n.tenant_id and c.delivery_id = n.id and c.status = 'pending'
-    and (n.status in ('delivered', 'cancelled') or (n.status = 'returned' and n.delivery_flow <> 'pnd_parent'));
+    and (n.status in ('delivered', 'cancelled') or n.status = 'returned' and (n.delivery_flow <> 'pnd_parent' or exists (
+      select from delivery.deliveries l
+      where l.tenant_id = n.tenant_id and l.parent_id = n.id and l.delivery_flow = 'pnd_inbound' and l.status = 'returned') or exists (
+      select from delivery.deliveries r
+      where r.tenant_id = n.tenant_id and r.original_delivery_id = n.id and r.delivery_flow = 'operational_return' and r.status <> 'cancelled')));
   return null;
 end $$;
 

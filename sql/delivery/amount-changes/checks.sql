@@ -22,6 +22,21 @@ begin
   return d.picked_up_at is not null or d.status not in ('draft', 'pending', 'assigned', 'accepted');
 end $$;
 
+-- True for a parcel p that is delivered, cancelled, or back for good. Staged, it is not back while a leg that came back to its warehouse waits
+-- to be received there: it sets out again. Sent back, or with a first leg that came back, it has ended. SECURITY DEFINER: an owner sees neither
+-- legs nor receipts. Fails: forbidden (app.require_tenant).
+create or replace function delivery.has_ended(p delivery.deliveries) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  perform app.require_tenant(p.tenant_id);
+  return p.status in ('delivered', 'cancelled') or p.status = 'returned' and not (p.delivery_flow = 'pnd_parent' and exists (
+    select from delivery.deliveries l
+    join warehousing.receiving_orders r on r.tenant_id = l.tenant_id and r.delivery_id = l.id and r.status = 'pending'
+    where l.tenant_id = p.tenant_id and l.parent_id = p.id and l.delivery_flow = 'pnd_outbound' and l.status = 'returned'));
+end $$;
+
+grant execute on function delivery.has_ended(delivery.deliveries) to barid_caller;
+
 -- Refuses what changes the terms of a parcel p that is no order, has ended, brings something back free of charge, or is booked with a
 -- carrier. Its family is locked by the caller.
 -- Fails: delivery_is_draft, delivery_ended, operational_return_fixed, shipment_booked.
@@ -30,7 +45,7 @@ language plpgsql stable set search_path = '' as $$
 begin
   if p.status = 'draft' then
     perform app.fail('delivery_is_draft');
-  elsif p.status in ('delivered', 'cancelled') or (p.status = 'returned' and p.delivery_flow <> 'pnd_parent') then
+  elsif delivery.has_ended(p) then
     perform app.fail('delivery_ended', jsonb_build_object('status', p.status));
   elsif p.delivery_flow = 'operational_return' then
     perform app.fail('operational_return_fixed');
@@ -58,9 +73,9 @@ begin
   return app.refuse('forbidden');
 end $$;
 
--- Refuses a new amount of a parcel p that this role may not set. Nothing else may be the same amount but one that is for a part of it.
--- Fails: order_amount_fixed, what delivery.require_changeable fails with, too_many_decimals, customer_required_for_cod,
--- amount_may_only_fall, amount_unchanged.
+-- Refuses a new amount of a parcel p that this role may not set. The same amount may be set for a part of it, and for the whole again.
+-- Fails: order_amount_fixed, what delivery.require_changeable fails with, operational_return_fixed (also of another return that was made at
+-- the door), too_many_decimals, customer_required_for_cod, amount_may_only_fall, amount_unchanged.
 create or replace function delivery.require_new_amount(p delivery.deliveries, role text, amount numeric, for_part boolean) returns void
 language plpgsql stable set search_path = '' as $$
 declare
@@ -70,13 +85,15 @@ begin
     perform app.fail('order_amount_fixed');
   end if;
   perform delivery.require_changeable(p);
-  if amount <> round(amount, v_decimals) then
+  if p.made_at_door then
+    perform app.fail('operational_return_fixed', '{"text_key": "return_from_door_is_free"}');
+  elsif amount <> round(amount, v_decimals) then
     perform app.fail('too_many_decimals', jsonb_build_object('field', 'cod_amount', 'currency', p.currency, 'decimals', v_decimals));
   elsif amount > 0 and coalesce(p.institution_user_id, p.customer_id) is null then
     perform app.fail('customer_required_for_cod', '{"field": "cod_amount"}');
   elsif role = 'owner' and amount > p.cod_amount and delivery.was_picked_up(p) then
     perform app.fail('amount_may_only_fall', jsonb_build_object('field', 'cod_amount', 'cod_amount', p.cod_amount));
-  elsif amount = p.cod_amount and not for_part then
+  elsif amount = p.cod_amount and not for_part and delivery.kept_items_agreed(p.id) is null then
     perform app.fail('amount_unchanged', jsonb_build_object('field', 'cod_amount', 'cod_amount', p.cod_amount));
   end if;
 end $$;

@@ -90,6 +90,10 @@ begin
       where a.tenant_id = v_tenant and a.parent_id = d.parent_id and a.delivery_flow = 'pnd_inbound'
         and a.status in ('draft', 'pending', 'assigned', 'accepted'));
   end if;
+  -- Since it was picked up a wallet may have borne a change of it.
+  if not v_no_pickup and coalesce(p.picked_up_at, d.picked_up_at) is not null then
+    v_fee := v_fee - money.delivery_fee_borne(coalesce(d.parent_id, d.id));
+  end if;
   return jsonb_build_object(
     'pickup', jsonb_build_object('cod', 0, 'delivery_fee', case when v_no_pickup then 0 else v_fee end, 'currency', coalesce(p.currency, d.currency)),
     'delivery', jsonb_build_object('cod', case when v_no_door then 0 else v_cod end,
@@ -111,8 +115,8 @@ begin
   return money.cash_due_on(d) -> case stage when 'dropoff' then 'delivery' else stage end;
 end $$;
 
--- Books the cash a driver took for a parcel at a stage: one row of cash, and what money.cash_book does. Nothing due,
--- or taken at that stage before: nothing happens.
+-- Books the cash a driver took for a parcel at a stage: one row of cash, and what money.cash_book does. Nothing due, all of it borne by a
+-- wallet, or taken at that stage before: nothing happens.
 create or replace function money.cash_collected(p_parcel uuid, p_stage text, p_driver uuid) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -121,6 +125,9 @@ declare
   v_row uuid;
 begin
   select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_parcel;
+  if p_stage = 'pickup' then
+    d.delivery_fee := d.delivery_fee - money.delivery_fee_borne(d.id);
+  end if;
   v_due := money.cash_due(d, p_stage);
   if v_due.cod + v_due.delivery_fee = 0 then
     return;

@@ -1,12 +1,26 @@
 -- Fees of deliveries after they were charged: their change, and their refund. SECURITY DEFINER, since neither owners nor drivers write
 -- payments; each reads what was paid from the payments of the delivery, which its core has locked.
 
--- True when the fee of a parcel was taken in cash.
+-- True when the fee of a parcel was taken in cash, or its time is over: a sender's was due when the parcel was picked up, also where it was
+-- nothing, of which there is no payment. On a waybill between warehouses a parcel is not picked up yet.
 create or replace function money.delivery_fee_taken(p_delivery uuid) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
+declare
+  d delivery.deliveries;
 begin
-  return exists (select from money.payments p where p.tenant_id = app.tenant_id() and p.delivery_id = p_delivery
-    and p.type = 'DELIVERY_FEE' and p.status = 'SUCCESS' and p.payment_method = 'cash');
+  select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
+  return d.payer_type = 'sender' and d.payment_method <> 'wallet' and d.order_id is null and d.picked_up_at is not null
+    or exists (select from money.payments p where p.tenant_id = d.tenant_id and p.delivery_id = d.id
+      and p.type = 'DELIVERY_FEE' and p.status = 'SUCCESS' and p.payment_method = 'cash');
+end $$;
+
+-- The part of a parcel's fee that wallets have borne since it was ordered, below 0 where they got some of it back: of a cash fee it is not due
+-- in cash.
+create or replace function money.delivery_fee_borne(p_delivery uuid) returns numeric
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return coalesce((select sum(p.amount) from money.payments p
+    where p.tenant_id = app.tenant_id() and p.delivery_id = p_delivery and p.type = 'DELIVERY_FEE_CHANGE' and p.status = 'SUCCESS'), 0);
 end $$;
 
 -- Books the difference of a fee between the wallet of the delivery's owner and the tenant's, with a payment DELIVERY_FEE_CHANGE: above 0
@@ -114,4 +128,4 @@ begin
   return '{"refunded": true, "refund_due": null}';
 end $$;
 
-grant execute on function money.delivery_fee_taken(uuid) to barid_caller;
+grant execute on function money.delivery_fee_taken(uuid), money.delivery_fee_borne(uuid) to barid_caller;

@@ -94,10 +94,11 @@ end $$;
 
 -- picked_up|in_transit -> delivered: proof, cash, the assignment's end, the COD to its owner, the driver's pay; and in a
 -- warehouse the parcel's receipt. What was only brought to another warehouse waits there: -> pending.
--- {id, proof?, proof_field?, amount_change_id?, cash_collected?, recipient_name?, latitude?, longitude?, occurred_at?} -> {delivery, cash};
--- proof_field: the name by which the caller sent the proof, for refusals; amount_change_id: as delivery.outcome_record keeps it
+-- {id, proof?, proof_field?, result?, amount_change_id?, cash_collected?, recipient_name?, latitude?, longitude?, occurred_at?}
+-- -> {delivery, cash}; proof_field: the name by which the caller sent the proof, for refusals; result: of delivery.delivery_outcome;
+-- amount_change_id: as delivery.outcome_record keeps it
 -- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_occurred_at, invalid_proof_url, delivery_proof_required,
--- cash_amount_mismatch, delivery_has_no_driver (cash is due and nobody took it: neither a driver nor a carrier that
+-- amount_is_for_part (not of a part), cash_amount_mismatch, delivery_has_no_driver (cash is due and nobody took it: neither a driver nor a carrier that
 -- was told to), insufficient_wallet_balance (a return: the fee of what came back cannot be refunded).
 create or replace function delivery.delivery_complete(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -122,6 +123,9 @@ begin
     return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'cash', v_cash);
   end if;
   if v_door then
+    if input ->> 'result' is distinct from 'partial' then
+      perform delivery.require_amount_for_whole(v_parcel);
+    end if;
     v_due := money.cash_due(v_parcel, 'dropoff');
     perform delivery.require_cash(d, 'dropoff', input -> 'cash_collected');
     if a.driver_id is null and v_due.cod + v_due.delivery_fee > 0 then

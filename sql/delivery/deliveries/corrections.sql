@@ -18,7 +18,7 @@ begin
     perform app.fail('forbidden');
   end if;
   perform delivery.require_owner(p);
-  if p.status in ('delivered', 'cancelled') or (p.status = 'returned' and p.delivery_flow <> 'pnd_parent') then
+  if delivery.has_ended(p) then
     perform app.fail('delivery_ended', jsonb_build_object('status', p.status));
   end if;
   if not app.has_permission('manage:operations:tenant') and p.status not in ('pending', 'assigned', 'accepted') then

@@ -64,22 +64,22 @@ begin
   return v_id;
 end $$;
 
--- Puts back what a parcel owed before the outcome o, for which a part of it was kept, by one more approved change; nothing where the outcome
--- changed no amount.
+-- Puts back what a parcel owed before the outcome o, for which a part of it was kept, and what that was for, by one more approved change;
+-- nothing where the outcome changed no amount.
 create or replace function delivery.kept_amount_undo(parcel uuid, o delivery.outcomes, p_reason text) returns void
 language plpgsql set search_path = '' as $$
 declare
   p delivery.deliveries;
-  v_amount numeric;
+  c delivery.amount_changes;
 begin
-  select c.old_cod_amount into v_amount from delivery.amount_changes c
-  where c.tenant_id = app.tenant_id() and c.delivery_id = kept_amount_undo.parcel and c.status = 'approved'
+  select * into c from delivery.amount_changes x
+  where x.tenant_id = app.tenant_id() and x.delivery_id = kept_amount_undo.parcel and x.status = 'approved'
     -- Outcomes that do not name their change are older than the naming: it is the first one since.
-    and case when o.before ? 'amount_change_id' then c.id = (o.before ->> 'amount_change_id')::uuid else c.decided_at >= o.created_at end
-  order by c.decided_at limit 1;
+    and case when o.before ? 'amount_change_id' then x.id = (o.before ->> 'amount_change_id')::uuid else x.decided_at >= o.created_at end
+  order by x.decided_at limit 1;
   if found then
     select * into strict p from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = kept_amount_undo.parcel;
-    perform delivery.kept_amount_write(p, v_amount, null, p_reason);
+    perform delivery.kept_amount_write(p, c.old_cod_amount, (delivery.amount_agreed(p.id, c.decided_at)).kept_items, p_reason);
   end if;
 end $$;
 

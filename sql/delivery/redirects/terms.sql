@@ -18,7 +18,7 @@ end $$;
 grant execute on function delivery.priced_from(delivery.deliveries) to barid_caller;
 
 -- The way of a redirect that nobody has measured yet, as delivery.road_distance_missing answers it.
--- {id, dropoff_address_id? | dropoff?} -> {from, to} or null, also for a delivery that the caller does not see
+-- {id, dropoff_address_id? | dropoff?} -> {from, to} or null, also for a return that costs nothing and a delivery that the caller does not see
 create or replace function delivery.redirect_way_missing(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
@@ -26,7 +26,7 @@ declare
   v_from record;
 begin
   select * into d from delivery.deliveries x where x.id = (input ->> 'id')::uuid;
-  if not found then
+  if not found or d.made_at_door then
     return null;
   end if;
   v_from := delivery.priced_from(delivery.parcel_terms(d));
@@ -51,7 +51,8 @@ begin
 end $$;
 
 -- The terms of a parcel p that goes to another place: checked and priced with its service and its units as an order is, from where it was
--- ordered. A store's order keeps the fee that was agreed, and so does a cash fee that was taken, unless the office charges a wallet.
+-- ordered. A store's order keeps the fee that was agreed, and so does a cash fee that was taken, unless the office charges a wallet. A return that
+-- was made at the door is free of charge wherever it goes, and whatever its service allows.
 -- -> p with its new fee, distance and snapshot of the service; charged: wallet (the difference is booked), cash (it is due), none
 -- Fails: service_not_found, delivery_service_not_available, service_not_for_returns, invalid_coordinates,
 -- can_not_use_this_delivery_for_this_unit_size.
@@ -64,6 +65,11 @@ declare
   v_start delivery.addresses;
   v_taken boolean := money.delivery_fee_taken(p.id);
 begin
+  if p.made_at_door then
+    priced := p;
+    charged := 'none';
+    return;
+  end if;
   v_start.latitude := v_from.latitude;
   v_start.longitude := v_from.longitude;
   priced := delivery.delivery_priced(p, jsonb_build_object('delivery_service_id', p.delivery_service_id, 'unit_size', p.unit_size,

@@ -39,14 +39,15 @@ export function outcome(state: State, { name, driver, result }: Of<"outcome">): 
     return record(state, name, before, () => "ok failed took 0");
   }
   if (parcel.from) return "outcome_not_at_door";
-  // Prices of things add up to what was ordered, not to what was agreed since.
-  if (result === "partial" && parcel.cod > 0 && parcel.cod !== parcel.ordered) {
-    return "item_prices_required";
-  }
+  // Prices of things add up to what was ordered, not to what was agreed since for both.
+  const priced = result === "partial" && parcel.cod > 0 && !parcel.part;
+  if (priced && parcel.cod !== parcel.ordered) return "item_prices_required";
+  if (result === "exchanged" && parcel.part) return "amount_is_for_part";
   const { result: _, expected: __, ...back } = {
     ...structuredClone(parcel),
     hand: null,
     cod: 0,
+    part: false,
     due: null,
   };
   withdraw(state, parcel);
@@ -59,7 +60,7 @@ export function outcome(state: State, { name, driver, result }: Of<"outcome">): 
     }
     const brings = result === "partial" ? "part" : "exchange";
     state.parcels[backName(name)] = { ...back, ...fresh, from: { parcel: name, brings } };
-    if (result === "partial") parcel.cod /= 2;
+    if (priced) Object.assign(parcel, { cod: parcel.cod / 2, part: true });
     moveTo(parcel, "delivered");
     return `ok delivered${complete(state, name)} back picked_up`;
   });
@@ -98,7 +99,10 @@ export function undo(state: State, { name, driver }: Of<"undo">): string {
   if (parcel.of) state.orders[parcel.of.order].status = "shipped";
   moveTo(parcel, before.status);
   // A failed one may owe another amount by now.
-  if (ended) Object.assign(parcel, { cod: before.cod, driver: by, inHand: null, hand: null });
+  if (ended) {
+    const { cod, part = false } = before;
+    Object.assign(parcel, { cod, part, driver: by, inHand: null, hand: null });
+  }
   result!.undone = true;
   return `ok ${before.status} without ${cod}`;
 }
@@ -139,7 +143,8 @@ function obstacleOf(state: State, name: string): string | undefined {
 }
 
 /** The office changes what a parcel owes, its owner lowers it. */
-export function changeAmount(state: State, { name, cod, byOwner }: Of<"changeAmount">): string {
+export function changeAmount(state: State, op: Of<"changeAmount">): string {
+  const { name, cod, part, byOwner } = op;
   const parcel = state.parcels[name];
   if (hasEnded(parcel)) return "delivery_ended";
   if (parcel.booked !== undefined) return "shipment_booked";
@@ -147,8 +152,9 @@ export function changeAmount(state: State, { name, cod, byOwner }: Of<"changeAmo
   // Others were picked up once, also where they wait.
   const ordered = parcel.doorFee && ["pending", "accepted"].includes(parcel.status);
   if (byOwner && cod > parcel.cod && !ordered) return "amount_may_only_fall";
-  if (cod === parcel.cod) return "amount_unchanged";
-  parcel.cod = cod;
+  // The same amount may be for a part, and for the whole again.
+  if (cod === parcel.cod && !part && !parcel.part) return "amount_unchanged";
+  Object.assign(parcel, { cod, part });
   return `ok ${cod}`;
 }
 

@@ -34,8 +34,8 @@ export type Op =
     | { type: "outcome"; name: string; driver: number; result: Result }
     // A result is undone by a driver, or by the office (null).
     | { type: "undo"; name: string; driver: number | null }
-    // A parcel on the road owes another amount, or goes elsewhere.
-    | { type: "changeAmount"; name: string; cod: number; byOwner: boolean }
+    // A parcel on the road owes another amount, for the whole or for one of its two things, or goes elsewhere.
+    | { type: "changeAmount"; name: string; cod: number; part: boolean; byOwner: boolean }
     | { type: "redirect"; name: string; place: Place; charge: boolean }
     // Statements of what an owner is due, their payouts, and what ends or reverses them.
     | { type: "openStatement"; name: string; customer: number }

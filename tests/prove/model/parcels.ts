@@ -30,6 +30,7 @@ export function step(state: State, { id, name, driver, what }: Of<"step">): stri
   // A return from a door ends where it goes.
   if (what === "return" && parcel.from) return "invalid_status_transition";
   if (what === "complete" && parcel.diverted) return arrive(state, name);
+  if (what === "complete" && parcel.part) return "amount_is_for_part";
   const before = structuredClone(parcel);
   moveTo(parcel, to[what]);
   if (what === "pickup") setThere(state, parcel, false);

@@ -64,6 +64,8 @@ export interface Parcel {
   /** Of a parcel that is no order: its COD as ordered, its fee, and where it goes. */
   ordered: number;
   fee: number;
+  /** That COD is for one of its two things. */
+  part?: boolean;
   place: Place;
   /** How often its status changed. */
   moves: number;

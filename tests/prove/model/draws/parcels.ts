@@ -61,7 +61,9 @@ export const parcelDraws: Draws<
     const [name, parcel] = underWay(state, a) ?? [];
     if (!name || !parcel) return;
     const cod = d % 3 ? 250 * (b % 30) : parcel.ordered;
-    return { type: "changeAmount", name, cod, byOwner: parcel.customer !== null && c % 3 === 0 };
+    const byOwner = parcel.customer !== null && c % 3 === 0;
+    // The things of a parcel for a carrier are one.
+    return { type: "changeAmount", name, cod, part: !parcel.doorFee && d % 4 === 1, byOwner };
   },
   redirect({ state }, [a, b, c]) {
     const [name, parcel] = underWay(state, a) ?? [];

@@ -37,7 +37,13 @@ export const parcelRequests: Requests<
     return by(
       op.byOwner ? owners[op.name] : place.ops.token,
       `/delivery/deliveries/${ids[op.name]}/amount-changes`,
-      { cod_amount: op.cod, reason: "model" },
+      {
+        cod_amount: op.cod,
+        reason: "model",
+        ...(op.part
+          ? { kept_items: [{ delivery_item_id: ids[`item of ${op.name}`], quantity: 1 }] }
+          : {}),
+      },
     );
   },
   redirect(op, { place, ids, places, by }) {

@@ -118,11 +118,21 @@ export const stock: Mutant[] = [
   {
     name: "stock goes into bins that are out of use",
     file: post,
-    from: "(l.goes and t.is_active is not true)",
-    to: "(l.goes and t.id is null)",
+    from: "and (not t.is_active or t.is_temporary))",
+    to: "and t.is_temporary)",
     test: [
       "tests/warehousing/stock/stock.test.ts",
       "bins of another warehouse, of another tenant or out of use, and quantities that are none",
+    ],
+  },
+  {
+    name: "stock goes into cages of sorting sessions",
+    file: post,
+    from: "and (not t.is_active or t.is_temporary))",
+    to: "and not t.is_active)",
+    test: [
+      "tests/warehousing/sorting-sessions/places.test.ts",
+      "a cage takes no stock, which its session would leave behind",
     ],
   },
   {

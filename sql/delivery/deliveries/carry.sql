@@ -96,8 +96,8 @@ end $$;
 -- warehouse the parcel's receipt. What was only brought to another warehouse waits there: -> pending.
 -- {id, proof?, proof_field?, cash_collected?, recipient_name?, latitude?, longitude?, occurred_at?} -> {delivery, cash}; proof_field: the name by which
 -- the caller sent the proof, for refusals
--- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_occurred_at, invalid_proof_url, delivery_proof_required,
--- cash_amount_mismatch, delivery_has_no_driver (cash is due and nobody took it: neither a driver nor a carrier that
+-- Fails: delivery_not_found, forbidden, invalid_status_transition (also on the road by waybill), invalid_occurred_at, invalid_proof_url,
+-- delivery_proof_required, cash_amount_mismatch, delivery_has_no_driver (cash is due and nobody took it: neither a driver nor a carrier that
 -- was told to), insufficient_wallet_balance (a return: the fee of what came back cannot be refunded).
 create or replace function delivery.delivery_complete(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -114,6 +114,9 @@ declare
   v_shipment uuid;
 begin
   perform delivery.require_move(d, '{picked_up,in_transit}', 'delivered');
+  if a.id is null then
+    perform delivery.require_off_waybill(d, 'delivered');
+  end if;
   perform delivery.move_reported(d, input);
   if v_transferred and not warehousing.transfer_ends(d) then
     perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof', coalesce(input ->> 'proof_field', 'proof'));

@@ -12821,7 +12821,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WaybillNotFoundError"] | components["schemas"]["DriverNotFoundError"] | components["schemas"]["VehicleNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WaybillActionNotAllowedError"] | components["schemas"]["WaybillHasNoDeliveriesError"] | components["schemas"]["WaybillDeliveryNotReadyError"] | components["schemas"]["DriverInactiveError"] | components["schemas"]["VehicleInactiveError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WaybillActionNotAllowedError"] | components["schemas"]["WaybillHasNoDeliveriesError"] | components["schemas"]["WaybillDeliveryNotReadyError"] | components["schemas"]["GoodsNotPickedError"] | components["schemas"]["DriverInactiveError"] | components["schemas"]["VehicleInactiveError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];

@@ -37,6 +37,18 @@ begin
   end if;
 end $$;
 
+-- True for what a waybill made of a piece of inventory: its goods are stock that waybills move, and nobody else brings it anywhere. Goods
+-- of a store's order are the order's; what comes back has left stock; and the things in a parcel that lay on a shelf are its own.
+create or replace function delivery.is_for_waybill(d delivery.deliveries) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return d.order_id is null and d.original_delivery_id is null and exists (
+    select from delivery.delivery_items i
+    where i.tenant_id = d.tenant_id and i.delivery_id = d.id and i.item_id is not null and not exists (
+      select from warehousing.inventory_items k
+      where k.tenant_id = i.tenant_id and k.id = i.item_id and k.parcel_delivery_id is not null));
+end $$;
+
 -- Changes a draft: what is sent replaces what stands, null takes it away, and the price is worked out anew. Of what is
 -- ordered already only delivery_correct's words. {id, ...} -> the delivery
 -- Fails: delivery_not_found, forbidden, what delivery_create and delivery_correct fail with.

@@ -27,6 +27,7 @@ begin
         select d.id from delivery.delivery_items x
         join delivery.deliveries d on d.tenant_id = x.tenant_id and d.id = x.delivery_id
         where x.tenant_id = m.tenant_id and x.item_id = a.id and d.status in ('draft', 'pending') and d.current_warehouse_id = m.source
+          and delivery.is_for_waybill(d)
           and not exists (select from warehousing.waybill_deliveries w where w.tenant_id = d.tenant_id and w.delivery_id = d.id and w.is_open)
         order by d.delivery_code limit 1)) end,
     i.id
@@ -93,10 +94,10 @@ begin
       -- No warehouse holds it and none is where it is ordered from. On paper a staged one may move before it is brought.
       when p.current_warehouse_id is null and p.pickup_warehouse_id is null and not (use = 'system_only' and p.delivery_flow = 'pnd_parent')
         then 'package_not_here'
-      -- Out of a warehouse goes the whole parcel; a delivery from door to door may have nothing on a shelf.
+      -- Out of a warehouse goes the whole parcel; a delivery from door to door may have nothing on a shelf, and what a store sold is set aside.
       when use = 'waybill' and (l.id is not null or delivery.leaves_warehouse(p)) and exists (
         select from delivery.delivery_items i
-        where i.tenant_id = v_tenant and i.delivery_id = p.id
+        where i.tenant_id = v_tenant and i.delivery_id = p.id and p.order_id is null
         group by i.item_id having sum(i.quantity) > warehousing.units_available(i.item_id, v_source)) then 'not_available'
     end) order by f.place)
   into v_lines

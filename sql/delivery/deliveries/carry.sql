@@ -49,7 +49,7 @@ end $$;
 -- assigned|accepted -> picked_up, at a door, or in a warehouse what goes from door to door and waits there, with what it has in stock.
 -- {id, proof?, cash_collected?, latitude?, longitude?, occurred_at?} -> {delivery, cash}
 -- Fails: delivery_not_found, what delivery_taken fails with, cash_amount_mismatch, pickup_by_handoff (it waits in a
--- warehouse: it is taken over there).
+-- warehouse: it is taken over there), delivery_is_for_waybill.
 create or replace function delivery.delivery_pickup(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -64,6 +64,7 @@ begin
   if v_handoff is not null or delivery.leaves_warehouse(d) then
     perform app.fail('pickup_by_handoff', jsonb_build_object('handoff_id', v_handoff));
   end if;
+  perform delivery.require_not_for_waybill(d);
   v_cash := delivery.delivery_taken(d, input);
   perform delivery.parcel_at(delivery.parcel_of(d), null);
   if d.current_warehouse_id is not null then

@@ -89,7 +89,9 @@ begin
         where w.tenant_id = v_tenant and w.delivery_id = p.id and w.is_open) then 'already_in_waybill'
       when coalesce(p.current_warehouse_id, case when p.status in ('draft', 'pending') and p.delivery_flow <> 'pnd_parent'
         then p.pickup_warehouse_id end) <> v_source then 'wrong_source_warehouse'
-      when not warehousing.parcel_is_movable(p, l, use) or delivery.return_under_way(p.id) is not null then 'not_transferable_status'
+      when not warehousing.parcel_is_movable(p, l, use) or delivery.return_under_way(p.id) is not null
+        -- No driver takes it along.
+        or use = 'single_delivery' and delivery.is_for_waybill(p) then 'not_transferable_status'
       when delivery.has_unresolved_exception(p.id) or (l.id is not null and delivery.has_unresolved_exception(l.id)) then 'open_exception'
       -- No warehouse holds it and none is where it is ordered from. On paper a staged one may move before it is brought.
       when p.current_warehouse_id is null and p.pickup_warehouse_id is null and not (use = 'system_only' and p.delivery_flow = 'pnd_parent')

@@ -157,8 +157,8 @@ begin
   return warehousing.waybill_get(input);
 end $$;
 
--- The vehicle a driver of the tenant drives: the one named, else their own. Fails: driver_not_found, driver_inactive,
--- vehicle_not_found, vehicle_inactive.
+-- The vehicle a driver of the tenant drives: the one named, else their own. Fails: driver_not_found, driver_inactive (as a driver, or as
+-- a member of the company), vehicle_not_found, vehicle_inactive.
 create or replace function warehousing.waybill_vehicle(driver uuid, vehicle uuid) returns uuid
 language plpgsql stable set search_path = '' as $$
 declare
@@ -166,7 +166,7 @@ declare
   v_driver record;
   v_active boolean;
 begin
-  select d.vehicle_id, u.is_active into v_driver
+  select d.vehicle_id, u.is_active and d.status = 'active' as is_active into v_driver
   from delivery.drivers d
   join tenancy.tenant_users u on u.tenant_id = d.tenant_id and u.user_id = d.user_id
   where d.tenant_id = v_tenant and d.user_id = driver;

@@ -64,7 +64,7 @@ begin
         select from storefront.storefront_order_part_items g where g.tenant_id = p.tenant_id and g.part_id = p.id and g.quantity > g.short)) then
     return null;
   end if;
-  -- What a waybill brings into a warehouse is expected nowhere else.
+  -- Its waybill brings it into a warehouse, and it is expected nowhere else.
   if delivery.transfer_under_way(d) ->> 'waybill_id' is not null then
     return null;
   end if;

@@ -52,7 +52,7 @@ describe("the draft of a piece of inventory", () => {
     expect(await unitsOf(item)).toEqual({ available: 5 });
     expect(await unitsOf(item, yard.thereBin)).toEqual({ available: 1 });
 
-    // On from there by another waybill, and no more once it is called off.
+    // On from there by another waybill, and no more once that is cancelled.
     const back = await tenant.warehouse.post(waybills, {
       source_warehouse_id: yard.there,
       destination_warehouse_id: yard.warehouse,
@@ -88,7 +88,7 @@ describe("the draft of a piece of inventory", () => {
     }, withKey());
     expect(transfer).toFailWith(400, "no_transferable_packages");
     expect(transfer.body.rejected).toMatchObject([{ reason: "not_transferable_status" }]);
-    // What it stands for is not written over either.
+    // Its contents are not written over either.
     const other_things = { package: { items: [{ name: "Something else" }] } };
     expect(await tenant.ops.put(`${path}/${draft}`, other_things)).toSucceed(200);
     await expectForWaybills(draft);
@@ -98,7 +98,7 @@ describe("the draft of a piece of inventory", () => {
     await checkAll(tenant);
   });
 
-  test("is called off on the road, and its goods arrive all the same", async () => {
+  test("is cancelled on the road, and its goods arrive all the same", async () => {
     const { item, draft, waybill } = await piece();
     expect(await step(waybill, "seal")).toSucceed(200);
     expect(await step(waybill, "driver-handover", { driver_id: tenant.driver.id })).toSucceed(200);

@@ -29,6 +29,7 @@ const calls: Record<string, { of: string; call: string }> = {
     of: "delivery.deliveries",
     call: "r, 1, 'price', null, false",
   },
+  "delivery.is_for_waybill": { of: "delivery.deliveries", call: "r" },
   "delivery.lock_outcome_effects": {
     of: "delivery.outcomes",
     call: "r, jsonb_populate_record(null::delivery.deliveries, '{}')",

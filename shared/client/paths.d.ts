@@ -3356,7 +3356,7 @@ export interface components {
       }[];
       shipped_at: string | null; shipping_address: { [key: string]: unknown; };
       /** Delivery fee of the order, in major units */ shipping_cost: number;
-      /** The goods not found during picking. `accepted`: the order is sent without */ short: {
+      /** The goods not found during picking. `picked`: recorded as picked so far, in every warehouse; `accepted`: the order is sent without */ short: {
         accepted: boolean;
         item: { id: string; product_name: { [key: string]: string; }; /** Stock keeping unit, unique in the tenant */ sku: string; }; ordered: number;
         picked: number;
@@ -6026,7 +6026,7 @@ export interface operations {
               cash: { collected: components["schemas"]["CashSplit"]; due: components["schemas"]["CashSplit"]; };
               delivery: components["schemas"]["Delivery"];
               /** Deliveries that were made of what goes back */ returns: components["schemas"]["Delivery"][];
-              /** Format: date-time @description Until then the caller may undo it */ undo_until: string;
+              /** Until then the caller may undo it; null for what is no outcome: a parcel that was brought to another warehouse and continues from there */ undo_until: string | null;
             };
           } & components["schemas"]["Success"];
         };
@@ -9403,8 +9403,10 @@ export interface operations {
         content: {
           "application/json": {
             data: {
-              createdAt: string; /** ISO 4217, three capital letters */ currency: string; id: string; market: { id: string; name: string; };
-              order_number: string; /** How the order is paid @enum {string} */ paymentMethod: "wallet" | "cash_on_delivery" | "gateway";
+              createdAt: string; /** ISO 4217, three capital letters */ currency: string;
+              /** The share of the order that reached its customer @enum {string} */ fulfilment: "none" | "partial" | "full" | "returned"; id: string;
+              market: { id: string; name: string; }; order_number: string;
+              /** How the order is paid @enum {string} */ paymentMethod: "wallet" | "cash_on_delivery" | "gateway";
               paymentStatus: "pending" | "paid" | "failed"; status: string; totalItems: number;
               /** Everything the customer pays, in major units */ totalPrice: number; updatedAt: string;
             }[];

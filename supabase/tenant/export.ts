@@ -96,7 +96,7 @@ async function openJobs(tx: postgres.TransactionSql, tenant: string): Promise<st
 async function sealedWith(tx: postgres.TransactionSql, tenant: string): Promise<string[]> {
   const found = await tx`
     select distinct split_part(s.sealed, '.', 2) as key from (
-      select unnest(array[w.secret, w.previous_secret]) from integration.webhook_subscriptions w where w.tenant_id = ${tenant}
+      select unnest(string_to_array(concat_ws(' ', w.secret, w.previous_secret), ' ')) from integration.webhook_subscriptions w where w.tenant_id = ${tenant}
       union all
       select unnest(array[c.credentials, c.webhook_secret]) from integration.tenant_carriers c where c.tenant_id = ${tenant}
       union all

@@ -140,14 +140,14 @@ export async function standing(order: string) {
 
 /**
  * The amount of the one payment of a paid order `o`: at the door, what its deliveries collected there, or what it costs
- * where the shop brought it; else what was ordered, whatever was given back later.
+ * where the shop brought it; else what it cost when it was paid: what it costs, and what was taken off it since.
  */
 export const priceOf = `case when o.payment_method = 'cash_on_delivery' then coalesce((
     select sum(d.cod_amount) from delivery.deliveries d
     where d.tenant_id = o.tenant_id and d.order_id = o.id and d.status = 'delivered'), o.total_price)
-  else o.total_price - o.subtotal + (
-    select sum(i.total) from storefront.storefront_order_items i
-    where i.tenant_id = o.tenant_id and i.order_id = o.id) end`;
+  else o.total_price + (
+    select coalesce(sum((e.event_data ->> 'amount')::numeric), 0) from integration.system_events e
+    where e.tenant_id = o.tenant_id and e.entity_type = 'order' and e.entity_id = o.id and e.event_type = 'order.shortened') end`;
 
 /** Books and stock of everybody are right, and orders are paid exactly when a payment says so. */
 export async function checkAll(tenant: { id: string }): Promise<void> {

@@ -91,7 +91,9 @@ export const OutcomeResponse = z.object({
     delivery: DeliveryRow,
     returns: z.array(DeliveryRow).describe("Deliveries that were made of what goes back"),
     cash: z.object({ due: CashSplit, collected: CashSplit }),
-    undo_until: Timestamp.describe("Until then the caller may undo it"),
+    undo_until: Timestamp.nullable().describe(
+      "Until then the caller may undo it; null for what is no outcome: a parcel that was brought to another warehouse and continues from there",
+    ),
   }),
 });
 

@@ -45,7 +45,6 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
       );
       const orders = rows.map((row) => ({
         ...inEveryList(row),
-        fulfilment: row.fulfilment,
         shippingAddress: { city: row.city },
         deliveryFee: row.shipping_cost,
         discountAmount: row.discount_amount,

@@ -5,6 +5,7 @@ export const inEveryList = (row: Record<string, unknown>) => ({
   status: row.status,
   paymentMethod: row.payment_method,
   paymentStatus: row.payment_status,
+  fulfilment: row.fulfilment,
   totalItems: row.total_items,
   createdAt: row.created_at,
   updatedAt: row.updated_at,

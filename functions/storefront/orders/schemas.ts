@@ -145,6 +145,7 @@ const Listed = {
   order_number: z.string(),
   paymentMethod: Method,
   paymentStatus: PaymentStatus,
+  fulfilment: Fulfilment,
   totalItems: z.int(),
   createdAt: Timestamp,
   updatedAt: Timestamp,
@@ -153,7 +154,6 @@ export const OrdersResponse = z.object({
   orders: z.array(z.object({
     ...Listed,
     status: z.enum(statuses),
-    fulfilment: Fulfilment,
     shippingAddress: z.object({ city: z.string().nullable() }),
     deliveryFee: z.number(),
     discountAmount: z.number(),
@@ -263,6 +263,8 @@ export const Order = z.object({
     ordered: z.int(),
     picked: z.int(),
     accepted: z.boolean(),
-  })).describe("The goods not found during picking. `accepted`: the order is sent without"),
+  })).describe(
+    "The goods not found during picking. `picked`: recorded as picked so far, in every warehouse; `accepted`: the order is sent without",
+  ),
 }).meta({ id: "StoreOrder" });
 export const OrderResponse = z.object({ data: z.object({ order: Order }) });

@@ -1,7 +1,8 @@
 -- Carriers' status reports. Carriers have no token: the function proves who it is by the signature, with the secret it
 -- asks for here; so these are for the functions alone, outside any request.
 
--- The sealed webhook secret of an enabled carrier of an active tenant, or null.
+-- The sealed webhook secret of an enabled carrier of an active tenant, or null. One that was booked reports on its parcels to the end, also while
+-- it is switched off or the tenant suspended: what it delivers is delivered, and its cash is owed.
 create or replace function integration.carrier_secret(carrier_code text, tenant_id uuid) returns text
 language plpgsql stable security definer set search_path = '' as $$
 begin
@@ -9,8 +10,10 @@ begin
     select k.webhook_secret from integration.tenant_carriers k
     join integration.carriers c on c.code = k.carrier_code and c.is_active
     join tenancy.tenants t on t.id = k.tenant_id
-    where k.carrier_code = carrier_secret.carrier_code and k.tenant_id = carrier_secret.tenant_id and k.is_enabled
-      and app.is_effective(t));
+    where k.carrier_code = carrier_secret.carrier_code and k.tenant_id = carrier_secret.tenant_id
+      and (k.is_enabled and app.is_effective(t) or exists (
+        select from integration.carrier_shipments s
+        where s.tenant_id = k.tenant_id and s.carrier_code = k.carrier_code and s.status <> 'cancelled')));
 end $$;
 
 -- The moves that bring a delivery to a status, each legal: straight, or by way of one other; what a carrier brings back it has had.

@@ -114,7 +114,7 @@ end $$;
 
 -- Assigns many deliveries to one driver, all or none. {driver_id, delivery_ids, replace_offer?} ->
 -- {assignment_ids, bulk_assignment_id, count, total_units, driver_capacity_used, resolved_deliveries?}
--- dry_run: true writes and locks nothing and says of each what would become of it:
+-- dry_run: true writes nothing and says of each what would become of it; offers that would be withdrawn are, and come back:
 -- {dry_run, ok, results: [{delivery_id, assigned_delivery_id?, ok, code?, params?}], capacity: {vehicle, used, after}}
 -- Fails: what a plan fails with.
 create or replace function delivery.assignment_bulk_create(input jsonb) returns jsonb
@@ -123,15 +123,23 @@ declare
   v_dry boolean := coalesce((input ->> 'dry_run')::boolean, false);
   v_ids uuid[] := app.uuids(input -> 'delivery_ids');
   v_driver uuid := (input ->> 'driver_id')::uuid;
+  v_replaces boolean := coalesce((input ->> 'replace_offer')::boolean, false);
   v_plan jsonb;
 begin
-  if not v_dry and (input ->> 'replace_offer')::boolean then
+  if v_dry and v_replaces then
+    begin
+      perform delivery.offers_withdraw(v_ids, v_driver);
+      v_plan := delivery.assignments_plan(v_ids, v_driver, null, false);
+      raise exception using errcode = 'DRYRN';
+    exception when sqlstate 'DRYRN' then
+      return delivery.assignments_preview(v_plan);
+    end;
+  elsif v_dry then
+    return delivery.assignments_preview(delivery.assignments_plan(v_ids, v_driver, null, false));
+  elsif v_replaces then
     perform delivery.offers_withdraw(v_ids, v_driver);
   end if;
-  v_plan := delivery.assignments_plan(v_ids, v_driver, null, not v_dry);
-  if v_dry then
-    return delivery.assignments_preview(v_plan);
-  end if;
+  v_plan := delivery.assignments_plan(v_ids, v_driver, null, true);
   perform delivery.assignments_demand(v_plan, 'delivery_ids');
   return delivery.bulk_made(v_plan, delivery.assignments_write(v_plan, '{"bulk": true}'));
 end $$;

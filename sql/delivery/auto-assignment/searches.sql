@@ -41,8 +41,8 @@ begin
   perform app.job_add('delivery.auto_assignment', '{}');
 end $$;
 
--- A delivery that becomes pending without a driver is searched for, a postponed one when its day has come; one that ends, leaves or goes
--- to a carrier is so no longer.
+-- A delivery that becomes pending without a driver is searched for, a postponed one when its day has come, one of a carrier when it is given
+-- back to the company's drivers; one that ends, leaves or goes to a carrier is so no longer.
 create or replace function delivery.searches_follow_deliveries() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -59,7 +59,7 @@ begin
   select array_agg(n.id) filter (where (n.status not in ('pending', 'assigned', 'accepted') or n.carrier_type <> 'internal')
       and (n.status <> o.status or n.carrier_type <> o.carrier_type)),
     coalesce(bool_or(n.status = 'pending' and n.postponed_to is null
-      and (o.status not in ('pending', 'assigned', 'accepted') or o.postponed_to is not null)), false)
+      and (o.status not in ('pending', 'assigned', 'accepted') or o.postponed_to is not null or o.carrier_type <> n.carrier_type)), false)
   into v_over, v_open
   from new_rows n join old_rows o on o.id = n.id;
   if v_over is not null then
@@ -71,7 +71,8 @@ begin
   if v_open and (delivery.auto_assignment_settings()).enabled then
     perform delivery.searches_begin(array(select n.id from new_rows n join old_rows o on o.id = n.id
       where n.tenant_id = app.tenant_id() and n.status = 'pending' and n.postponed_to is null
-        and (o.status not in ('pending', 'assigned', 'accepted') or o.postponed_to is not null) and delivery.is_auto_assignable(n)));
+        and (o.status not in ('pending', 'assigned', 'accepted') or o.postponed_to is not null or o.carrier_type <> n.carrier_type)
+        and delivery.is_auto_assignable(n)));
   end if;
   return null;
 end $$;

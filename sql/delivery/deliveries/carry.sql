@@ -95,8 +95,8 @@ end $$;
 
 -- picked_up|in_transit -> delivered: proof, cash, the assignment's end, the COD to its owner, the driver's pay; and in a
 -- warehouse the parcel's receipt. What was only brought to another warehouse waits there: -> pending.
--- {id, proof?, proof_field?, cash_collected?, recipient_name?, latitude?, longitude?, occurred_at?} -> {delivery, cash}; proof_field: the name by which
--- the caller sent the proof, for refusals
+-- {id, proof?, proof_field?, amount_change_id?, cash_collected?, recipient_name?, latitude?, longitude?, occurred_at?} -> {delivery, cash};
+-- proof_field: the name by which the caller sent the proof, for refusals; amount_change_id: as delivery.outcome_record keeps it
 -- Fails: delivery_not_found, forbidden, invalid_status_transition (also on the road by waybill), invalid_occurred_at, invalid_proof_url,
 -- delivery_proof_required, cash_amount_mismatch, delivery_has_no_driver (cash is due and nobody took it: neither a driver nor a carrier that
 -- was told to), insufficient_wallet_balance (a return: the fee of what came back cannot be refunded).
@@ -152,7 +152,7 @@ begin
     perform warehousing.parcel_arrives(d.id, v_warehouse);
   end if;
   perform delivery.returned_fees_refund(array[d.id]);
-  perform delivery.outcome_record(d, coalesce(input ->> 'result', 'delivered'));
+  perform delivery.outcome_record(d, coalesce(input ->> 'result', 'delivered'), (input ->> 'amount_change_id')::uuid);
   perform storefront.orders_settle();
   perform money.driver_pay_accrue(d.id, a.driver_id);
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'cash', v_cash);

@@ -98,6 +98,9 @@ begin
   if d.status = 'pending' then
     update delivery.deliveries x set status_reason = input ->> 'reason', status_notes = input ->> 'notes'
     where x.tenant_id = d.tenant_id and x.id = d.id;
+    -- No driver is looked for who would bring it on.
+    update delivery.driver_searches s set status = 'off', next_attempt_at = null
+    where s.tenant_id = d.tenant_id and s.delivery_id = d.id and s.status in ('searching', 'failed');
   end if;
   v_made := delivery.operational_return_make(d, input);
   perform delivery.operational_return_shelve(v_made.id, v_made.picks);

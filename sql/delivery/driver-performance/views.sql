@@ -16,7 +16,8 @@ grant select on delivery.performance_months to barid_caller;
 -- The contribution of deliveries to their driver's figures; read by delivery.performance_apply() alone:
 -- - only what came to an end: delivered, or failed, returned, cancelled;
 -- - for the last driver who did not reject it. What was cancelled while it waited for a driver is nobody's, and so
---   is what another company carried; what was taken from a driver counts for him only if he had picked it up;
+--   is what another company carried; what was taken from a driver counts for them only if they had it in hand: picked up since, or
+--   under way when it came to them, by a handover or an undone outcome;
 -- - on time when the promise and the delivery are both known;
 -- - a parcel in legs counts once, for who carried its last one: a leg that brought it into a warehouse does not count;
 -- - its value where it reaches the recipient: of the legs of a parcel the last one has it, and nobody twice;
@@ -40,7 +41,9 @@ cross join lateral (
   order by a.assignment_time desc, a.id desc limit 1
 ) a
 where d.status in ('delivered', 'failed', 'returned', 'cancelled') and d.carrier_type = 'internal'
-  and (a.status <> 'returned' or d.status = 'cancelled' or (d.status <> 'delivered' and d.picked_up_at >= a.assignment_time))
+  and (a.status <> 'returned' or d.status = 'cancelled' or (d.status <> 'delivered' and (d.picked_up_at >= a.assignment_time or (
+    select h.to_status in ('picked_up', 'in_transit', 'failed', 'delivered') from delivery.delivery_status_history h
+    where h.tenant_id = d.tenant_id and h.delivery_id = d.id and h.created_at <= a.assignment_time order by h.id desc limit 1))))
   and (d.status <> 'cancelled' or (
     select h.from_status not in ('draft', 'pending') from delivery.delivery_status_history h
     where h.tenant_id = d.tenant_id and h.delivery_id = d.id and h.to_status = 'cancelled' order by h.id desc limit 1));

@@ -9,18 +9,25 @@ begin
 end $$;
 
 -- The parcels that a driver has in hand: picked up and neither delivered nor received again by whom they go back to.
--- -> their codes, the lowest first
+-- -> their codes, the lowest first. SECURITY DEFINER: the driver who gives a parcel does not see the row of the one who is to confirm it.
 create or replace function delivery.parcels_in_hand(driver uuid) returns bigint[]
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable security definer set search_path = '' as $$
 begin
   return array(
-    select d.delivery_code from delivery.assignments a
-    join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
-    where a.tenant_id = app.tenant_id() and a.driver_id = driver and a.status in ('pending', 'assigned', 'accepted')
-      and d.status in ('picked_up', 'in_transit', 'failed', 'returned')
+    select h.delivery_code from (
+      select d.delivery_code, d.status from delivery.assignments a
+      join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
+      where a.tenant_id = app.tenant_id() and a.driver_id = driver and a.status in ('pending', 'assigned', 'accepted')
+        and (a.status <> 'pending' or a.handed_over_from is null)
+      union all
       -- A parcel that is being handed over is in the hands of the driver who gives it.
-      and (a.status <> 'pending' or a.handed_over_from is null)
-    order by d.delivery_code);
+      select d.delivery_code, d.status from delivery.assignments a
+      join delivery.assignments g on g.tenant_id = a.tenant_id and g.id = a.handed_over_from
+      join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
+      where a.tenant_id = app.tenant_id() and a.status = 'pending' and g.driver_id = driver
+    ) h
+    where h.status in ('picked_up', 'in_transit', 'failed', 'returned')
+    order by h.delivery_code);
 end $$;
 
 -- Puts a driver on or off duty; both count as a sign of life. {on_duty, keep_parcels?, driver_id?} -> {driver}

@@ -56,7 +56,8 @@ end $$;
 -- without a service in the destination each order keeps its own.
 -- failure: item_not_found, item_void, item_has_no_order, delivery_ended, delivery_already_picked_up,
 -- shipment_with_other_carrier, delivery_service_not_available, driver_not_allowed_in_delivery_zone,
--- delivery_already_assigned (its size would be another), and those of delivery.quote.
+-- delivery_already_assigned (its size would be another), invalid_coordinates (the service charges by distance, and nobody knows it), and those of
+-- delivery.quote.
 create or replace function delivery.order_changes_evaluate(item_ids uuid[], destination jsonb) returns private.order_change[]
 language plpgsql stable set search_path = '' as $$
 #variable_conflict use_column
@@ -74,7 +75,9 @@ begin
       q.price, case when g.same then 0 else q.price - d.delivery_fee end, q.unit_size, q.unit_size_source, round(k.km::numeric, 3),
       coalesce(g.same, false), null, null, f.code, case
         when f.code in ('delivery_ended', 'delivery_already_picked_up') then jsonb_build_object('status', d.status)
-        when f.code = q.error_code then coalesce(q.error_params, '{}') || '{"field": "package_details"}' end)::private.order_change
+        when f.code = q.error_code then coalesce(q.error_params, '{}') || '{"field": "package_details"}'
+        when f.code = 'invalid_coordinates' then jsonb_build_object('field', case when v_to.latitude is not null then 'item_ids'
+          when v_branch is not null then 'destination_branch_id' else 'destination_address_id' end) end)::private.order_change
     from unnest(item_ids) with ordinality asked (id, position)
     left join delivery.transfer_manifest_items i on i.id = asked.id
     left join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
@@ -89,7 +92,8 @@ begin
       v_to.latitude, v_to.longitude) as km) k
     cross join lateral delivery.quote(s, d.package_details, null, k.km, v_units, v_decimals) q
     cross join lateral (select coalesce(delivery.order_change_obstacle(asked.id, i, d),
-      case when not g.same then delivery.order_change_misfit(d, s, v_to.zone_id, q.unit_size, q.error_code) end) as code) f
+      case when not g.same then delivery.order_change_misfit(d, s, v_to.zone_id, q.unit_size,
+        coalesce(q.error_code, case when k.km is null and s.price_per_km > 0 then 'invalid_coordinates' end)) end) as code) f
     order by asked.position);
 end $$;
 

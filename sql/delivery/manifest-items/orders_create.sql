@@ -44,7 +44,7 @@ begin
 end $$;
 
 -- Prices the items that are still fit for an order, in scan order; one whose price cannot be found, or whose institution may not use
--- the service, has a failure and the values of its text.
+-- the service, has a failure and the values of its text: invalid_coordinates where the service charges by distance and nobody knows it.
 -- The price starts at the processing point, or at the manifest's stored source address when the setting
 -- delivery_fee_origin says source_location; the pick-up place is the processing point either way.
 create or replace function delivery.manifest_orders_price(item_ids uuid[], destination jsonb) returns private.item_order[]
@@ -70,8 +70,9 @@ begin
   return array(
     select row(x.position, x.id, gen_random_uuid(), gen_random_uuid(), x.delivery_code, x.institution_user_id, round(x.km::numeric, 3),
       q.price, q.unit_size, q.unit_size_source, null,
-      case when x.institution_user_id <> all (v_allowed) then 'delivery_service_not_available' else q.error_code end,
-      case when q.error_code is not null then coalesce(q.error_params, '{}') || '{"field": "package_details"}' end)::private.item_order
+      case when x.institution_user_id <> all (v_allowed) then 'delivery_service_not_available' else coalesce(q.error_code, w.code) end,
+      case when q.error_code is not null then coalesce(q.error_params, '{}') || '{"field": "package_details"}'
+        when w.code is not null then jsonb_build_object('field', w.field) end)::private.item_order
     from (
       -- Kept apart by its order: flattened, the way of an item would be looked up, and its price made, several times.
       select asked.position, i.id, i.package_details, r.delivery_code, m.institution_user_id, delivery.road_distance_km(
@@ -89,6 +90,9 @@ begin
       order by asked.position
     ) x
     cross join lateral delivery.quote(v_service, x.package_details, null, x.km, v_units, v_decimals) q
+    cross join lateral (select case when x.km is null and v_service.price_per_km > 0 then 'invalid_coordinates' end as code,
+      case when v_to.latitude is not null then 'item_ids' when destination ->> 'branch_id' is not null then 'destination_branch_id'
+        else 'destination_address_id' end as field) w
     order by x.position);
 end $$;
 

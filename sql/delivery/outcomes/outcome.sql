@@ -116,7 +116,7 @@ end $$;
 -- {id, result: delivered|partial|exchanged|failed|refused|postponed, reason_code?, note?, items? [{delivery_item_id, quantity}], taken_back?
 -- [{name, quantity}], cash_collected?, recipient_name?, postponed_to?, proofs?, latitude?, longitude?, occurred_at?}
 -- -> {delivery, returns: the deliveries that were made of what goes back, cash{due, collected}, undo_until}; of what failed
--- nothing is due; until then the caller may undo it
+-- nothing is due; until then the caller may undo it, null: it was no outcome, as of a parcel that continues from another warehouse
 -- Locks: as delivery.lock_delivery.
 -- Fails: delivery_status_changed, what delivery.delivery_complete and delivery.delivery_fail fail with, outcome_evidence_required,
 -- invalid_reference, invalid_postponed_to, what delivery.outcome_partial, delivery.outcome_exchanged and delivery.return_from_door fail with.
@@ -128,6 +128,7 @@ declare
   v_result text := input ->> 'result';
   v_reason jsonb;
   v_answer jsonb;
+  o delivery.outcomes;
 begin
   perform delivery.require_no_outcome(d);
   perform delivery.require_carrier(d);
@@ -147,5 +148,7 @@ begin
     'entity_type', 'delivery', 'entity_id', v_parcel.id, 'event_data', jsonb_build_object('delivery_id', v_parcel.id,
       'delivery_code', v_parcel.delivery_code, 'result', v_result, 'reason_code', v_reason ->> 'value', 'actor_id', app.user_id()))));
   perform delivery.outcome_complete(d.id);
-  return v_answer || jsonb_build_object('undo_until', delivery.outcome_undo_until(delivery.outcome_of(d.id)));
+  o := delivery.outcome_of(d.id);
+  -- An earlier one says nothing of this report.
+  return v_answer || jsonb_build_object('undo_until', case when o.created_at = now() then delivery.outcome_undo_until(o) end);
 end $$;

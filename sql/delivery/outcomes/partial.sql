@@ -46,31 +46,36 @@ begin
     where i.tenant_id = app.tenant_id() and i.delivery_id = p.id and i.quantity > coalesce(k.quantity, 0));
 end $$;
 
--- Puts into force what a parcel p owes for the part that is kept, as an approved change of its amount. SECURITY DEFINER: a driver writes no amounts.
-create or replace function delivery.kept_amount_write(p delivery.deliveries, amount numeric, kept jsonb, p_reason text) returns void
+-- Puts into force what a parcel p owes for the part that is kept, as an approved change of its amount. -> the id of the change; null: it owes
+-- that already. SECURITY DEFINER: a driver writes no amounts.
+create or replace function delivery.kept_amount_write(p delivery.deliveries, amount numeric, kept jsonb, p_reason text) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
   v_id uuid;
 begin
   if amount = p.cod_amount then
-    return;
+    return null;
   end if;
   insert into delivery.amount_changes (tenant_id, delivery_id, old_cod_amount, new_cod_amount, currency, reason, kept_items, status, requested_by,
     decided_by, decided_at)
   values (app.tenant_id(), p.id, p.cod_amount, amount, p.currency, p_reason, kept, 'approved', app.user_id(), app.user_id(), clock_timestamp())
   returning id into v_id;
   perform delivery.amount_change_apply(v_id);
+  return v_id;
 end $$;
 
--- Puts back what a parcel owed before a part of it was kept, by one more approved change; no change of the part, nothing to put back.
-create or replace function delivery.kept_amount_undo(parcel uuid, since timestamptz, p_reason text) returns void
+-- Puts back what a parcel owed before the outcome o, for which a part of it was kept, by one more approved change; nothing where the outcome
+-- changed no amount.
+create or replace function delivery.kept_amount_undo(parcel uuid, o delivery.outcomes, p_reason text) returns void
 language plpgsql set search_path = '' as $$
 declare
   p delivery.deliveries;
   v_amount numeric;
 begin
   select c.old_cod_amount into v_amount from delivery.amount_changes c
-  where c.tenant_id = app.tenant_id() and c.delivery_id = kept_amount_undo.parcel and c.status = 'approved' and c.decided_at >= since
+  where c.tenant_id = app.tenant_id() and c.delivery_id = kept_amount_undo.parcel and c.status = 'approved'
+    -- Outcomes that do not name their change are older than the naming: it is the first one since.
+    and case when o.before ? 'amount_change_id' then c.id = (o.before ->> 'amount_change_id')::uuid else c.decided_at >= o.created_at end
   order by c.decided_at limit 1;
   if found then
     select * into strict p from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = kept_amount_undo.parcel;
@@ -100,6 +105,7 @@ declare
   v_kept jsonb;
   v_amount numeric;
   v_return uuid;
+  v_change uuid;
   v_answer jsonb;
 begin
   perform delivery.require_move(d, '{picked_up,in_transit}', 'delivered');
@@ -110,8 +116,9 @@ begin
   v_kept := delivery.kept_items_of(p.id, input -> 'items', 'items');
   v_amount := delivery.cod_of_kept(p, v_kept);
   v_return := delivery.return_from_door(d, 'operational_return', delivery.contents_left(p, v_kept), jsonb_build_object('notes', input -> 'note'));
-  perform delivery.kept_amount_write(p, v_amount, v_kept, coalesce(input ->> 'note', 'partial'));
-  v_answer := delivery.delivery_complete(input || jsonb_build_object('proof', input -> 'proofs', 'proof_field', 'proofs'));
+  v_change := delivery.kept_amount_write(p, v_amount, v_kept, coalesce(input ->> 'note', 'partial'));
+  v_answer := delivery.delivery_complete(input || jsonb_build_object('proof', input -> 'proofs', 'proof_field', 'proofs',
+    'amount_change_id', v_change));
   perform delivery.delivered_in_part_mark(d);
   return v_answer || jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'returns', jsonb_build_array(delivery.delivery_to_json(v_return)));
 end $$;

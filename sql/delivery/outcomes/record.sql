@@ -8,8 +8,9 @@ begin
   return (select max(h.id) from delivery.delivery_status_history h where h.tenant_id = app.tenant_id() and h.delivery_id = p_delivery);
 end $$;
 
--- Records that an attempt with a delivery, given as it was before, came to this result. Its family is locked. Fails: forbidden (app.require_tenant).
-create or replace function delivery.outcome_record(d delivery.deliveries, p_result text) returns void
+-- Records that an attempt with a delivery, given as it was before, came to this result. amount_change: the change of the parcel's amount that
+-- was written for it; null: none. Its family is locked. Fails: forbidden (app.require_tenant).
+create or replace function delivery.outcome_record(d delivery.deliveries, p_result text, amount_change uuid default null) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
   a delivery.assignments;
@@ -22,7 +23,7 @@ begin
   values (d.tenant_id, d.id, p_result, d.status, a.id, a.driver_id,
     jsonb_build_object('attempts_used', d.attempts_used, 'attempts_exhausted', d.attempts_exhausted, 'received_by', d.recipient -> 'received_by',
       'transfer_kind', d.transfer_kind, 'dropoff_warehouse_id', d.dropoff_warehouse_id, 'ordered_to_warehouse_id', d.ordered_to_warehouse_id,
-      'postponed_to', d.postponed_to),
+      'postponed_to', d.postponed_to, 'amount_change_id', amount_change),
     delivery.last_move(d.id), app.user_id());
 end $$;
 

@@ -9,7 +9,8 @@ create table if not exists delivery.outcomes (
   -- The assignment by which it was carried, and whose. Null: nobody had it.
   assignment_id uuid,
   driver_id uuid,
-  -- The fields of the delivery that the outcome changed, as they were (delivery.outcome_record).
+  -- The fields of the delivery that the outcome changed, as they were, and as amount_change_id the change of the amount that it wrote
+  -- (delivery.outcome_record).
   before jsonb not null check (jsonb_typeof(before) = 'object'),
   -- The last move of the delivery that belongs to the outcome: whatever comes after it went on.
   last_move_id bigint not null,

@@ -61,9 +61,11 @@ begin
     (6, 'outcome_went_on', exists (select from delivery.assignments a where a.tenant_id = o.tenant_id and a.delivery_id = d.id
       and (a.status = 'pending' or (a.status in ('assigned', 'accepted') and a.driver_id is distinct from o.driver_id))),
       jsonb_build_object('status', d.status)),
-    -- A return that it made is not in its driver's hands any more, or another one was ordered since.
+    -- A return that it made is not in its driver's hands any more, or on its way to another driver's, or another one was ordered since.
     (7, 'outcome_went_on', exists (select from delivery.deliveries r where r.tenant_id = o.tenant_id and r.original_delivery_id = v_parcel_id
-      and r.status <> 'cancelled' and r.created_at >= o.created_at and (r.created_at, r.status) is distinct from (o.created_at, 'picked_up')),
+      and r.status <> 'cancelled' and r.created_at >= o.created_at and ((r.created_at, r.status) is distinct from (o.created_at, 'picked_up')
+        or not exists (select from delivery.assignments a where a.tenant_id = r.tenant_id and a.delivery_id = r.id
+          and a.status in ('assigned', 'accepted') and a.driver_id = o.driver_id))),
       jsonb_build_object('delivery_ids', delivery.made_of(v_parcel_id))),
     -- A warehouse received it.
     (8, 'outcome_went_on', exists (select from warehousing.receiving_orders r where r.tenant_id = o.tenant_id and r.delivery_id = d.id
@@ -95,6 +97,8 @@ language plpgsql security definer set search_path = '' as $$
 declare
   v_returns uuid[] := array(select r.id from delivery.deliveries r
     where r.tenant_id = o.tenant_id and r.original_delivery_id = delivery.parcel_of(d) and r.created_at = o.created_at and r.status = 'picked_up');
+  -- An attempt that did not deliver changed no place: one that is another by now was redirected since, and stays.
+  v_places jsonb := case when o.result in ('delivered', 'partial', 'exchanged') then o.before else to_jsonb(d) end;
 begin
   perform app.require_tenant(o.tenant_id);
   -- First, since by it the guard of deliveries knows that these moves are an undo.
@@ -111,12 +115,12 @@ begin
   update delivery.deliveries x set status = o.from_status, status_reason = 'outcome_undone', status_notes = reason, delivered_at = null,
     attempts_used = (o.before ->> 'attempts_used')::integer, attempts_exhausted = (o.before ->> 'attempts_exhausted')::boolean,
     recipient = x.recipient - 'received_by' || jsonb_strip_nulls(jsonb_build_object('received_by', o.before -> 'received_by')),
-    transfer_kind = o.before ->> 'transfer_kind', dropoff_warehouse_id = (o.before ->> 'dropoff_warehouse_id')::uuid,
-    ordered_to_warehouse_id = (o.before ->> 'ordered_to_warehouse_id')::uuid, postponed_to = (o.before ->> 'postponed_to')::date,
+    transfer_kind = v_places ->> 'transfer_kind', dropoff_warehouse_id = (v_places ->> 'dropoff_warehouse_id')::uuid,
+    ordered_to_warehouse_id = (v_places ->> 'ordered_to_warehouse_id')::uuid, postponed_to = (o.before ->> 'postponed_to')::date,
     overnight_notice_at = null
   where x.tenant_id = o.tenant_id and x.id = d.id;
   if o.result = 'partial' then
-    perform delivery.kept_amount_undo(delivery.parcel_of(d), o.created_at, reason);
+    perform delivery.kept_amount_undo(delivery.parcel_of(d), o, reason);
   end if;
   perform delivery.outcome_reassign(o, d);
 end $$;

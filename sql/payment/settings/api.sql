@@ -62,7 +62,8 @@ begin
 end $$;
 grant execute on function money.gateway_in_use(text) to barid_caller;
 
--- Those whose secret may have signed an event of this account: [{tenant_id, secrets, previous_webhook_secret}].
+-- Those whose secret may have signed an event of this account: [{tenant_id, secrets, previous_webhook_secret}]. A gateway that is switched off
+-- takes no payment any more, and is heard about those that it took.
 create or replace function money.gateway_signers(code text, account_id text) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 begin
@@ -71,7 +72,9 @@ begin
       'previous', g.previous_webhook_secret)), '[]')
     from (
       select * from money.payment_gateways x
-      where x.gateway_code = code and x.is_active and x.settings ->> 'account_id' = gateway_signers.account_id
+      where x.gateway_code = code and (x.is_active or exists (
+          select from money.payments p where p.tenant_id = x.tenant_id and p.gateway_code = x.gateway_code))
+        and x.settings ->> 'account_id' = gateway_signers.account_id
       order by x.created_at, x.id limit 50
     ) g);
 end $$;

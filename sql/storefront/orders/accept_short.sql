@@ -1,7 +1,8 @@
 -- An order of which the warehouse found less than was ordered: the shop sends what there is.
 
--- Accepts what was picked of an order for what was ordered: what is missing is free again, the order costs as much less, cash at the
--- door too, and what was paid too much goes back to the customer's wallet. A delivery that has nothing left is cancelled.
+-- Accepts what was picked of an order for what was ordered: what is missing is free again, the order costs as much less as that costs in it
+-- (storefront.order_without), cash at the door too, and what was paid too much goes back to the customer's wallet. A delivery that has
+-- nothing left is cancelled.
 -- {order_id} -> {order, refund or null}
 -- Fails: order_not_found, order_not_short, order_nothing_picked (cancel it), shipment_cash_changes (a carrier is booked to collect what the
 -- order cost before: carriers take no other amount for a booked shipment, so it is cancelled first and booked again), what
@@ -11,17 +12,13 @@ language plpgsql set search_path = '' as $$
 declare
   o storefront.storefront_orders := storefront.lock_order_and_deliveries((input ->> 'order_id')::uuid);
   v_missing jsonb := storefront.order_missing(o.id);
-  v_less numeric;
   v_left jsonb;
   v_refund jsonb;
 begin
   if o.status not in ('approved', 'confirmed', 'shipped') or v_missing = '[]' then
     perform app.fail('order_not_short', jsonb_build_object('status', o.status));
   end if;
-  select sum(i.unit_price * m.quantity) into v_less
-  from jsonb_to_recordset(v_missing) as m (order_item_id uuid, quantity integer)
-  join storefront.storefront_order_items i on i.tenant_id = o.tenant_id and i.id = m.order_item_id;
-  v_left := storefront.order_accept(o.id, v_missing, v_less);
+  v_left := storefront.order_accept(o.id, v_missing);
   select * into o from storefront.storefront_orders x where x.tenant_id = o.tenant_id and x.id = o.id;
   -- A parcel with nothing in it does not travel. The last one that was open ends the order, which is settled with it.
   perform delivery.delivery_cancel(jsonb_build_object('id', e.delivery_id, 'reason', 'out_of_stock'))
@@ -43,47 +40,60 @@ begin
 end $$;
 
 -- The rows of order_accept_short(): the order and its parts without what is missing, and the cash that deliveries which have not left
--- collect, divided anew; the fee is on the first that has something to bring. -> see storefront.order_cut()
+-- collect, divided anew; the fee is on the first that has something to bring. Printed labels of those whose amounts change are outdated. The
+-- order is locked. -> see storefront.order_cut()
 -- Fails: order_nothing_picked, shipment_cash_changes {delivery_id, carrier_code, amount, currency}.
-create or replace function storefront.order_accept(p_order uuid, missing jsonb, less numeric) returns jsonb
+create or replace function storefront.order_accept(p_order uuid, missing jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
+  v_before storefront.storefront_orders;
   o storefront.storefront_orders;
   v_left jsonb;
   v_booked record;
 begin
+  select * into strict v_before from storefront.storefront_orders x
+  where x.tenant_id = v_tenant and x.id = p_order and app.has_permission('manage:tenant');
+  o := storefront.order_without(v_before, missing);
   v_left := storefront.order_cut(missing);
   if not exists (select from storefront.storefront_order_parts p
       where p.tenant_id = v_tenant and p.order_id = p_order and storefront.order_part_has_goods(p)) then
     perform app.fail('order_nothing_picked');
   end if;
-  update storefront.storefront_orders x set subtotal = x.subtotal - less, total_price = x.total_price - less
-  where x.tenant_id = v_tenant and x.id = p_order and app.has_permission('manage:tenant')
+  update storefront.storefront_orders x set subtotal = o.subtotal, tax_amount = o.tax_amount, discount_amount = o.discount_amount,
+    total_price = o.total_price
+  where x.tenant_id = v_tenant and x.id = o.id
   returning * into strict o;
   if o.payment_method = 'cash_on_delivery' then
     update money.payments p set amount = o.total_price
     where p.tenant_id = v_tenant and p.order_id = o.id and p.type = 'ORDER' and p.status = 'pending';
-    with value as (
-      select p.position, p.delivery_id, p.left_at, d.status = 'cancelled' as cancelled, v.value
+    with part as (
+      select p.position, p.delivery_id, p.left_at is null as here, d.status = 'cancelled' as cancelled,
+        row_number() over (partition by d.status = 'cancelled' order by p.position) as turn,
+        row_number() over (partition by p.left_at is null order by p.position) as place, (
+          select coalesce(sum(i.unit_price * (g.quantity - g.short)), 0) from storefront.storefront_order_part_items g
+          join storefront.storefront_order_items i on i.tenant_id = g.tenant_id and i.id = g.order_item_id
+          where g.tenant_id = p.tenant_id and g.part_id = p.id) as value
       from storefront.storefront_order_parts p
       join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id
-      cross join lateral (
-        select coalesce(sum(i.unit_price * (g.quantity - g.short)), 0) + p.charged_short as value
-        from storefront.storefront_order_part_items g
-        join storefront.storefront_order_items i on i.tenant_id = g.tenant_id and i.id = g.order_item_id
-        where g.tenant_id = p.tenant_id and g.part_id = p.id) v
       where p.tenant_id = v_tenant and p.order_id = o.id and (p.charged_short > 0 or storefront.order_part_has_goods(p))
-    ), share as (
+    ), due as (
       -- Goods whose delivery is cancelled have their share, which nobody collects.
-      select v.delivery_id, v.left_at, v.cancelled, row_number() over (order by v.position) as place,
-        row_number() over (partition by v.cancelled order by v.position) as turn, s.goods
-      from value v, (select storefront.shares(o.total_price - o.shipping_cost, array_agg(w.value order by w.position), money.decimals_of(o.currency)) as goods
-        from value w) s
+      select t.delivery_id, coalesce(s.goods[t.place], 0) as goods, case when t.turn = 1 then o.shipping_cost else 0 end as fee
+      from part t, (
+        select storefront.shares(storefront.goods_total(o) - storefront.goods_under_way(o), array_agg(w.value order by w.position),
+          money.decimals_of(o.currency)) as goods
+        from part w where w.here) s
+      where t.here and not t.cancelled
+    ), changed as (
+      update delivery.deliveries d set cod_amount = u.goods + least(u.fee, o.total_price), delivery_fee = u.fee,
+        label_outdated = d.label_outdated or d.label_edition > 0
+      from due u where d.tenant_id = v_tenant and d.id = u.delivery_id
+        and (d.cod_amount, d.delivery_fee) is distinct from (u.goods + least(u.fee, o.total_price), u.fee)
+      returning d.id
     )
-    update delivery.deliveries d set cod_amount = coalesce(s.goods[s.place], 0) + case when s.turn = 1 then o.shipping_cost else 0 end,
-      delivery_fee = case when s.turn = 1 then o.shipping_cost else 0 end
-    from share s where d.tenant_id = v_tenant and d.id = s.delivery_id and s.left_at is null and not s.cancelled;
+    update delivery.deliveries l set label_outdated = true
+    from changed c where l.tenant_id = v_tenant and l.parent_id = c.id and l.label_edition > 0;
     select d.id, s.carrier_code, s.cash_due, d.currency into v_booked
     from storefront.storefront_order_parts p
     join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id and d.status <> 'cancelled'
@@ -97,7 +107,7 @@ begin
         'amount', v_booked.cash_due, 'currency', v_booked.currency));
     end if;
   end if;
-  perform storefront.order_event_emit(o, 'shortened', jsonb_build_object('amount', less));
+  perform storefront.order_event_emit(o, 'shortened', jsonb_build_object('amount', v_before.total_price - o.total_price));
   return v_left;
 end $$;
-grant execute on function storefront.order_accept(uuid, jsonb, numeric) to barid_caller;
+grant execute on function storefront.order_accept(uuid, jsonb) to barid_caller;

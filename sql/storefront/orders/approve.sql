@@ -54,7 +54,7 @@ begin
     perform app.fail('staging_warehouse_required', '{"field": "warehouse_id"}');
   end if;
   if o.payment_method = 'cash_on_delivery' then
-    select storefront.shares(o.total_price - o.shipping_cost, array_agg(v.value order by v.place), money.decimals_of(o.currency)) into v_goods
+    select storefront.shares(storefront.goods_total(o), array_agg(v.value order by v.place), money.decimals_of(o.currency)) into v_goods
     from (
       select s.place, sum(i.unit_price * l.quantity) as value
       from jsonb_array_elements(sources) with ordinality s (source, place)
@@ -69,7 +69,7 @@ begin
     v_made := v_made || delivery.delivery_terms(storefront.order_quote_input(o.delivery_service_id::text, v_source.source, v_place) - '{pickup,dropoff}'::text[]
       || jsonb_build_object('order_id', o.id, 'delivery_fee', v_source.fee, 'customer_id', o.user_id, 'payer_type', 'sender',
         'payment_method', 'wallet', 'cod_amount',
-        case when o.payment_method = 'cash_on_delivery' then v_source.fee + coalesce(v_goods[v_source.place], 0) else 0 end,
+        case when o.payment_method = 'cash_on_delivery' then least(v_source.fee, o.total_price) + coalesce(v_goods[v_source.place], 0) else 0 end,
         'pickup_warehouse_id', v_source.source -> 'warehouse_id', 'dropoff_address_id', dropoff, 'external_reference_id', o.order_number,
         'notes', o.customer_notes, 'promised_at', o.estimated_delivery, 'recipient', jsonb_strip_nulls(jsonb_build_object(
           'phone', v_place #>> '{contact_info,phone}', 'name', (select p.full_name from tenancy.profiles p where p.id = o.user_id)))));

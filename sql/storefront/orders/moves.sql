@@ -43,10 +43,12 @@ begin
       and not (new.status = 'shipped' and new.payment_status = 'pending' and storefront.order_is_undelivered(old.tenant_id, old.id)) then
     raise exception 'order % was paid and stays so', old.id using errcode = 'integrity_constraint_violation';
   end if;
-  -- Goods, customer and price are agreed. The shop may send less than it promised, for as much less.
-  if new.total_price < old.total_price and new.subtotal - old.subtotal = new.total_price - old.total_price
-      and old.status in ('approved', 'confirmed', 'shipped') then
+  -- Goods, customer and price are agreed. The shop may send less than it promised, for as much less (storefront.order_without).
+  if new.subtotal < old.subtotal and new.total_price <= old.total_price and new.tax_amount <= old.tax_amount
+      and new.discount_amount <= old.discount_amount and old.status in ('approved', 'confirmed', 'shipped') then
     old.subtotal := new.subtotal;
+    old.tax_amount := new.tax_amount;
+    old.discount_amount := new.discount_amount;
     old.total_price := new.total_price;
   end if;
   -- Less than asked may be accepted before approval; the difference is a discount.
@@ -206,26 +208,10 @@ drop trigger if exists orders_follow on delivery.deliveries;
 create trigger orders_follow after update on delivery.deliveries referencing old table as old_rows new table as new_rows
   for each statement execute function storefront.orders_after_deliveries_moved();
 
--- The price that goods of this value have in an order, tax and discount in proportion.
-create or replace function storefront.goods_price(o storefront.storefront_orders, value numeric) returns numeric
-language plpgsql stable set search_path = '' as $$
-begin
-  return coalesce(round((o.total_price - o.shipping_cost) * value / nullif(o.subtotal, 0), money.decimals_of(o.currency)), 0);
-end $$;
-
--- The value of goods that were not found and that carriers collected for all the same.
-create or replace function storefront.order_charged_short(o storefront.storefront_orders) returns numeric
-language plpgsql stable set search_path = '' as $$
-begin
-  return (
-    select coalesce(sum(p.charged_short), 0) from storefront.storefront_order_parts p
-    join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id and d.status = 'delivered'
-    where p.tenant_id = o.tenant_id and p.order_id = o.id);
-end $$;
-
 -- Finishes an order whose deliveries have ended, at the end of a core (storefront.orders_settle) or of the transaction, when
 -- nothing is locked after it any more: what is still set aside for it is free, what left and came back is expected in a warehouse, and
--- what was paid for goods that the customer did not get is refunded to their wallet; the fee only where nothing was delivered. Where
+-- what was paid for goods that the customer did not get is refunded to their wallet; the fee only where nothing was delivered. Of an order
+-- that costs less than its fee nothing was paid for goods: it is refunded where nothing was delivered, and else kept. Where
 -- the shop's wallet is short, the order ends all the same, with an event. One that the shop sent itself and ends by hand
 -- (storefront.order_return) has been settled there.
 create or replace function storefront.order_settle() returns trigger

@@ -82,24 +82,27 @@ begin
     where p.tenant_id = o.tenant_id and p.order_id = o.id);
 end $$;
 
--- The goods of an order that the warehouse did not find: [{item {id, product_name, sku}, ordered, picked, accepted}]; accepted: the shop sends it
--- without, and nothing waits for it any more.
+-- The goods of an order that the warehouse did not find: [{item {id, product_name, sku}, ordered, picked, accepted}]; picked: what pickers
+-- have recorded so far, in every warehouse; accepted: the shop sends it without, and nothing waits for it any more.
 create or replace function storefront.order_short(o storefront.storefront_orders) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
   return (
     select coalesce(jsonb_agg(jsonb_build_object('item', jsonb_build_object('id', i.id, 'product_name', i.product_name, 'sku', i.sku),
-      'ordered', i.quantity, 'picked', i.quantity - s.accepted - s.waiting, 'accepted', s.waiting = 0) order by i.position, i.id), '[]')
+      'ordered', i.quantity, 'picked', f.picked, 'accepted', s.waiting = 0) order by i.position, i.id), '[]')
     from (
-      select x.item, sum(x.accepted) as accepted, sum(x.waiting) as waiting from (
-        select m.order_item_id as item, 0 as accepted, m.quantity as waiting
+      select x.item, sum(x.waiting) as waiting from (
+        select m.order_item_id as item, m.quantity as waiting
         from jsonb_to_recordset(storefront.order_missing(o.id)) as m (order_item_id uuid, quantity integer)
         union all
-        select g.order_item_id, g.short, 0 from storefront.storefront_order_parts p
+        select g.order_item_id, 0 from storefront.storefront_order_parts p
         join storefront.storefront_order_part_items g on g.tenant_id = p.tenant_id and g.part_id = p.id and g.short > 0
         where p.tenant_id = o.tenant_id and p.order_id = o.id) x
       group by 1) s
-    join storefront.storefront_order_items i on i.tenant_id = o.tenant_id and i.id = s.item);
+    join storefront.storefront_order_items i on i.tenant_id = o.tenant_id and i.id = s.item
+    cross join lateral (
+      select sum(g.fetched) as picked from storefront.order_part_goods g
+      where g.tenant_id = o.tenant_id and g.order_id = o.id and g.order_item_id = i.id) f);
 end $$;
 
 -- The terms of a placed order, for administrators: customer and goods.

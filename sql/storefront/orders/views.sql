@@ -12,7 +12,8 @@ where o.tenant_id = (select app.tenant_id());
 -- The caller's own orders.
 create view storefront.my_orders_list with (security_invoker = true) as
 select o.id, o.order_number, o.status_group, storefront.customer_status(o) as status, o.payment_method, o.payment_status, o.shipping_cost,
-  o.discount_amount, o.total_price, o.total_items, o.currency, o.created_at, o.updated_at, o.market_id, storefront.store_of_order(o.id) as store_name
+  o.discount_amount, o.total_price, o.total_items, o.currency, o.created_at, o.updated_at, o.market_id, storefront.store_of_order(o.id) as store_name,
+  o.fulfilment
 from storefront.storefront_orders o
 where o.tenant_id = (select app.tenant_id()) and o.user_id = (select app.user_id());
 
@@ -27,6 +28,7 @@ drop view if exists storefront.order_part_goods cascade;
 --   out        on the way, there or back          delivered  with the customer
 --   back       came back and was received         lost       came back in name: the receipt did not find it
 --   short      not found, and sent without        released   set aside in vain: the order ended before it left
+-- `fetched`: as many of them as were picked, in whatever state they are since.
 -- A line of a picking order belongs to the order's lines of that item in their order.
 create view storefront.order_part_goods with (security_invoker = true) as
 select l.tenant_id, l.order_id, l.part_id, l.position, l.order_item_id, l.inventory_item_id, l.warehouse_id, l.quantity,
@@ -37,7 +39,8 @@ select l.tenant_id, l.order_id, l.part_id, l.position, l.order_item_id, l.invent
   case when l.stage = 'back' then l.received else 0 end as back,
   l.quantity - l.kept as short,
   case when l.stage = 'released' then l.kept else 0 end as released,
-  case when l.stage = 'back' then l.kept - l.received else 0 end as lost
+  case when l.stage = 'back' then l.kept - l.received else 0 end as lost,
+  l.fetched
 from (
   select g.tenant_id, p.order_id, g.part_id, g.position, g.order_item_id, i.inventory_item_id, p.warehouse_id, g.quantity,
     g.quantity - g.short as kept,

@@ -38,7 +38,8 @@ end $$;
 create or replace function tenancy.settings_save(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
-  v_currency text := (app.currency()).code;
+  v_currency record := app.currency();
+  v_now record;
   v_before jsonb := tenancy.manifest_settings();
   v_groups jsonb;
 begin
@@ -59,8 +60,11 @@ begin
     perform tenancy.require_workflow();
     perform tenancy.require_default_service(v_before);
   end if;
-  if (app.currency()).code <> v_currency then
-    perform tenancy.change_currency((app.currency()).code);
+  v_now := app.currency();
+  if v_now.code <> v_currency.code then
+    perform tenancy.change_currency(v_now.code);
+  elsif v_now.decimals <> v_currency.decimals then
+    perform tenancy.change_decimals(v_now.code);
   end if;
   return tenancy.settings_get(jsonb_build_object('groups', v_groups));
 end $$;
@@ -158,4 +162,21 @@ begin
   perform money.account_of('wallet', u.tenant_user_type, u.user_id, code)
   from tenancy.tenant_users u
   where u.tenant_id = app.tenant_id() and u.tenant_user_type in ('driver', 'institution', 'customer');
+  -- A shop names the currency of its prices.
+  update storefront.markets m set settings = m.settings || jsonb_build_object('currency', change_currency.code)
+  where m.tenant_id = app.tenant_id() and m.settings ->> 'currency' <> change_currency.code;
+end $$;
+
+-- The decimals of a currency stay while money has moved in it, or is due: what is to be paid has no coin any more, and a gateway's notice would
+-- be read as another amount. Fails: currency_in_use.
+create or replace function tenancy.change_decimals(code text) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if exists (select from money.accounts a where a.tenant_id = app.tenant_id() and a.currency = code and a.version > 0)
+    or exists (select from delivery.deliveries d
+      where d.tenant_id = app.tenant_id() and d.currency = code and d.status not in ('delivered', 'returned', 'cancelled'))
+    or exists (select from storefront.storefront_orders o
+      where o.tenant_id = app.tenant_id() and o.currency = code and o.status not in ('delivered', 'completed', 'cancelled')) then
+    perform app.fail('currency_in_use', '{"field": "general.currency.settings.decimals"}');
+  end if;
 end $$;

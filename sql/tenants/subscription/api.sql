@@ -27,7 +27,8 @@ begin
   return v_now;
 end $$;
 
--- Writes on the tenant what its subscriptions amount to. Paid time stays when one is cancelled.
+-- Writes on the tenant what its subscriptions amount to. Paid time stays when one is cancelled; of one that was cancelled before its turn
+-- there is none.
 create or replace function tenancy.subscription_settle() returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -42,7 +43,7 @@ begin
         when bool_or(s.status = 'ACTIVE') then 'ACTIVE'
         when bool_or(s.status = 'CANCELLED') then 'CANCELLED'
         else 'NONE' end as status,
-      case when not bool_or(s.status = 'ACTIVE' and s.type = 'UNLIMITED') then max(s.ends_at) end as until
+      case when not bool_or(s.status = 'ACTIVE' and s.type = 'UNLIMITED') then max(s.ends_at) filter (where s.ends_at is distinct from s.starts_at) end as until
     from tenancy.subscriptions s where s.tenant_id = v_tenant
   ) s
   where t.id = v_tenant;

@@ -78,7 +78,7 @@ end $$;
 create or replace function integration.secrets_of(s integration.webhook_subscriptions) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
-  return to_jsonb(array_remove(array[s.secret, case when s.previous_secret_until > now() then s.previous_secret end], null));
+  return to_jsonb(string_to_array(concat_ws(' ', s.secret, case when s.previous_secret_until > now() then s.previous_secret end), ' '));
 end $$;
 
 -- True when something waits for the sender, or is due before the clock of `integration.kick_jobs` looks again: the sender
@@ -105,6 +105,7 @@ declare
   v_code integer := (result ->> 'http_status_code')::integer;
   v_wait interval;
   e integration.webhook_events;
+  s integration.webhook_subscriptions;
 begin
   select w.* into e from integration.webhook_events w where w.id = (result ->> 'id')::uuid for update;
   if not found then
@@ -115,7 +116,11 @@ begin
   if e.claim_token is distinct from (result ->> 'claim_token')::uuid then
     return jsonb_build_object('id', e.id, 'status', e.status, 'retry_count', e.retry_count);
   end if;
-  if not v_ok and not v_manual then
+  if not v_ok then
+    -- Failures of one subscription take turns: what was sent beside the one that ended it is not tried again either.
+    select x.* into s from integration.webhook_subscriptions x where x.id = e.subscription_id for no key update;
+  end if;
+  if not v_ok and not v_manual and s.disabled_at is null then
     -- A subscriber may ask for a longer pause, up to an hour.
     v_wait := integration.retry_after(e.attempts + 1);
     if v_wait is not null and result ->> 'retry_after' is not null then
@@ -129,13 +134,12 @@ begin
     next_attempt_at = now() + v_wait, claim_token = null, claimed_at = null
   where w.id = e.id returning w.* into e;
   if v_ok then
-    update integration.webhook_subscriptions s set failing_since = null where s.id = e.subscription_id and s.failing_since is not null;
+    update integration.webhook_subscriptions x set failing_since = null where x.id = e.subscription_id and x.failing_since is not null;
   else
-    update integration.webhook_subscriptions s set failing_since = now() where s.id = e.subscription_id and s.failing_since is null;
+    update integration.webhook_subscriptions x set failing_since = now() where x.id = e.subscription_id and x.failing_since is null;
     if v_code = 410 then
       perform integration.subscription_disable(e.subscription_id, 'gone');
-    elsif exists (select from integration.webhook_subscriptions s
-        where s.id = e.subscription_id and s.failing_since < now() - interval '5 days') then
+    elsif s.failing_since < now() - interval '5 days' then
       perform integration.subscription_disable(e.subscription_id, 'failing');
     end if;
   end if;
@@ -180,6 +184,9 @@ declare
   v_count integer := 0;
   v_result jsonb;
 begin
+  -- All of them before their subscriptions, each of which a failure locks.
+  perform from integration.webhook_events e
+  where e.id in (select (r.value ->> 'id')::uuid from jsonb_array_elements(results) r) order by e.id for update;
   for v_result in select r.value from jsonb_array_elements(results) r order by r.value ->> 'id' loop
     perform integration.result_save(v_result);
     v_count := v_count + 1;

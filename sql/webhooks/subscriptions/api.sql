@@ -70,15 +70,17 @@ begin
   return jsonb_build_object('id', input ->> 'id');
 end $$;
 
--- Another secret; the old one signs as well for 24 hours. {id, made: {secret}}
+-- Another secret; the old one signs as well for 24 hours, and with it those that did already: whose answer was lost, or who is only half-way,
+-- rotates once more. At most four of them. {id, made: {secret}}
 -- -> {subscription, secret, previous_secret_expires_at}. Fails: webhook_subscription_not_found.
 create or replace function integration.subscription_rotate(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_until timestamptz := now() + interval '24 hours';
 begin
-  update integration.webhook_subscriptions s set previous_secret = s.secret, previous_secret_until = v_until,
-    secret = input #>> '{made,secret}'
+  update integration.webhook_subscriptions s set secret = input #>> '{made,secret}', previous_secret_until = v_until,
+    previous_secret = array_to_string((s.secret
+      || case when s.previous_secret_until > now() then string_to_array(s.previous_secret, ' ') else '{}' end)[:4], ' ')
   where s.id = (input ->> 'id')::uuid;
   return jsonb_build_object('subscription', integration.subscription_of((input ->> 'id')::uuid),
     'secret', input #>> '{made,secret}', 'previous_secret_expires_at', v_until);

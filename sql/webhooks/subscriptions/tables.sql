@@ -11,6 +11,7 @@ create table if not exists integration.webhook_subscriptions (
   is_active boolean not null default true,
   secret text not null,
   -- Also signs, until 24 hours after a rotation.
+  -- Sealed, as `secret`; several with spaces between them, the newest first.
   previous_secret text,
   previous_secret_until timestamptz,
   -- Events up to this position are older than the subscription and are not sent.

@@ -132,3 +132,16 @@ test("the order of a manifest's item stays: it may go by a driver, and the compa
   expect(await eventsOf(manifest)).toMatchObject({ order_cancelled: 1 });
   await checkAll(who);
 });
+
+test("one that is switched off, or whose company is suspended, reports on what it has", async () => {
+  for (const end of ["off", "suspended"]) {
+    const who = await newTenant();
+    const signed = (await enable(who)).secret;
+    const { id, tracking_number } = await newBooked(who);
+    const reported = () => report(who, signed, { tracking_number, status: "in_transit" });
+    if (end === "off") await who.admin.patch("/carriers/tenant/simulated", { is_enabled: false });
+    else await sql`update tenancy.tenants set status = 'suspended' where id = ${who.id}`;
+    expect((await reported()).body.outcome).toBe("applied");
+    expect(await statusOf({ id })).toBe("in_transit");
+  }
+});

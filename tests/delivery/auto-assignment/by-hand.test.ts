@@ -91,6 +91,11 @@ describe("what people do by hand", () => {
     expect(refused.body.delivery_ids).toEqual([three.id]);
     expect(await driverOf(two.id)).toBe(asked.id);
     expect(await searchOf(tenant, two.id)).toMatchObject({ status: "offered" });
+    const preview = await bulk([two.id], { replace_offer: true, dry_run: true });
+    expect(preview.body).toMatchObject({ ok: true, results: [{ delivery_id: two.id, ok: true }] });
+    expect(await driverOf(two.id)).toBe(asked.id);
+    expect(await searchOf(tenant, two.id)).toMatchObject({ status: "offered" });
+    expect((await bulk([two.id], { dry_run: true })).body.ok).toBe(false);
     expect(await bulk([two.id], { replace_offer: true })).toSucceed(201);
     expect(await driverOf(two.id)).toBe(driver.id);
     const notified = await sql`select from tenancy.notifications where user_id = ${asked.id}
@@ -98,5 +103,19 @@ describe("what people do by hand", () => {
     expect(notified.length).toBe(2);
     const loads = await sql`select live_stops from delivery.drivers where user_id = ${asked.id}`;
     expect(loads[0].live_stops).toBe(1);
+  });
+
+  test("an order that a carrier gives back to the company's drivers is searched for", async () => {
+    const ground = await newSearching();
+    const { tenant } = ground;
+    const made = await ordered(ground);
+    const carrier = (body: object) =>
+      tenant.ops.patch(`/delivery/deliveries/${made.id}/carrier`, body);
+    expect(await carrier({ carrier_type: "external", carrier_code: "aramex" })).toSucceed(200);
+    expect(await searchOf(tenant, made.id)).toMatchObject({ status: "off" });
+    await newDriver(tenant);
+    expect(await carrier({ carrier_type: "internal" })).toSucceed(200);
+    await timePasses(tenant);
+    expect(await searchOf(tenant, made.id)).toMatchObject({ status: "offered" });
   });
 });

@@ -1,6 +1,7 @@
 /** Access to sending a parcel back from another warehouse, its races, and its effect on scans, labels and stores. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { nobody } from "../../support/api.ts";
+import { auto, searchOf } from "../../support/auto-assignment.ts";
 import { sql } from "../../support/db.ts";
 import {
   assign,
@@ -8,6 +9,7 @@ import {
   handedTo,
   move,
   moves,
+  newDelivery,
   path,
   statusOf,
   takenOver,
@@ -24,7 +26,13 @@ import { itsDetails, scanned } from "../../support/package-scan.ts";
 import { newStaff, newYard, whereIs, type Yard } from "../../support/packages.ts";
 import { openPdf } from "../../support/pdf.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
-import { fromWarehouse, received, sentBackBy, transferred } from "../../support/send-back.ts";
+import {
+  broughtInto,
+  fromWarehouse,
+  received,
+  sentBackBy,
+  transferred,
+} from "../../support/send-back.ts";
 import { newBin, newWarehouse, unitsOf } from "../../support/warehouses.ts";
 
 let tenant: Tenant;
@@ -203,4 +211,17 @@ test("goods of a store come back as goods to the warehouse they left", async () 
   expect(await unitsOf(shop.shelf.item, shop.second.bin)).toEqual({ available: 2 });
   expect(await whereabouts(id)).toEqual({ back: 2 });
   await checkAll(owner);
+});
+
+test("no driver is looked for any more who would bring it on", async () => {
+  const searching = await newTenant();
+  const there = await newYard(searching);
+  const { id } = await newDelivery(there);
+  const receipt = await broughtInto(there, id, there.warehouse);
+  await auto(searching);
+  await sql`update delivery.drivers set status = 'inactive' where tenant_id = ${searching.id}`;
+  await received(there, receipt);
+  expect(await searchOf(searching, id)).toMatchObject({ status: "searching" });
+  expect(await move(searching.ops, id, "operational-return", { reason: "refused" })).toSucceed(201);
+  expect(await searchOf(searching, id)).toMatchObject({ status: "off" });
 });

@@ -1,7 +1,7 @@
 /** Whose figures a delivery counts in, when more than one had it or another company carried it. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Person } from "../../support/api.ts";
-import { newDriver } from "../../support/assignments.ts";
+import { handOver, newDriver } from "../../support/assignments.ts";
 import { sql } from "../../support/db.ts";
 import { type Ground, moves, newDelivery, newGround } from "../../support/deliveries.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
@@ -73,6 +73,30 @@ describe("a delivery that a driver carried", () => {
     await accept(await give(id));
     await moves(driver, id, "pickup", step);
     expect(await creditedWith(id)).toEqual({ driver_id: driver.id, successful });
+  });
+
+  test("counts as returned for the driver to whom it was handed over on the road", async () => {
+    const { id } = await newDelivery(ground);
+    const other = await newDriver(tenant);
+    await accept(await give(id));
+    await moves(driver, id, "pickup");
+    const given = await handOver(tenant.ops, driver, other, [id]);
+    const bulk = `/delivery/assignments/bulk/${given.body.bulk_assignment_id}`;
+    expect(await other.put(bulk, { status: "accepted" })).toSucceed(200);
+    await moves(other, id, "return");
+    expect(await creditedWith(id)).toEqual({ driver_id: other.id, successful: false });
+  });
+
+  test("counts as returned for the driver whose delivery of it was undone", async () => {
+    const { id } = await newDelivery(ground);
+    await accept(await give(id));
+    await moves(driver, id, "pickup", "complete");
+    const undone = await tenant.ops.post(`/delivery/deliveries/${id}/outcome/undo`, {
+      reason: "wrong door",
+    });
+    expect(undone).toSucceed(200);
+    await moves(driver, id, "return");
+    expect(await creditedWith(id)).toEqual({ driver_id: driver.id, successful: false });
   });
 
   test("credits nobody if the assignment was cancelled before pickup and the parcel returned without the driver", async () => {

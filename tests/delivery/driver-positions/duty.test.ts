@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import { assign, type Ground, moves, newDelivery, newGround } from "../../support/deliveries.ts";
-import { newDriver } from "../../support/assignments.ts";
+import { handOver, newDriver } from "../../support/assignments.ts";
 import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
 import { expectGuarded, expectRefused } from "../../support/promises.ts";
 
@@ -111,6 +111,25 @@ describe("parcels in hand", () => {
     await moves(driver, held.id, "complete");
     expect(await driver.post(path, { on_duty: false })).toSucceed(200);
   });
+});
+
+test("a parcel that waits for its new driver's answer is in the hands of the one who gives it", async () => {
+  const [from, to] = [await newDriver(tenant), await newDriver(tenant)];
+  for (const driver of [from, to]) await driver.post(path, { on_duty: true });
+  const { id, delivery_code } = await newDelivery(ground);
+  await assign(tenant, id, from);
+  await moves(from, id, "pickup");
+  const given = await handOver(tenant.ops, from, to, [id]);
+  expect(given).toSucceed(201);
+  const refused = await from.post(path, { on_duty: false });
+  expect(refused).toFailWith(409, "driver_has_parcels");
+  expect(refused.body.delivery_codes).toEqual([delivery_code]);
+  expect(await to.post(path, { on_duty: false })).toSucceed(200);
+  const bulk = `/delivery/assignments/bulk/${given.body.bulk_assignment_id}`;
+  expect(await to.put(bulk, { status: "accepted" })).toSucceed(200);
+  expect(await from.post(path, { on_duty: false })).toSucceed(200);
+  await to.post(path, { on_duty: true });
+  expect(await to.post(path, { on_duty: false })).toFailWith(409, "driver_has_parcels");
 });
 
 test("online is who was heard of within the tenant's threshold, at the moment of reading", async () => {

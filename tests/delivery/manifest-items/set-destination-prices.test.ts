@@ -5,7 +5,12 @@ import { newAddress, newBranch } from "../../support/make.ts";
 import { newManifest } from "../../support/manifests.ts";
 import { balanceOf, checkBooks, fundWallet, newService } from "../../support/money.ts";
 import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
-import { newDestination, requestTo, setDestination } from "../../support/set-destination.ts";
+import {
+  changeDestination,
+  newDestination,
+  requestTo,
+  setDestination,
+} from "../../support/set-destination.ts";
 
 let tenant: Tenant;
 let request: ReturnType<typeof requestTo>;
@@ -81,6 +86,34 @@ describe("money", () => {
     expect(fromSource.distance_km).toBeCloseTo(323.6, 0);
     expect(fromSource.delivery_fee).toBe(Math.round((fromSource.distance_km - 2) * 100));
     expect(fromSource.pickup_address_id).toBe(point);
+  });
+
+  test("a way that nobody knows has no price where the service charges by distance, for an order and for its change", async () => {
+    const made = await newDestination();
+    const { tenant: who } = made;
+    const manifest = await newManifest(who, { items: 2 });
+    await sql`update delivery.addresses set latitude = 33.3, longitude = 44.3 where tenant_id = ${who.id}`;
+    const nowhere = await newAddress(who);
+    await sql`update delivery.addresses set latitude = null, longitude = null where id = ${nowhere}`;
+    const far = await newService(who, { default_price: 500, price_per_km: 100 });
+    const known = { destination_branch_id: made.branch, delivery_service_id: far };
+    const unknown = { destination_address_id: nowhere, delivery_service_id: far };
+    const item_ids = manifest.itemIds;
+    const code = {
+      code: "invalid_coordinates",
+      error_message: "destination_address_id needs a latitude and a longitude.",
+    };
+    const before = await who.dispatcher.post(setDestination, { item_ids, ...unknown });
+    expect(before.body.data.failed).toMatchObject(
+      item_ids.map((item_id) => ({ item_id, ...code })),
+    );
+    const ordered = await who.dispatcher.post(setDestination, { item_ids, ...known });
+    expect(ordered.body.data.created).toHaveLength(2);
+    const changed = await who.dispatcher.post(changeDestination, { item_ids, ...unknown });
+    expect(changed.body.data.failed).toMatchObject(
+      item_ids.map((item_id) => ({ item_id, error_key: "invalid_coordinates" })),
+    );
+    expect(await checkBooks(who)).toEqual([]);
   });
 
   test("measured packages are priced by their units; one outside the service's range fails alone", async () => {

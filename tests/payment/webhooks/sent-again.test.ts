@@ -107,6 +107,22 @@ test("cents are counted exactly: of these prices binary fractions make another n
   await checkAll(mine.tenant);
 });
 
+test("a gateway that was switched off is heard about what it took", async () => {
+  const mine = await newCardShop(10);
+  const placed = await placeOrder(mine, "razorpay");
+  await tell(eventFor(mine, numberOf(placed), due));
+  const off = await mine.tenant.admin.put("/payment/gateways/razorpay", { is_active: false });
+  expect(off).toSucceed(200);
+  const refund = { id: "rfnd_2", payment_id: `pay_${numberOf(placed)}`, currency: "IQD" };
+  await tell({
+    entity: "event",
+    account_id: mine.account,
+    event: "refund.processed",
+    payload: { refund: { entity: { ...refund, amount: due } } },
+  });
+  expect(await standing(placed.id)).toMatchObject({ paid: 1, refunds: 1 });
+});
+
 describe("money that fitted nothing", () => {
   test("is matched when the event is sent again, after the obstacle was removed", async () => {
     const mine = await newCardShop(10);

@@ -115,7 +115,10 @@ function obstacleOf(state: State, name: string): string | undefined {
   const elsewhere = parcel.driver !== result.driver || parcel.inHand !== null;
   if (parcel.status === "failed" && elsewhere) return "outcome_went_on";
   const back = state.parcels[backName(name)];
-  if (back && !["picked_up", "cancelled"].includes(back.status)) return "outcome_went_on";
+  if (back && back.status !== "cancelled") {
+    const withDriver = back.driver === result.driver && back.inHand === null;
+    if (back.status !== "picked_up" || !withDriver) return "outcome_went_on";
+  }
   if (parcel.from?.brings === "all" && parcel.status === "delivered") return "outcome_went_on";
   if (
     parcel.back && parcel.status === "delivered" && state.parcels[parcel.back].status === "returned"

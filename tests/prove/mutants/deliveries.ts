@@ -28,6 +28,26 @@ export const deliveries: Mutant[] = [
     ],
   },
   {
+    name: "an undo takes a return out of another driver's van",
+    file: "sql/delivery/outcomes/undo.sql",
+    from: "a.status in ('assigned', 'accepted') and a.driver_id = o.driver_id",
+    to: "a.status in ('assigned', 'accepted')",
+    test: [
+      "tests/delivery/outcomes/undo-handed-over.test.ts",
+      "is taken out of nobody else's van, nor from the way there; back with its driver it is cancelled",
+    ],
+  },
+  {
+    name: "an undo takes the amount of somebody else's change for its own",
+    file: "sql/delivery/outcomes/record.sql",
+    from: "'postponed_to', d.postponed_to, 'amount_change_id', amount_change)",
+    to: "'postponed_to', d.postponed_to)",
+    test: [
+      "tests/delivery/outcomes/undo-since.test.ts",
+      "for the whole parcel is what the undo puts back, not the one before it",
+    ],
+  },
+  {
     name: "a return from a door is back on paper alone",
     file: "sql/delivery/deliveries/carriers.sql",
     from: "or stage = 'delivery' and d.made_at_door",

@@ -4,6 +4,7 @@ import type { Mutant } from "./mutant.ts";
 const post = "sql/warehousing/stock/post.sql";
 const allocate = "sql/warehousing/stock/allocate.sql";
 const count = "sql/warehousing/stock/count.sql";
+const prices = "sql/storefront/orders/prices.sql";
 const counts = "tests/warehousing/inventory-counts/races.test.ts";
 
 export const stock: Mutant[] = [
@@ -151,5 +152,35 @@ export const stock: Mutant[] = [
     from: "elsif not (v_host = lower(input ->> 'platform_host')",
     to: "elsif false and not (v_host = lower(input ->> 'platform_host')",
     test: ["tests/storefront/orders/confirm-refused.test.ts", "a way back to %s"],
+  },
+  {
+    name: "less was paid than the fee, and goods cost less than nothing",
+    file: prices,
+    from: "return greatest(o.total_price - o.shipping_cost, 0);",
+    to: "return o.total_price - o.shipping_cost;",
+    test: [
+      "tests/storefront/orders/below-fee.test.ts",
+      "one is short and the other %s: accepting takes nothing off, and %s goes back",
+    ],
+  },
+  {
+    name: "what deliveries collect that have left is divided once more",
+    file: prices,
+    from: "p.left_at is not null and o.payment_method = 'cash_on_delivery');",
+    to: "p.left_at is not null and false);",
+    test: [
+      "tests/storefront/orders/short-prices.test.ts",
+      "paid at the door: what is collected is what it costs, short %s",
+    ],
+  },
+  {
+    name: "a label stays current whatever its parcel collects",
+    file: "sql/storefront/orders/accept_short.sql",
+    from: "d.label_outdated or d.label_edition > 0",
+    to: "d.label_outdated",
+    test: [
+      "tests/storefront/orders/short-shown.test.ts",
+      "a printed label is outdated by the amount that changed, until it is printed again",
+    ],
   },
 ];

@@ -105,6 +105,8 @@ describe.each(methods)("paid by %s", (method) => {
     const { order } = (await tenant.admin.get(`/storefront/orders/${id}`)).body.data;
     expect(order).toMatchObject({ fulfilment, status: got > 0 ? "delivered" : "cancelled" });
     expect(order.deliveries.map((one: { status: string }) => one.status)).toEqual([...ends]);
+    const mine = (await customer.get("/storefront/my/orders")).body.data;
+    expect(mine).toMatchObject([{ id, fulfilment }]);
 
     const back = method === "cash" ? 0 : got > 0 ? total - fee - got : total;
     expect(await walletOf(tenant, customer.id)).toBe(back);

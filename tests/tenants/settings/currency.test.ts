@@ -1,4 +1,4 @@
-/** Open amounts in a currency prevent a change of the tenant's currency. */
+/** Open amounts in a currency prevent a change of the tenant's currency, or of its decimals. */
 import { expect, test } from "vitest";
 import { newDelivery, newGround } from "../../support/deliveries.ts";
 import "../../support/expect.ts";
@@ -28,4 +28,30 @@ test("while an order waits to be approved, since its price would be one in dolla
   const cancelled = await tenant.admin.put(`/storefront/orders/${id}/cancel`, { reason: "other" });
   expect(cancelled).toSucceed(200);
   expect(await toDollars(tenant)).toSucceed(200);
+});
+
+test("its decimals change while no money has moved in it and none is due", async () => {
+  const { tenant, ...shop } = await newShop();
+  const decimals = (count: number) =>
+    tenant.admin.put(`/tenants/${tenant.id}/settings`, {
+      general: { currency: { settings: { decimals: count } } },
+    });
+  expect(await decimals(3)).toSucceed(200);
+  const { id } = await placeOrder({ tenant, ...shop }, "cash");
+  const refused = await decimals(0);
+  expect(refused).toFailWith(409, "currency_in_use");
+  expect(refused.body.field).toBe("general.currency.settings.decimals");
+  expect(await decimals(3)).toSucceed(200);
+  const cancelled = await tenant.admin.put(`/storefront/orders/${id}/cancel`, { reason: "other" });
+  expect(cancelled).toSucceed(200);
+  expect(await decimals(0)).toSucceed(200);
+});
+
+test("a shop names the new one, and takes its settings as they were read", async () => {
+  const { tenant } = await newShop();
+  expect(await toDollars(tenant)).toSucceed(200);
+  const { body } = await tenant.admin.get("/storefront/market");
+  expect(body.market.settings.currency).toBe("USD");
+  expect(await tenant.admin.put("/storefront/market", { settings: body.market.settings }))
+    .toSucceed(200);
 });

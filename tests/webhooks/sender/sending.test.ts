@@ -222,6 +222,18 @@ describe("failing", () => {
     expect(receiver.received).toHaveLength(1);
   });
 
+  test("410 fails what was sent beside it as well: nothing of a subscription that ended is tried again", async () => {
+    const waiting: (() => void)[] = [];
+    receiver.answer((response) => void waiting.push(() => response.writeHead(410).end()));
+    const { id } = await subscribe(tenant, receiver.url);
+    for (let i = 0; i < 6; i++) await publish(nobody, tenant);
+    await until(() => waiting.length >= 3);
+    for (const answer of waiting.splice(0)) answer();
+    receiver.answer((response) => response.writeHead(410).end());
+    await until(async () => (await statusesOf(id)).every((status) => status === "failed"));
+    expect(await statusesOf(id)).toHaveLength(6);
+  });
+
   test("five days of nothing but failures end it too; four do not", async () => {
     receiver.answer((response) => response.writeHead(500).end());
     const { id } = await subscribe(tenant, receiver.url);

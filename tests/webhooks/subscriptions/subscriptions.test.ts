@@ -199,6 +199,26 @@ test("for 24 hours after a rotation both secrets sign, then the new one alone", 
   await own.close();
 });
 
+test("a second rotation keeps the promise of the first: its old secret signs on", async () => {
+  const tenant = await newTenant();
+  const own = await startReceiver();
+  const { id, secret: first } = await subscribe(tenant, own.url);
+  const rotate = async () =>
+    (await tenant.admin.post(`${path}/${id}/rotate-secret`)).body.secret as string;
+  const [second, third] = [await rotate(), await rotate()];
+  await publish(nobody, tenant);
+  await until(() => own.received.length === 1);
+  for (const secret of [first, second, third]) verified(secret, own.received[0]);
+  for (let i = 0; i < 3; i++) await rotate();
+  await publish(nobody, tenant);
+  await until(() => own.received.length === 2);
+  // Of the five before the newest four sign: a header has no room for any number of them.
+  expect(own.received[1].headers["webhook-signature"].split(" ")).toHaveLength(5);
+  expect(() => verified(first, own.received[1])).toThrow();
+  verified(second, own.received[1]);
+  await own.close();
+});
+
 test("a test event is sent at once and logged, whatever the subscription listens to", async () => {
   const tenant = await newTenant();
   const own = await startReceiver();

@@ -1,0 +1,51 @@
+/** Parcels that a driver brings to another warehouse: they continue from there, which is no outcome to undo. */
+import { beforeAll, expect, test } from "vitest";
+import { sql } from "../../support/db.ts";
+import { assign, moves } from "../../support/deliveries.ts";
+import { failed, report, sound, undo } from "../../support/outcomes.ts";
+import { newTransferring, type Transferring } from "../../support/package-transfers.ts";
+import { newPackage, whereIs } from "../../support/packages.ts";
+import { transferNoted } from "../../support/send-back.ts";
+
+let { tenant, yard } = {} as Transferring;
+beforeAll(async () => {
+  ({ tenant, yard } = await newTransferring());
+});
+
+/** On its way to the second warehouse with the driver. */
+async function transferring(): Promise<string> {
+  const parcel = await newPackage(yard, { cod_amount: 5000 });
+  await transferNoted(yard, parcel.barcode);
+  await assign(tenant, parcel.id);
+  await moves(tenant.driver, parcel.id, "pickup", "depart");
+  return parcel.id;
+}
+const outcomesOf = async (id: string) =>
+  (await sql`select result from delivery.outcomes where delivery_id = ${id} order by id`)
+    .map(({ result }) => result);
+
+test("reported as delivered it waits there, and there is nothing to undo", async () => {
+  const id = await transferring();
+  const done = await report(tenant.driver, id, { result: "delivered" });
+  expect(done).toSucceed(200);
+  expect(done.body.data).toMatchObject({ undo_until: null, returns: [] });
+  expect(await whereIs(id)).toMatchObject({ status: "pending", at: yard.there });
+  expect(await outcomesOf(id)).toEqual([]);
+  expect(await undo(tenant.ops, id)).toFailWith(409, "no_outcome_to_undo");
+  await sound(tenant);
+});
+
+test("an attempt before it says nothing of it", async () => {
+  const id = await transferring();
+  const first = await report(tenant.driver, id, failed);
+  expect(first).toSucceed(200);
+  expect(first.body.data.undo_until).toEqual(expect.any(String));
+  await moves(tenant.driver, id, "retry");
+  const done = await report(tenant.driver, id, { result: "delivered" });
+  expect(done).toSucceed(200);
+  expect(done.body.data.undo_until).toBeNull();
+  expect(await whereIs(id)).toMatchObject({ status: "pending", at: yard.there });
+  expect(await outcomesOf(id)).toEqual(["failed"]);
+  expect(await undo(tenant.ops, id)).toFailWith(409, "outcome_went_on");
+  await sound(tenant);
+});

@@ -79,6 +79,25 @@ describe("while a waybill has a parcel on the road", () => {
     await checkAll(tenant);
   });
 
+  test("it arrives once, whatever is reported of it at the same moment", async () => {
+    const { parcel, b, item, waybill } = await staged();
+    const [arrived, recorded, ...moved] = await Promise.all([
+      step(waybill, "receive"),
+      move(tenant.ops, b, "exceptions", { type: "damaged" }),
+      move(tenant.ops, b, "fail", { reason: "absent" }),
+      move(tenant.ops, parcel, "return"),
+      move(tenant.ops, b, "complete"),
+    ]);
+    expect(arrived).toSucceed(200);
+    expect(recorded).toSucceed(201);
+    for (const answer of moved) expect(answer).toFailWith(409, "invalid_status_transition");
+    expect(await whereIs(b)).toMatchObject({ status: "pending", at: yard.there });
+    expect(await pendingOf(b)).toEqual([]);
+    expect(await unitsOf(item)).toEqual({ available: 1 });
+    await checkStock(tenant);
+    await checkAll(tenant);
+  });
+
   test("what was lost on the way can come back, once", async () => {
     const { parcel, b, item, waybill } = await staged();
     const missing = await step(waybill, "receive", { missing_delivery_ids: [parcel] });

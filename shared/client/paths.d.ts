@@ -1379,7 +1379,7 @@ export interface components {
     /** The bin is out of use. */ BinInactiveError: { code?: "bin_inactive"; field?: string; } & components["schemas"]["Error"];
     /** The bin still holds stock. */ BinNotEmptyError: { code?: "bin_not_empty"; } & components["schemas"]["Error"];
     /** The bin was not found in this warehouse. */ BinNotFoundError: { code?: "bin_not_found"; field?: string; } & components["schemas"]["Error"];
-    /** The place belongs to a sorting session; change it there. */ BinOfSortingSessionError: { code?: "bin_of_sorting_session"; } & components["schemas"]["Error"];
+    /** The place belongs to a sorting session: it is changed there, and takes no stock. */ BinOfSortingSessionError: { code?: "bin_of_sorting_session"; } & components["schemas"]["Error"];
     BinRef: { code: string; id: string; name: string; };
     BoardDriver: {
       /** Units that the vehicle takes */ capacity: number | null; full_name: string; id: string; is_online: boolean;
@@ -11416,7 +11416,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WarehouseNotFoundError"] | components["schemas"]["BinNotFoundError"] | components["schemas"]["InventoryItemNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["BinInactiveError"] | components["schemas"]["ItemOfParcelError"] | components["schemas"]["InsufficientStockError"] | components["schemas"]["TransferReferenceExistsError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["BinInactiveError"] | components["schemas"]["BinOfSortingSessionError"] | components["schemas"]["ItemOfParcelError"] | components["schemas"]["InsufficientStockError"] | components["schemas"]["TransferReferenceExistsError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -11470,7 +11470,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WarehouseNotFoundError"] | components["schemas"]["BinNotFoundError"] | components["schemas"]["InventoryItemNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InsufficientStockError"] | components["schemas"]["BinInactiveError"] | components["schemas"]["SerialNumberTakenError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InsufficientStockError"] | components["schemas"]["BinInactiveError"] | components["schemas"]["BinOfSortingSessionError"] | components["schemas"]["SerialNumberTakenError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -11511,7 +11511,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WarehouseNotFoundError"] | components["schemas"]["BinNotFoundError"] | components["schemas"]["InventoryItemNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["BinInactiveError"] | components["schemas"]["ItemOfParcelError"] | components["schemas"]["SerialNumberTakenError"] | components["schemas"]["CountBelowReservedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["BinInactiveError"] | components["schemas"]["BinOfSortingSessionError"] | components["schemas"]["ItemOfParcelError"] | components["schemas"]["SerialNumberTakenError"] | components["schemas"]["CountBelowReservedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -11548,7 +11548,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WarehouseNotFoundError"] | components["schemas"]["BinNotFoundError"] | components["schemas"]["InventoryItemNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InsufficientStockError"] | components["schemas"]["BinInactiveError"] | components["schemas"]["SerialNumberTakenError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InsufficientStockError"] | components["schemas"]["BinInactiveError"] | components["schemas"]["BinOfSortingSessionError"] | components["schemas"]["SerialNumberTakenError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -11566,7 +11566,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WarehouseNotFoundError"] | components["schemas"]["BinNotFoundError"] | components["schemas"]["InventoryItemNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InventoryItemInactiveError"] | components["schemas"]["BinInactiveError"] | components["schemas"]["SerialNumberTakenError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InventoryItemInactiveError"] | components["schemas"]["BinInactiveError"] | components["schemas"]["BinOfSortingSessionError"] | components["schemas"]["SerialNumberTakenError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -11584,7 +11584,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WarehouseNotFoundError"] | components["schemas"]["BinNotFoundError"] | components["schemas"]["InventoryItemNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InventoryItemInactiveError"] | components["schemas"]["ItemOfParcelError"] | components["schemas"]["BinInactiveError"] | components["schemas"]["SerialNumberTakenError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InventoryItemInactiveError"] | components["schemas"]["ItemOfParcelError"] | components["schemas"]["BinInactiveError"] | components["schemas"]["BinOfSortingSessionError"] | components["schemas"]["SerialNumberTakenError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -12121,7 +12121,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ReceivingOrderNotFoundError"] | components["schemas"]["BinNotFoundError"] | components["schemas"]["InventoryItemNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["BinInactiveError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["BinInactiveError"] | components["schemas"]["BinOfSortingSessionError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       412: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["VersionConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
@@ -12805,7 +12805,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WaybillNotFoundError"] | components["schemas"]["DiscrepancyNotFoundError"] | components["schemas"]["BinNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WaybillActionNotAllowedError"] | components["schemas"]["BinInactiveError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WaybillActionNotAllowedError"] | components["schemas"]["BinInactiveError"] | components["schemas"]["BinOfSortingSessionError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -12843,7 +12843,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WaybillNotFoundError"] | components["schemas"]["BinNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WaybillActionNotAllowedError"] | components["schemas"]["WaybillHasNoDeliveriesError"] | components["schemas"]["BinInactiveError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WaybillActionNotAllowedError"] | components["schemas"]["WaybillHasNoDeliveriesError"] | components["schemas"]["BinInactiveError"] | components["schemas"]["BinOfSortingSessionError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];

@@ -42,6 +42,7 @@ export const inventoryCounts: AnyEndpoint[] = [
       "warehouse_not_found",
       "bin_not_found",
       "bin_inactive",
+      "bin_of_sorting_session",
       "inventory_item_not_found",
       "item_of_parcel",
       "serial_number_required",

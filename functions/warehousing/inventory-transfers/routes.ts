@@ -41,6 +41,7 @@ export const inventoryTransfers: AnyEndpoint[] = [
       "warehouse_not_found",
       "bin_not_found",
       "bin_inactive",
+      "bin_of_sorting_session",
       "inventory_item_not_found",
       "item_of_parcel",
       "insufficient_stock",

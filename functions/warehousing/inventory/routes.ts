@@ -30,6 +30,7 @@ const arriving: readonly ErrorCode[] = [
   "warehouse_not_found",
   "bin_not_found",
   "bin_inactive",
+  "bin_of_sorting_session",
   "inventory_item_not_found",
   "serial_number_required",
   "serial_quantity_must_be_one",

@@ -127,6 +127,7 @@ export const receivingOrders: AnyEndpoint[] = [
       "bin_id_required_for_received_items",
       "bin_not_found",
       "bin_inactive",
+      "bin_of_sorting_session",
       "inventory_item_not_found",
       "item_named_twice",
       "received_too_much",

@@ -21,6 +21,7 @@ const common: readonly ErrorCode[] = ["waybill_not_found", "waybill_action_not_a
 const arriving: readonly ErrorCode[] = [
   "bin_not_found",
   "bin_inactive",
+  "bin_of_sorting_session",
   "bin_id_required_for_received_items",
 ];
 const CreateWaybill = CreateTransfer.extend({

@@ -20,7 +20,7 @@ begin
   if a.status is distinct from 'assigned' and a.status is distinct from 'accepted' then
     perform app.fail('assignment_not_accepted', jsonb_build_object('status', a.status));
   end if;
-  perform delivery.move_reported(d, input);
+  perform delivery.move_reported(d, input, delivery.fetched_at(d));
   update delivery.deliveries x set status = 'picked_up', picked_up_at = clock_timestamp(), status_reason = null, status_notes = null
   where x.tenant_id = d.tenant_id and x.id = d.id;
   perform delivery.delivery_proofs_keep(d, 'pickup', input -> 'proof');
@@ -83,7 +83,7 @@ declare
 begin
   perform delivery.require_carrier(d);
   perform delivery.require_move(d, case d.carrier_type when 'external' then '{pending,picked_up}'::text[] else '{picked_up}' end, 'in_transit');
-  perform delivery.move_reported(d, input);
+  perform delivery.move_reported(d, input, delivery.fetched_at(d));
   perform storefront.require_order_picked(d.id);
   update delivery.deliveries x set status = 'in_transit', picked_up_at = coalesce(x.picked_up_at, clock_timestamp())
   where x.tenant_id = d.tenant_id and x.id = d.id;
@@ -118,7 +118,7 @@ begin
   if a.id is null then
     perform delivery.require_off_waybill(d, 'delivered');
   end if;
-  perform delivery.move_reported(d, input);
+  perform delivery.move_reported(d, input, delivery.brought_to(d));
   if v_transferred and not warehousing.transfer_ends(d) then
     perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof', coalesce(input ->> 'proof_field', 'proof'));
     perform warehousing.transfer_arrives(d.id);

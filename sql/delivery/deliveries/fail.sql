@@ -24,7 +24,7 @@ begin
   if a.id is null then
     perform delivery.require_off_waybill(d, 'failed');
   end if;
-  perform delivery.move_reported(d, input);
+  perform delivery.move_reported(d, input, delivery.brought_to(d));
   update delivery.deliveries x set status = 'failed', status_reason = p_reason, status_notes = p_notes, attempts_exhausted = refused,
     attempts_used = x.attempts_used + case when counts and delivery.attempt_counts(d) then 1 else 0 end,
     postponed_to = postpone_to, overnight_notice_at = case d.carrier_type when 'internal' then delivery.overnight_notice(postpone_to) end
@@ -59,7 +59,7 @@ declare
   v_allowed integer;
 begin
   perform delivery.require_move(d, '{failed}', case when v_reassign then 'pending' else 'in_transit' end);
-  perform delivery.move_reported(d, input);
+  perform delivery.move_reported(d, input, delivery.brought_to(d));
   if not v_operations and (v_reassign or v_override is not null) then
     perform app.fail('forbidden');
   end if;
@@ -131,7 +131,8 @@ begin
   if a.id is null then
     perform delivery.require_off_waybill(d, 'returned');
   end if;
-  perform delivery.move_reported(d, input);
+  perform delivery.move_reported(d, input, case when v_warehouse is null then delivery.fetched_at(d)
+    else delivery.warehouse_place(d.tenant_id, v_warehouse, d.pickup_snapshot) end);
   if v_warehouse is not null and not exists (select from warehousing.warehouses w where w.id = v_warehouse and w.deleted_at is null) then
     perform app.fail('warehouse_not_found', '{"field": "warehouse_id"}');
   end if;

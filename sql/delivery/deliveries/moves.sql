@@ -89,10 +89,11 @@ begin
   insert into delivery.delivery_status_history (tenant_id, delivery_id, from_status, to_status, actor_id, note,
     latitude, longitude, distance_m, occurred_at)
   select n.tenant_id, n.id, o.status, n.status, v_actor, nullif(concat_ws(': ', n.status_reason, n.status_notes), ''),
-    r.latitude, r.longitude, case when r.latitude is not null then delivery.metres_from_place(n, o.status, r.latitude, r.longitude) end, r.occurred_at
+    r.latitude, r.longitude, r.distance_m, r.occurred_at
   from new_rows n join old_rows o on o.id = n.id
   left join jsonb_to_record(nullif(current_setting('app.reported', true), '')::jsonb)
-    r (parcel uuid, latitude double precision, longitude double precision, occurred_at timestamptz) on r.parcel = coalesce(n.parent_id, n.id)
+    r (parcel uuid, latitude double precision, longitude double precision, distance_m double precision, occurred_at timestamptz)
+    on r.parcel = coalesce(n.parent_id, n.id)
   where n.status <> o.status order by n.delivery_code, n.sequence_plan nulls first;
   -- Subscribers hear of parcels; a leg shows in its parent.
   insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)

@@ -70,7 +70,7 @@ begin
   if a.id is null then
     perform delivery.require_off_waybill(d, 'returned');
   end if;
-  perform delivery.move_reported(d, input);
+  perform delivery.move_reported(d, input, delivery.brought_to(d));
   v_return := delivery.return_from_door(d, 'operational_return', null, jsonb_build_object('reason', reason -> 'value', 'notes', input -> 'note'));
   update delivery.deliveries x set status = 'returned', status_reason = reason ->> 'value', status_notes = input ->> 'note',
     attempts_used = x.attempts_used + case when (reason ->> 'counts')::boolean then 1 else 0 end, postponed_to = null, overnight_notice_at = null

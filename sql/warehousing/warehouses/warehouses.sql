@@ -90,6 +90,9 @@ begin
     -- A parcel that was missing may turn up.
     or exists (select from warehousing.waybills b join warehousing.waybill_discrepancies x on x.tenant_id = b.tenant_id and x.waybill_id = b.id
       where b.tenant_id = v_tenant and b.destination_warehouse_id = v_id and b.status = 'received' and x.status = 'open')
+    -- Goods that a shop sent itself may come back.
+    or exists (select from storefront.storefront_order_parts p join storefront.storefront_orders o on o.tenant_id = p.tenant_id and o.id = p.order_id
+      where p.tenant_id = v_tenant and p.warehouse_id = v_id and p.left_at is not null and p.delivery_id is null and o.status = 'shipped')
     or exists (select from delivery.deliveries d where d.tenant_id = v_tenant and d.status not in ('delivered', 'returned', 'cancelled')
       and v_id in (d.pickup_warehouse_id, d.dropoff_warehouse_id, d.ordered_to_warehouse_id, d.ordered_from_warehouse_id, d.current_warehouse_id,
         d.staging_warehouse_id)) then

@@ -1,5 +1,7 @@
 /** Where and when a driver's device says that a step happened. */
 import { beforeAll, expect, test } from "vitest";
+import type { Body } from "../../support/api.ts";
+import { sql } from "../../support/db.ts";
 import {
   assign,
   type Ground,
@@ -8,7 +10,7 @@ import {
   newGround,
   path,
 } from "../../support/deliveries.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
+import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
 
 let tenant: Tenant;
 let ground: Ground;
@@ -68,6 +70,29 @@ test("a completion keeps them, and nothing is shown where nothing was said", asy
   const [taken, done] = (await historyOf(id)).slice(-2);
   expect(taken).toMatchObject({ place: null, occurred_at: null });
   expect(done!.place).toEqual({ latitude: 33.31, longitude: 44.36, distance_m: 0 });
+});
+
+test("the distance is that to the place of the step, whatever status it leads to", async () => {
+  const way = await newGround(await newTenant());
+  const { tenant: who, from, to } = way;
+  const [here, there] = [{ latitude: 33.3, longitude: 44.3 }, { latitude: 33.4, longitude: 44.3 }];
+  await sql`update delivery.addresses set ${sql(here)} where id = ${from}`;
+  await sql`update delivery.addresses set ${sql(there)} where id = ${to}`;
+  await saveSettings(who.id, "delivery.attempts", { after_last: "return" });
+  const { id } = await newDelivery(way);
+  await assign(who, id);
+  expect(await move(who.driver, id, "pickup", here)).toSucceed(200);
+  expect(await move(who.driver, id, "depart", here)).toSucceed(200);
+  const refused = { result: "refused", reason_code: "refused", ...there };
+  const outcome = await who.driver.post(`${path}/${id}/outcome`, refused);
+  expect(outcome).toSucceed(200);
+  const { body } = await who.ops.get(`${path}/${id}`);
+  const rows = body.delivery.history.filter(({ place }: { place: unknown }) => place);
+  expect(rows.map((row: Body) => [row.to_status, Math.round(row.place.distance_m)])).toEqual([
+    ["picked_up", 0],
+    ["in_transit", 0],
+    ["returned", 0],
+  ]);
 });
 
 test("a time too long ago or ahead, and half a place, are refused and change nothing", async () => {

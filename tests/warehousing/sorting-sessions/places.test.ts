@@ -8,7 +8,7 @@ import {
   type Sorting,
   sortingSessions as path,
 } from "../../support/sorting-sessions.ts";
-import { newWarehouse } from "../../support/warehouses.ts";
+import { newItem, newWarehouse, unitsOf } from "../../support/warehouses.ts";
 
 let { tenant, yard, assigned, newSession } = {} as Sorting;
 beforeAll(async () => {
@@ -42,6 +42,18 @@ test("what a session made is changed there: elsewhere it only gets another name"
   expect(await tenant.staff.put(`${path}/${session.id}`, { status: "completed" })).toSucceed(200);
   expect(await tenant.warehouse.put(bin, { is_active: true }))
     .toFailWith(409, "bin_of_sorting_session");
+});
+
+test("a cage takes no stock, which its session would leave behind", async () => {
+  const session = await newSession(["city", "Basra"]);
+  const [cage] = session.temporary_locations;
+  const item = await newItem(tenant);
+  const received = await tenant.ops.post("/warehousing/inventory/receipts", {
+    warehouse_id: yard.warehouse,
+    items: [{ item_id: item, quantity: 1, bin_id: cage.id }],
+  });
+  expect(received).toFailWith(409, "bin_of_sorting_session");
+  expect(await unitsOf(item)).toEqual({});
 });
 
 test("a cage is for somebody who still works for the company", async () => {

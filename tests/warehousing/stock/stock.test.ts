@@ -45,6 +45,16 @@ async function refusal(call: Promise<unknown>) {
 }
 
 describe("reserving", () => {
+  test("what is set aside is free again, whatever became of its bin", async () => {
+    const { bin, item } = await newShelf(tenant, 3);
+    const id = randomUUID();
+    await reserve(id, [{ item_id: item, quantity: 2 }]);
+    await sql`update warehousing.bins set is_active = false where id = ${bin}`;
+    await release(id);
+    expect(await unitsOf(item)).toEqual({ available: 3 });
+    await checkStock(tenant);
+  });
+
   test("takes what is available, oldest first, and gives it back to where it lay", async () => {
     const { warehouse, bin, item } = await newShelf(tenant, 3);
     const later = await newBin(tenant, warehouse);

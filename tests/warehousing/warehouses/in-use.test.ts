@@ -3,6 +3,7 @@ import { beforeAll, expect, test } from "vitest";
 import type { Body } from "../../support/api.ts";
 import { deliveryIn, move, moves, newDelivery } from "../../support/deliveries.ts";
 import { newPackage, newYard, type Yard } from "../../support/packages.ts";
+import { newShop, placeOrder } from "../../support/orders.ts";
 import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
 import { pickingOrders } from "../../support/picking.ts";
 import { newShelf, newWarehouse } from "../../support/warehouses.ts";
@@ -113,4 +114,16 @@ test("a setting that sends parcels through it", async () => {
     .toEqual([{ source: "general.warehouse", setting_key: "default_warehouse_id" }]);
   await saveSettings(tenant.id, "general.warehouse", { default_warehouse_id: null });
   expect(await remove(at)).toSucceed(200);
+});
+
+test("goods that a shop sent itself, as long as they may come back", async () => {
+  const shop = await newShop({ auto: false, stock: 1 });
+  const { admin, ops } = shop.tenant;
+  const order = (id: string, step: string) => admin.put(`/storefront/orders/${id}/${step}`);
+  const { id } = await placeOrder(shop);
+  for (const step of ["approve", "ship"]) expect(await order(id, step)).toSucceed(200);
+  const away = () => ops.delete(`/warehousing/warehouses/${shop.shelf.warehouse}`);
+  expect(await away()).toFailWith(409, "warehouse_in_use");
+  expect(await order(id, "deliver")).toSucceed(200);
+  expect(await away()).toSucceed(200);
 });

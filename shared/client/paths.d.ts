@@ -2064,6 +2064,7 @@ export interface components {
     /** The delivery has an open exception. */ DeliveryHasOpenExceptionError: { code?: "delivery_has_open_exception"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
     DeliveryInstructions: { expires_at: string; gateway_order_id: string; redirect_url: string; };
     /** This delivery is a draft. Change the draft instead. */ DeliveryIsDraftError: { code?: "delivery_is_draft"; } & components["schemas"]["Error"];
+    /** This delivery stands for goods that a waybill brings to another warehouse. Put it on a waybill, or cancel it. */ DeliveryIsForWaybillError: { code?: "delivery_is_for_waybill"; } & components["schemas"]["Error"];
     DeliveryItem: {
       /** Of one piece, in the tenant's unit of length */ height: number | null; id: string;
       /** The item of a warehouse; null until one has received the parcel */ item_id: string | null;
@@ -5853,7 +5854,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["DeliveryGoesInLegsError"] | components["schemas"]["ShipmentWithOtherCarrierError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["DeliveryGoesInLegsError"] | components["schemas"]["DeliveryIsForWaybillError"] | components["schemas"]["ShipmentWithOtherCarrierError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       412: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["VersionConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
@@ -6082,7 +6083,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["AssignmentEndedError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["AssignmentNotAcceptedError"] | components["schemas"]["PickupByHandoffError"] | components["schemas"]["GoodsNotPickedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["AssignmentEndedError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["AssignmentNotAcceptedError"] | components["schemas"]["PickupByHandoffError"] | components["schemas"]["DeliveryIsForWaybillError"] | components["schemas"]["GoodsNotPickedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -6311,7 +6312,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["ReturnRequestPendingError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["DeliveryIsForWaybillError"] | components["schemas"]["ReturnRequestPendingError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
     };
@@ -12824,7 +12825,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WaybillNotFoundError"] | components["schemas"]["DriverNotFoundError"] | components["schemas"]["VehicleNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WaybillActionNotAllowedError"] | components["schemas"]["WaybillHasNoDeliveriesError"] | components["schemas"]["WaybillDeliveryNotReadyError"] | components["schemas"]["DriverInactiveError"] | components["schemas"]["VehicleInactiveError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WaybillActionNotAllowedError"] | components["schemas"]["WaybillHasNoDeliveriesError"] | components["schemas"]["WaybillDeliveryNotReadyError"] | components["schemas"]["GoodsNotPickedError"] | components["schemas"]["DriverInactiveError"] | components["schemas"]["VehicleInactiveError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];

@@ -30,6 +30,7 @@ const calls: Record<string, { of: string; call: string }> = {
     call: "r, 1, 'price', null, false",
   },
   "delivery.has_ended": { of: "delivery.deliveries", call: "r" },
+  "delivery.is_for_waybill": { of: "delivery.deliveries", call: "r" },
   "delivery.lock_outcome_effects": {
     of: "delivery.outcomes",
     call: "r, jsonb_populate_record(null::delivery.deliveries, '{}')",

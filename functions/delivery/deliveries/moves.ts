@@ -31,6 +31,7 @@ export const deliveryMoves: AnyEndpoint[] = [
       "invalid_status_transition",
       "assignment_not_accepted",
       "pickup_by_handoff",
+      "delivery_is_for_waybill",
       "goods_not_picked",
       "invalid_proof_url",
       "delivery_proof_required",

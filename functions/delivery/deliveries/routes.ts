@@ -167,6 +167,7 @@ export const deliveries: AnyEndpoint[] = [
     errors: [
       "delivery_not_found",
       "invalid_status_transition",
+      "delivery_is_for_waybill",
       "return_request_pending",
       "insufficient_wallet_balance",
     ],
@@ -185,6 +186,7 @@ export const deliveries: AnyEndpoint[] = [
       "delivery_not_found",
       "invalid_status_transition",
       "delivery_goes_in_legs",
+      "delivery_is_for_waybill",
       "carrier_code_required",
       "shipment_with_other_carrier",
     ],

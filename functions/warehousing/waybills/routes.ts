@@ -96,6 +96,7 @@ export const waybills: AnyEndpoint[] = [
       ...common,
       "waybill_has_no_deliveries",
       "waybill_delivery_not_ready",
+      "goods_not_picked",
       "driver_not_found",
       "driver_inactive",
       "vehicle_not_found",

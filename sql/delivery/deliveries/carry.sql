@@ -49,7 +49,7 @@ end $$;
 -- assigned|accepted -> picked_up, at a door, or in a warehouse what goes from door to door and waits there, with what it has in stock.
 -- {id, proof?, cash_collected?, latitude?, longitude?, occurred_at?} -> {delivery, cash}
 -- Fails: delivery_not_found, what delivery_taken fails with, cash_amount_mismatch, pickup_by_handoff (it waits in a
--- warehouse: it is taken over there).
+-- warehouse: it is taken over there), delivery_is_for_waybill.
 create or replace function delivery.delivery_pickup(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -64,6 +64,7 @@ begin
   if v_handoff is not null or delivery.leaves_warehouse(d) then
     perform app.fail('pickup_by_handoff', jsonb_build_object('handoff_id', v_handoff));
   end if;
+  perform delivery.require_not_for_waybill(d);
   v_cash := delivery.delivery_taken(d, input);
   perform delivery.parcel_at(delivery.parcel_of(d), null);
   if d.current_warehouse_id is not null then
@@ -97,9 +98,9 @@ end $$;
 -- {id, proof?, proof_field?, result?, amount_change_id?, cash_collected?, recipient_name?, latitude?, longitude?, occurred_at?}
 -- -> {delivery, cash}; proof_field: the name by which the caller sent the proof, for refusals; result: of delivery.delivery_outcome;
 -- amount_change_id: as delivery.outcome_record keeps it
--- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_occurred_at, invalid_proof_url, delivery_proof_required,
--- amount_is_for_part (not of a part), cash_amount_mismatch, delivery_has_no_driver (cash is due and nobody took it: neither a driver nor a carrier that
--- was told to), insufficient_wallet_balance (a return: the fee of what came back cannot be refunded).
+-- Fails: delivery_not_found, forbidden, invalid_status_transition (also on the road by waybill), invalid_occurred_at, invalid_proof_url,
+-- delivery_proof_required, amount_is_for_part (not of a part), cash_amount_mismatch, delivery_has_no_driver (cash is due and nobody took it:
+-- neither a driver nor a carrier that was told to), insufficient_wallet_balance (a return: the fee of what came back cannot be refunded).
 create or replace function delivery.delivery_complete(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -115,6 +116,9 @@ declare
   v_shipment uuid;
 begin
   perform delivery.require_move(d, '{picked_up,in_transit}', 'delivered');
+  if a.id is null then
+    perform delivery.require_off_waybill(d, 'delivered');
+  end if;
   perform delivery.move_reported(d, input, delivery.brought_to(d));
   if v_transferred and not warehousing.transfer_ends(d) then
     perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof', coalesce(input ->> 'proof_field', 'proof'));

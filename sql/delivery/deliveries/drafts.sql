@@ -37,6 +37,30 @@ begin
   end if;
 end $$;
 
+-- True for what a waybill made of a piece of inventory: its goods are stock that waybills move, and nobody else brings it anywhere. Goods
+-- of a store's order are the order's; what comes back has left stock; and the things in a parcel that lay on a shelf are its own.
+-- SECURITY DEFINER: neither its customer nor a driver sees what lies in a warehouse. Fails: forbidden (app.require_tenant).
+create or replace function delivery.is_for_waybill(d delivery.deliveries) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  perform app.require_tenant(d.tenant_id);
+  return d.order_id is null and d.original_delivery_id is null and exists (
+    select from delivery.delivery_items i
+    join warehousing.inventory_items k on k.tenant_id = i.tenant_id and k.id = i.item_id and k.parcel_delivery_id is null
+    where i.tenant_id = d.tenant_id and i.delivery_id = d.id);
+end $$;
+
+grant execute on function delivery.is_for_waybill(delivery.deliveries) to barid_caller;
+
+-- Refuses to let anybody but a waybill move what waybills move. Fails: delivery_is_for_waybill.
+create or replace function delivery.require_not_for_waybill(d delivery.deliveries) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if delivery.is_for_waybill(d) then
+    perform app.fail('delivery_is_for_waybill');
+  end if;
+end $$;
+
 -- Changes a draft: what is sent replaces what stands, null takes it away, and the price is worked out anew. Of what is
 -- ordered already only delivery_correct's words. {id, ...} -> the delivery
 -- Fails: delivery_not_found, forbidden, what delivery_create and delivery_correct fail with.
@@ -92,8 +116,8 @@ begin
     external_reference_id = t.external_reference_id, promised_at = t.promised_at, deliver_after = t.deliver_after,
     deliver_before = t.deliver_before
   where x.tenant_id = d.tenant_id and x.id = d.id;
-  -- The contents of a part that comes back are those of its original.
-  if t.package_details is distinct from d.package_details and not d.returns_part then
+  -- The contents of a part that comes back are those of its original, and a piece of inventory is what it is.
+  if t.package_details is distinct from d.package_details and not d.returns_part and not delivery.is_for_waybill(d) then
     perform delivery.delivery_items_clear(d.id);
     t.id := d.id;
     t.original_delivery_id := d.original_delivery_id;
@@ -113,8 +137,10 @@ end $$;
 grant execute on function delivery.delivery_items_clear(uuid) to barid_caller;
 
 -- draft -> pending: the order is given and paid for. {id} -> the delivery
--- An owner's return stays a draft where the office approves returns: it is requested. Ordered by the office, it is approved.
--- Fails: delivery_not_found, forbidden, invalid_status_transition, return_request_pending, insufficient_wallet_balance.
+-- An owner's return stays a draft where the office approves returns: it is requested. Ordered by the office, it is approved. What a waybill
+-- made of a piece of inventory stays a draft, whatever became of the waybill.
+-- Fails: delivery_not_found, forbidden, invalid_status_transition, delivery_is_for_waybill, return_request_pending,
+-- insufficient_wallet_balance.
 create or replace function delivery.delivery_submit(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -125,6 +151,7 @@ begin
     perform app.fail('invalid_status_transition', jsonb_build_object('from', d.status, 'to', 'pending'));
   end if;
   perform delivery.require_move(d, '{draft}', 'pending');
+  perform delivery.require_not_for_waybill(d);
   if d.delivery_flow = 'customer_return' then
     if not delivery.return_needs_approval() then
       perform delivery.return_request_decide(d.id, 'approved', null);
@@ -142,7 +169,7 @@ end $$;
 
 -- Gives a waiting delivery to another company to carry, or takes it back. {id, carrier_type, carrier_code?} -> the delivery
 -- Fails: delivery_not_found, invalid_status_transition, delivery_goes_in_legs (a staged parcel is carried leg by leg),
--- carrier_code_required, shipment_with_other_carrier (a carrier
+-- delivery_is_for_waybill, carrier_code_required, shipment_with_other_carrier (a carrier
 -- has it, who may collect its cash: the booking is cancelled first).
 create or replace function delivery.delivery_carrier(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -153,6 +180,9 @@ begin
   -- Its legs would be given to drivers of ours all the same.
   if input ->> 'carrier_type' = 'external' and d.delivery_flow = 'pnd_parent' then
     perform app.fail('delivery_goes_in_legs');
+  end if;
+  if input ->> 'carrier_type' = 'external' then
+    perform delivery.require_not_for_waybill(d);
   end if;
   if input ->> 'carrier_type' = 'external' and input ->> 'carrier_code' is null then
     perform app.fail('carrier_code_required', '{"field": "carrier_code"}');

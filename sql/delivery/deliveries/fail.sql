@@ -11,16 +11,19 @@ end $$;
 -- Ends an attempt that did not deliver: picked_up|in_transit -> failed, for this reason. It uses up an attempt when it counts; after a
 -- refusal operations alone allow another one, however many are left. postpone_to: the day on which it is attempted again.
 -- {id, latitude?, longitude?, occurred_at?} -> the delivery as it was
--- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_occurred_at.
+-- Fails: delivery_not_found, forbidden, invalid_status_transition (also on the road by waybill), invalid_occurred_at.
 create or replace function delivery.attempt_fails(
   input jsonb, p_reason text, p_notes text, counts boolean, refused boolean, postpone_to date default null
 ) returns delivery.deliveries
 language plpgsql set search_path = '' as $$
 declare
   d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+  a delivery.assignments := delivery.require_carrier(d);
 begin
-  perform delivery.require_carrier(d);
   perform delivery.require_move(d, '{picked_up,in_transit}', 'failed');
+  if a.id is null then
+    perform delivery.require_off_waybill(d, 'failed');
+  end if;
   perform delivery.move_reported(d, input, delivery.brought_to(d));
   update delivery.deliveries x set status = 'failed', status_reason = p_reason, status_notes = p_notes, attempts_exhausted = refused,
     attempts_used = x.attempts_used + case when counts and delivery.attempt_counts(d) then 1 else 0 end,
@@ -62,6 +65,9 @@ begin
   end if;
   if v_reassign and (delivery.leaves_warehouse(d) or delivery.returns_from_door(d)) then
     perform app.fail('return_through_warehouse');
+  end if;
+  if a.id is null then
+    perform delivery.require_off_waybill(d, case when v_reassign then 'pending' else 'in_transit' end);
   end if;
   if not v_reassign and a.id is null and d.carrier_type = 'internal' then
     perform app.fail('delivery_has_no_driver');
@@ -110,7 +116,7 @@ end $$;
 -- that warehouse_id names, and are its stock again. Anything else is back with its sender, for good; unless warehouse_id names
 -- a warehouse: then it stays in_transit until staff receive it there (warehousing.parcel_received), and nothing is refunded before. What is
 -- on its way back from a door already ends where it goes, or in a warehouse.
--- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_occurred_at, warehouse_not_found.
+-- Fails: delivery_not_found, forbidden, invalid_status_transition (also on the road by waybill), invalid_occurred_at, warehouse_not_found.
 create or replace function delivery.delivery_return(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -122,6 +128,9 @@ declare
   v_refund jsonb;
 begin
   perform delivery.require_move(d, '{picked_up,in_transit,failed}', 'returned');
+  if a.id is null then
+    perform delivery.require_off_waybill(d, 'returned');
+  end if;
   perform delivery.move_reported(d, input, case when v_warehouse is null then delivery.fetched_at(d)
     else delivery.warehouse_place(d.tenant_id, v_warehouse, d.pickup_snapshot) end);
   if v_warehouse is not null and not exists (select from warehousing.warehouses w where w.id = v_warehouse and w.deleted_at is null) then

@@ -38,7 +38,8 @@ create trigger order_keeps_its_beginning before update of pickup_address_id on d
   execute function delivery.order_keeps_its_beginning();
 
 -- The transfer to another warehouse that a parcel is on the road by, as a refusal names it, with the warehouse in words:
--- {transfer_id, waybill_id, destination_warehouse_id, warehouse, text_key}; null when it is on none.
+-- {transfer_id, waybill_id, destination_warehouse_id, warehouse, text_key}; null when it is on none. A waybill brings it from the handover
+-- until its receipt, and what was missing then until somebody has said what became of it.
 create or replace function delivery.transfer_under_way(d delivery.deliveries) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -51,12 +52,27 @@ begin
     from warehousing.package_transfer_deliveries p
     join warehousing.package_transfers t on t.tenant_id = p.tenant_id and t.id = p.transfer_id
     join warehousing.warehouses w on w.tenant_id = t.tenant_id and w.id = t.destination_warehouse_id
+    left join warehousing.waybills y on y.tenant_id = t.tenant_id and y.id = t.waybill_id
     left join warehousing.waybill_deliveries b on b.tenant_id = t.tenant_id and b.waybill_id = t.waybill_id and b.delivery_id = p.delivery_id
     where p.tenant_id = d.tenant_id and p.delivery_id = delivery.parcel_of(d)
       and case when t.waybill_id is null then delivery.is_transferred(d) and d.status in ('picked_up', 'in_transit', 'failed')
         and t.operation_type = 'single_delivery' and t.destination_warehouse_id = d.dropoff_warehouse_id
-        else b.is_open and d.status = 'in_transit' end
+        else d.status in ('in_transit', 'failed', 'returned') and (b.is_open and y.status = 'in_transit'
+          or b.received_state = 'missing' and exists (select from warehousing.waybill_discrepancies m
+            where m.tenant_id = b.tenant_id and m.waybill_id = b.waybill_id and m.delivery_id = b.delivery_id and m.status = 'open')) end
     order by t.created_at desc, t.id limit 1);
+end $$;
+
+-- Refuses a move of a parcel that a waybill has on the road: what becomes of it is said at the waybill's receipt.
+-- Fails: invalid_status_transition, with the transfer.
+create or replace function delivery.require_off_waybill(d delivery.deliveries, target text) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_transfer jsonb := delivery.transfer_under_way(d);
+begin
+  if v_transfer ->> 'waybill_id' is not null then
+    perform app.fail('invalid_status_transition', v_transfer || jsonb_build_object('from', d.status, 'to', target));
+  end if;
 end $$;
 
 -- Sends a parcel that lies in a warehouse back to who sent it, or to where delivery.return_destination says: a delivery of its own, with

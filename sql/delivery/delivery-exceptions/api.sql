@@ -1,7 +1,7 @@
 -- Exceptions of deliveries. As long as one is open, no driver is given the delivery.
 
 -- Opens one. {id, type, notes?, items?: [{delivery_item_id, quantity?, condition?}]} -> {exception, receiving_order_id}
--- Goods that left a warehouse and are on the road are expected back there.
+-- Goods that left a warehouse and are on the road are expected back there, unless a waybill brings them to another one.
 -- Fails: delivery_not_found, forbidden, delivery_item_not_found, delivery_ended.
 create or replace function delivery.delivery_exception_open(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$

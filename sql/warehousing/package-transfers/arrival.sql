@@ -2,11 +2,14 @@
 -- each reads the caller's tenant alone, and the parcels are held.
 
 -- Parcels are in a warehouse now: they wait to continue from here, or end here when here is where they were sent and
--- nothing is to be collected. What transfers had noted of them is done with.
+-- nothing is to be collected. What transfers had noted of them is done with, they are expected nowhere else, and what was said to have
+-- failed on the way has come all the same.
 create or replace function warehousing.parcels_advance(parcels uuid[], warehouse uuid) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
+  v_family uuid[] := array(select d.id from delivery.deliveries d
+    where d.tenant_id = v_tenant and (d.id = any (parcels) or d.parent_id = any (parcels)));
   v_here delivery.addresses;
   v_snapshot jsonb;
 begin
@@ -14,7 +17,11 @@ begin
   join delivery.addresses a on a.tenant_id = h.tenant_id and a.id = h.address_id
   where h.tenant_id = v_tenant and h.id = warehouse;
   select to_jsonb(a) into v_snapshot from delivery.addresses_list a where a.id = v_here.id;
+  perform warehousing.receipts_withdraw(f.id) from unnest(v_family) f (id);
   perform delivery.parcel_at(p.id, warehouse) from unnest(parcels) p (id);
+  update delivery.deliveries d set status = 'in_transit'
+  where d.tenant_id = v_tenant and d.id = any (v_family) and d.delivery_flow not in ('pnd_parent', 'pnd_inbound')
+    and (d.status = 'failed' or d.status = 'returned' and delivery.leaves_warehouse(d));
   update delivery.deliveries d set status = case when e.ends then 'delivered' else 'pending' end, status_reason = null, status_notes = null,
     delivered_at = case when e.ends then clock_timestamp() end,
     pickup_warehouse_id = case when e.ends then d.pickup_warehouse_id else warehouse end,
@@ -56,7 +63,6 @@ begin
   if d.status = 'picked_up' then
     update delivery.deliveries x set status = 'in_transit' where x.tenant_id = d.tenant_id and x.id = d.id;
   end if;
-  perform warehousing.receipts_withdraw(d.id);
   perform warehousing.parcels_advance(array[d.id], d.dropoff_warehouse_id);
   if delivery.leaves_warehouse(d) then
     perform warehousing.parcel_arrives(d.id, d.dropoff_warehouse_id);

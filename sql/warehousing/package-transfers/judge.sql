@@ -27,6 +27,7 @@ begin
         select d.id from delivery.delivery_items x
         join delivery.deliveries d on d.tenant_id = x.tenant_id and d.id = x.delivery_id
         where x.tenant_id = m.tenant_id and x.item_id = a.id and d.status in ('draft', 'pending') and d.current_warehouse_id = m.source
+          and delivery.is_for_waybill(d)
           and not exists (select from warehousing.waybill_deliveries w where w.tenant_id = d.tenant_id and w.delivery_id = d.id and w.is_open)
         order by d.delivery_code limit 1)) end,
     i.id
@@ -88,15 +89,17 @@ begin
         where w.tenant_id = v_tenant and w.delivery_id = p.id and w.is_open) then 'already_in_waybill'
       when coalesce(p.current_warehouse_id, case when p.status in ('draft', 'pending') and p.delivery_flow <> 'pnd_parent'
         then p.pickup_warehouse_id end) <> v_source then 'wrong_source_warehouse'
-      when not warehousing.parcel_is_movable(p, l, use) or delivery.return_under_way(p.id) is not null then 'not_transferable_status'
+      when not warehousing.parcel_is_movable(p, l, use) or delivery.return_under_way(p.id) is not null
+        -- No driver takes it along.
+        or use = 'single_delivery' and delivery.is_for_waybill(p) then 'not_transferable_status'
       when delivery.has_unresolved_exception(p.id) or (l.id is not null and delivery.has_unresolved_exception(l.id)) then 'open_exception'
       -- No warehouse holds it and none is where it is ordered from. On paper a staged one may move before it is brought.
       when p.current_warehouse_id is null and p.pickup_warehouse_id is null and not (use = 'system_only' and p.delivery_flow = 'pnd_parent')
         then 'package_not_here'
-      -- Out of a warehouse goes the whole parcel; a delivery from door to door may have nothing on a shelf.
+      -- Out of a warehouse goes the whole parcel; a delivery from door to door may have nothing on a shelf, and what a store sold is set aside.
       when use = 'waybill' and (l.id is not null or delivery.leaves_warehouse(p)) and exists (
         select from delivery.delivery_items i
-        where i.tenant_id = v_tenant and i.delivery_id = p.id
+        where i.tenant_id = v_tenant and i.delivery_id = p.id and p.order_id is null
         group by i.item_id having sum(i.quantity) > warehousing.units_available(i.item_id, v_source)) then 'not_available'
     end) order by f.place)
   into v_lines

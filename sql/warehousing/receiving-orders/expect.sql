@@ -51,7 +51,7 @@ begin
 end $$;
 
 -- A delivery that comes back: to where it left from, unless another warehouse is named. -> the receiving order; null: a store's parcel in
--- which there was nothing, as a carrier may bring back one of which the warehouse had found nothing
+-- which there was nothing, as a carrier may bring back one of which the warehouse had found nothing; or a waybill brings it elsewhere
 create or replace function warehousing.receipt_expect(p_delivery uuid, p_warehouse uuid, p_failed boolean) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -62,6 +62,10 @@ begin
   if exists (select from storefront.storefront_order_parts p
       where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.left_at is not null and not exists (
         select from storefront.storefront_order_part_items g where g.tenant_id = p.tenant_id and g.part_id = p.id and g.quantity > g.short)) then
+    return null;
+  end if;
+  -- Its waybill brings it into a warehouse, and it is expected nowhere else.
+  if delivery.transfer_under_way(d) ->> 'waybill_id' is not null then
     return null;
   end if;
   select e.id into v_exception from delivery.delivery_exceptions e

@@ -192,13 +192,14 @@ grant execute on function warehousing.receipt_take(uuid, jsonb, text) to barid_c
 -- Receives or cancels. {id, status: received|cancelled, item_details?, notes?} -> {order}; the same again answers
 -- the same. Calling off the receipt of a return sends its driver on; a parcel that was already handed over can only
 -- be received.
--- Fails: receiving_order_not_found, forbidden (no staff of that warehouse), invalid_status_transition, what
--- receipt_take fails with.
+-- Fails: receiving_order_not_found, forbidden (no staff of that warehouse), invalid_status_transition (also of what a waybill brings
+-- elsewhere), what receipt_take fails with.
 create or replace function warehousing.receiving_order_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_id uuid := (input ->> 'id')::uuid;
   v_target text := input ->> 'status';
+  v_transfer jsonb;
   r warehousing.receiving_orders;
 begin
   select * into r from warehousing.receiving_orders o where o.id = v_id;
@@ -215,6 +216,11 @@ begin
       perform app.fail('invalid_status_transition', jsonb_build_object('from', r.status, 'to', v_target));
     end if;
     if v_target = 'received' then
+      -- Recorded before a waybill took it along, it waits for nothing that could come here.
+      select delivery.transfer_under_way(d) into v_transfer from delivery.deliveries d where d.tenant_id = r.tenant_id and d.id = r.delivery_id;
+      if v_transfer ->> 'waybill_id' is not null then
+        perform app.fail('invalid_status_transition', v_transfer || jsonb_build_object('from', r.status, 'to', v_target));
+      end if;
       perform warehousing.receipt_take(r.id, input -> 'item_details', input ->> 'notes');
     else
       perform warehousing.receiving_order_cancel(r, input ->> 'notes');

@@ -48,7 +48,8 @@ begin
   return v_id;
 end $$;
 
--- Sets the stock of parcels aside for their waybill, as far as it lies in the source. Of raw pieces all of it.
+-- Sets the stock of parcels aside for their waybill, as far as it lies in the source. Of raw pieces all of it; of a store's parcel nothing:
+-- its goods are set aside for its order, and leave with the parcel.
 -- Fails: insufficient_stock (somebody took it meanwhile).
 create or replace function warehousing.waybill_reserve(w warehousing.waybills, parcels uuid[]) returns void
 language plpgsql set search_path = '' as $$
@@ -63,8 +64,10 @@ begin
     select p.place, i.delivery_id, i.item_id, case when t.parcel_delivery_id is null then i.quantity
       else least(i.quantity, warehousing.units_available(i.item_id, w.source_warehouse_id)) end as quantity
     from unnest(parcels) with ordinality p (id, place)
-    join delivery.delivery_items i on i.tenant_id = w.tenant_id and i.delivery_id = p.id
-    join warehousing.inventory_items t on t.tenant_id = i.tenant_id and t.id = i.item_id) n
+    join delivery.deliveries d on d.tenant_id = w.tenant_id and d.id = p.id
+    join delivery.delivery_items i on i.tenant_id = d.tenant_id and i.delivery_id = d.id
+    join warehousing.inventory_items t on t.tenant_id = i.tenant_id and t.id = i.item_id
+    where t.parcel_delivery_id is not null or delivery.is_for_waybill(d)) n
   where n.quantity > 0;
   if v_lines is null then
     return;

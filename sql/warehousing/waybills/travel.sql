@@ -120,10 +120,11 @@ begin
   return array(select p.id from unnest(parcels) with ordinality p (id, place) where p.id <> all (v_gone) order by p.place);
 end $$;
 
--- Puts a sealed waybill into a driver's hands: its orders are on the road, its stock leaves the source. Drafts bind
--- nobody and stay drafts; what another company has carried away is taken off. {id, driver_id, vehicle_id?} -> {waybill}
+-- Puts a sealed waybill into a driver's hands: its orders are on the road, its stock leaves the source, and the goods of stores leave with
+-- their parcels. Drafts bind nobody and stay drafts; what another company has carried away is taken off. {id, driver_id, vehicle_id?}
+-- -> {waybill}
 -- Fails: waybill_not_found, forbidden, waybill_action_not_allowed, waybill_has_no_deliveries, driver_not_found, driver_inactive,
--- vehicle_not_found, vehicle_inactive, waybill_delivery_not_ready (moved by somebody else).
+-- vehicle_not_found, vehicle_inactive, waybill_delivery_not_ready (moved by somebody else), goods_not_picked (of a store's parcel).
 create or replace function warehousing.waybill_hand_over(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -156,8 +157,8 @@ begin
   return warehousing.waybill_get(input);
 end $$;
 
--- The vehicle a driver of the tenant drives: the one named, else their own. Fails: driver_not_found, driver_inactive,
--- vehicle_not_found, vehicle_inactive.
+-- The vehicle a driver of the tenant drives: the one named, else their own. Fails: driver_not_found, driver_inactive (as a driver, or as
+-- a member of the company), vehicle_not_found, vehicle_inactive.
 create or replace function warehousing.waybill_vehicle(driver uuid, vehicle uuid) returns uuid
 language plpgsql stable set search_path = '' as $$
 declare
@@ -165,7 +166,7 @@ declare
   v_driver record;
   v_active boolean;
 begin
-  select d.vehicle_id, u.is_active into v_driver
+  select d.vehicle_id, u.is_active and d.status = 'active' as is_active into v_driver
   from delivery.drivers d
   join tenancy.tenant_users u on u.tenant_id = d.tenant_id and u.user_id = d.user_id
   where d.tenant_id = v_tenant and d.user_id = driver;

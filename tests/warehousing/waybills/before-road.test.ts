@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Body } from "../../support/api.ts";
-import { move } from "../../support/deliveries.ts";
+import { checkAll, move } from "../../support/deliveries.ts";
 import { sql } from "../../support/db.ts";
 import {
   checkTallies,
@@ -72,11 +72,18 @@ describe("before the road", () => {
     for (const driver_id of [randomUUID(), other.driver.id, tenant.customer.id]) {
       expect(await step(id, "driver-handover", { driver_id })).toFailWith(404, "driver_not_found");
     }
+    await sql`update delivery.drivers set status = 'inactive' where user_id = ${tenant.driver2.id}`;
+    const idle = await step(id, "driver-handover", { driver_id: tenant.driver2.id });
+    expect(idle).toFailWith(409, "driver_inactive");
+    await sql`update delivery.drivers set status = 'active' where user_id = ${tenant.driver2.id}`;
     const vehicle = { driver_id: tenant.driver.id, vehicle_id: randomUUID() };
     expect(await step(id, "driver-handover", vehicle)).toFailWith(404, "vehicle_not_found");
     const missing = await step(id, "driver-handover");
     expect(missing).toFailWith(400, "validation_failed");
     expect(missing.body.field).toBe("driver_id");
+    expect(await step(id, "driver-handover", { driver_id: tenant.driver2.id })).toSucceed(200);
+    expect(await step(id, "receive")).toSucceed(200);
+    await checkAll(tenant);
   });
 
   test("raw inventory travels as draft deliveries, one unit each", async () => {

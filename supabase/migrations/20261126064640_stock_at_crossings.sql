@@ -698,7 +698,7 @@ GRANT EXECUTE ON FUNCTION "delivery"."require_off_waybill"(delivery.deliveries, 
 update warehousing.receiving_orders r set status = 'cancelled'
 from delivery.deliveries d
 where r.status = 'pending' and r.source <> 'inbound' and d.tenant_id = r.tenant_id and d.id = r.delivery_id
-  and d.status = 'pending' and d.current_warehouse_id <> r.warehouse_id and exists (
+  and d.status in ('pending', 'delivered') and d.current_warehouse_id <> r.warehouse_id and exists (
     select from warehousing.waybill_deliveries p
     join warehousing.waybills w on w.tenant_id = p.tenant_id and w.id = p.waybill_id
     where p.tenant_id = d.tenant_id and p.delivery_id in (d.id, d.parent_id) and p.received_state = 'received'

@@ -62,6 +62,10 @@ interface CancelBegun {
   carrier_reference: string | null;
 }
 
+interface CancelFinished extends Answer {
+  shipment: { status: string };
+}
+
 /** Cancels a booking. The same Idempotency-Key returns the first answer again; a failure releases the key. */
 export async function cancel(
   db: Database,
@@ -72,20 +76,24 @@ export async function cancel(
   const begun = await db.call<CancelBegun>("integration.cancel_begin", { delivery_id, ...keyed });
   if (begun.answer) return { ...begun.answer, [replayed]: true };
   const { shipment_id, claim_token } = begun;
-  const finish = (cancelled: boolean) =>
-    db.call("integration.cancel_finish", { ...keyed, shipment_id, claim_token, cancelled });
-  let cancelled: boolean;
+  let cancelled = false;
+  let refusal = new AppError("carrier_refused", { reason: "not cancelled" });
   try {
     const adapter = await adapterFor(begun.carrier_code);
     const credentials = await opened(begun.carrier_code, begun.credentials);
     cancelled = await adapter.cancelShipment(begun, credentials);
   } catch (error) {
-    await finish(false);
-    throw asRefusal(error);
+    refusal = asRefusal(error);
   }
-  const answer = await finish(cancelled);
-  if (!cancelled) throw new AppError("carrier_refused", { reason: "not cancelled" });
-  return answer;
+  const answer = await db.call<CancelFinished>("integration.cancel_finish", {
+    ...keyed,
+    shipment_id,
+    claim_token,
+    cancelled,
+  });
+  // It is, too, when the carrier has reported meanwhile that it does not come.
+  if (answer.shipment.status === "cancelled") return answer;
+  throw refusal;
 }
 
 async function adapterFor(code: string): Promise<Adapter> {

@@ -77,6 +77,7 @@ const change = {
     "delivery_already_ordered",
     "delivery_already_picked_up",
     "delivery_ended",
+    "delivery_is_for_waybill",
     ...terms,
   ],
   path: "/deliveries/:delivery_id",

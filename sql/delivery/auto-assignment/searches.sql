@@ -71,7 +71,8 @@ begin
   if v_open and (delivery.auto_assignment_settings()).enabled then
     perform delivery.searches_begin(array(select n.id from new_rows n join old_rows o on o.id = n.id
       where n.tenant_id = app.tenant_id() and n.status = 'pending' and n.postponed_to is null
-        and (o.status not in ('pending', 'assigned', 'accepted') or o.postponed_to is not null or o.carrier_type <> n.carrier_type)
+        and (o.status not in ('pending', 'assigned', 'accepted') or o.postponed_to is not null
+          or o.carrier_type <> n.carrier_type and delivery.return_under_way(n.id) is null)
         and delivery.is_auto_assignable(n)));
   end if;
   return null;

@@ -80,6 +80,9 @@ begin
   end if;
   if not v_in_cash then
     v_fee := 0;
+  elsif v_by_sender and coalesce(p.picked_up_at, d.picked_up_at) is not null then
+    -- Since it was picked up a wallet may have borne a change of it.
+    v_fee := v_fee - money.delivery_fee_borne(coalesce(d.parent_id, d.id));
   end if;
   v_no_door := d.status in ('delivered', 'cancelled') or d.delivery_flow = 'pnd_inbound' or delivery.is_transferred(d);
   v_no_pickup := d.status = 'cancelled' or v_fee = 0 or not v_by_sender;
@@ -89,10 +92,6 @@ begin
     or d.delivery_flow = 'pnd_outbound' and exists (select from delivery.deliveries a
       where a.tenant_id = v_tenant and a.parent_id = d.parent_id and a.delivery_flow = 'pnd_inbound'
         and a.status in ('draft', 'pending', 'assigned', 'accepted'));
-  end if;
-  -- Since it was picked up a wallet may have borne a change of it.
-  if not v_no_pickup and coalesce(p.picked_up_at, d.picked_up_at) is not null then
-    v_fee := v_fee - money.delivery_fee_borne(coalesce(d.parent_id, d.id));
   end if;
   return jsonb_build_object(
     'pickup', jsonb_build_object('cod', 0, 'delivery_fee', case when v_no_pickup then 0 else v_fee end, 'currency', coalesce(p.currency, d.currency)),

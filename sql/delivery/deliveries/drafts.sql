@@ -99,10 +99,13 @@ begin
   return delivery.delivery_created_to_json(d.id);
 end $$;
 
--- Puts new terms into a draft; what a transfer has recorded stays recorded.
+-- Puts new terms into a draft; what a transfer has recorded stays recorded. Fails: delivery_is_for_waybill (for another company).
 create or replace function delivery.delivery_rewrite(d delivery.deliveries, t delivery.deliveries, input jsonb) returns void
 language plpgsql set search_path = '' as $$
 begin
+  if t.carrier_type = 'external' and d.carrier_type <> 'external' then
+    perform delivery.require_not_for_waybill(d);
+  end if;
   update delivery.deliveries x set barcode = coalesce(input ->> 'barcode', x.barcode), customer_id = t.customer_id,
     institution_user_id = t.institution_user_id, delivery_service_id = t.delivery_service_id, service_snapshot = t.service_snapshot,
     carrier_type = t.carrier_type, carrier_code = t.carrier_code, payer_type = t.payer_type, payment_method = t.payment_method,

@@ -114,6 +114,8 @@ create unique index if not exists gateway_order_id_taken on money.payments (gate
 create unique index if not exists gateway_reference_taken on money.payments (gateway_code, gateway_reference) where gateway_reference is not null;
 create unique index if not exists gateway_transaction_taken on money.payments (gateway_code, gateway_transaction_id)
   where gateway_transaction_id is not null;
+-- Whether a gateway ever took anything for a company, asked for notices of one that is switched off.
+create index if not exists payments_of_gateway on money.payments (tenant_id, gateway_code) where gateway_code is not null;
 
 -- An order has at most one successful payment, and at most one pending payment.
 create unique index if not exists order_already_paid on money.payments (tenant_id, order_id) where type = 'ORDER' and status = 'SUCCESS';

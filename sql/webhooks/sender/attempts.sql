@@ -187,6 +187,11 @@ begin
   -- All of them before their subscriptions, each of which a failure locks.
   perform from integration.webhook_events e
   where e.id in (select (r.value ->> 'id')::uuid from jsonb_array_elements(results) r) order by e.id for update;
+  perform from integration.webhook_subscriptions s
+  where s.id in (
+    select e.subscription_id from jsonb_array_elements(results) r join integration.webhook_events e on e.id = (r.value ->> 'id')::uuid
+    where not (r.value ->> 'ok')::boolean)
+  order by s.id for no key update;
   for v_result in select r.value from jsonb_array_elements(results) r order by r.value ->> 'id' loop
     perform integration.result_save(v_result);
     v_count := v_count + 1;

@@ -76,8 +76,9 @@ describe("the draft of a piece of inventory", () => {
     });
     expect(said.body.message).toContain("بارنامە");
     const carrier = { carrier_type: "external", carrier_code: "swift" };
-    expect(await tenant.ops.patch(`${path}/${draft}/carrier`, carrier))
-      .toFailWith(409, "delivery_is_for_waybill");
+    for (const call of [`${path}/${draft}/carrier`, `${path}/${draft}`]) {
+      expect(await tenant.ops.patch(call, carrier)).toFailWith(409, "delivery_is_for_waybill");
+    }
     const [{ barcode }] = await sql`select barcode from delivery.deliveries where id = ${draft}`;
     const transfer = await tenant.warehouse.post(packageTransfers, {
       mode: "delivery_operation",

@@ -125,6 +125,22 @@ export function acceptShort(state: State, { name }: Of<"acceptShort">): string {
   if (order.parts.every((part) => part.quantity === part.short + missing(part))) {
     return "order_nothing_picked";
   }
+  const next = structuredClone(state);
+  const answer = sendWithout(next, name, units);
+  // A carrier that is booked takes no other amount.
+  const changed = order.parts.some((part, place) => {
+    const { booked, status } = state.parcels[partName(name, place)] ?? {};
+    const after = next.parcels[partName(name, place)];
+    return Boolean(booked) && !part.left && status !== "cancelled" &&
+      (after!.status === "cancelled" || after!.cod + (after!.doorFee ?? 0) !== booked);
+  });
+  if (changed && !order.wallet) return "shipment_cash_changes";
+  Object.assign(state, next);
+  return answer;
+}
+
+function sendWithout(state: State, name: string, units: number): string {
+  const order = state.orders[name]!;
   for (const [place, part] of order.parts.entries()) {
     const less = missing(part);
     part.short += less;

@@ -4,9 +4,10 @@ import { createClient as createSupabase, type SupabaseClient } from "@supabase/s
 import createClient, { type Client } from "openapi-fetch";
 import WebSocket from "ws";
 import type { paths } from "../../shared/client/paths.d.ts";
+import { Failure } from "../../supabase/local/failure.ts";
 
 /** An error that ends the day: one line with the request and the response. */
-export class DemoFailure extends Error {}
+export class DemoFailure extends Failure {}
 
 export interface Person {
   id: string;

@@ -1,7 +1,6 @@
 // npm run demo: a whole day through the public API of a running stack.
 import { UsageFailure } from "../../supabase/local/command-line.ts";
 import { Failure } from "../../supabase/local/failure.ts";
-import { DemoFailure } from "./barid.ts";
 import { driveDay } from "./day.ts";
 import { driveLive } from "./live.ts";
 import { type DemoOptions, help, readOptions } from "./options.ts";
@@ -11,8 +10,7 @@ try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
   // A failure is one line; anything else is a fault of ours and shows where it happened.
-  const told = error instanceof DemoFailure || error instanceof Failure;
-  console.error(told ? error.message : error);
+  console.error(error instanceof Failure ? error.message : error);
   process.exitCode = error instanceof UsageFailure ? 2 : 1;
 }
 

@@ -132,7 +132,7 @@ export const proofs: Readonly<Record<string, Proof>> = {
     minutes: 2,
   },
   ssrf: {
-    shows: "nobody inside is connected to, however his address is written",
+    shows: "nobody inside is connected to, however the address is written",
     files: [
       "tests/prove/ssrf.test.ts",
       "tests/shared/address-guard.test.ts",

@@ -67,8 +67,9 @@ begin
 end $$;
 
 -- Brings the holds of rows of cash to where the rows are now, where the last step does not fit any more: a release of what is held and in, a hold
--- of what is released and not in; nothing for those that were never held. A step never counts before the one it follows (but
--- money.cod_hold_end), so that what is released for a later day and held again is held once.
+-- of what is released and not in; nothing for those that were never held. A step is never older than the one it follows, though its
+-- transaction may be, and never counts before it (but money.cod_hold_end), so that what is released for a later day and held again is
+-- held once.
 create or replace function money.cod_holds_follow(tenant uuid, kind text, ids uuid[]) returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -80,9 +81,9 @@ begin
     return;
   end if;
   with written as (
-    insert into money.wallet_holds (tenant_id, account_id, reference_type, reference_id, step, amount, release, due_at, counts_from)
+    insert into money.wallet_holds (tenant_id, account_id, reference_type, reference_id, step, amount, release, due_at, counts_from, created_at)
     select h.tenant_id, h.account_id, h.reference_type, h.reference_id, h.step + 1, -h.amount, h.release, h.due_at,
-      greatest(now(), h.counts_from, case when h.amount > 0 then h.due_at end)
+      greatest(now(), h.counts_from, case when h.amount > 0 then h.due_at end), greatest(now(), h.created_at)
     from (
       select distinct on (x.reference_id) x.* from money.wallet_holds x
       where x.tenant_id = tenant and x.reference_type = kind and x.reference_id = any (ids) and x.release <> 'on_delivery'
@@ -109,20 +110,22 @@ create or replace function money.cod_hold_end(row_id uuid) returns void
 language plpgsql set search_path = '' as $$
 declare
   h money.wallet_holds;
+  v_now timestamptz;
 begin
   select * into h from money.wallet_holds x
   where x.tenant_id = app.tenant_id() and x.reference_type = 'cod_collection' and x.reference_id = row_id order by x.step desc limit 1;
-  if not found or (h.amount < 0 and h.counts_from <= now()) then
+  v_now := greatest(now(), h.created_at);
+  if not found or (h.amount < 0 and h.counts_from <= v_now) then
     return;
   end if;
-  insert into money.wallet_holds (tenant_id, account_id, reference_type, reference_id, step, amount, release, due_at, counts_from)
+  insert into money.wallet_holds (tenant_id, account_id, reference_type, reference_id, step, amount, release, due_at, counts_from, created_at)
   select h.tenant_id, h.account_id, h.reference_type, h.reference_id, h.step + n.step, n.sign * abs(h.amount), h.release,
     -- A release may not count before due_at.
-    least(h.due_at, n.counts_from), n.counts_from
-  from (values (1, 1, h.counts_from), (2, -1, now())) n (step, sign, counts_from)
+    least(h.due_at, n.counts_from), n.counts_from, v_now
+  from (values (1, 1, h.counts_from), (2, -1, v_now)) n (step, sign, counts_from)
   where h.amount < 0
   union all
-  select h.tenant_id, h.account_id, h.reference_type, h.reference_id, h.step + 1, -h.amount, h.release, least(h.due_at, now()), now()
+  select h.tenant_id, h.account_id, h.reference_type, h.reference_id, h.step + 1, -h.amount, h.release, least(h.due_at, v_now), v_now, v_now
   where h.amount > 0;
 end $$;
 

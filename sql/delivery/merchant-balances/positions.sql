@@ -40,7 +40,7 @@ begin
     select o.account_id, 0, 0, 0, case when not o.carrier then o.amount else 0 end, case when o.carrier then o.amount else 0 end, -o.amount from outside o
     union all
     select h.account_id, 0, -h.amount, 0, 0, 0, 0 from money.wallet_holds h
-    where h.tenant_id = v_tenant and h.counts_from > h.created_at and h.counts_from > now()
+    where h.tenant_id = v_tenant and h.counts_from > h.created_at and h.counts_from > (select clock_timestamp())
     union all
     select s.account_id, 0, 0, s.net, 0, 0, 0 from money.merchant_statements s where s.tenant_id = v_tenant and s.status = 'open'
   )

@@ -63,10 +63,11 @@ begin
     coalesce(p.delivery_id, c.delivery_id, r.delivery_id)
   from moved m
   cross join lateral (
-    select coalesce(sum(x.amount) filter (where x.counts_from <= x.created_at or x.counts_from <= now()), 0) as held,
-      max(x.counts_from) filter (where x.amount < 0 and (x.counts_from <= x.created_at or x.counts_from <= now())) as released_at
+    select coalesce(sum(x.amount), 0) as held, max(x.counts_from) filter (where x.amount < 0) as released_at
     from money.wallet_holds x
     where m.holdable and x.tenant_id = p_tenant and x.reference_type = m.reference_type and x.reference_id = m.reference_id
+      -- Not now(): a call that waited for the wallet sees steps that are later than its own transaction.
+      and x.counts_from <= (select clock_timestamp())
   ) h
   left join said s on s.movement = m.movement
   left join money.payments p on m.reference_type = 'payment' and p.tenant_id = p_tenant and p.id = m.reference_id

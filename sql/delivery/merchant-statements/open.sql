@@ -57,6 +57,7 @@ declare
   v_cod boolean;
   v_id uuid := gen_random_uuid();
   v_number bigint;
+  v_now timestamptz;
   s money.merchant_statements;
 begin
   select a.* into v_wallet from money.accounts a where a.tenant_id = v_tenant and a.id = p_wallet for no key update;
@@ -86,16 +87,18 @@ begin
     (select min(m.movement) - 1 from moved m where not m.early and m.movement > coalesce(v_marks.looked_to, 0)),
     (select array_agg(m.movement) from moved m where not m.settled)
   into v_lines, v_net, v_cod, v_pending, v_looked_to, v_unsettled;
+  -- Its lines may be later than its own transaction, which waited for the wallet: the statement is never older than they are.
+  v_now := clock_timestamp();
   if coalesce(v_net, 0) <= 0 or v_net < v_rule.minimum or p_cycle_day is not null and v_cod is not true then
     return null;
   end if;
   v_looked_to := coalesce(v_looked_to, v_wallet.version);
   v_number := money.statement_number_next();
-  insert into money.merchant_statements (id, tenant_id, number, account_id, owner_user_id, currency, opened_by, period_from, period_to, gross_cod, fees,
-    refunds, adjustments, net, lines, cycle_day, hash)
-  select v_id, v_tenant, v_number, p_wallet, v_wallet.owner_user_id, v_wallet.currency, app.user_id(),
+  insert into money.merchant_statements (id, tenant_id, number, account_id, owner_user_id, currency, opened_at, opened_by, period_from, period_to,
+    gross_cod, fees, refunds, adjustments, net, lines, cycle_day, hash)
+  select v_id, v_tenant, v_number, p_wallet, v_wallet.owner_user_id, v_wallet.currency, v_now, app.user_id(),
     least(coalesce((select max(x.period_to) from money.merchant_statements x where x.tenant_id = v_tenant and x.account_id = p_wallet and x.status <> 'void'),
-      v_marks.opened_at, v_wallet.created_at), least(p_until, now())), least(p_until, now()),
+      v_marks.opened_at, v_wallet.created_at), least(p_until, v_now)), least(p_until, v_now),
     coalesce(sum(l.amount) filter (where l.kind = 'cod'), 0), coalesce(-sum(l.amount) filter (where l.kind = 'delivery_fee'), 0),
     coalesce(sum(l.amount) filter (where l.kind = 'refund'), 0), coalesce(sum(l.amount) filter (where l.kind = 'adjustment'), 0), v_net, count(*), p_cycle_day,
     money.statement_hash(v_id, v_tenant, v_number, v_wallet.owner_user_id, v_wallet.currency::text, v_net, v_lines)

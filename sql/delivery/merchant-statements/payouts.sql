@@ -127,7 +127,7 @@ begin
   return s.id;
 end $$;
 
--- Voids an open statement: its lines are free again for the next one. {id, reason?} -> its id
+-- Voids an open statement: its lines are free again for the next one, which is made before this or after it. {id, reason?} -> its id
 -- Fails: statement_not_found, statement_not_open.
 create or replace function money.statement_void_book(input jsonb) returns uuid
 language plpgsql security definer set search_path = '' as $$
@@ -138,6 +138,7 @@ begin
   if s.status <> 'open' then
     perform app.fail('statement_not_open', jsonb_build_object('from', s.status));
   end if;
+  perform from money.accounts a where a.tenant_id = v_tenant and a.id = s.account_id for no key update;
   update money.merchant_statements x set status = 'void', voided_at = now(), voided_by = app.user_id(), void_reason = input ->> 'reason'
   where x.tenant_id = v_tenant and x.id = s.id;
   insert into money.merchant_pending (tenant_id, account_id, movement)

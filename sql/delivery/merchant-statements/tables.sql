@@ -48,7 +48,7 @@ create table if not exists money.merchant_statements (
   account_id uuid not null,
   owner_user_id uuid not null,
   currency char(3) not null references tenancy.currencies (code) on delete restrict,
-  -- The time of the transaction, as in the ledger.
+  -- When its movements were looked at: none of them is later.
   opened_at timestamptz not null default now(),
   opened_by uuid,
   period_from timestamptz not null,

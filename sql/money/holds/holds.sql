@@ -14,13 +14,14 @@ begin
   return money.held_of(v_tenant, account);
 end $$;
 
--- The same for the ledger itself, which asks for wallets of others than the caller.
+-- The same for the ledger itself, which asks for wallets of others than the caller. By the clock and not now(): a call that waited for
+-- the wallet sees steps that are later than its own transaction.
 create or replace function money.held_of(tenant uuid, account uuid) returns numeric
 language plpgsql stable set search_path = '' as $$
 begin
   return coalesce((select sum(t.amount) from app.tallies t where t.tenant_id = tenant and t.tally = 'wallet_holds' and t.dims = array[account::text]), 0)
     - coalesce((select sum(h.amount) from money.wallet_holds h
-      where h.tenant_id = tenant and h.account_id = account and h.counts_from > h.created_at and h.counts_from > now()), 0);
+      where h.tenant_id = tenant and h.account_id = account and h.counts_from > h.created_at and h.counts_from > (select clock_timestamp())), 0);
 end $$;
 
 -- The net of the open statements of a wallet: it waits to be paid out.

@@ -15,7 +15,8 @@ create table if not exists money.wallet_holds (
   due_at timestamptz not null,
   -- From when the row counts: at once, or for a release on the day that the rule says.
   counts_from timestamptz not null,
-  -- The time of the transaction, as in the ledger: a balance and its rows agree as of any moment.
+  -- The time of the transaction, as in the ledger: a balance and its rows agree as of any moment. Of a step whose transaction began before
+  -- the one of the step that it follows, the time of that one.
   created_at timestamptz not null default now(),
   constraint hold_or_release check (amount <> 0 and (amount > 0) = (step % 2 = 1)),
   constraint hold_counts_later check (counts_from >= created_at and (amount > 0 or counts_from >= due_at)),

@@ -4,7 +4,7 @@ import type { Invariant } from "./invariant.ts";
 /** The movements of wallets: what of each is released now, and what statements that are not void say of it. */
 const movements = `select w.tenant_id, w.account_id, w.movement, w.whole,
     w.whole - coalesce((select sum(h.amount) from money.wallet_holds h where h.tenant_id = w.tenant_id and w.kind = 'cod_credit'
-      and h.reference_type = w.reference_type and h.reference_id = w.reference_id and (h.counts_from <= h.created_at or h.counts_from <= now())), 0) as released,
+      and h.reference_type = w.reference_type and h.reference_id = w.reference_id and h.counts_from <= (select clock_timestamp())), 0) as released,
     coalesce((select sum(l.amount) from money.merchant_statement_lines l
       join money.merchant_statements s on s.tenant_id = l.tenant_id and s.id = l.statement_id and s.status <> 'void'
       where l.tenant_id = w.tenant_id and l.account_id = w.account_id and l.movement = w.movement), 0) as stated

@@ -11,6 +11,16 @@ const races = [
 
 export const merchants: Mutant[] = [
   {
+    name: "a statement that waited reads holds as of its own beginning",
+    file: `${folder}/movements.sql`,
+    from: "and x.counts_from <= (select clock_timestamp())",
+    to: "and x.counts_from <= now()",
+    test: [
+      "tests/delivery/merchant-statements/races.test.ts",
+      "a statement that waited over midnight says what the new day releases",
+    ],
+  },
+  {
     name: "a statement says again what another one says",
     file: `${folder}/movements.sql`,
     from: "then m.whole - h.held - coalesce(s.said, 0) else 0 end",

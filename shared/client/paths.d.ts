@@ -2146,7 +2146,7 @@ export interface components {
     /** The driver has no vehicle. */ DriverHasNoVehicleError: { code?: "driver_has_no_vehicle"; field?: string; } & components["schemas"]["Error"];
     /** Parcels are in the driver's hands: {delivery_codes}. Hand them over first, or send keep_parcels. */ DriverHasParcelsError: { code?: "driver_has_parcels"; delivery_codes?: number[]; } & components["schemas"]["Error"];
     /** Choose the driver this is about. */ DriverIdRequiredError: { code?: "driver_id_required"; field?: string; } & components["schemas"]["Error"];
-    /** This driver is not active. */ DriverInactiveError: { code?: "driver_inactive"; } & components["schemas"]["Error"];
+    /** This driver is not active. */ DriverInactiveError: { code?: "driver_inactive"; field?: string; } & components["schemas"]["Error"];
     /** The driver is not active. */ DriverNotActiveError: { code?: "driver_not_active"; field?: string; } & components["schemas"]["Error"];
     /** The driver does not work in the zone where the delivery is dropped off. */ DriverNotAllowedInDeliveryZoneError: { code?: "driver_not_allowed_in_delivery_zone"; delivery_ids?: string[]; field?: string; missing_zones?: string[]; } & components["schemas"]["Error"];
     /** The driver does not work in the zone where the delivery is picked up. */ DriverNotAllowedInPickupZoneError: { code?: "driver_not_allowed_in_pickup_zone"; delivery_ids?: string[]; field?: string; missing_zones?: string[]; } & components["schemas"]["Error"];
@@ -3012,8 +3012,9 @@ export interface components {
       /** What kind of journey it is: one way, staged through a warehouse, a leg, a return */ delivery_flow: string; id: string; status: string;
     };
     /** Of a customer return that the office has to approve, or had to; else null */ ReturnRequest: {
-      /** Null while it waits for the office */ decided_at: string | null; decided_by: components["schemas"]["Person"] | null;
-      /** Why it was declined */ reason: string | null; requested_at: string; status: "requested" | "approved" | "declined";
+      /** Null while it waits for the office; of one that was cancelled, when its draft was */ decided_at: string | null;
+      decided_by: components["schemas"]["Person"] | null; /** Why it was declined */ reason: string | null; requested_at: string;
+      status: "requested" | "approved" | "declined" | "cancelled";
     };
     /** There is no request for this return that waits for a decision. */ ReturnRequestNotPendingError: { code?: "return_request_not_pending"; status?: string; } & components["schemas"]["Error"];
     /** This return waits for the approval of the company. */ ReturnRequestPendingError: { code?: "return_request_pending"; } & components["schemas"]["Error"];
@@ -5506,7 +5507,7 @@ export interface operations {
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
         manifest_id?: components["parameters"]["manifest_id"]; page?: components["parameters"]["page"]; parent_id?: string; pickup_zone_id?: string;
         postponed?: boolean | ("true" | "false");
-        /** Customer returns by their request; `requested`: those that wait for the office */ return_request?: "requested" | "approved" | "declined";
+        /** Customer returns by their request; `requested`: those that wait for the office */ return_request?: "requested" | "approved" | "declined" | "cancelled";
         search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "created_at" | "delivery_code" | "status";
         sort_order?: components["parameters"]["sort_order"];
         status?: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";

@@ -251,7 +251,7 @@ export const deliveryErrors = {
   institution_inactive: 409,
   branch_inactive: 409,
   driver_not_found: { status: 404, fields: ["field"] },
-  driver_inactive: 409,
+  driver_inactive: { status: 409, fields: ["field"] },
   driver_off_duty: 409,
   self_assignment_disabled: 403,
   driver_has_parcels: { status: 409, fields: ["delivery_codes"] },

@@ -145,7 +145,12 @@ export class Cash extends Asking {
       `/delivery/cod-settlements/${id}/reverse`,
       { reason: reference },
       ({ data }) => data.settlement_payment_id === id && data.reversal_reason === reference,
-      ["insufficient_desk_cash", "insufficient_wallet_balance"],
+      [
+        "insufficient_desk_cash",
+        "insufficient_wallet_balance",
+        // Another caller said meanwhile what became of the shortage that was remitted with it.
+        ...data.shortage ? ["settlement_not_reversible"] : [],
+      ],
     );
     if (back) this.facts.report("settled", reference, `${told} reversed`);
   }

@@ -1,14 +1,16 @@
 import { z } from "zod";
 import { Id, Person, Text, Timestamp } from "../../../shared/schemas/schemas.ts";
 
-export const requestStatuses = ["requested", "approved", "declined"] as const;
+export const requestStatuses = ["requested", "approved", "declined", "cancelled"] as const;
 
 /** The request of an owner for a customer return. */
 export const ReturnRequest = z.object({
   status: z.enum(requestStatuses),
   reason: z.string().nullable().describe("Why it was declined"),
   requested_at: Timestamp,
-  decided_at: Timestamp.nullable().describe("Null while it waits for the office"),
+  decided_at: Timestamp.nullable().describe(
+    "Null while it waits for the office; of one that was cancelled, when its draft was",
+  ),
   decided_by: Person.nullable(),
 }).meta({
   id: "ReturnRequest",

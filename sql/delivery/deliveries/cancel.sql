@@ -71,6 +71,9 @@ begin
   end if;
   update delivery.deliveries x set status = 'cancelled', status_reason = input ->> 'reason', status_notes = input ->> 'notes'
   where x.tenant_id = d.tenant_id and x.id = any (v_ends);
+  if d.delivery_flow = 'customer_return' and d.status = 'draft' then
+    perform delivery.return_request_cancel(d.id);
+  end if;
   perform delivery.manifest_item_return(d.id);
   v_picks := delivery.delivery_release(d.id);
   v_refund := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel');

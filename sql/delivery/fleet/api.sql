@@ -60,7 +60,7 @@ begin
   end if;
   if (input ->> 'default')::boolean then
     if v_driver.status <> 'active' then
-      perform app.fail('driver_inactive');
+      perform app.fail('driver_inactive', '{"field": "default"}');
     end if;
     insert into tenancy.tenant_settings as s (tenant_id, module, group_key, settings, updated_by)
     values (v_tenant, 'delivery', 'assignment_change_settings', jsonb_build_object('default_driver_id', driver_id), app.user_id())

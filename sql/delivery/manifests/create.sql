@@ -64,9 +64,9 @@ declare
   v_status text := delivery.driver_status(driver_id);
 begin
   if v_status is null then
-    perform app.fail('driver_not_found');
+    perform app.fail('driver_not_found', '{"field": "driver_id"}');
   elsif v_status = 'inactive' then
-    perform app.fail('driver_inactive');
+    perform app.fail('driver_inactive', '{"field": "driver_id"}');
   end if;
 end $$;
 

@@ -116,7 +116,8 @@ end $$;
 -- {id, result: delivered|partial|exchanged|failed|refused|postponed, reason_code?, note?, items? [{delivery_item_id, quantity}], taken_back?
 -- [{name, quantity}], cash_collected?, recipient_name?, postponed_to?, proofs?, latitude?, longitude?, occurred_at?}
 -- -> {delivery, returns: the deliveries that were made of what goes back, cash{due, collected}, undo_until}; of what failed
--- nothing is due; until then the caller may undo it, null: it was no outcome, as of a parcel that continues from another warehouse
+-- nothing is due; until then the caller may undo it, null: a carrier brings it, or it was no outcome, as of a parcel that continues from
+-- another warehouse
 -- Locks: as delivery.lock_delivery.
 -- Fails: delivery_status_changed, what delivery.delivery_complete and delivery.delivery_fail fail with, outcome_evidence_required,
 -- invalid_reference, invalid_postponed_to, what delivery.outcome_partial, delivery.outcome_exchanged and delivery.return_from_door fail with.
@@ -144,11 +145,14 @@ begin
     when v_result = 'refused' and delivery.attempt_counts(d) and d.carrier_type = 'internal'
       and tenancy.attempt_settings() ->> 'after_last' = 'return' then delivery.outcome_sent_back(d, input, v_reason)
     else delivery.outcome_failed(d, input, v_reason) end;
-  perform app.events_add(jsonb_build_array(jsonb_build_object('source_module', 'delivery', 'event_type', 'delivery.outcome',
-    'entity_type', 'delivery', 'entity_id', v_parcel.id, 'event_data', jsonb_build_object('delivery_id', v_parcel.id,
-      'delivery_code', v_parcel.delivery_code, 'result', v_result, 'reason_code', v_reason ->> 'value', 'actor_id', app.user_id()))));
   perform delivery.outcome_complete(d.id);
   o := delivery.outcome_of(d.id);
   -- An earlier one says nothing of this report.
-  return v_answer || jsonb_build_object('undo_until', case when o.created_at = now() then delivery.outcome_undo_until(o) end);
+  if o.created_at is distinct from now() then
+    return v_answer || '{"undo_until": null}';
+  end if;
+  perform app.events_add(jsonb_build_array(jsonb_build_object('source_module', 'delivery', 'event_type', 'delivery.outcome',
+    'entity_type', 'delivery', 'entity_id', v_parcel.id, 'event_data', jsonb_build_object('delivery_id', v_parcel.id,
+      'delivery_code', v_parcel.delivery_code, 'result', v_result, 'reason_code', v_reason ->> 'value', 'actor_id', app.user_id()))));
+  return v_answer || jsonb_build_object('undo_until', case d.carrier_type when 'internal' then delivery.outcome_undo_until(o) end);
 end $$;

@@ -28,7 +28,18 @@ begin
   return found;
 end $$;
 
-grant execute on function delivery.return_request_ask(uuid), delivery.return_request_decide(uuid, text, text) to barid_caller;
+-- Ends the open request of a draft that was cancelled. SECURITY DEFINER: owners, who cancel their drafts, write no requests.
+create or replace function delivery.return_request_cancel(p_delivery uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  update delivery.return_requests q set status = 'cancelled', decided_by = app.user_id(), decided_at = now()
+  from delivery.deliveries d
+  where q.tenant_id = app.tenant_id() and q.delivery_id = p_delivery and q.status = 'requested'
+    and d.tenant_id = q.tenant_id and d.id = q.delivery_id and d.status = 'cancelled';
+end $$;
+
+grant execute on function delivery.return_request_ask(uuid), delivery.return_request_decide(uuid, text, text),
+  delivery.return_request_cancel(uuid) to barid_caller;
 
 -- The request for a return, {status, reason, requested_at, decided_at, decided_by}; null where nobody had to ask.
 create or replace function delivery.return_request_to_json(p_delivery uuid) returns jsonb

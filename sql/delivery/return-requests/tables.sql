@@ -4,7 +4,7 @@ create table if not exists delivery.return_requests (
   tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
   -- The return: a draft until it is approved.
   delivery_id uuid not null,
-  status text not null default 'requested' check (status in ('requested', 'approved', 'declined')),
+  status text not null default 'requested' check (status in ('requested', 'approved', 'declined', 'cancelled')),
   requested_by uuid,
   requested_at timestamptz not null default now(),
   decided_by uuid,

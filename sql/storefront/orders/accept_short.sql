@@ -40,8 +40,8 @@ begin
 end $$;
 
 -- The rows of order_accept_short(): the order and its parts without what is missing, and the cash that deliveries which have not left
--- collect, divided anew; the fee is on the first that has something to bring. Printed labels of those whose amounts change are outdated. The
--- order is locked. -> see storefront.order_cut()
+-- collect, divided anew; the fee is on the first that has something to bring. Of those whose amounts change printed labels are outdated and
+-- drivers are notified. The order is locked. -> see storefront.order_cut()
 -- Fails: order_nothing_picked, shipment_cash_changes {delivery_id, carrier_code, amount, currency}.
 create or replace function storefront.order_accept(p_order uuid, missing jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
@@ -50,6 +50,7 @@ declare
   v_before storefront.storefront_orders;
   o storefront.storefront_orders;
   v_left jsonb;
+  v_changed uuid[];
   v_booked record;
 begin
   select * into strict v_before from storefront.storefront_orders x
@@ -69,7 +70,9 @@ begin
     where p.tenant_id = v_tenant and p.order_id = o.id and p.type = 'ORDER' and p.status = 'pending';
     with part as (
       select p.position, p.delivery_id, p.left_at is null as here, d.status = 'cancelled' as cancelled,
-        row_number() over (partition by d.status = 'cancelled' order by p.position) as turn,
+        -- The fee stays with what has left with it; else it is on the first that is here.
+        row_number() over (partition by d.status = 'cancelled'
+          order by (p.left_at is not null and d.delivery_fee > 0) desc, (p.left_at is null) desc, p.position) as turn,
         row_number() over (partition by p.left_at is null order by p.position) as place, (
           select coalesce(sum(i.unit_price * (g.quantity - g.short)), 0) from storefront.storefront_order_part_items g
           join storefront.storefront_order_items i on i.tenant_id = g.tenant_id and i.id = g.order_item_id
@@ -91,9 +94,12 @@ begin
       from due u where d.tenant_id = v_tenant and d.id = u.delivery_id
         and (d.cod_amount, d.delivery_fee) is distinct from (u.goods + least(u.fee, o.total_price), u.fee)
       returning d.id
+    ), outdated as (
+      update delivery.deliveries l set label_outdated = true
+      from changed c where l.tenant_id = v_tenant and l.parent_id = c.id and l.label_edition > 0
     )
-    update delivery.deliveries l set label_outdated = true
-    from changed c where l.tenant_id = v_tenant and l.parent_id = c.id and l.label_edition > 0;
+    select array_agg(c.id order by c.id) into v_changed from changed c;
+    perform delivery.drivers_notify(v_changed) where v_changed is not null;
     select d.id, s.carrier_code, s.cash_due, d.currency into v_booked
     from storefront.storefront_order_parts p
     join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id and d.status <> 'cancelled'

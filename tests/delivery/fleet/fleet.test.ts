@@ -104,7 +104,9 @@ describe("equipping a driver", () => {
     await tenant.ops.patch(`${path}/${second}`, { default: false });
     expect((await storedDriver(second)).default_driver).toBeNull();
     const idle = { status: "inactive", default: true };
-    expect(await tenant.ops.patch(`${path}/${second}`, idle)).toFailWith(409, "driver_inactive");
+    const refused = await tenant.ops.patch(`${path}/${second}`, idle);
+    expect(refused).toFailWith(409, "driver_inactive");
+    expect(refused.body.field).toBe("default");
     expect((await storedDriver(second)).status).toBe("active");
   });
 

@@ -106,7 +106,9 @@ describe("what a manifest names must be there and in use", () => {
       [{ institution_user_id: gone.id }, "institution_inactive"],
     ];
     for (const [change, code] of cases) {
-      expect(await tenant.ops.post(path, request(change)), code).toFailWith(409, code);
+      const refused = await tenant.ops.post(path, request(change));
+      expect(refused, code).toFailWith(409, code);
+      if (code === "driver_inactive") expect(refused.body.field).toBe("driver_id");
     }
     // An institution sees no driver's row, and is told the same.
     expect(await tenant.institution.post(path, request({ driver_id: resting.id })))

@@ -23,6 +23,11 @@ async function transferring(): Promise<string> {
 const outcomesOf = async (id: string) =>
   (await sql`select result from delivery.outcomes where delivery_id = ${id} order by id`)
     .map(({ result }) => result);
+/** The results that subscribers were told of. */
+const announced = async (id: string) =>
+  (await sql`select event_data ->> 'result' as result from integration.system_events
+    where entity_id = ${id} and event_type = 'delivery.outcome' order by position`)
+    .map(({ result }) => result);
 
 test("reported as delivered it waits there, and there is nothing to undo", async () => {
   const id = await transferring();
@@ -31,6 +36,7 @@ test("reported as delivered it waits there, and there is nothing to undo", async
   expect(done.body.data).toMatchObject({ undo_until: null, returns: [] });
   expect(await whereIs(id)).toMatchObject({ status: "pending", at: yard.there });
   expect(await outcomesOf(id)).toEqual([]);
+  expect(await announced(id)).toEqual([]);
   expect(await undo(tenant.ops, id)).toFailWith(409, "no_outcome_to_undo");
   await sound(tenant);
 });
@@ -46,6 +52,7 @@ test("an attempt before it says nothing of it", async () => {
   expect(done.body.data.undo_until).toBeNull();
   expect(await whereIs(id)).toMatchObject({ status: "pending", at: yard.there });
   expect(await outcomesOf(id)).toEqual(["failed"]);
+  expect(await announced(id)).toEqual(["failed"]);
   expect(await undo(tenant.ops, id)).toFailWith(409, "outcome_went_on");
   await sound(tenant);
 });

@@ -91,6 +91,11 @@ test("what has no outcome cannot be undone, and an outcome is undone once", asyn
 });
 
 test("what a carrier brought is what it reports", async () => {
+  const brought = await parcel();
+  await sql`update delivery.deliveries set carrier_type = 'external' where id = ${brought}`;
+  const done = await report(tenant.ops, brought, failed);
+  expect(done).toSucceed(200);
+  expect(done.body.data.undo_until).toBeNull();
   const id = await parcel();
   await moves(tenant.driver, id, "complete");
   await sql`update delivery.deliveries set carrier_type = 'external' where id = ${id}`;

@@ -1,6 +1,6 @@
 /** Where the office approves returns, an owner's return is a draft until it does; nothing gets round that. */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Person } from "../../support/api.ts";
+import type { Body, Person } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
 import { deliveryIn, type Ground, newGround, path, statusOf } from "../../support/deliveries.ts";
 import { balanceOf, fundWallet } from "../../support/money.ts";
@@ -83,6 +83,28 @@ describe("an owner's return", () => {
       return_request: { status: "requested" },
     });
   });
+
+  test.each(["customer", "ops"] as const)(
+    "is requested no more once its draft is cancelled by %s",
+    async (who) => {
+      const id = await requested();
+      const answer = await tenant[who].post(`${path}/${id}/cancel`, { reason: "Kept it" });
+      expect(answer).toSucceed(200);
+      expect(await requestOf(id)).toMatchObject({
+        status: "cancelled",
+        reason: null,
+        decided_at: expect.any(String),
+        decided_by: { id: tenant[who].id },
+      });
+      const waiting = await tenant.ops.get(path, {
+        query: { return_request: "requested", limit: 100 },
+      });
+      expect(waiting.body.data.map((one: Body) => one.id)).not.toContain(id);
+      const refused = await decide(tenant.ops, id, "approve");
+      expect(refused).toFailWith(409, "return_request_not_pending");
+      expect(refused.body.status).toBe("cancelled");
+    },
+  );
 
   test("that was kept as a draft is requested by its owner's submit", async () => {
     const id = await requested({ status: "draft" });

@@ -1,11 +1,11 @@
 /** Goods that were short cost what they cost in their order: with their share of its tax and its discount, to the last unit. */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Person } from "../../support/api.ts";
+import type { Body, Person } from "../../support/api.ts";
 import { enable, external, report } from "../../support/carriers.ts";
 import { sql } from "../../support/db.ts";
-import { path as deliveriesPath } from "../../support/deliveries.ts";
+import { assign, moves, path as deliveriesPath } from "../../support/deliveries.ts";
 import "../../support/expect.ts";
-import { approveOrder, bring, pick, picksOf } from "../../support/order-goods.ts";
+import { approveOrder, bring, newSplitShop, pick, picksOf } from "../../support/order-goods.ts";
 import {
   acceptPaid,
   agree,
@@ -18,6 +18,7 @@ import {
 import { checkAll, placeOrder, type Shop, walletOf } from "../../support/orders.ts";
 import { eventFor, numberOf, tell } from "../../support/payments.ts";
 import { newPerson } from "../../support/people.ts";
+import { newBin, newWarehouse, stockIn } from "../../support/warehouses.ts";
 
 const buyer = (shop: Shop): Promise<Person> => newPerson(shop.tenant.id, "customer", "customer");
 const accept = async (shop: Shop, id: string) => {
@@ -242,4 +243,44 @@ describe("amounts that cannot be divided evenly", () => {
       expect(answer.status).toBeLessThan(300);
     }
   }
+});
+
+test("in three warehouses, of which the first finds nothing when the second has left: the third collects the fee", async () => {
+  const shop = await newSplitShop({ picking: true });
+  const third = await newWarehouse(shop.tenant);
+  await stockIn(shop.tenant, {
+    item_id: shop.shelf.item,
+    warehouse_id: third,
+    bin_id: await newBin(shop.tenant, third, { is_default_receiving: true }),
+    quantity: 2,
+  });
+  const { id } = await placeOrder(shop, "cash", 7);
+  const { deliveries } = await approveOrder(shop, id);
+  const [first, second, last] = await picksOf(id);
+  await pick(shop, second!.id);
+  await assign(shop.tenant, deliveries[1].delivery_id);
+  await moves(shop.tenant.driver, deliveries[1].delivery_id, "pickup");
+  await pick(shop, first!.id, 0);
+  await pick(shop, last!.id, 1);
+  await assign(shop.tenant, deliveries[2].delivery_id);
+  const { order } = await accept(shop, id);
+  const due = await sql`select status, cod_amount, delivery_fee from delivery.deliveries
+    where order_id = ${id} order by delivery_code`;
+  const fee = order.total_price - order.subtotal;
+  expect(due.map(({ delivery_fee }) => delivery_fee)).toEqual([fee, 0, fee]);
+  expect(due.map(({ status }) => status)).toEqual(["cancelled", "picked_up", "accepted"]);
+  expect(due[1]!.cod_amount + due[2]!.cod_amount).toBe(order.total_price);
+  // The driver who fetches it learns that it costs something else.
+  const { data: notices } = (await shop.tenant.driver.get("/tenants/me/notifications", {
+    query: { type: "delivery_changed" },
+  })).body;
+  expect(notices.map((one: Body) => one.payload.delivery_id)).toEqual([
+    deliveries[2].delivery_id,
+  ]);
+  await moves(shop.tenant.driver, deliveries[1].delivery_id, "depart", "complete");
+  await moves(shop.tenant.driver, deliveries[2].delivery_id, "pickup", "depart", "complete");
+  const [{ taken }] = await sql`select sum(amount) as taken from money.cod_collections c
+    join delivery.deliveries d on d.id = c.delivery_id where d.order_id = ${id}`;
+  expect(taken).toBe(order.total_price);
+  await checkAll(shop.tenant);
 });

@@ -1,0 +1,41 @@
+/** Requests for returns whose drafts were cancelled before that ended them: the upgrade ends them, and no other. */
+import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { migrate } from "../../supabase/local/migrate.ts";
+import { newDatabase, type OwnDatabase } from "../support/database.ts";
+import { loadRows } from "../support/rows.ts";
+import { migrationsDir, releaseFile, releases } from "../tools/migrations/releases.ts";
+
+const release = releases().find(({ version }) => version === "1.2.0")!;
+
+let old: OwnDatabase;
+beforeAll(async () => {
+  old = await newDatabase(({ sql }) =>
+    migrate(sql, migrationsDir, (file) => file in release.migrations)
+  );
+  await loadRows(old.sql, gunzipSync(readFileSync(releaseFile("1.2.0", "rows.txt.gz"))).toString());
+}, 300_000);
+afterAll(() => old.close());
+
+test("a cancelled draft is requested no more, one that waits is", async () => {
+  const { sql } = old;
+  const two = await sql`select tenant_id, id from delivery.deliveries order by id limit 2`;
+  const [cancelled, waiting] = two;
+  await sql.begin(async (tx) => {
+    await tx`set local session_replication_role = replica`;
+    await tx`update delivery.deliveries set status = 'cancelled' where id = ${cancelled!.id}`;
+    await tx`update delivery.deliveries set status = 'draft' where id = ${waiting!.id}`;
+    for (const { tenant_id, id } of two) {
+      await tx`insert into delivery.return_requests (tenant_id, delivery_id) values (${tenant_id}, ${id})`;
+    }
+  });
+  await migrate(sql, migrationsDir);
+  const found = await sql`select q.delivery_id, q.status, q.decided_at = d.updated_at as dated
+    from delivery.return_requests q join delivery.deliveries d on d.id = q.delivery_id
+    where q.delivery_id in ${sql(two.map(({ id }) => id))} order by q.delivery_id`;
+  expect(found.map((one) => ({ ...one }))).toEqual([
+    { delivery_id: cancelled!.id, status: "cancelled", dated: true },
+    { delivery_id: waiting!.id, status: "requested", dated: null },
+  ]);
+}, 300_000);

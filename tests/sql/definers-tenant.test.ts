@@ -45,6 +45,7 @@ const calls: Record<string, { of: string; call: string }> = {
   },
   "delivery.outcome_record": { of: "delivery.deliveries", call: "r, 'failed'" },
   "delivery.priced_from": { of: "delivery.deliveries", call: "r" },
+  "delivery.sold_from": { of: "delivery.deliveries", call: "r" },
   "delivery.proof_counts": { of: "delivery.delivery_proofs", call: "r" },
   "money.payment_may_come": { of: "money.payments", call: "r" },
   "storefront.domain_event_emit": { of: "storefront.custom_domains", call: "r, 'connected'" },

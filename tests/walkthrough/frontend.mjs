@@ -21,13 +21,16 @@ say("A driver's app hears of assignments");
 const heard = [];
 const showAssignment = (row) => heard.push(row);
 let loads = 0;
-let changesSince = new Date(Date.now() - 1000).toISOString();
+// A minute before what is shown was read: changes that were not committed then are older than that.
+const changesSince = new Date(Date.now() - 60_000).toISOString();
+let cursor;
 const loadChanges = async () => {
+  const from = cursor ? { cursor } : { updated_since: changesSince };
   const { data } = await supabase.functions.invoke(
-    `delivery/assignments?updated_since=${encodeURIComponent(changesSince)}&limit=100`,
+    `delivery/assignments?${new URLSearchParams({ ...from, limit: "100" })}`,
     { method: "GET" },
   );
-  changesSince = data.next_cursor ?? changesSince;
+  cursor = data.next_cursor ?? cursor;
   loads++;
   return data.assignments;
 };
@@ -97,6 +100,12 @@ check("the office sees it", [picture.status, picture.headers.get("content-type")
   "image/jpeg",
 ]);
 await call(supabase, "POST", `delivery/deliveries/${deliveryId}/complete`, {});
+const followed = await loadChanges();
+check(
+  "what comes next follows from the cursor",
+  followed.map((one) => [one.delivery_id, one.status]),
+  [[deliveryId, "completed"]],
+);
 
 say("A person forgets the password");
 const email = `frontend-${Date.now()}@example.test`;

@@ -125,7 +125,7 @@ language plpgsql stable set search_path = '' as $$
 begin
   return case
     when driver.status <> 'active' or not exists (select from tenancy.tenant_users u
-      where u.tenant_id = driver.tenant_id and u.user_id = driver.user_id and u.is_active) then 'driver_not_active'
+      where u.tenant_id = driver.tenant_id and u.user_id = driver.user_id and u.is_active and u.tenant_user_type = 'driver') then 'driver_not_active'
     when vehicle.id is null then 'driver_has_no_vehicle'
     when not vehicle.is_active then 'vehicle_inactive'
   end;

@@ -1,6 +1,7 @@
 -- The search itself: one step for one delivery, in a transaction of its own. Called by the job delivery.auto_assignment.
 
--- The deliveries of a tenant whose search has something to do now, the longest due first: [id], at most 100.
+-- The deliveries of a tenant whose search has something to do now, the longest due first: [id], at most 100. None of a company that may not
+-- be used: its drivers cannot answer, and its searches wait until it may be.
 create or replace function delivery.searches_due(tenant uuid) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 begin
@@ -9,11 +10,12 @@ begin
     from (
       select x.delivery_id, x.next_attempt_at from delivery.driver_searches x
       where x.tenant_id = tenant and x.next_attempt_at <= now()
+        and exists (select from tenancy.tenants t where t.id = tenant and app.is_effective(t))
       order by x.next_attempt_at, x.delivery_id limit 100) s);
 end $$;
 
 -- Takes the search for one delivery a step further, if it is due:
---   offered, assigned  a driver was asked, or has it where no answer is required
+--   offered, assigned  a driver was asked, for the first time or again, or has it where no answer is required
 --   nobody             no driver may be asked; it is tried again later
 --   withdrawn          the driver who was asked did not answer in time
 --   failed             every attempt was made
@@ -42,6 +44,12 @@ begin
     return 'not_due';
   end if;
   v_settings := delivery.auto_assignment_settings();
+  -- Its time passed while nobody looked: the company was suspended, or the functions were away, and the driver could not answer. It is
+  -- open for its whole time again.
+  if s.status = 'offered' and s.next_attempt_at < clock_timestamp() - interval '5 minutes' then
+    perform delivery.search_continue(s, 'offered', v_settings.retry_after);
+    return 'offered';
+  end if;
   if s.status = 'offered' then
     select * into v_offer from delivery.assignments a
     where a.tenant_id = tenant and a.delivery_id = s.delivery_id and a.status = 'pending';
@@ -144,7 +152,9 @@ declare
   v_count integer := 0;
 begin
   for v_tenant in
-    select s.tenant_id from delivery.driver_searches s where s.next_attempt_at <= now()
+    select s.tenant_id from delivery.driver_searches s
+    join tenancy.tenants t on t.id = s.tenant_id and app.is_effective(t)
+    where s.next_attempt_at <= now()
       and not exists (select from app.jobs j where j.tenant_id = s.tenant_id and j.kind = 'delivery.auto_assignment'
         and j.status in ('queued', 'running') and j.run_at <= now())
     group by s.tenant_id

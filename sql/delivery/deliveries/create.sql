@@ -49,7 +49,8 @@ begin
   end if;
   if num_nonnulls(input -> 'dropoff', input ->> 'dropoff_address_id', input ->> 'dropoff_warehouse_id') = 0 then
     if v_original.order_id is not null or v_mode = 'sender' then
-      v_filled := v_filled || jsonb_build_object('dropoff_address_id', (delivery.ordered_from(v_original)).address_id);
+      v_filled := v_filled || jsonb_build_object('dropoff_address_id',
+        coalesce(delivery.sold_from(v_original), (delivery.ordered_from(v_original)).address_id));
     elsif v_mode = 'warehouse' then
       v_filled := v_filled || jsonb_build_object('dropoff_warehouse_id', delivery.returns_warehouse());
     else
@@ -117,9 +118,9 @@ declare
   v_asked boolean := input ->> 'delivery_flow' = 'customer_return' and input ->> 'status' is distinct from 'draft' and delivery.return_needs_approval();
 begin
   if input ->> 'delivery_flow' = 'customer_return' then
-    input := delivery.customer_return_input(input);
-    -- Two returns of one delivery at the same moment: the second waits here and then finds the first.
+    -- Before it is looked at: of two returns at the same moment the second finds the first, and one beside an undo finds it undone.
     perform delivery.lock_deliveries(array[(input ->> 'original_delivery_id')::uuid]);
+    input := delivery.customer_return_input(input);
     v_contents := delivery.returned_contents((input ->> 'original_delivery_id')::uuid, input -> 'return_items');
   end if;
   if v_staged then

@@ -13,7 +13,8 @@ create table if not exists tenancy.tenant_modules (
   module_id uuid not null references tenancy.modules (id) on delete cascade,
   is_enabled boolean not null,
   created_at timestamptz not null default now(),
-  updated_at timestamptz not null default now(),
+  -- By the clock, since the newest of them is the version of all (If-Match), and a transaction may have waited for another's change.
+  updated_at timestamptz not null default clock_timestamp(),
   primary key (tenant_id, module_id)
 );
 create index if not exists tenant_modules_module on tenancy.tenant_modules (module_id);

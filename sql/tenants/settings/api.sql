@@ -145,6 +145,18 @@ begin
   end if;
 end $$;
 
+-- True when something is sold for more decimals than the currency has that is saved now: nobody can pay that.
+create or replace function tenancy.prices_need_coins() returns boolean
+language plpgsql stable set search_path = '' as $$
+declare
+  v_decimals integer := (app.currency()).decimals;
+begin
+  return exists (
+    select from storefront.product_variants v
+    where v.tenant_id = app.tenant_id() and v.archived_at is null
+      and (v.price <> round(v.price, v_decimals) or v.compare_at_price <> round(v.compare_at_price, v_decimals)));
+end $$;
+
 -- A tenant changes its currency while no money has moved in another and none is due in it: cash of a delivery under way
 -- could not be remitted any more, and an order's price would become another. Drivers, institutions and customers get their
 -- wallets in the new one. Fails: currency_in_use.
@@ -156,7 +168,8 @@ begin
     or exists (select from delivery.deliveries d
       where d.tenant_id = app.tenant_id() and d.currency <> code and d.status not in ('delivered', 'returned', 'cancelled'))
     or exists (select from storefront.storefront_orders o
-      where o.tenant_id = app.tenant_id() and o.currency <> code and o.status not in ('delivered', 'completed', 'cancelled')) then
+      where o.tenant_id = app.tenant_id() and o.currency <> code and o.status not in ('delivered', 'completed', 'cancelled'))
+    or tenancy.prices_need_coins() then
     perform app.fail('currency_in_use', '{"field": "general.currency.settings.currency_code"}');
   end if;
   perform money.account_of('wallet', u.tenant_user_type, u.user_id, code)
@@ -176,7 +189,8 @@ begin
     or exists (select from delivery.deliveries d
       where d.tenant_id = app.tenant_id() and d.currency = code and d.status not in ('delivered', 'returned', 'cancelled'))
     or exists (select from storefront.storefront_orders o
-      where o.tenant_id = app.tenant_id() and o.currency = code and o.status not in ('delivered', 'completed', 'cancelled')) then
+      where o.tenant_id = app.tenant_id() and o.currency = code and o.status not in ('delivered', 'completed', 'cancelled'))
+    or tenancy.prices_need_coins() then
     perform app.fail('currency_in_use', '{"field": "general.currency.settings.decimals"}');
   end if;
 end $$;

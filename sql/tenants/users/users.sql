@@ -194,9 +194,10 @@ begin
     select app.tenant_id(), v_user, r.key from jsonb_array_elements_text(input -> 'roles') r (key)
     on conflict do nothing;
   end if;
-  if input ? 'is_active' then
+  -- Clients that send whole rows repeat what is: a driver whom operations gave a rest stays inactive.
+  if (input ->> 'is_active')::boolean <> (v_before ->> 'is_active')::boolean then
     update delivery.drivers d set status = case when (input ->> 'is_active')::boolean then 'active' else 'inactive' end
-    where d.tenant_id = app.tenant_id() and d.user_id = v_user;
+    where d.tenant_id = app.tenant_id() and d.user_id = v_user and v_before ->> 'tenant_user_type' = 'driver';
   end if;
   if v_was_admin and not tenancy.is_active_admin(v_user) then
     perform tenancy.require_another_admin();

@@ -32,7 +32,8 @@ begin
     dropoff_warehouse_id = case when e.ends then warehouse else nullif(delivery.ends_in(d), warehouse) end,
     transfer_kind = null, ordered_to_warehouse_id = null
   from (
-    select x.id, x.dropoff_warehouse_id is not distinct from warehouse and x.dropoff_address_id = v_here.id
+    select x.id, (delivery.ends_in(x) is not distinct from warehouse
+        or x.dropoff_warehouse_id is not distinct from warehouse and x.dropoff_address_id = v_here.id)
       and c.cod + c.delivery_fee = 0 as ends
     from delivery.deliveries x cross join lateral money.cash_due(x, 'dropoff') c
     where x.tenant_id = v_tenant
@@ -47,9 +48,9 @@ language plpgsql stable security definer set search_path = '' as $$
 declare
   v_due record := money.cash_due(d, 'dropoff');
 begin
-  return v_due.cod + v_due.delivery_fee = 0 and exists (
+  return v_due.cod + v_due.delivery_fee = 0 and (delivery.ends_in(d) is not distinct from d.dropoff_warehouse_id or exists (
     select from warehousing.warehouses w
-    where w.tenant_id = app.tenant_id() and w.id = d.dropoff_warehouse_id and w.address_id = d.dropoff_address_id);
+    where w.tenant_id = app.tenant_id() and w.id = d.dropoff_warehouse_id and w.address_id = d.dropoff_address_id));
 end $$;
 
 -- A driver has brought a delivery to the other warehouse, and it continues from there. What lay on a shelf is received

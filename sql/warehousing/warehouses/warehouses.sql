@@ -29,22 +29,26 @@ end $$;
 
 -- Changes what is sent; null clears what may be empty. A warehouse without room left becomes full, and one
 -- that was full and has room again becomes active, unless a status is sent. Another access_mode takes the people it
--- means. {id, any field of warehouse_create} -> {warehouse}. Fails: warehouse_not_found, address_not_found, warehouse_code_exists, invalid_customer_ids.
+-- means. At another address it takes along what is under way to it or from it (delivery.warehouse_moves).
+-- {id, any field of warehouse_create} -> {warehouse}. Fails: warehouse_not_found, address_not_found, warehouse_code_exists, invalid_customer_ids.
 create or replace function warehousing.warehouse_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_warehouse warehousing.warehouses;
   v_wanted warehousing.warehouses;
+  v_from uuid := (select w.address_id from warehousing.warehouses w where w.id = (input ->> 'id')::uuid and w.deleted_at is null);
 begin
+  -- Parcels are locked before their warehouse.
+  if (input ->> 'address_id')::uuid <> v_from then
+    perform delivery.require_public_address((input ->> 'address_id')::uuid);
+    perform delivery.warehouse_moves((input ->> 'id')::uuid, v_from, (input ->> 'address_id')::uuid);
+  end if;
   select * into v_warehouse from warehousing.warehouses w
   where w.id = (input ->> 'id')::uuid and w.deleted_at is null for no key update;
   if not found then
     perform app.fail('warehouse_not_found');
   end if;
   v_wanted := jsonb_populate_record(v_warehouse, input);
-  if v_wanted.address_id <> v_warehouse.address_id then
-    perform delivery.require_public_address(v_wanted.address_id);
-  end if;
   if not input ? 'status' and input ? 'available_capacity' then
     v_wanted.status := case
       when v_wanted.available_capacity <= 0 and v_wanted.status = 'active' then 'full'

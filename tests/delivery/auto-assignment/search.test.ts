@@ -6,6 +6,7 @@ import {
   newSearching,
   onDuty,
   ordered,
+  runSearches,
   searchOf,
   timePasses,
 } from "../../support/auto-assignment.ts";
@@ -241,5 +242,33 @@ describe("when nobody may be asked", () => {
       await sql`select from tenancy.notifications where tenant_id = ${ground.tenant.id}
       and type = 'auto_assignment_failed'`,
     ).toEqual([]);
+  });
+});
+
+describe("of a company that may not be used", () => {
+  test("searches wait as they are, and continue when it may be: nobody is passed over meanwhile", async () => {
+    const ground = await newSearching({ retry_after_minutes: 5, max_retry_attempts: 1 });
+    const driver = await newDriver(ground.tenant);
+    const { id } = await ordered(ground);
+    expect(await driverOf(id)).toBe(driver.id);
+    await sql`update tenancy.tenants set status = 'suspended' where id = ${ground.tenant.id}`;
+    await sql`update delivery.driver_searches set next_attempt_at = now() - interval '1 hour' where delivery_id = ${id}`;
+    await runSearches(ground.tenant);
+    expect((await sql`select delivery.searches_due(${ground.tenant.id}) as due`)[0].due).toEqual(
+      [],
+    );
+    await sql`select delivery.searches_sweep()`;
+    expect(
+      await sql`select from app.jobs where tenant_id = ${ground.tenant.id}
+      and kind = 'delivery.auto_assignment' and status = 'queued' and run_at <= now()`,
+    ).toEqual([]);
+    await sql`update tenancy.tenants set status = 'active' where id = ${ground.tenant.id}`;
+    await sql`select delivery.searches_sweep()`;
+    await runSearches(ground.tenant);
+    expect(await driverOf(id)).toBe(driver.id);
+    const search = await searchOf(ground.tenant, id);
+    expect(search).toMatchObject({ status: "offered", attempts: 1 });
+    expect(minutesUntil(search.next_attempt_at)).toBe(5);
+    await answers(ground.tenant, driver, id, "accepted");
   });
 });

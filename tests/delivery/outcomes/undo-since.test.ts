@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { Body } from "../../support/api.ts";
 import { change } from "../../support/amount-changes.ts";
 import { sql } from "../../support/db.ts";
-import { assign, move, moves, path } from "../../support/deliveries.ts";
+import { assign, deliveryIn, move, moves, path } from "../../support/deliveries.ts";
 import { partial, priced } from "../../support/kept-parts.ts";
 import { dayIn, failed, onItsWay, photoOf, report, sound, undo } from "../../support/outcomes.ts";
 import { queuedOn } from "../../support/overlapping.ts";
@@ -137,4 +137,26 @@ describe("an amount that is agreed while the report of a part waits for its parc
     expect(await owed(id)).toBe(20_000);
     await sound(tenant);
   });
+});
+
+test("a return that its owner orders beside the undo is refused: nothing was delivered", async () => {
+  const { id } = await deliveryIn(roads, "delivered");
+  await sql`update delivery.delivery_services set allow_returns = true where tenant_id = ${tenant.id}`;
+  const [{ service }] =
+    await sql`select delivery_service_id as service from delivery.deliveries where id = ${id}`;
+  const [undone, ordered] = await queuedOn(id, [
+    () => undo(tenant.ops, id),
+    () =>
+      tenant.customer.post(path, {
+        delivery_flow: "customer_return",
+        original_delivery_id: id,
+        delivery_service_id: service,
+        payer_type: "sender",
+        payment_method: "cash",
+        unit_size: 2,
+      }),
+  ]);
+  expect(undone!).toSucceed(200);
+  expect(ordered!).toFailWith(409, "original_not_delivered");
+  await sound(tenant);
 });

@@ -1,5 +1,6 @@
 /** Open amounts in a currency prevent a change of the tenant's currency, or of its decimals. */
 import { expect, test } from "vitest";
+import { sql } from "../../support/db.ts";
 import { newDelivery, newGround } from "../../support/deliveries.ts";
 import "../../support/expect.ts";
 import { newShop, placeOrder } from "../../support/orders.ts";
@@ -54,4 +55,22 @@ test("a shop names the new one, and takes its settings as they were read", async
   expect(body.market.settings.currency).toBe("USD");
   expect(await tenant.admin.put("/storefront/market", { settings: body.market.settings }))
     .toSucceed(200);
+});
+
+test("something is sold for a coin that the new one has not", async () => {
+  const { tenant } = await newShop();
+  const change = (settings: object) =>
+    tenant.admin.put(`/tenants/${tenant.id}/settings`, { general: { currency: { settings } } });
+  expect(await change({ currency_code: "USD" })).toSucceed(200);
+  const prices = (price: number, compare_at_price: number | null = null) =>
+    sql`update storefront.product_variants set price = ${price}, compare_at_price = ${compare_at_price} where tenant_id = ${tenant.id}`;
+  await prices(9.99);
+  const refused = await change({ currency_code: "IQD" });
+  expect(refused).toFailWith(409, "currency_in_use");
+  expect(refused.body.field).toBe("general.currency.settings.currency_code");
+  expect(await change({ decimals: 0 })).toFailWith(409, "currency_in_use");
+  await prices(10, 12.5);
+  expect(await change({ decimals: 0 })).toFailWith(409, "currency_in_use");
+  await prices(10, 12);
+  expect(await change({ currency_code: "IQD" })).toSucceed(200);
 });

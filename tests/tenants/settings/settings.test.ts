@@ -2,7 +2,8 @@ import { beforeAll, expect, test } from "vitest";
 import { nobody } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
 import { newService } from "../../support/money.ts";
-import { newSystemAdmin, newTenant, type Tenant } from "../../support/people.ts";
+import { locksBefore } from "../../support/overlapping.ts";
+import { newSystemAdmin, newTenant, saveSettings, type Tenant } from "../../support/people.ts";
 import {
   general,
   manifest,
@@ -217,4 +218,30 @@ test("a save sent twice under one Idempotency-Key happens once, and messages spe
   const refused = await a.admin.in("ku").put(settingsOf(a), manifest({ driver_scan_mode: "x" }));
   expect(refused.body.message).toContain("continuous, manual");
   expect(refused.body.message).toMatch(/[ەێۆ]/);
+});
+
+test("a group that is saved for the first time after waiting for another change is a newer version", async () => {
+  const tenant = await newTenant();
+  const path = `/tenants/${tenant.id}/settings`;
+  await saveSettings(tenant.id, "general.timezone", { name: "Asia/Baghdad" });
+  let before = "";
+  const saved = await locksBefore(
+    (tx) => tx`select from tenancy.tenants where id = ${tenant.id} for update`,
+    () =>
+      tenant.admin.put(path, {
+        general: { user_settings: { settings: { offline_threshold_seconds: 90 } } },
+      }),
+    async (tx) => {
+      await tx`update tenancy.tenant_settings set settings = '{"name": "Asia/Erbil"}' where tenant_id = ${tenant.id}
+        and group_key = 'timezone'`;
+      [{ at: before }] =
+        await tx`select max(updated_at)::text as at from tenancy.tenant_settings where tenant_id = ${tenant.id}` as [
+          { at: string },
+        ];
+    },
+  );
+  expect(saved).toSucceed(200);
+  const [{ newer }] = await sql`select max(updated_at) > ${before}::timestamptz as newer
+    from tenancy.tenant_settings where tenant_id = ${tenant.id}`;
+  expect(newer).toBe(true);
 });

@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { type Answer, type Person, withKey } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
+import { newDelivery, newGround } from "../../support/deliveries.ts";
 import { newPerson, newSystemAdmin, newTenant, type Tenant } from "../../support/people.ts";
 
 let a: Tenant;
@@ -73,6 +74,28 @@ test("a deactivated user is out at once, keeps his rows and can be let in again"
   expect(await a.admin.put(path(a, driver), { is_active: true })).toSucceed();
   expect(await driver.get(`/tenants/${a.id}/settings`)).toSucceed();
   expect(await status()).toBe("active");
+});
+
+test("saving the whole row of a driver who rests does not send them out, nor makes a driver of who is none any more", async () => {
+  const driver = await newPerson(a.id, "driver", "driver");
+  await sql`insert into delivery.drivers (tenant_id, user_id, status) values (${a.id}, ${driver.id}, 'inactive')`;
+  const status = async () =>
+    (await sql`select status from delivery.drivers where user_id = ${driver.id}`)[0].status;
+  expect(await a.admin.put(path(a, driver), { phone: "+9647701234567", is_active: true }))
+    .toSucceed(200);
+  expect(await status()).toBe("inactive");
+  await sql`update tenancy.tenant_users set tenant_user_type = 'customer' where user_id = ${driver.id}`;
+  await sql`delete from tenancy.tenant_user_roles where user_id = ${driver.id}`;
+  for (const is_active of [false, true]) {
+    expect(await a.admin.put(path(a, driver), { is_active })).toSucceed(200);
+    expect(await status()).toBe("inactive");
+  }
+  // Their row as a driver was active when they stopped being one.
+  await sql`update delivery.drivers set status = 'active' where user_id = ${driver.id}`;
+  const ground = await newGround(a);
+  const { id } = await newDelivery(ground);
+  expect(await a.ops.post("/delivery/assignments", { delivery_id: id, driver_id: driver.id }))
+    .toFailWith(409, "driver_not_active");
 });
 
 test("nobody deactivates himself", async () => {

@@ -1,0 +1,64 @@
+-- A warehouse that gets another address: what is under way to it or from it goes along.
+
+-- Deliveries that are not over and begin, began or end in a warehouse have its new address, where they had its old one: drivers are sent to
+-- where it stands now, and what comes back is known to have come from there. Their prices stay. Printed labels that name it are outdated,
+-- drivers are notified. SECURITY DEFINER: who keeps warehouses may not write deliveries. Locks: the parcels; the warehouse comes after them.
+-- Fails: forbidden.
+create or replace function delivery.warehouse_moves(warehouse uuid, from_address uuid, to_address uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_to delivery.addresses;
+  v_snapshot jsonb;
+  v_parcels uuid[];
+begin
+  if not app.has_permission('manage:operations:tenant') then
+    perform app.fail('forbidden');
+  end if;
+  select a.* into strict v_to from delivery.addresses a where a.tenant_id = v_tenant and a.id = to_address;
+  select to_jsonb(a) into v_snapshot from delivery.addresses_list a where a.id = to_address;
+  v_parcels := array(
+    select distinct delivery.parcel_of(d) from delivery.deliveries d
+    where d.tenant_id = v_tenant and d.status not in ('delivered', 'returned', 'cancelled')
+      and (d.pickup_warehouse_id = warehouse and d.pickup_address_id = from_address
+        or d.ordered_from_warehouse_id = warehouse and d.ordered_from_address_id = from_address
+        or delivery.ends_in(d) = warehouse and d.dropoff_address_id = from_address));
+  if v_parcels = '{}' then
+    return;
+  end if;
+  perform delivery.lock_deliveries(v_parcels);
+  update delivery.deliveries d set
+    pickup_address_id = case when m.begins then to_address else d.pickup_address_id end,
+    pickup_snapshot = case when m.begins then v_snapshot else d.pickup_snapshot end,
+    pickup_zone_id = case when m.begins then v_to.zone_id else d.pickup_zone_id end,
+    ordered_from_address_id = case when m.began then to_address else d.ordered_from_address_id end,
+    ordered_from_snapshot = case when m.began then v_snapshot else d.ordered_from_snapshot end,
+    dropoff_address_id = case when m.ends then to_address else d.dropoff_address_id end,
+    dropoff_snapshot = case when m.ends then v_snapshot else d.dropoff_snapshot end,
+    dropoff_zone_id = case when m.ends then v_to.zone_id else d.dropoff_zone_id end,
+    label_outdated = d.label_outdated or m.ends and d.label_edition > 0
+  from (
+    select x.id, x.pickup_warehouse_id is not distinct from warehouse and x.pickup_address_id = from_address as begins,
+      x.ordered_from_warehouse_id is not distinct from warehouse and x.ordered_from_address_id is not distinct from from_address as began,
+      delivery.ends_in(x) is not distinct from warehouse and x.dropoff_address_id = from_address as ends
+    from delivery.deliveries x
+    where x.tenant_id = v_tenant and (x.id = any (v_parcels) or x.parent_id = any (v_parcels))
+      and x.status not in ('delivered', 'returned', 'cancelled')
+  ) m
+  where d.tenant_id = v_tenant and d.id = m.id and (m.begins or m.began or m.ends);
+  perform delivery.drivers_notify(v_parcels);
+end $$;
+
+-- Where the goods of a delivery of a store's order are sold from now: the address of the warehouse that sent it, while there is one; null.
+-- SECURITY DEFINER: a customer who sends them back does not see each warehouse.
+create or replace function delivery.sold_from(d delivery.deliveries) returns uuid
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  perform app.require_tenant(d.tenant_id);
+  return (
+    select w.address_id from warehousing.warehouses w
+    where w.tenant_id = d.tenant_id and d.order_id is not null and w.deleted_at is null
+      and w.id = case when d.ordered_from_address_id is null then d.pickup_warehouse_id else d.ordered_from_warehouse_id end);
+end $$;
+
+grant execute on function delivery.warehouse_moves(uuid, uuid, uuid), delivery.sold_from(delivery.deliveries) to barid_caller;

@@ -13,12 +13,20 @@ begin
   return null;
 end $$;
 
--- A new subscription receives events from now on.
+-- A new subscription receives events from now on: those that others see by now are past, those of transactions that are still open are not.
+-- No request lasts a minute, so an event that is not committed yet has a position beyond those of a minute ago. Where others listen, its
+-- events are handed out with theirs.
 create or replace function integration.subscription_listens() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   if new.is_active and (tg_op = 'INSERT' or not old.is_active) then
-    new.from_position := coalesce(pg_sequence_last_value(pg_get_serial_sequence('integration.system_events', 'position')::regclass), 0);
+    new.from_position := coalesce((
+      select e.position from integration.system_events e
+      where e.tenant_id = new.tenant_id and e.created_at < now() - interval '1 minute' order by e.created_at desc limit 1), 0);
+    if not exists (select from integration.webhook_subscriptions s where s.tenant_id = new.tenant_id and s.is_active and s.id <> new.id) then
+      update integration.system_events e set is_dispatched = true
+      where e.tenant_id = new.tenant_id and not e.is_dispatched and e.position > new.from_position;
+    end if;
     new.failing_since := null;
     new.disabled_at := null;
     new.disabled_reason := null;

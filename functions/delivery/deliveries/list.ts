@@ -22,12 +22,12 @@ import { deliveryFlows, deliveryStatuses } from "../statuses.ts";
 /** A part of number, barcode, reference, recipient's name or phone. */
 const search = foundBy("delivery.deliveries_matching");
 
-/** Deliveries that a driver carries or carried; rejected assignments do not count. */
+/** Deliveries that a driver carries or carried; those that they rejected, or that were taken back before, do not count. */
 const driver: Filter = {
   schema: Id,
   condition: (value) =>
     `r.id in (select a.delivery_id from delivery.assignments a where a.tenant_id = (select app.tenant_id())
-      and a.driver_id = (${value} #>> '{}')::uuid and a.status <> 'rejected')`,
+      and a.driver_id = (${value} #>> '{}')::uuid and a.status <> 'rejected' and not a.withdrawn)`,
 };
 
 /** Deliveries whose search for a driver stands like this; the office sees searches. */

@@ -63,7 +63,7 @@ begin
     return 'office';
   elsif p.order_id is null and coalesce(app.user_id() in (p.customer_id, p.institution_user_id), false) then
     return 'owner';
-  elsif exists (
+  elsif app.has_role('driver') and exists (
       select from delivery.assignments a
       join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
       where a.tenant_id = p.tenant_id and a.driver_id = app.user_id() and a.status in ('assigned', 'accepted')

@@ -112,19 +112,26 @@ end $$;
 
 grant execute on function delivery.lock_answering_drivers(uuid, uuid), delivery.assignments_restore(uuid[]) to barid_caller;
 
--- Ends live assignments: deliveries that nobody has picked up wait for a driver again, those on the road keep their status.
+-- Ends live assignments: deliveries that nobody has picked up wait for a driver again, those on the road keep their status. Who never had the
+-- parcel, nor confirmed a handover of it, reads it no more.
 -- The deliveries and their driver are locked by the caller.
 create or replace function delivery.assignments_return(assignment_ids uuid[], reason text) returns void
 language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
+  v_withdrawn uuid[];
 begin
   perform from delivery.assignments a where a.tenant_id = v_tenant and a.id = any (assignment_ids) order by a.id for no key update;
+  v_withdrawn := array(
+    select a.id from delivery.assignments a
+    join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
+    where a.tenant_id = v_tenant and a.id = any (assignment_ids) and (a.status = 'pending' or d.status in ('assigned', 'accepted')));
   update delivery.deliveries d set status = 'pending', status_reason = null
   from delivery.assignments a
   where a.tenant_id = v_tenant and a.id = any (assignment_ids) and d.tenant_id = a.tenant_id and d.id = a.delivery_id
     and d.status in ('assigned', 'accepted');
-  update delivery.assignments a set status = 'returned', ended_at = clock_timestamp(), response_reason = coalesce(reason, a.response_reason)
+  update delivery.assignments a set status = 'returned', ended_at = clock_timestamp(), response_reason = coalesce(reason, a.response_reason),
+    withdrawn = a.id = any (v_withdrawn)
   where a.tenant_id = v_tenant and a.id = any (assignment_ids);
 end $$;
 

@@ -11,22 +11,25 @@ select app.append_only('delivery.delivery_status_history');
 select app.append_only('delivery.delivery_proofs');
 select app.followed('delivery.deliveries');
 
--- A delivery is seen by its people and by every driver who carries or carried it, not by one who said no. `exists`, which
+-- A delivery is seen by its people and by every driver who carries or carried it, while they are a driver; not by one who said no, or who
+-- never had it when it was taken back. `exists`, which
 -- PostgreSQL asks of each row or of all at once, whichever is cheaper; `in` it asks of all, and then, for a few deliveries
 -- by their ids, reads the table to the end rather than prepare that for each.
 drop policy tenant on delivery.deliveries;
 create policy tenant on delivery.deliveries for all to barid_caller
   using (tenant_id = (select app.tenant_id()) and ((select app.sees_tenant())
     or customer_id = (select app.user_id()) or institution_user_id = (select app.user_id())
-    or exists (select from delivery.assignments a where a.tenant_id = deliveries.tenant_id and a.delivery_id = deliveries.id
-      and a.driver_id = (select app.user_id()) and a.status <> 'rejected')));
+    or (select app.has_role('driver')) and exists (
+      select from delivery.assignments a where a.tenant_id = deliveries.tenant_id and a.delivery_id = deliveries.id
+        and a.driver_id = (select app.user_id()) and a.status <> 'rejected' and not a.withdrawn)));
 
 -- Drivers change what they carry now, not what they carried once.
 drop policy write_update on delivery.deliveries;
 create policy write_update on delivery.deliveries as restrictive for update to barid_caller using (true)
   with check ((select app.sees_tenant()) or customer_id = (select app.user_id()) or institution_user_id = (select app.user_id())
-    or exists (select from delivery.assignments a where a.tenant_id = deliveries.tenant_id and a.delivery_id = deliveries.id
-      and a.driver_id = (select app.user_id()) and a.status in ('pending', 'assigned', 'accepted')));
+    or (select app.has_role('driver')) and exists (
+      select from delivery.assignments a where a.tenant_id = deliveries.tenant_id and a.delivery_id = deliveries.id
+        and a.driver_id = (select app.user_id()) and a.status in ('pending', 'assigned', 'accepted')));
 
 -- Parts of a delivery are seen, and written, by everybody who sees the delivery. What is in a parcel
 -- stands with the parent; its driver sees a leg.

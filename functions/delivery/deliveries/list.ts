@@ -22,7 +22,7 @@ import { deliveryFlows, deliveryStatuses } from "../statuses.ts";
 /** A part of number, barcode, reference, recipient's name or phone. */
 const search = foundBy("delivery.deliveries_matching");
 
-/** Deliveries that a driver carries or carried; those that they rejected, or that were taken back before, do not count. */
+/** Deliveries that a driver carries or carried; those that they rejected, or that were withdrawn before, do not count. */
 const driver: Filter = {
   schema: Id,
   condition: (value) =>

@@ -45,7 +45,7 @@ create table if not exists delivery.assignments (
   updated_at timestamptz not null default now(),
   -- Id of the last writing transaction; the cursor of incremental reads (shared/api/cursor.ts).
   changed bigint not null default (pg_current_xact_id()::text::bigint),
-  -- Taken back before its driver had the parcel, who reads it no more.
+  -- Ended before its driver had the parcel, who reads it no more.
   withdrawn boolean not null default false,
   unique (tenant_id, id),
   foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict,

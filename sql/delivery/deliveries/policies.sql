@@ -12,7 +12,7 @@ select app.append_only('delivery.delivery_proofs');
 select app.followed('delivery.deliveries');
 
 -- A delivery is seen by its people and by every driver who carries or carried it, while they are a driver; not by one who said no, or who
--- never had it when it was taken back. `exists`, which
+-- never had it when it was withdrawn. `exists`, which
 -- PostgreSQL asks of each row or of all at once, whichever is cheaper; `in` it asks of all, and then, for a few deliveries
 -- by their ids, reads the table to the end rather than prepare that for each.
 drop policy tenant on delivery.deliveries;

@@ -1,4 +1,4 @@
-/** A driver reads the parcels that they carry or carried, and no other: not one that was taken back first, nor any once they drive no more. */
+/** A driver reads the parcels that they carry or carried, and no other: not one that was withdrawn first, nor any once they drive no more. */
 import { beforeEach, expect, test } from "vitest";
 import type { Person } from "../../support/api.ts";
 import { handOver, newDriver } from "../../support/assignments.ts";
@@ -36,7 +36,7 @@ const assignmentOf = async (id: string) =>
   (await sql`select id from delivery.assignments where delivery_id = ${id}
     and status in ('pending', 'assigned', 'accepted')`)[0].id as string;
 
-test("one that the office takes back before it was picked up is read no more; one that was carried is", async () => {
+test("one that the office withdraws before it was picked up is read no more; one that was carried is", async () => {
   const other = await newDriver(tenant);
   const { id } = await newDelivery(ground);
   await assign(tenant, id);

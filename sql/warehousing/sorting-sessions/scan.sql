@@ -35,7 +35,7 @@ begin
     where c.id = p_scan);
 end $$;
 
--- Of the cages that match, those as exact as the first of them.
+-- The cages that match as exactly as the first of them does.
 create or replace function warehousing.sorting_alike(s warehousing.sorting_sessions, matches uuid[]) returns uuid[]
 language plpgsql stable set search_path = '' as $$
 begin
@@ -46,8 +46,8 @@ begin
     order by array_position(matches, a.id));
 end $$;
 
--- The first of these cages with room, or the first of all when they are full. They are locked, with `beside`, the cage that a parcel leaves:
--- what has room stays so, and no scan leaves or enters them.
+-- The first of these cages with room, or the first of all when they are full. They are locked, with `beside`, the cage that a parcel leaves,
+-- so that no other scan leaves or enters them.
 create or replace function warehousing.sorting_cage_with_room(s warehousing.sorting_sessions, cages uuid[], beside uuid) returns uuid
 language plpgsql set search_path = '' as $$
 begin

@@ -12026,13 +12026,13 @@ export interface operations {
   post_warehousing_picking_orders_picking_order_id_progress: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
-      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; "If-Match"?: components["parameters"]["if_match"]; };
       path: { picking_order_id: components["parameters"]["path_picking_order_id"]; };
     };
     requestBody: { content: { "application/json": components["schemas"]["ReportProgress"]; }; };
     responses: {
       200: {
-        headers: { [name: string]: unknown; };
+        headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
         content: {
           "application/json": {
             order: {
@@ -12056,11 +12056,12 @@ export interface operations {
           } & components["schemas"]["Success"];
         };
       };
-      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PickedTooMuchError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PickedTooMuchError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PickingOrderNotFoundError"] | components["schemas"]["PickingLineNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
       409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["PickingItemsFixedError"] | components["schemas"]["PickingIncompleteError"] | components["schemas"]["InsufficientStockError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      412: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["VersionConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];

@@ -90,6 +90,7 @@ export const pickingOrders: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/picking-orders/:picking_order_id/progress",
+    version: versionedBy("warehousing.picking_orders", "picking_order_id"),
     summary:
       "Report what was picked; for whom the order was given to, and who works in its warehouse",
     access: canViewWarehouse,

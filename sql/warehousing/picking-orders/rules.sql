@@ -19,6 +19,26 @@ create trigger guard before update of status on warehousing.picking_orders
   for each row execute function warehousing.picking_order_guard();
 grant execute on function warehousing.picking_order_guard() to barid_caller;
 
+-- A write of lines is a change of their order: its ETag, the version that If-Match names and the list of what changed show it. Every writer
+-- has locked the order before. One that this transaction made or changed already is left as it is.
+create or replace function warehousing.picking_lines_written() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  update warehousing.picking_orders o set updated_at = clock_timestamp()
+  where o.id = any (array(select distinct l.picking_order_id from lines l)) and o.changed <> pg_current_xact_id()::text::bigint;
+  return null;
+end $$;
+
+drop trigger if exists lines_added on warehousing.picking_order_items;
+create trigger lines_added after insert on warehousing.picking_order_items referencing new table as lines
+  for each statement execute function warehousing.picking_lines_written();
+drop trigger if exists lines_changed on warehousing.picking_order_items;
+create trigger lines_changed after update on warehousing.picking_order_items referencing new table as lines
+  for each statement execute function warehousing.picking_lines_written();
+drop trigger if exists lines_removed on warehousing.picking_order_items;
+create trigger lines_removed after delete on warehousing.picking_order_items referencing old table as lines
+  for each statement execute function warehousing.picking_lines_written();
+
 -- Picking orders whose reference contains `part`. SECURITY DEFINER because ILIKE is not leakproof: under row-level
 -- security PostgreSQL may not use the trigram index for it. It looks at the caller's own tenant only, and
 -- answers ids that the caller still has to read through the policies.
@@ -145,3 +165,6 @@ begin
   from rows from (jsonb_to_recordset(lines) as (item_id uuid, bin_id uuid, quantity bigint, picked_quantity bigint, status text))
     with ordinality l (item_id, bin_id, quantity, picked_quantity, status, line);
 end $$;
+
+-- Nobody calls these but other functions and triggers.
+revoke execute on function warehousing.picking_lines_written() from barid_caller;

@@ -35,33 +35,67 @@ begin
     where c.id = p_scan);
 end $$;
 
--- Of the cages that match, the first with room among those as exact as the first of them, all held so that it stays so;
--- that first one when they are full.
-create or replace function warehousing.sorting_cage_with_room(s warehousing.sorting_sessions, matches uuid[]) returns uuid
-language plpgsql set search_path = '' as $$
-declare
-  v_alike uuid[] := array(
+-- The cages that match as exactly as the first of them does.
+create or replace function warehousing.sorting_alike(s warehousing.sorting_sessions, matches uuid[]) returns uuid[]
+language plpgsql stable set search_path = '' as $$
+begin
+  return array(
     select a.id from warehousing.sorting_assignments a
     where a.tenant_id = s.tenant_id and a.id = any (matches) and a.destination_type = (
       select f.destination_type from warehousing.sorting_assignments f where f.tenant_id = s.tenant_id and f.id = matches[1])
     order by array_position(matches, a.id));
+end $$;
+
+-- The first of these cages with room, or the first of all when they are full. They are locked, with `beside`, the cage that a parcel leaves,
+-- so that no other scan leaves or enters them.
+create or replace function warehousing.sorting_cage_with_room(s warehousing.sorting_sessions, cages uuid[], beside uuid) returns uuid
+language plpgsql set search_path = '' as $$
 begin
-  if cardinality(v_alike) > 1 then
-    perform from warehousing.bins b
-    where b.tenant_id = s.tenant_id and b.id in (
-      select a.cage_location_id from warehousing.sorting_assignments a where a.tenant_id = s.tenant_id and a.id = any (v_alike))
-    order by b.id for no key update;
-  end if;
+  perform from warehousing.bins b
+  where b.tenant_id = s.tenant_id and b.id in (
+    select a.cage_location_id from warehousing.sorting_assignments a where a.tenant_id = s.tenant_id and a.id = any (cages || beside))
+  order by b.id for no key update;
   return coalesce((
     select a.id from warehousing.sorting_assignments a
     join warehousing.bins b on b.tenant_id = a.tenant_id and b.id = a.cage_location_id
-    where a.tenant_id = s.tenant_id and a.id = any (v_alike) and b.filled_capacity < b.capacity
-    order by array_position(v_alike, a.id) limit 1), matches[1]);
+    where a.tenant_id = s.tenant_id and a.id = any (cages) and b.filled_capacity < b.capacity
+    order by array_position(cages, a.id) limit 1), cages[1]);
 end $$;
 
--- Puts a parcel into the cage of its destination; one that goes back into that of its return. Scanned again, it stays where it is and the answer is the same.
+-- Counts one more parcel (1), or one less (-1), in the cage of an assignment. Fails: cage_full.
+create or replace function warehousing.sorting_cage_count(s warehousing.sorting_sessions, p_assignment uuid, parcels integer) returns void
+language plpgsql set search_path = '' as $$
+begin
+  update warehousing.bins b set filled_capacity = b.filled_capacity + sorting_cage_count.parcels
+  from warehousing.sorting_assignments a
+  where a.tenant_id = s.tenant_id and a.id = p_assignment and b.tenant_id = a.tenant_id and b.id = a.cage_location_id
+    and (sorting_cage_count.parcels < 0 or b.filled_capacity < b.capacity);
+  if not found then
+    perform app.fail('cage_full', jsonb_build_object('assignment_id', p_assignment));
+  end if;
+end $$;
+
+-- Says of a scan which assignment it is of now, when, and by whom. SECURITY DEFINER: nobody else changes scans; it moves one of a session of
+-- the caller's tenant that is under way, to another cage of that session, for those who work there.
+create or replace function warehousing.sorting_scan_move(p_scan uuid, p_assignment uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  update warehousing.sorting_scans c set assignment_id = p_assignment, scanned_by = app.user_id(), created_at = clock_timestamp()
+  from warehousing.sorting_sessions s
+  where c.tenant_id = app.tenant_id() and c.id = p_scan and s.tenant_id = c.tenant_id and s.id = c.session_id and s.status = 'active'
+    and warehousing.works_in(s.warehouse_id);
+  if not found then
+    perform app.fail('sorting_session_not_active');
+  end if;
+end $$;
+
+grant execute on function warehousing.sorting_scan_move(uuid, uuid) to barid_caller;
+
+-- Puts a parcel into the cage of its destination; one that goes back into that of its return. Scanned again, it stays where it is and the
+-- answer is the same, as long as that cage is right: if its destination changed since, or another cage is chosen, it moves.
 -- {id, delivery_barcode, assignment_id?} -> {put_to, assignment, delivery, scan_id, scanned_at, already_sorted}
 -- assignment_id chooses among the cages that match; else it is the first with room of the most exact kind.
+-- already_sorted: it lies there since an earlier scan. scan_id stays when it moves; scanned_at does not.
 -- Fails: sorting_session_not_found, forbidden, sorting_session_not_active, delivery_not_found, sorting_assignment_not_found,
 -- package_not_sortable (its way is over), package_not_here (no warehouse holds it), package_elsewhere, no_matching_destination, cage_full.
 create or replace function warehousing.sorting_scan(input jsonb) returns jsonb
@@ -70,9 +104,12 @@ declare
   s warehousing.sorting_sessions := warehousing.lock_sorting_session((input ->> 'id')::uuid);
   v_chosen uuid := (input ->> 'assignment_id')::uuid;
   v_matches uuid[];
-  v_scan uuid;
+  v_right uuid[];
+  v_to uuid;
   v_place uuid;
+  v_lay uuid;
   d delivery.deliveries;
+  c warehousing.sorting_scans;
 begin
   select * into d from delivery.deliveries x where x.id = warehousing.parcel_named(input ->> 'delivery_barcode');
   if not found then
@@ -83,9 +120,11 @@ begin
       where a.tenant_id = s.tenant_id and a.session_id = s.id and a.id = v_chosen) then
     perform app.fail('sorting_assignment_not_found', '{"field": "assignment_id"}');
   end if;
-  select c.id into v_scan from warehousing.sorting_scans c where c.tenant_id = s.tenant_id and c.session_id = s.id and c.delivery_id = d.id;
-  if found then
-    return warehousing.sorting_scan_answer(v_scan, true);
+  v_matches := warehousing.sorting_matches(s.id, d);
+  v_right := case when v_chosen is null then v_matches when v_chosen = any (v_matches) then array[v_chosen] else '{}' end;
+  select * into c from warehousing.sorting_scans x where x.tenant_id = s.tenant_id and x.session_id = s.id and x.delivery_id = d.id;
+  if c.assignment_id = any (v_right) then
+    return warehousing.sorting_scan_answer(c.id, true);
   end if;
   if d.status in ('delivered', 'returned', 'cancelled') then
     perform app.fail('package_not_sortable', jsonb_build_object('status', d.status));
@@ -96,29 +135,33 @@ begin
   elsif v_place <> s.warehouse_id then
     perform app.fail('package_elsewhere', jsonb_build_object('current_warehouse_id', v_place));
   end if;
-  v_matches := warehousing.sorting_matches(s.id, d);
-  if v_matches = '{}' or (v_chosen is not null and v_chosen <> all (v_matches)) then
+  if v_right = '{}' then
     perform app.fail('no_matching_destination');
   end if;
-  if v_chosen is null then
-    v_chosen := warehousing.sorting_cage_with_room(s, v_matches);
+  -- The cages are locked before anything is written of the scan, whatever it does: two scans never wait for each other in a circle.
+  v_lay := c.assignment_id;
+  v_to := warehousing.sorting_cage_with_room(s, warehousing.sorting_alike(s, v_right), v_lay);
+  if c.id is null then
+    insert into warehousing.sorting_scans (tenant_id, session_id, assignment_id, delivery_id, scanned_by)
+    values (s.tenant_id, s.id, v_to, d.id, app.user_id())
+    on conflict on constraint already_sorted do nothing returning * into c;
+    if c.id is not null then
+      perform warehousing.sorting_cage_count(s, v_to, 1);
+      return warehousing.sorting_scan_answer(c.id, false);
+    end if;
   end if;
-  -- The same parcel at the same moment: the second waits here and then finds the first.
-  insert into warehousing.sorting_scans (tenant_id, session_id, assignment_id, delivery_id, scanned_by)
-  values (s.tenant_id, s.id, v_chosen, d.id, app.user_id())
-  on conflict on constraint already_sorted do nothing returning id into v_scan;
-  if v_scan is null then
-    select c.id into v_scan from warehousing.sorting_scans c where c.tenant_id = s.tenant_id and c.session_id = s.id and c.delivery_id = d.id;
-    return warehousing.sorting_scan_answer(v_scan, true);
+  -- The same parcel at the same moment: the second waited, for the cages or for the scan, and now finds where the first put it.
+  select * into strict c from warehousing.sorting_scans x where x.tenant_id = s.tenant_id and x.session_id = s.id and x.delivery_id = d.id;
+  if c.assignment_id = any (v_right) then
+    return warehousing.sorting_scan_answer(c.id, true);
+  elsif c.assignment_id is distinct from v_lay then
+    -- Into a cage that is not locked here: begin again, in the right order.
+    raise exception 'delivery % was sorted meanwhile', d.id using errcode = 'serialization_failure';
   end if;
-  update warehousing.bins b set filled_capacity = b.filled_capacity + 1
-  from warehousing.sorting_assignments a
-  where a.tenant_id = s.tenant_id and a.id = v_chosen and b.tenant_id = a.tenant_id and b.id = a.cage_location_id
-    and b.filled_capacity < b.capacity;
-  if not found then
-    perform app.fail('cage_full', jsonb_build_object('assignment_id', v_chosen));
-  end if;
-  return warehousing.sorting_scan_answer(v_scan, false);
+  perform warehousing.sorting_cage_count(s, v_to, 1);
+  perform warehousing.sorting_cage_count(s, v_lay, -1);
+  perform warehousing.sorting_scan_move(c.id, v_to);
+  return warehousing.sorting_scan_answer(c.id, false);
 end $$;
 
 -- An assignment of a session, its cage locked. Fails: sorting_assignment_not_found.

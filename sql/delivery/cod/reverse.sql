@@ -86,10 +86,11 @@ begin
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'cod_settlement.reversed', 'source_module', 'delivery',
     'entity_type', 'cod_settlement', 'entity_id', s.payment_id, 'event_data', jsonb_build_object('settlement_payment_id', s.payment_id,
       'method', s.method, 'driver_id', s.driver_id, 'receiver_id', s.receiver_id, 'currency', s.currency, 'total', s.total,
-      'collections', s.collections, 'actor_id', app.user_id()))));
+      'shortage', s.shortage, 'collections', s.collections, 'actor_id', app.user_id()))));
   insert into tenancy.notifications (tenant_id, user_id, type, payload)
-  select s.tenant_id, p.id, 'cod_settlement_reversed', jsonb_build_object('settlement_payment_id', s.payment_id, 'amount', s.total,
-    'currency', s.currency)
+  select s.tenant_id, p.id, 'cod_settlement_reversed', jsonb_build_object('settlement_payment_id', s.payment_id, 'currency', s.currency,
+    -- Of the driver's cash what was missing did not come to who received it.
+    'amount', case when p.id = s.driver_id then s.total else s.total - s.shortage end)
   from (select s.driver_id union select s.receiver_id) p (id)
   where p.id <> app.user_id();
 end $$;

@@ -48,8 +48,7 @@ begin
     insert into warehousing.picking_orders (id, tenant_id, reference_number, warehouse_id, order_type, status, delivery_id, completed_date,
       created_by, picking_progress)
     values (v_pick, d.tenant_id, v_reference, d.pickup_warehouse_id, 'individual',
-      'completed', d.id, clock_timestamp(), app.user_id(), jsonb_build_object('total_items', jsonb_array_length(v_found),
-        'picked_items', jsonb_array_length(v_found), 'start_time', now(), 'end_time', now()))
+      'completed', d.id, clock_timestamp(), app.user_id(), jsonb_build_object('start_time', now(), 'end_time', now()))
     returning * into v_order;
     insert into warehousing.picking_order_items (tenant_id, picking_order_id, position, warehouse_id, item_id, bin_id, quantity, picked_quantity, status)
     select d.tenant_id, v_pick, f.position, f.warehouse_id, f.item_id, f.bin_id, f.quantity, f.quantity, 'picked'

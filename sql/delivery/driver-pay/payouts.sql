@@ -127,6 +127,10 @@ begin
   update money.driver_payout_items i set reversed_at = now() where i.tenant_id = v_tenant and i.payout_id = t.id;
   perform from money.driver_pay p where p.tenant_id = v_tenant and p.payout_id = t.id order by p.id for no key update;
   update money.driver_pay p set status = 'accrued', paid_at = null, payout_id = null where p.tenant_id = v_tenant and p.payout_id = t.id;
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'driver_pay.reversed', 'source_module', 'delivery',
+    'entity_type', 'driver_payout', 'entity_id', t.id, 'event_data', jsonb_build_object('payout_id', t.id, 'driver_id', t.driver_id, 'method', t.method,
+      'amount', t.amount, 'currency', t.currency, 'count', t.accruals, 'reference', t.reference, 'reason', input ->> 'reason',
+      'actor_id', app.user_id()))));
   v_accounts := money.driver_payout_accounts(t);
   perform money.lock_balances(array_remove(array[v_accounts.paid, v_accounts.outside], null));
   if t.method = 'cash' then

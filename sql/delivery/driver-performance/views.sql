@@ -32,7 +32,9 @@ select d.tenant_id, d.id as delivery_id, a.driver_id, d.created_at,
   case when d.status <> 'cancelled' or d.picked_up_at is not null
     then coalesce(round((a.route_details ->> 'distance_km')::numeric, 3), d.distance_km) end as distance_km,
   case when d.status = 'delivered' and (d.parent_id is null or d.dropoff_warehouse_id is null)
-    then coalesce(p.cod_amount + p.delivery_fee, d.cod_amount + d.delivery_fee) else 0 end as value
+    -- The cash of a store's order has its fee in it.
+    then case when d.order_id is not null then greatest(d.cod_amount, d.delivery_fee)
+      else coalesce(p.cod_amount + p.delivery_fee, d.cod_amount + d.delivery_fee) end else 0 end as value
 from delivery.deliveries d
 left join delivery.deliveries p on p.tenant_id = d.tenant_id and p.id = d.parent_id
 cross join lateral (
@@ -44,6 +46,8 @@ where d.status in ('delivered', 'failed', 'returned', 'cancelled') and d.carrier
   and (a.status <> 'returned' or d.status = 'cancelled' or (d.status <> 'delivered' and (d.picked_up_at >= a.assignment_time or (
     select h.to_status in ('picked_up', 'in_transit', 'failed', 'delivered') from delivery.delivery_status_history h
     where h.tenant_id = d.tenant_id and h.delivery_id = d.id and h.created_at <= a.assignment_time order by h.id desc limit 1))))
+  -- A return that an outcome made, which was undone, never was one.
+  and not (d.made_at_door and d.status = 'cancelled' and d.status_reason is not distinct from 'outcome_undone')
   and (d.status <> 'cancelled' or (
     select h.from_status not in ('draft', 'pending') from delivery.delivery_status_history h
     where h.tenant_id = d.tenant_id and h.delivery_id = d.id and h.to_status = 'cancelled' order by h.id desc limit 1));

@@ -14,7 +14,8 @@ end $$;
 
 -- One row of a statement for each delivery, with all its lines, and one for each line without a delivery, in the order of the lines.
 -- kind: delivery; kept, kept_before (what stays in the wallet, and what stayed the time before); opening (what the wallet held before there were
--- statements); else the kind of the line. delivery_fee is a cost, as the fees of the statement are: net = cod - delivery_fee + refund + adjustment.
+-- statements); else the kind of the line. collected_at is when its COD was, else when the first of its lines happened. delivery_fee is a
+-- cost, as the fees of the statement are: net = cod - delivery_fee + refund + adjustment.
 create or replace function money.statement_rows(p_id uuid)
 returns table (kind text, delivery_code bigint, external_reference_id text, collected_at timestamptz, released_at timestamptz, cod numeric,
   delivery_fee numeric, refund numeric, adjustment numeric, net numeric)
@@ -24,7 +25,8 @@ begin
   return query
   select case when l.delivery_id is not null then 'delivery' when min(l.movement) = 0 then 'opening' when min(l.movement) > 0 then min(l.kind)
       when sum(l.amount) < 0 then 'kept' else 'kept_before' end,
-    min(l.delivery_code), min(l.external_reference_id), min(l.collected_at), max(l.released_at),
+    min(l.delivery_code), min(l.external_reference_id), coalesce(min(l.collected_at) filter (where l.kind = 'cod'), min(l.collected_at)),
+    max(l.released_at),
     coalesce(sum(l.amount) filter (where l.kind = 'cod'), 0), coalesce(-sum(l.amount) filter (where l.kind = 'delivery_fee'), 0),
     coalesce(sum(l.amount) filter (where l.kind = 'refund'), 0), coalesce(sum(l.amount) filter (where l.kind = 'adjustment'), 0), sum(l.amount)
   from money.merchant_statement_lines l

@@ -144,6 +144,7 @@ begin
   insert into money.merchant_pending (tenant_id, account_id, movement)
   select l.tenant_id, l.account_id, l.movement from money.merchant_statement_lines l
   where l.tenant_id = v_tenant and l.statement_id = s.id and l.movement is not null;
+  perform money.statement_event_emit('merchant_statement.voided', s, jsonb_build_object('reason', input ->> 'reason'));
   return s.id;
 end $$;
 

@@ -105,8 +105,21 @@ test("resolved afterwards, each way takes the shortage from the driver's and fro
 test("is reversed with its shortage while that is open, and not once it was resolved", async () => {
   const { tenant, id, handover } = await counted(900);
   const first = await tenant.dispatcher.post(remit, selected(id));
-  expect(await takeBack(tenant.dispatcher, first.body.data.settlement_payment_id)).toSucceed(200);
+  const settlement = first.body.data.settlement_payment_id;
+  expect(await takeBack(tenant.admin, settlement)).toSucceed(200);
   expect(await shortOf(tenant)).toBe(0);
+  // The cash that was handed in, and how much of it was missing; its receiver never had that.
+  const events = await sql`select event_data from integration.system_events
+    where entity_id = ${settlement} order by position`;
+  expect(events.map(({ event_data: data }) => [data.total, data.shortage])).toEqual([
+    [1250, 350],
+    [1250, 350],
+  ]);
+  const notices = await sql`select user_id, payload from tenancy.notifications
+    where tenant_id = ${tenant.id} and type = 'cod_settlement_reversed'`;
+  expect(new Map(notices.map(({ user_id, payload }) => [user_id, payload.amount]))).toEqual(
+    new Map([[tenant.driver.id, 1250], [tenant.dispatcher.id, 900]]),
+  );
   expect(await heldBy(tenant, tenant.dispatcher)).toBe(0);
   await sound(tenant);
   const second = await tenant.dispatcher.post(remit, selected(id));

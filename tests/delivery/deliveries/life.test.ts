@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Body } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
 import {
   assign,
@@ -143,6 +144,12 @@ describe("a staged delivery", () => {
     const executed = await move(tenant.warehouse, parent.id, "execute");
     expect(executed).toSucceed();
     expect(executed.body.picking_order).toMatchObject({ status: "completed", delivery_id: b });
+    const shown = await tenant.ops.get(
+      `/warehousing/picking-orders/${executed.body.picking_order.id}`,
+    );
+    const { item_details, picking_progress } = shown.body.order;
+    const units = item_details.reduce((sum: number, one: Body) => sum + one.quantity, 0);
+    expect(picking_progress).toMatchObject({ total_items: units, picked_items: units });
     const again = await move(tenant.ops, b, "execute");
     expect(again.body.picking_order.id).toBe(executed.body.picking_order.id);
     expect(await parcelStock(parent.id)).toEqual({ reserved: 3 });

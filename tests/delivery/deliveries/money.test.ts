@@ -49,6 +49,10 @@ describe("cash", () => {
     });
     await moves(tenant.driver, id, "pickup");
     expect(await dueOf(tenant.driver, id)).toEqual({ pickup: due(0, 0), delivery: due(50_000, 0) });
+    await moves(tenant.driver, id, "fail");
+    expect(await dueOf(tenant.driver, id)).toEqual({ pickup: due(0, 0), delivery: due(50_000, 0) });
+    await moves(tenant.driver, id, "return");
+    expect(await dueOf(tenant.ops, id)).toEqual({ pickup: due(0, 0), delivery: due(0, 0) });
     const staged = await newDelivery(ground, {
       staged: true,
       warehouse_id: ground.warehouse,

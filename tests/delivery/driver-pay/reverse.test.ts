@@ -53,6 +53,19 @@ test.each(["cash", "wallet"] as const)(
       reversed_by: { id: by.id },
       reversal_reason: "Typed twice",
     });
+    const [event] = await sql`select event_data from integration.system_events
+      where entity_id = ${id} and event_type = 'driver_pay.reversed'`;
+    expect(event!.event_data).toEqual({
+      payout_id: id,
+      driver_id: tenant.driver.id,
+      method,
+      amount: 500,
+      currency: "IQD",
+      count: 1,
+      reference: null,
+      reason: "Typed twice",
+      actor_id: by.id,
+    });
     expect(await payFor(pay)).toMatchObject([{ status: "accrued" }]);
     expect(await accountOf(tenant, "driver_payable", tenant.driver.id)).toBe(500);
     expect(await heldBy(tenant, tenant.dispatcher)).toBe(800);

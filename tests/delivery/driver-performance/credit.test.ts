@@ -4,6 +4,8 @@ import type { Person } from "../../support/api.ts";
 import { handOver, newDriver } from "../../support/assignments.ts";
 import { sql } from "../../support/db.ts";
 import { type Ground, moves, newDelivery, newGround } from "../../support/deliveries.ts";
+import { approveOrder, bring, withDriver } from "../../support/order-goods.ts";
+import { newShop, placeOrder } from "../../support/orders.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 
 let tenant: Tenant;
@@ -97,6 +99,41 @@ describe("a delivery that a driver carried", () => {
     expect(undone).toSucceed(200);
     await moves(driver, id, "return");
     expect(await creditedWith(id)).toEqual({ driver_id: driver.id, successful: false });
+  });
+
+  test("counts once when its partial delivery was undone: what that had made was never brought back", async () => {
+    const { id } = await newDelivery(ground, {
+      package: { items: [{ name: "Shirt", quantity: 2, unit_price: 1_000 }] },
+      cod_amount: 2_000,
+    });
+    await accept(await give(id));
+    await moves(driver, id, "pickup");
+    const [item] = await sql`select id from delivery.delivery_items where delivery_id = ${id}`;
+    const kept = await driver.post(`/delivery/deliveries/${id}/outcome`, {
+      result: "partial",
+      items: [{ delivery_item_id: item!.id, quantity: 1 }],
+    });
+    expect(kept).toSucceed(200);
+    const [made] = kept.body.data.returns;
+    expect(await tenant.ops.post(`/delivery/deliveries/${id}/outcome/undo`, { reason: "Both" }))
+      .toSucceed(200);
+    await moves(driver, id, "complete");
+    expect(await creditedWith(id)).toEqual({ driver_id: driver.id, successful: true });
+    expect(await creditedWith(made.id)).toBeNull();
+  });
+
+  test("of a store's order is worth the cash that it collects, in which its fee is", async () => {
+    const shop = await newShop();
+    await withDriver(shop);
+    const { id: order } = await placeOrder(shop, "cash", 2);
+    const { deliveries: [{ delivery_id: id }] } = await approveOrder(shop, order);
+    await bring(shop, id, "delivered");
+    await sql`select delivery.performance_refresh(${shop.tenant.id})`;
+    const [{ value }] =
+      await sql`select value from delivery.performance_deliveries where delivery_id = ${id}`;
+    const [{ amount }] =
+      await sql`select amount from money.cod_collections where delivery_id = ${id}`;
+    expect(value).toBe(amount);
   });
 
   test("credits nobody if the assignment was cancelled before pickup and the parcel returned without the driver", async () => {

@@ -136,7 +136,7 @@ test("as a file has one row a delivery, and the sums of the statement", async ()
   const { wallet } = (await tenant.customer.get("/delivery/wallets/me")).body;
   expect(await adjust(tenant.admin, wallet.id, 900)).toSucceed(200);
   // COD and the fee of one delivery, and a reference that a spreadsheet would run.
-  await broughtIn(ground, [5_000], {
+  const [both] = await broughtIn(ground, [5_000], {
     payer_type: "sender",
     payment_method: "wallet",
     external_reference_id: '=HYPERLINK("http://x.test";"Order")',
@@ -176,6 +176,11 @@ test("as a file has one row a delivery, and the sums of the statement", async ()
     "delivery 0 2000 0 0 -2000",
     "kept 0 0 0 -400 -400",
   ]);
+  // When it was collected, and not when its fee was charged, days before.
+  const [{ collected_at }] =
+    await sql`select collected_at from money.cod_collections where id = ${both!}`;
+  const row = rows.find(({ cod, delivery_fee }) => cod === "5000" && delivery_fee === "2000")!;
+  expect(Date.parse(row.collected_at!)).toBe(collected_at.getTime());
   const sum = (column: string) => rows.reduce((total, row) => total + Number(row[column]), 0);
   expect({
     gross_cod: sum("cod"),

@@ -161,6 +161,13 @@ test("an open statement that is voided frees its lines, and its number is used u
     void_reason: "Too early",
     voided_at: expect.any(String),
   });
+  const [event] = await sql`select event_data from integration.system_events
+    where entity_id = ${first.id} and event_type = 'merchant_statement.voided'`;
+  expect(event!.event_data).toMatchObject({
+    net: 7_000,
+    reason: "Too early",
+    actor_id: tenant.ops.id,
+  });
   expect(await shownOf(tenant.customer)).toEqual([7_000, 0, 0, 7_000]);
   expect(await cancel(tenant.ops, first.id)).toFailWith(409, "statement_not_open");
   expect(await opened(tenant)).toMatchObject({ number: "MS-000002", gross_cod: 7_000 });

@@ -180,8 +180,10 @@ async function partsOf(
     real.ids[partName(name, part)] = delivery_id;
     real.ids[`pick of ${partName(name, part)}`] = picks[part].picking_order_id;
   }
+  const { shop, there } = real.place;
+  const warehouses = [shop.shelf.warehouse, real.second.warehouse, there];
   return deliveries.map(({ warehouse_id, items }) =>
-    `${items[0].quantity} of ${warehouse_id === real.second.warehouse ? 1 : 0}`
+    `${items[0].quantity} of ${warehouses.indexOf(warehouse_id)}`
   ).join(" and ");
 }
 

@@ -1596,7 +1596,7 @@ export interface components {
         /** Cash on delivery, in major units */ cod?: number | null; /** What the delivery costs, in major units */ delivery_fee?: number | null;
       } | null;
       /** Degrees, WGS 84 */ latitude?: number | null; /** Degrees, WGS 84 */ longitude?: number | null;
-      /** The device's time of it: at most 72 hours ago, at most 2 minutes ahead */ occurred_at?: string | null;
+      /** The device's time of it: at most 72 hours ago, at most 2 minutes ahead. The same step of the same person with the same time is one report */ occurred_at?: string | null;
       proof?: {
         /** Addresses of uploaded pictures */ photo_urls?: string[] | null; signature_url?: string | null; signed_by?: string | null;
       } | null;
@@ -2100,7 +2100,7 @@ export interface components {
         delivery_item_id: string; /** Pieces */ quantity: number;
       }[] | null;
       /** Degrees, WGS 84 */ latitude?: number | null; /** Degrees, WGS 84 */ longitude?: number | null; note?: string | null;
-      /** The device's time of it: at most 72 hours ago, at most 2 minutes ahead */ occurred_at?: string | null;
+      /** The device's time of it: at most 72 hours ago, at most 2 minutes ahead. The same step of the same person with the same time is one report */ occurred_at?: string | null;
       /** Of what is postponed: from tomorrow to 30 days on, in the company's time zone */ postponed_to?: string | null;
       /** Of what is not delivered they prove the attempt */ proofs?: {
         /** Addresses of uploaded pictures */ photo_urls?: string[] | null; signature_url?: string | null; signed_by?: string | null;
@@ -2131,7 +2131,7 @@ export interface components {
     /** It is not known where this delivery starts or ends, so its zones cannot be checked. */ DeliveryZoneValidationUnavailableError: { code?: "delivery_zone_validation_unavailable"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
     DepartDelivery: {
       /** Degrees, WGS 84 */ latitude?: number | null; /** Degrees, WGS 84 */ longitude?: number | null;
-      /** The device's time of it: at most 72 hours ago, at most 2 minutes ahead */ occurred_at?: string | null;
+      /** The device's time of it: at most 72 hours ago, at most 2 minutes ahead. The same step of the same person with the same time is one report */ occurred_at?: string | null;
     };
     DestinationLock: { source: "request" | "inferred"; warehouse_id: string; };
     /** Name the destination warehouse. */ DestinationWarehouseRequiredError: { code?: "destination_warehouse_required"; field?: string; } & components["schemas"]["Error"];
@@ -2227,7 +2227,7 @@ export interface components {
     ExecuteDelivery: { warehouse_id?: string | null; };
     FailDelivery: {
       /** Degrees, WGS 84 */ latitude?: number | null; /** Degrees, WGS 84 */ longitude?: number | null; notes?: string | null;
-      /** The device's time of it: at most 72 hours ago, at most 2 minutes ahead */ occurred_at?: string | null;
+      /** The device's time of it: at most 72 hours ago, at most 2 minutes ahead. The same step of the same person with the same time is one report */ occurred_at?: string | null;
       /** Why, in words or from the list */ reason: string;
     };
     FailedItem: {
@@ -2823,7 +2823,7 @@ export interface components {
         /** Cash on delivery, in major units */ cod?: number | null; /** What the delivery costs, in major units */ delivery_fee?: number | null;
       } | null;
       /** Degrees, WGS 84 */ latitude?: number | null; /** Degrees, WGS 84 */ longitude?: number | null;
-      /** The device's time of it: at most 72 hours ago, at most 2 minutes ahead */ occurred_at?: string | null;
+      /** The device's time of it: at most 72 hours ago, at most 2 minutes ahead. The same step of the same person with the same time is one report */ occurred_at?: string | null;
       proof?: {
         /** Addresses of uploaded pictures */ photo_urls?: string[] | null; signature_url?: string | null; signed_by?: string | null;
       } | null;
@@ -2994,14 +2994,14 @@ export interface components {
     };
     RetryDelivery: {
       /** Degrees, WGS 84 */ latitude?: number | null; /** Degrees, WGS 84 */ longitude?: number | null; notes?: string | null;
-      /** The device's time of it: at most 72 hours ago, at most 2 minutes ahead */ occurred_at?: string | null; override_reason?: string | null;
-      reassign?: boolean | null;
+      /** The device's time of it: at most 72 hours ago, at most 2 minutes ahead. The same step of the same person with the same time is one report */ occurred_at?: string | null;
+      override_reason?: string | null; reassign?: boolean | null;
     };
     /** Where the gateway sends the customer back to; an empty one says nothing */ ReturnAddress: ("" | string) | null;
     /** There is already a return of this delivery. */ ReturnAlreadyExistsError: { code?: "return_already_exists"; } & components["schemas"]["Error"];
     ReturnDelivery: {
       /** Degrees, WGS 84 */ latitude?: number | null; /** Degrees, WGS 84 */ longitude?: number | null; notes?: string | null;
-      /** The device's time of it: at most 72 hours ago, at most 2 minutes ahead */ occurred_at?: string | null;
+      /** The device's time of it: at most 72 hours ago, at most 2 minutes ahead. The same step of the same person with the same time is one report */ occurred_at?: string | null;
       /** Why, in words or from the list */ reason?: string | null; warehouse_id?: string | null;
     };
     /** The goods of a store's order go back to where they are sold from. */ ReturnDestinationFixedError: { code?: "return_destination_fixed"; field?: string; } & components["schemas"]["Error"];
@@ -5875,7 +5875,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["AssignmentEndedError"] | components["schemas"]["AssignmentNotAcceptedError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["AmountIsForPartError"] | components["schemas"]["DeliveryHasNoDriverError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryStatusChangedError"] | components["schemas"]["AssignmentEndedError"] | components["schemas"]["AssignmentNotAcceptedError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["AmountIsForPartError"] | components["schemas"]["DeliveryHasNoDriverError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -5894,7 +5894,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["AssignmentEndedError"] | components["schemas"]["AssignmentNotAcceptedError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["GoodsNotPickedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryStatusChangedError"] | components["schemas"]["AssignmentEndedError"] | components["schemas"]["AssignmentNotAcceptedError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["GoodsNotPickedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -5963,7 +5963,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["AssignmentEndedError"] | components["schemas"]["AssignmentNotAcceptedError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryStatusChangedError"] | components["schemas"]["AssignmentEndedError"] | components["schemas"]["AssignmentNotAcceptedError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -6084,7 +6084,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["AssignmentEndedError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["AssignmentNotAcceptedError"] | components["schemas"]["PickupByHandoffError"] | components["schemas"]["DeliveryIsForWaybillError"] | components["schemas"]["GoodsNotPickedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryStatusChangedError"] | components["schemas"]["AssignmentEndedError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["AssignmentNotAcceptedError"] | components["schemas"]["PickupByHandoffError"] | components["schemas"]["DeliveryIsForWaybillError"] | components["schemas"]["GoodsNotPickedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -6156,7 +6156,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["AssignmentEndedError"] | components["schemas"]["AssignmentNotAcceptedError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["DeliveryAttemptsExhaustedError"] | components["schemas"]["DeliveryHasNoDriverError"] | components["schemas"]["ReturnThroughWarehouseError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryStatusChangedError"] | components["schemas"]["AssignmentEndedError"] | components["schemas"]["AssignmentNotAcceptedError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["DeliveryAttemptsExhaustedError"] | components["schemas"]["DeliveryHasNoDriverError"] | components["schemas"]["ReturnThroughWarehouseError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -6187,7 +6187,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["WarehouseNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["AssignmentEndedError"] | components["schemas"]["AssignmentNotAcceptedError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryStatusChangedError"] | components["schemas"]["AssignmentEndedError"] | components["schemas"]["AssignmentNotAcceptedError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -6853,7 +6853,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["HandoffNotFoundError"] | components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["HandoffNotPendingError"] | components["schemas"]["AssignmentEndedError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["AssignmentNotAcceptedError"] | components["schemas"]["WarehousePreparationInconsistentError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["HandoffNotPendingError"] | components["schemas"]["AssignmentEndedError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["AssignmentNotAcceptedError"] | components["schemas"]["DeliveryStatusChangedError"] | components["schemas"]["WarehousePreparationInconsistentError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];

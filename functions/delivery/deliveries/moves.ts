@@ -27,6 +27,7 @@ export const deliveryMoves: AnyEndpoint[] = [
     errors: [
       "delivery_not_found",
       "invalid_occurred_at",
+      "delivery_status_changed",
       "assignment_ended",
       "invalid_status_transition",
       "assignment_not_accepted",
@@ -48,6 +49,7 @@ export const deliveryMoves: AnyEndpoint[] = [
     errors: [
       "delivery_not_found",
       "invalid_occurred_at",
+      "delivery_status_changed",
       "assignment_ended",
       "assignment_not_accepted",
       "invalid_status_transition",
@@ -65,6 +67,7 @@ export const deliveryMoves: AnyEndpoint[] = [
     errors: [
       "delivery_not_found",
       "invalid_occurred_at",
+      "delivery_status_changed",
       "assignment_ended",
       "assignment_not_accepted",
       "invalid_status_transition",
@@ -87,6 +90,7 @@ export const deliveryMoves: AnyEndpoint[] = [
     errors: [
       "delivery_not_found",
       "invalid_occurred_at",
+      "delivery_status_changed",
       "assignment_ended",
       "assignment_not_accepted",
       "invalid_status_transition",
@@ -102,6 +106,7 @@ export const deliveryMoves: AnyEndpoint[] = [
     errors: [
       "delivery_not_found",
       "invalid_occurred_at",
+      "delivery_status_changed",
       "assignment_ended",
       "assignment_not_accepted",
       "invalid_status_transition",
@@ -121,6 +126,7 @@ export const deliveryMoves: AnyEndpoint[] = [
     errors: [
       "delivery_not_found",
       "invalid_occurred_at",
+      "delivery_status_changed",
       "assignment_ended",
       "assignment_not_accepted",
       "invalid_status_transition",

@@ -171,7 +171,7 @@ export const reported = {
   latitude: Latitude.nullish(),
   longitude: Longitude.nullish(),
   occurred_at: ExactInstant.nullish().describe(
-    "The device's time of it: at most 72 hours ago, at most 2 minutes ahead",
+    "The device's time of it: at most 72 hours ago, at most 2 minutes ahead. The same step of the same person with the same time is one report",
   ),
 };
 export const bothOrNone = (

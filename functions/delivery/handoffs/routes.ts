@@ -74,6 +74,7 @@ export const handoffs: AnyEndpoint[] = [
       "invalid_status_transition",
       "assignment_not_accepted",
       "invalid_occurred_at",
+      "delivery_status_changed",
       "invalid_proof_url",
       "delivery_proof_required",
       "cash_amount_mismatch",

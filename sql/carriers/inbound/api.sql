@@ -68,7 +68,8 @@ begin
 end $$;
 
 -- Takes one report of a carrier: {event_id, tracking_number?, carrier_status?, status?, occurred_at?}; status is ours,
--- or null when the carrier's says nothing to us. Each event_id counts once. Delivered, the cash that the carrier was
+-- or null when the carrier's says nothing to us. Each event_id counts once. One from before the carrier's last, or from before a warehouse
+-- received the delivery from it, is too late and moves nothing. Delivered, the cash that the carrier was
 -- asked to collect is booked in the same transaction, and what ends in a warehouse is expected there; brought back, its fee is refunded
 -- by the policy in force; cancelled, its booking ends; where delivered cannot be (the order was cancelled), the tenant
 -- hears by an event that the carrier may hold cash. Answers {outcome, duplicate}.
@@ -122,7 +123,9 @@ begin
   v_outcome := case
     when s.id is null or s.status = 'cancelled' or d.carrier_type <> 'external' then 'unknown_shipment'
     when v_status is null then 'unknown_status'
-    when v_at < s.reported_at then 'too_late'
+    when v_at < s.reported_at or exists (
+      select from warehousing.receiving_orders r
+      where r.tenant_id = tenant_id and r.delivery_id = d.id and r.status = 'received' and r.received_at > v_at) then 'too_late'
     when d.status = v_status then 'unchanged'
     when v_moves is null then 'impossible'
     else 'applied' end;

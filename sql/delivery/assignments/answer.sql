@@ -46,9 +46,10 @@ begin
     perform app.fail('assignment_not_pending');
   end if;
 
-  -- The delivery first: drivers may change only what they still carry.
-  update delivery.deliveries d set status = case v_answer when 'accepted' then 'accepted' else 'pending' end
-  where d.tenant_id = v_tenant and d.id = any (v_deliveries) and d.status = 'assigned';
+  -- The delivery first: drivers may change only what they still carry. A parcel on the road keeps its status and is written all the same,
+  -- so that the list of what changed since shows the driver who has it now.
+  update delivery.deliveries d set status = case when d.status <> 'assigned' then d.status when v_answer = 'accepted' then 'accepted' else 'pending' end
+  where d.tenant_id = v_tenant and d.id = any (v_deliveries);
   update delivery.assignments a set status = v_answer, responded_at = clock_timestamp(), response_reason = input ->> 'reason',
     ended_at = case v_answer when 'rejected' then clock_timestamp() end
   where a.tenant_id = v_tenant and a.id in (select r.id from unnest(v_rows) r);

@@ -32,9 +32,12 @@ begin
     insert into delivery.bulk_assignments (id, tenant_id, driver_id, assignment_count, total_units, assigned_by)
     values (v_bulk, v_tenant, v_driver, v_count, (plan ->> 'total')::numeric, v_actor);
   end if;
-  -- Before the assignments: the guard of deliveries does not ask who carries one.
-  update delivery.deliveries d set status = case when v_accepted then 'accepted' else 'assigned' end, status_reason = null
-  from jsonb_to_recordset(v_lines) l (delivery_id uuid) where d.tenant_id = v_tenant and d.id = l.delivery_id and d.status = 'pending';
+  -- Before the assignments: the guard of deliveries does not ask who carries one. A parcel on the road keeps its status and is written
+  -- all the same, so that the list of what changed since shows its new driver.
+  update delivery.deliveries d set
+    status = case when d.status <> 'pending' then d.status when v_accepted then 'accepted' else 'assigned' end,
+    status_reason = case when d.status <> 'pending' then d.status_reason end
+  from jsonb_to_recordset(v_lines) l (delivery_id uuid) where d.tenant_id = v_tenant and d.id = l.delivery_id;
   insert into delivery.assignments (id, tenant_id, delivery_id, driver_id, vehicle_id, bulk_assignment_id, status, sequence_number,
     units, estimated_pickup_time, estimated_delivery_time, notes, assigned_by, handed_over_from, responded_at)
   select l.id, v_tenant, l.delivery_id, v_driver, v_vehicle, v_bulk, v_status, l.sequence_number, l.units,

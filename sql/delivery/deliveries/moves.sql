@@ -87,12 +87,13 @@ begin
   perform app.fail('return_under_way', jsonb_build_object('return_delivery_id', u.return_id))
   from delivery.returns_under_way(coalesce(v_leaving, '{}')) u limit 1;
   insert into delivery.delivery_status_history (tenant_id, delivery_id, from_status, to_status, actor_id, note,
-    latitude, longitude, distance_m, occurred_at)
+    latitude, longitude, distance_m, occurred_at, reported_as)
   select n.tenant_id, n.id, o.status, n.status, v_actor, nullif(concat_ws(': ', n.status_reason, n.status_notes), ''),
-    r.latitude, r.longitude, r.distance_m, r.occurred_at
+    r.latitude, r.longitude, r.distance_m, r.occurred_at, case when r.delivery = n.id then r.reported_as end
   from new_rows n join old_rows o on o.id = n.id
   left join jsonb_to_record(nullif(current_setting('app.reported', true), '')::jsonb)
-    r (parcel uuid, latitude double precision, longitude double precision, distance_m double precision, occurred_at timestamptz)
+    r (parcel uuid, delivery uuid, latitude double precision, longitude double precision, distance_m double precision, occurred_at timestamptz,
+      reported_as text)
     on r.parcel = coalesce(n.parent_id, n.id)
   where n.status <> o.status order by n.delivery_code, n.sequence_plan nulls first;
   -- Subscribers hear of parcels; a leg shows in its parent.

@@ -211,6 +211,8 @@ create table if not exists delivery.delivery_status_history (
   longitude double precision check (longitude between -180 and 180),
   distance_m double precision check (distance_m >= 0),
   occurred_at timestamptz,
+  -- The call that reported it with an occurred_at, of an outcome with its result; of what it moved along with the delivery, null.
+  reported_as text,
   constraint reported_place_whole check ((latitude is null) = (longitude is null)),
   foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict
 );

@@ -76,6 +76,14 @@ begin
   return v_address;
 end $$;
 
+-- True when a delivery goes to this address, and to the place where the address is now: it may have been corrected since.
+create or replace function delivery.goes_to(d delivery.deliveries, a delivery.addresses) returns boolean
+language plpgsql immutable set search_path = '' as $$
+begin
+  return d.dropoff_address_id = a.id and (a.latitude, a.longitude) is not distinct from
+    ((d.dropoff_snapshot ->> 'latitude')::double precision, (d.dropoff_snapshot ->> 'longitude')::double precision);
+end $$;
+
 -- Refuses a window in which the receiver can be met that ends before it begins; an end that is open fits any other.
 -- Fails: invalid_delivery_window.
 create or replace function delivery.require_delivery_window(deliver_after timestamptz, deliver_before timestamptz) returns void

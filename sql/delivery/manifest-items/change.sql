@@ -15,8 +15,8 @@ end $$;
 --
 -- {item_ids (in scan order), destination (from delivery.manifest_change_destination), dry_run?}
 -- -> {changed: [{item_id, price_difference}], failures: [{item_id, code, params?}]}
--- An item fails alone; one that goes there already is changed by nothing. All of them fail where the destination is gone. A dry run
--- judges, and neither locks nor writes.
+-- An item fails alone; one that goes there already, to the place where the address is now, is changed by nothing. All of them fail where the
+-- destination is gone. A dry run judges, and neither locks nor writes.
 -- Locks: the destination (for key share), manifests by id (shared), items by id, deliveries by id, wallets by id.
 create or replace function delivery.manifest_orders_change(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -85,7 +85,7 @@ begin
     left join money.payments p on p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.type = 'DELIVERY_FEE' and p.status = 'SUCCESS'
     left join delivery.delivery_services s on s.tenant_id = d.tenant_id and s.id = coalesce(v_service, d.delivery_service_id)
     left join delivery.addresses a on a.tenant_id = d.tenant_id and a.id = coalesce(d.ordered_from_address_id, d.pickup_address_id)
-    cross join lateral (select delivery.order_has_destination(i, d, v_branch, v_to.id, s.id) as same) g
+    cross join lateral (select delivery.order_has_destination(i, d, v_branch, v_to.id, s.id) and delivery.goes_to(d, v_to) as same) g
     cross join lateral (select delivery.road_distance_km(
       case when v_from_source then (m.source_snapshot #>> '{address,latitude}')::double precision else a.latitude end,
       case when v_from_source then (m.source_snapshot #>> '{address,longitude}')::double precision else a.longitude end,

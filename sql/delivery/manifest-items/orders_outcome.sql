@@ -76,7 +76,9 @@ begin
   return jsonb_build_object('answer', v_answer);
 end $$;
 
--- True when the order of an item goes to this branch, or else to this address, with this service.
+-- True when the order of an item goes to this branch, or else to this address, with this service: the destination that a repeated creation names.
+-- It is so also after the address was corrected, when the order keeps the place it was made for; for a change of the destination that place
+-- counts as well (delivery.goes_to).
 create or replace function delivery.order_has_destination(
   item delivery.transfer_manifest_items, d delivery.deliveries, branch uuid, address uuid, service uuid
 ) returns boolean

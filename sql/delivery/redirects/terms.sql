@@ -51,8 +51,8 @@ begin
 end $$;
 
 -- The terms of a parcel p that goes to another place: checked and priced with its service and its units as an order is, from where it was
--- ordered. A store's order keeps the fee that was agreed, and so does a cash fee that was taken, unless the office charges a wallet. A return that
--- was made at the door is free of charge wherever it goes, and whatever its service allows.
+-- ordered. A store's order keeps the fee that was agreed, and so does a cash fee that was taken, unless the office charges a wallet. One that goes
+-- there already keeps its fee. A return that was made at the door is free of charge wherever it goes, and whatever its service allows.
 -- -> p with its new fee, distance and snapshot of the service; charged: wallet (the difference is booked), cash (it is due), none
 -- Fails: service_not_found, delivery_service_not_available, service_not_for_returns, invalid_coordinates,
 -- can_not_use_this_delivery_for_this_unit_size.
@@ -75,7 +75,7 @@ begin
   priced := delivery.delivery_priced(p, jsonb_build_object('delivery_service_id', p.delivery_service_id, 'unit_size', p.unit_size,
     'delivery_fee', p.delivery_fee, 'package_field', 'dropoff_address_id', 'service_field', 'dropoff_address_id',
     'dropoff_field', 'dropoff_address'), v_start, to_address);
-  if p.order_id is not null or to_address.id = p.dropoff_address_id or (v_taken and not charge_wallet) then
+  if p.order_id is not null or delivery.goes_to(p, to_address) or (v_taken and not charge_wallet) then
     priced.delivery_fee := p.delivery_fee;
     priced.service_snapshot := p.service_snapshot;
   end if;

@@ -104,6 +104,8 @@ create table if not exists money.payments (
   processed_at timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
+  -- When the gateway, asked after expires_at, answered: what it did not call paid by then never will be.
+  final_answer_at timestamptz,
   unique (tenant_id, id),
   constraint gateway_payments_are_numbered check ((gateway_order_id is null) or (gateway_code is not null)),
   foreign key (tenant_id, account_id) references money.accounts (tenant_id, id) on delete restrict

@@ -2,7 +2,7 @@
 import type { z } from "zod";
 import { gatewayUrl } from "../runtime/env.ts";
 import { callOut, OutboundFailure } from "../outbound/fetch.ts";
-import { GatewayAway } from "./gateway.ts";
+import { GatewayAway, PaymentNotKnown } from "./gateway.ts";
 
 const timeoutMs = 8_000;
 const maxAnswerBytes = 65_536;
@@ -20,7 +20,10 @@ export function addressOf(code: string, fallback?: string): string {
   return url;
 }
 
-/** Reads a gateway's answer by its schema. Fails with GatewayAway. */
+/** How gateways refuse to say how a payment stands that they do not know, or not any more. */
+const notKnown = new Set([400, 404, 410, 422]);
+
+/** Reads a gateway's answer by its schema. Fails with GatewayAway, and PaymentNotKnown of a payment that was only read. */
 export async function askGateway<S extends z.ZodType>(
   url: string,
   { method, headers, body }: Call,
@@ -34,7 +37,10 @@ export async function askGateway<S extends z.ZodType>(
     }, { timeoutMs, retries: method === "GET" ? 1 : 0 });
     const text = await response.text();
     if (!response.ok || text.length > maxAnswerBytes) {
-      throw new GatewayAway(`${new URL(url).pathname}: status ${response.status}`);
+      const Refusal = method === "GET" && notKnown.has(response.status)
+        ? PaymentNotKnown
+        : GatewayAway;
+      throw new Refusal(`${new URL(url).pathname}: status ${response.status}`);
     }
     const answer = schema.safeParse(JSON.parse(text));
     if (!answer.success) {

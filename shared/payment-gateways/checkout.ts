@@ -13,6 +13,7 @@ import {
   type Gateway,
   GatewayAway,
   type GatewayPayment,
+  PaymentNotKnown,
   type Secrets,
 } from "./gateway.ts";
 import { gatewayNamed } from "./registry.ts";
@@ -81,7 +82,8 @@ type Which = { payment: string } | { code: string; number: string };
 
 /**
  * Asks the gateway how a payment stands and applies its answer. `wait`: it was asked a moment ago;
- * `unknown`: no payment waits for that. Fails with gateway_unavailable.
+ * `unknown`: no payment waits for that. The first answer after the payment's end is written down as its last one. Fails
+ * with gateway_unavailable.
  */
 export async function checkPayment(
   which: Which,
@@ -90,7 +92,7 @@ export async function checkPayment(
   const [id, code, number] = "payment" in which
     ? [which.payment, null, null]
     : [null, which.code, which.number];
-  const claimed = await system<{ ask?: Known; wait?: true } | null>(
+  const claimed = await system<{ ask?: Known; ended?: boolean; wait?: true } | null>(
     "select money.payment_check($1::text::uuid, $2::text, $3::text, $4::text::interval) as answer",
     [id, code, number, `${pauseSeconds} seconds`],
   );
@@ -102,12 +104,18 @@ export async function checkPayment(
     const gateway = await known(payment.gateway_code);
     facts = await gateway.ask(payment, await opensAll(payment, sealed));
   } catch (error) {
-    throw unavailable(error);
+    // A payment that has ended and is not known there any more was not made.
+    if (!(claimed.ended && error instanceof PaymentNotKnown)) throw unavailable(error);
+    facts = { kind: "none", event: "status unknown" };
   }
-  // Nothing is known yet: there is nothing to write down.
-  if (facts.kind === "none") return "asked";
-  const said = JSON.stringify([payment.gateway_order_id, facts]);
-  await applyFacts(payment.gateway_code, [payment.tenant_id], digest(said), "status", facts);
+  // While nothing is known there is nothing to apply.
+  if (facts.kind !== "none") {
+    const said = JSON.stringify([payment.gateway_order_id, facts]);
+    await applyFacts(payment.gateway_code, [payment.tenant_id], digest(said), "status", facts);
+  }
+  if (claimed.ended) {
+    await system("select money.payment_answered($1::text::uuid) as answer", [payment.id]);
+  }
   return "asked";
 }
 

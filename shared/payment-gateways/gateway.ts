@@ -70,6 +70,9 @@ export interface Gateway {
 /** The gateway could not be asked, or answered what it never should: nothing is known. */
 export class GatewayAway extends Error {}
 
+/** The gateway could be asked, and knows no such payment, or not any more: some forget a payment when its time is over. */
+export class PaymentNotKnown extends GatewayAway {}
+
 /** Minor units as a whole number; a fraction of one cannot be paid. */
 export function minorUnits({ amount, exponent }: GatewayPayment): number {
   const [whole, fraction = ""] = amount.split(".");

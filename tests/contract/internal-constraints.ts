@@ -72,6 +72,7 @@ export const internalConstraints = new Set([
   "looked_beyond_the_opening",
   "merchant_payout_booked",
   "merchant_payout_key_used",
+  "payment_key_used",
   "movement_already_stated",
   "statement_already_made",
   "statement_has_payout",

@@ -42,6 +42,7 @@ export interface ServiceOptions {
   unit_min?: number;
   unit_max?: number;
   active?: boolean;
+  allow_returns?: boolean;
   access_mode?: string;
   zone_access_mode?: string;
   code?: string;

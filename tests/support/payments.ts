@@ -1,7 +1,7 @@
 /** Payments by card for tests: shops that take them, and what their gateways tell. */
 import { createHmac } from "node:crypto";
 import { expect } from "vitest";
-import { stack } from "./db.ts";
+import { sql, stack } from "./db.ts";
 import { newShop, type Placed, type Shop } from "./orders.ts";
 
 export const webhookSecret = "local-webhook-secret";
@@ -113,4 +113,24 @@ export async function atGateway(
     body: new URLSearchParams({ decision, silent }),
   });
   expect(response.status).toBe(200);
+}
+
+/** Lets so many hours pass over an order and its payments, in which nobody asked its gateway. */
+export async function hoursLater({ id }: { id: string }, hours: number): Promise<void> {
+  await sql.begin(async (tx) => {
+    // Only the time is moved here; the order stays as it was agreed.
+    await tx`set local session_replication_role = replica`;
+    await tx`update storefront.storefront_orders set created_at = created_at - ${hours} * interval '1 hour'
+      where id = ${id}`;
+    await tx`update money.payments set created_at = created_at - ${hours} * interval '1 hour',
+      expires_at = expires_at - ${hours} * interval '1 hour',
+      last_checked_at = last_checked_at - ${hours} * interval '1 hour' where order_id = ${id}`;
+  });
+}
+
+/** The clock ends an order a day old of whose payments the gateway has said for the last time how they stand. */
+export async function expireUnpaid(order: { id: string }): Promise<void> {
+  await hoursLater(order, 25);
+  await sql`select money.payment_answered(id) from money.payments where order_id = ${order.id}`;
+  await sql`select storefront.orders_expire()`;
 }

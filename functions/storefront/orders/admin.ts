@@ -90,7 +90,6 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
       "invalid_package",
       "unit_size_or_dimensions_required",
       "can_not_use_this_delivery_for_this_unit_size",
-      "customer_not_found",
     ],
     async run({ db, params, body, language }) {
       const approved = await db.call("storefront.order_approve", { ...body, ...params });

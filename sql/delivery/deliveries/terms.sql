@@ -1,13 +1,18 @@
 -- The terms of a delivery: parties, both ends, service and price.
 
--- Whose delivery it is. Staff name somebody; everybody else orders for themselves.
--- {customer_id?, institution_user_id?} -> the same two. Fails: forbidden, customer_not_found.
+-- Whose delivery it is. Staff name somebody; everybody else orders for themselves. Of a store's order it is whose order it is, whatever
+-- became of them in the company since: that was agreed when the order was placed. So are the people of a delivery that a return brings back.
+-- {customer_id?, institution_user_id?, order_id?, original_delivery_id?} -> the first two. Fails: forbidden, customer_not_found.
 create or replace function delivery.delivery_people(input jsonb, out customer_id uuid, out institution_user_id uuid)
 language plpgsql stable set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_person record;
 begin
+  if input ->> 'order_id' is not null then
+    customer_id := (input ->> 'customer_id')::uuid;
+    return;
+  end if;
   if not app.sees_tenant() then
     for v_person in select v.id from (values ((input ->> 'customer_id')::uuid), ((input ->> 'institution_user_id')::uuid)) v (id) loop
       if v_person.id <> app.user_id() then
@@ -20,6 +25,14 @@ begin
       customer_id := app.user_id();
     end if;
     return;
+  end if;
+  if input ->> 'original_delivery_id' is not null then
+    select d.customer_id, d.institution_user_id into customer_id, institution_user_id from delivery.deliveries d
+    where d.id = (input ->> 'original_delivery_id')::uuid and d.customer_id is not distinct from (input ->> 'customer_id')::uuid
+      and d.institution_user_id is not distinct from (input ->> 'institution_user_id')::uuid;
+    if found then
+      return;
+    end if;
   end if;
   for v_person in
     select v.id, v.field, u.tenant_user_type as type

@@ -22,15 +22,18 @@ begin
     left join money.wallets_list w on w.owner_id = app.user_id());
 end $$;
 
--- Records money that administrators moved by hand as a payment of the wallet. Answers its id.
-create or replace function delivery.wallet_payment_add(type text, wallet uuid, amount numeric, currency text, snapshot jsonb) returns uuid
+-- Records money that administrators moved by hand as a payment of the wallet, with the request's key where its fingerprint is given.
+-- Answers its id.
+create or replace function delivery.wallet_payment_add(type text, wallet uuid, amount numeric, currency text, snapshot jsonb, hash bytea default null)
+returns uuid
 language plpgsql set search_path = '' as $$
 declare
   v_payment uuid;
 begin
   insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, snapshot,
-    actor_id, processed_at)
-  values (app.tenant_id(), 'WALLET', type, 'SUCCESS', 'manual', amount, currency, wallet, snapshot, app.user_id(), now())
+    actor_id, processed_at, idempotency_key, input_hash)
+  values (app.tenant_id(), 'WALLET', type, 'SUCCESS', 'manual', amount, currency, wallet, snapshot, app.user_id(), now(),
+    case when hash is not null then app.request_setting('idempotency_key') end, hash)
   returning id into v_payment;
   return v_payment;
 end $$;
@@ -46,8 +49,8 @@ begin
 end $$;
 
 -- Puts money from outside (bank, cash desk) into a wallet or takes it out, in the same currency, with a
--- payment as its record. {id, amount, direction credit|debit, reason} -> {wallet, transaction, payment_id}
--- Fails: wallet_not_found, too_many_decimals, insufficient_wallet_balance.
+-- payment as its record. {id, amount, direction credit|debit, reason} -> {wallet, transaction, payment_id}, also to a repetition of its key,
+-- for good: with the wallet as it is by then. Fails: wallet_not_found, idempotency_conflict, too_many_decimals, insufficient_wallet_balance.
 create or replace function delivery.wallet_adjust(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -56,14 +59,18 @@ declare
   v_signed numeric := case input ->> 'direction' when 'credit' then v_amount else -v_amount end;
   v_currency text := delivery.wallet_get(input) ->> 'currency';
   v_decimals integer := money.decimals_of(v_currency);
-  v_payment uuid;
+  v_hash bytea := money.request_hash(input);
+  v_payment uuid := (money.payment_of_key('WALLET_ADJUSTMENT', v_hash)).id;
   v_row jsonb;
 begin
+  if v_payment is not null then
+    return delivery.wallet_moved(v_wallet, v_payment, 'WALLET_ADJUSTMENT', v_payment);
+  end if;
   if v_amount <> round(v_amount, v_decimals) then
     perform app.fail('too_many_decimals', jsonb_build_object('field', 'amount', 'currency', v_currency, 'decimals', v_decimals));
   end if;
   v_payment := delivery.wallet_payment_add('WALLET_ADJUSTMENT', v_wallet, v_amount, v_currency,
-    jsonb_build_object('direction', input ->> 'direction', 'reason', input ->> 'reason'));
+    jsonb_build_object('direction', input ->> 'direction', 'reason', input ->> 'reason'), v_hash);
   v_row := jsonb_build_object('journal', v_payment, 'kind', 'WALLET_ADJUSTMENT', 'reference_type', 'payment',
     'reference_id', v_payment, 'description', input ->> 'reason');
   perform money.post(jsonb_build_array(

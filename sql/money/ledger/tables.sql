@@ -104,6 +104,11 @@ create table if not exists money.payments (
   processed_at timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
+  -- When the gateway, asked after expires_at, answered: what it did not call paid by then never will be.
+  final_answer_at timestamptz,
+  -- Of an adjustment and of a refund of an order by hand: the request's key and fingerprint, for as long as the payment is in the books.
+  idempotency_key text,
+  input_hash bytea,
   unique (tenant_id, id),
   constraint gateway_payments_are_numbered check ((gateway_order_id is null) or (gateway_code is not null)),
   foreign key (tenant_id, account_id) references money.accounts (tenant_id, id) on delete restrict
@@ -116,6 +121,9 @@ create unique index if not exists gateway_transaction_taken on money.payments (g
   where gateway_transaction_id is not null;
 -- Whether a gateway ever took anything for a company, asked for notices of one that is switched off.
 create index if not exists payments_of_gateway on money.payments (tenant_id, gateway_code) where gateway_code is not null;
+
+-- A key is one payment of its person, whenever it is sent again.
+create unique index if not exists payment_key_used on money.payments (tenant_id, actor_id, type, idempotency_key) where idempotency_key is not null;
 
 -- An order has at most one successful payment, and at most one pending payment.
 create unique index if not exists order_already_paid on money.payments (tenant_id, order_id) where type = 'ORDER' and status = 'SUCCESS';

@@ -70,7 +70,8 @@ end $$;
 
 -- Claims asking the gateway how a payment stands, by its id or its number there: {ask: what the functions must know},
 -- {wait: true} when it was asked within `pause`, null when no such payment was opened or it is made. One that is no longer
--- waited for is asked about as well: its page stays open, and money paid there is somebody's.
+-- waited for is asked about as well: its page stays open, and money paid there is somebody's. `ended` beside `ask`: it can be paid no
+-- more, so the answer is its last (money.payment_answered).
 create or replace function money.payment_check(p_payment uuid, p_code text, p_number text, pause interval) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -86,7 +87,15 @@ begin
   end if;
   update money.payments x set last_checked_at = clock_timestamp() where x.id = p.id;
   perform set_config('app.tenant_id', p.tenant_id::text, true);
-  return jsonb_build_object('ask', money.payment_known(p));
+  return jsonb_build_object('ask', money.payment_known(p), 'ended', p.expires_at <= clock_timestamp());
+end $$;
+
+-- Writes down that the gateway answered about a payment that has ended; what it said has been applied. Nobody has to ask again.
+create or replace function money.payment_answered(p_payment uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  update money.payments x set final_answer_at = clock_timestamp()
+  where x.id = p_payment and x.expires_at <= clock_timestamp() and x.final_answer_at is null;
 end $$;
 
 -- True when the gateway may still say that a payment was made: while it waits, and after a failed try, since the page
@@ -102,7 +111,8 @@ begin
 end $$;
 grant execute on function money.payment_may_come(money.payments) to barid_caller;
 
--- Queues a look at each payment that may still be made and is younger than a day. Answers how many. Run by cron.
+-- Queues a look at each payment that may still be made and is younger than a day; after its end until the gateway has answered once, for
+-- three days at most and once an hour, since nobody may have asked in time. Answers how many. Run by cron.
 create or replace function money.payments_reconcile() returns bigint
 language plpgsql set search_path = '' as $$
 declare
@@ -112,8 +122,10 @@ begin
   select p.tenant_id, 'payment.reconcile', jsonb_build_object('payment_id', p.id), p.id::text, 1
   from money.payments p
   where p.payment_method = 'gateway' and p.status in ('pending', 'FAILED') and money.payment_may_come(p)
-    and p.created_at > now() - interval '24 hours 15 minutes' and p.created_at < now() - interval '1 minute'
-    and (p.last_checked_at is null or p.last_checked_at < now() - interval '4 minutes')
+    and p.created_at > now() - interval '72 hours' and p.created_at < now() - interval '1 minute'
+    and (p.created_at > now() - interval '24 hours 15 minutes' or p.expires_at <= now() and p.final_answer_at is null)
+    and (p.last_checked_at is null or p.last_checked_at < now() - case when p.created_at > now() - interval '24 hours 15 minutes'
+      then interval '4 minutes' else interval '1 hour' end)
     and not exists (select from app.jobs j where j.entity_key = p.id::text and j.status in ('queued', 'running'))
   order by p.last_checked_at nulls first limit 1000;
   get diagnostics v_count = row_count;
@@ -121,9 +133,9 @@ begin
 end $$;
 
 grant execute on function money.payment_open(uuid), money.payment_opened(uuid, text, text, text),
-  money.payment_check(uuid, text, text, interval) to barid_api;
+  money.payment_check(uuid, text, text, interval), money.payment_answered(uuid) to barid_api;
 
 -- Nobody calls these but other functions and triggers.
 revoke execute on function money.minor_digits(money.payments), money.amount_told(money.payments,jsonb), money.payment_check(uuid,text,text,interval),
-  money.payment_known(money.payments), money.payment_open(uuid), money.payment_opened(uuid,text,text,text),
+  money.payment_answered(uuid), money.payment_known(money.payments), money.payment_open(uuid), money.payment_opened(uuid,text,text,text),
   money.payments_reconcile() from barid_caller;

@@ -79,21 +79,27 @@ begin
     'inventory_released', v_released <> '[]', 'refund', v_refund, 'delivery_cancelled', v_open is not null);
 end $$;
 
--- Gives money of a paid order back to its customer's wallet. {order_id, amount?, note?} -> {order, refund}
--- Fails: order_not_found, order_not_paid, nothing_to_refund, refund_too_high, too_many_decimals, insufficient_wallet_balance.
+-- Gives money of a paid order back to its customer's wallet. {order_id, amount?, note?} -> {order, refund}, also to a repetition of its key,
+-- for good: with the order as it is by then.
+-- Fails: order_not_found, idempotency_conflict, order_not_paid, nothing_to_refund, refund_too_high, too_many_decimals, insufficient_wallet_balance.
 create or replace function storefront.order_refund(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   o storefront.storefront_orders := storefront.lock_order((input ->> 'order_id')::uuid);
   v_amount numeric := (input ->> 'amount')::numeric;
   v_decimals integer := money.decimals_of(o.currency);
+  v_hash bytea := money.request_hash(input);
+  v_known money.payments := money.payment_of_key('REFUND', v_hash);
   v_refund jsonb;
 begin
+  if v_known.id is not null then
+    return jsonb_build_object('order', storefront.order_admin_to_json(o), 'refund', storefront.refund_to_json(v_known));
+  end if;
   if o.payment_status <> 'paid' then
     perform app.fail('order_not_paid', jsonb_build_object('payment_status', o.payment_status));
   elsif v_amount <> round(v_amount, v_decimals) then
     perform app.fail('too_many_decimals', jsonb_build_object('field', 'amount', 'currency', o.currency, 'decimals', v_decimals));
   end if;
-  v_refund := storefront.order_refund_book(o.id, v_amount, input ->> 'note');
+  v_refund := storefront.order_refund_book(o.id, v_amount, input ->> 'note', v_hash);
   return jsonb_build_object('order', storefront.order_admin_to_json(o), 'refund', v_refund);
 end $$;

@@ -276,8 +276,9 @@ end $$;
 grant execute on function storefront.orders_settle() to barid_caller;
 
 -- Ends gateway orders nobody paid for a day: they are cancelled, and no payment is waited for. One that money came for
--- which somebody has to look at stays open until that is settled. A few hundred at a time; whoever is at work on one
--- keeps it. Answers how many. Run by cron.
+-- which somebody has to look at stays open until that is settled, and one whose gateway has not answered since the payment's end until it
+-- has, three days at most: it may have been paid while nothing here could be notified. A few hundred at a time; whoever is at work on
+-- one keeps it. Answers how many. Run by cron.
 create or replace function storefront.orders_expire() returns bigint
 language plpgsql set search_path = '' as $$
 declare
@@ -296,6 +297,10 @@ begin
       where o.tenant_id = v_tenant and o.payment_method = 'gateway' and o.payment_status <> 'paid'
         and o.status in ('pending', 'awaiting_approval') and o.created_at < now() - interval '24 hours'
         and not storefront.order_has_unmatched_payment(o)
+        and not (o.created_at > now() - interval '72 hours' and exists (
+          select from money.payments p
+          where p.tenant_id = o.tenant_id and p.order_id = o.id and p.type = 'ORDER' and p.expires_at <= now() and p.final_answer_at is null
+            and money.payment_may_come(p)))
       order by o.created_at limit 500 for no key update skip locked
     ), ended as (
       update storefront.storefront_orders o set status = 'cancelled', cancelled_at = now(), cancel_reason = 'payment_failed',

@@ -54,9 +54,10 @@ end $$;
 grant execute on function storefront.order_refunded_now(uuid) to barid_caller;
 
 -- Gives money of an order back to its customer's wallet; p_amount null: all that is left. The order is locked by the
--- caller, an administrator. -> {processed, amount, method, payment_id}
+-- caller, an administrator. p_hash: the fingerprint of a request whose key the refund keeps. -> {processed, amount, method, payment_id}
 -- Fails: order_not_found, nothing_to_refund, refund_too_high, insufficient_wallet_balance (the shop's wallet is short).
-create or replace function storefront.order_refund_book(p_order uuid, p_amount numeric default null, p_note text default null) returns jsonb
+create or replace function storefront.order_refund_book(p_order uuid, p_amount numeric default null, p_note text default null, p_hash bytea default null)
+returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
   o storefront.storefront_orders;
@@ -73,21 +74,23 @@ begin
   elsif p_amount > v_left then
     perform app.fail('refund_too_high', jsonb_build_object('field', 'amount', 'amount', v_left, 'currency', o.currency));
   end if;
-  return storefront.order_give_back(o, coalesce(p_amount, v_left), p_note);
+  return storefront.order_give_back(o, coalesce(p_amount, v_left), p_note, p_hash);
 end $$;
 
--- Books what goes back to an order's customer. The order is locked. -> see order_refund()
+-- Books what goes back to an order's customer. The order is locked. p_hash: see order_refund_book. -> see order_refund()
 -- Fails: insufficient_wallet_balance.
-create or replace function storefront.order_give_back(o storefront.storefront_orders, p_amount numeric, p_note text) returns jsonb
+create or replace function storefront.order_give_back(o storefront.storefront_orders, p_amount numeric, p_note text, p_hash bytea default null)
+returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   p money.payments;
 begin
   insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, order_id, reference,
-    snapshot, actor_id, processed_at)
+    snapshot, actor_id, processed_at, idempotency_key, input_hash)
   values (o.tenant_id, 'ORDER', 'REFUND', 'SUCCESS', 'wallet', p_amount, o.currency,
     money.account_of('wallet', 'customer', o.user_id, o.currency), o.id, o.order_number,
-    case when p_note is not null then jsonb_build_object('note', p_note) end, app.user_id(), now())
+    case when p_note is not null then jsonb_build_object('note', p_note) end, app.user_id(), now(),
+    case when p_hash is not null then app.request_setting('idempotency_key') end, p_hash)
   returning * into p;
   perform money.book_payment(p, 'order_refund', money.account_of('wallet', 'tenant', null, o.currency), p.account_id, o.order_number);
   perform storefront.order_event_emit(o, 'refunded', jsonb_build_object('amount', p.amount, 'payment_id', p.id));
@@ -106,7 +109,7 @@ grant execute on function storefront.order_charge(uuid, text, text) to barid_cal
 
 grant execute on function storefront.order_refundable(storefront.storefront_orders) to barid_caller;
 
-grant execute on function storefront.order_refund_book(uuid, numeric, text) to barid_caller;
+grant execute on function storefront.order_refund_book(uuid, numeric, text, bytea) to barid_caller;
 
 grant execute on function storefront.order_payment_drop(uuid) to barid_caller;
 
@@ -126,4 +129,4 @@ end $$;
 grant execute on function storefront.order_has_unmatched_payment(storefront.storefront_orders) to barid_caller;
 
 -- Nobody calls these but other functions and triggers.
-revoke execute on function storefront.order_give_back(storefront.storefront_orders,numeric,text) from barid_caller;
+revoke execute on function storefront.order_give_back(storefront.storefront_orders,numeric,text,bytea) from barid_caller;

@@ -11,7 +11,15 @@ import {
   standing,
   walletOf,
 } from "../../support/orders.ts";
-import { atGateway, newCardShop, numberOf, received, tell } from "../../support/payments.ts";
+import {
+  atGateway,
+  expireUnpaid,
+  hoursLater,
+  newCardShop,
+  numberOf,
+  received,
+  tell,
+} from "../../support/payments.ts";
 
 let shop: Shop;
 beforeAll(async () => {
@@ -175,7 +183,8 @@ describe("the gateway's answer", () => {
     await atGateway(placed.instructions.redirect_url, "pay", "yes");
     const old = await placeOrder(shop, "gatewayone");
     await sql`update money.payments set created_at = now() - interval '2 minutes' where order_id = ${placed.id}`;
-    await sql`update money.payments set created_at = now() - interval '25 hours' where order_id = ${old.id}`;
+    await hoursLater(old, 25);
+    await sql`select money.payment_answered(id) from money.payments where order_id = ${old.id}`;
     await sql`select money.payments_reconcile()`;
     const queued = await sql`select j.payload ->> 'payment_id' as id, p.order_id from app.jobs j
       join money.payments p on p.id::text = j.payload ->> 'payment_id'
@@ -212,10 +221,7 @@ test("while a gateway cannot be asked nothing changes, and it is asked again", a
 test("an order unpaid for a day ends, its payment is dropped, and late money is looked for", async () => {
   const placed = await placeOrder(shop, "razorpay");
   const young = await placeOrder(shop, "gatewayone");
-  await sql`alter table storefront.storefront_orders disable trigger guard`;
-  await sql`update storefront.storefront_orders set created_at = now() - interval '25 hours' where id = ${placed.id}`;
-  await sql`alter table storefront.storefront_orders enable trigger guard`;
-  await sql`select storefront.orders_expire()`;
+  await expireUnpaid(placed);
   expect(await standing(placed.id)).toMatchObject({
     status: "cancelled",
     payment_status: "pending",

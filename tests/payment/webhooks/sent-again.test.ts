@@ -3,7 +3,15 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import "../../support/expect.ts";
 import { checkAll, type Placed, placeOrder, type Shop, standing } from "../../support/orders.ts";
-import { atGateway, due, eventFor, newCardShop, numberOf, tell } from "../../support/payments.ts";
+import {
+  atGateway,
+  due,
+  eventFor,
+  expireUnpaid,
+  newCardShop,
+  numberOf,
+  tell,
+} from "../../support/payments.ts";
 
 let shop: Shop;
 beforeAll(async () => {
@@ -16,18 +24,6 @@ const setUp = (mine: Shop, code: string, settings: object) =>
   mine.tenant.admin.put(`/payment/gateways/${code}`, { settings });
 const look = ({ id }: Placed, { tenant }: Shop) =>
   tenant.customer.get(`/storefront/orders/${id}/payment-status`);
-/** As if the order was placed a day ago and nobody had asked for it lately. */
-async function aDayLater({ id }: Placed): Promise<void> {
-  await sql.begin(async (tx) => {
-    await tx`set local session_replication_role = replica`;
-    await tx`update storefront.storefront_orders set created_at = now() - interval '25 hours'
-      where id = ${id}`;
-    await tx`update money.payments set last_checked_at = now() - interval '1 hour'
-      where order_id = ${id}`;
-  });
-  await sql`select storefront.orders_expire()`;
-}
-
 describe("our order by its own id in the notes", () => {
   const naming = (placed: Placed, mine: Shop, order = placed.id) =>
     eventFor(mine, `order_${numberOf(placed)}`, due, { entity: { notes: { order_id: order } } });
@@ -146,7 +142,7 @@ describe("money that fitted nothing", () => {
     const placed = await placeOrder(mine, "gatewayone");
     await atGateway(placed.instructions.redirect_url, "pay");
     expect(await openEvents(mine)).toMatchObject([{ reason: "terminal_differs" }]);
-    await aDayLater(placed);
+    await expireUnpaid(placed);
     expect(await standing(placed.id)).toMatchObject({ status: "pending" });
     await setUp(mine, "gatewayone", { terminal: "LOCAL001" });
     expect((await look(placed, mine)).body.order).toMatchObject({ paymentStatus: "paid" });
@@ -167,7 +163,7 @@ describe("money that fitted nothing", () => {
     await setUp(mine, "razorpay", { amount_exponent: 0 });
     await tell(event);
     expect(await standing(placed.id)).toMatchObject({ payment_status: "pending", paid: 0 });
-    await aDayLater(placed);
+    await expireUnpaid(placed);
     expect(await standing(placed.id)).toMatchObject({ status: "cancelled" });
   });
 });

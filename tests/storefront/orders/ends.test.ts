@@ -11,7 +11,14 @@ import {
   standing,
   walletOf,
 } from "../../support/orders.ts";
-import { due, eventFor, newCardShop, numberOf, tell } from "../../support/payments.ts";
+import {
+  due,
+  eventFor,
+  expireUnpaid,
+  newCardShop,
+  numberOf,
+  tell,
+} from "../../support/payments.ts";
 import { newPerson } from "../../support/people.ts";
 import { unitsOf } from "../../support/warehouses.ts";
 
@@ -45,14 +52,8 @@ const approve: Act = async (order) => {
 const cancel: Act = ({ id }) =>
   shop.tenant.admin.put(`/storefront/orders/${id}/cancel`, { reason: "other" });
 /** The clock's cancellation: the order becomes a day old, and what nobody paid for a day ends. */
-const expire: Act = async ({ id }) => {
-  await sql.begin(async (tx) => {
-    // The order's data stays as it is: only the time is moved here.
-    await tx`set local session_replication_role = replica`;
-    await tx`update storefront.storefront_orders set created_at = now() - interval '25 hours'
-      where id = ${id}`;
-  });
-  await sql`select storefront.orders_expire()`;
+const expire: Act = async (order) => {
+  await expireUnpaid(order);
   return { status: 200 };
 };
 

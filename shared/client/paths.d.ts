@@ -1909,8 +1909,10 @@ export interface components {
       /** The share of the order that reached its customer @enum {string} */ fulfilment: "none" | "partial" | "full" | "returned"; id: string;
       items: {
         attributes: { [key: string]: unknown; }; id: string; images: string[]; productId: string; productName: { [key: string]: string; };
-        /** Pieces */ quantity: number; /** Stock keeping unit, unique in the tenant */ sku: string; total: number;
-        /** Price of one piece, in major units */ unitPrice: number; variantId: string;
+        /** Pieces */ quantity: number;
+        /** How many of it the shop had not, and left out of the order and its price; `quantity` and `total` stay as ordered */ short: number;
+        /** Stock keeping unit, unique in the tenant */ sku: string; total: number; /** Price of one piece, in major units */ unitPrice: number;
+        variantId: string;
       }[];
       market: {
         id: string; name: string;

@@ -119,6 +119,9 @@ export const CustomerOrder = z.object({
     quantity: z.int(),
     unitPrice: z.number(),
     total: z.number(),
+    short: z.int().describe(
+      "How many of it the shop had not, and left out of the order and its price; `quantity` and `total` stay as ordered",
+    ),
   })),
   market: z.object({
     id: Id,

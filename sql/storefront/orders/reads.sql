@@ -9,7 +9,21 @@ begin
     'gateway_transaction_id', p.gateway_transaction_id, 'created_at', p.created_at, 'processed_at', p.processed_at);
 end $$;
 
--- The customer's view: camelCase, with payments in snake_case as documented.
+-- The units of an order's items that its warehouses had not, and that its price is without since the shop accepted it so.
+-- SECURITY DEFINER: a customer sees no warehouses' parts of an order. Fails: forbidden (app.require_tenant).
+create or replace function storefront.order_left_out(o storefront.storefront_orders) returns table (order_item_id uuid, units bigint)
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  perform app.require_tenant(o.tenant_id);
+  return query
+  select g.order_item_id, sum(g.short)::bigint from storefront.storefront_order_parts p
+  join storefront.storefront_order_part_items g on g.tenant_id = p.tenant_id and g.part_id = p.id and g.short > 0
+  where p.tenant_id = o.tenant_id and p.order_id = o.id
+  group by g.order_item_id;
+end $$;
+grant execute on function storefront.order_left_out(storefront.storefront_orders) to barid_caller;
+
+-- The customer's view: camelCase, with payments in snake_case as documented. An item stands as it was ordered; `short` of it are left out.
 create or replace function storefront.order_customer_to_json(o storefront.storefront_orders) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -21,8 +35,10 @@ begin
     'items', (
       select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'variantId', i.variant_id, 'productId', i.product_id,
         'productName', i.product_name, 'sku', i.sku, 'attributes', i.attributes, 'images', i.images, 'quantity', i.quantity,
-        'unitPrice', i.unit_price, 'total', i.total) order by i.position), '[]')
-      from storefront.storefront_order_items i where i.tenant_id = o.tenant_id and i.order_id = o.id),
+        'unitPrice', i.unit_price, 'total', i.total, 'short', coalesce(s.units, 0)) order by i.position), '[]')
+      from storefront.storefront_order_items i
+      left join storefront.order_left_out(o) s on s.order_item_id = i.id
+      where i.tenant_id = o.tenant_id and i.order_id = o.id),
     'market', jsonb_build_object('id', o.market_id, 'name', storefront.store_of_order(o.id),
       'settings', jsonb_build_object('currency', o.currency, 'deliveryFee', o.shipping_cost)),
     'payments', (

@@ -82,7 +82,13 @@ test("stops before the driver leaves, and is sent incomplete once the shop accep
 
 test("the overpayment is refunded at once, and nothing more at the end", async () => {
   const { id, customer, delivery } = await short("wallet", 1);
+  const itemsOf = async () =>
+    (await customer.get(`/storefront/orders/${id}/payment-status`)).body.order.items.map((
+      { quantity, total, short }: Record<string, number>,
+    ) => [quantity, total, short]);
+  expect(await itemsOf()).toEqual([[3, 15_000, 0]]);
   const answer = await accept(id);
+  expect(await itemsOf()).toEqual([[3, 15_000, 2]]);
   expect(answer.body.data).toMatchObject({
     refund: { processed: true, amount: 10_000 },
     order: { subtotal: 5_000, total_price: 8_000 },

@@ -252,7 +252,7 @@ describe("of a company that may not be used", () => {
     const { id } = await ordered(ground);
     expect(await driverOf(id)).toBe(driver.id);
     await sql`update tenancy.tenants set status = 'suspended' where id = ${ground.tenant.id}`;
-    await sql`update delivery.driver_searches set next_attempt_at = now() - interval '1 hour' where delivery_id = ${id}`;
+    await sql`update delivery.driver_searches set next_attempt_at = now() - interval '1 day' where delivery_id = ${id}`;
     await runSearches(ground.tenant);
     expect((await sql`select delivery.searches_due(${ground.tenant.id}) as due`)[0].due).toEqual(
       [],

@@ -32,9 +32,7 @@ select d.tenant_id, d.id as delivery_id, a.driver_id, d.created_at,
   case when d.status <> 'cancelled' or d.picked_up_at is not null
     then coalesce(round((a.route_details ->> 'distance_km')::numeric, 3), d.distance_km) end as distance_km,
   case when d.status = 'delivered' and (d.parent_id is null or d.dropoff_warehouse_id is null)
-    -- The cash of a store's order has its fee in it.
-    then case when d.order_id is not null then greatest(d.cod_amount, d.delivery_fee)
-      else coalesce(p.cod_amount + p.delivery_fee, d.cod_amount + d.delivery_fee) end else 0 end as value
+    then coalesce(p.cod_amount + p.delivery_fee, d.cod_amount + d.delivery_fee) else 0 end as value
 from delivery.deliveries d
 left join delivery.deliveries p on p.tenant_id = d.tenant_id and p.id = d.parent_id
 cross join lateral (

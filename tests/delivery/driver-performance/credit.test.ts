@@ -4,8 +4,6 @@ import type { Person } from "../../support/api.ts";
 import { handOver, newDriver } from "../../support/assignments.ts";
 import { sql } from "../../support/db.ts";
 import { type Ground, moves, newDelivery, newGround } from "../../support/deliveries.ts";
-import { approveOrder, bring, withDriver } from "../../support/order-goods.ts";
-import { newShop, placeOrder } from "../../support/orders.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 
 let tenant: Tenant;
@@ -120,20 +118,6 @@ describe("a delivery that a driver carried", () => {
     await moves(driver, id, "complete");
     expect(await creditedWith(id)).toEqual({ driver_id: driver.id, successful: true });
     expect(await creditedWith(made.id)).toBeNull();
-  });
-
-  test("of a store's order is worth the cash that it collects, in which its fee is", async () => {
-    const shop = await newShop();
-    await withDriver(shop);
-    const { id: order } = await placeOrder(shop, "cash", 2);
-    const { deliveries: [{ delivery_id: id }] } = await approveOrder(shop, order);
-    await bring(shop, id, "delivered");
-    await sql`select delivery.performance_refresh(${shop.tenant.id})`;
-    const [{ value }] =
-      await sql`select value from delivery.performance_deliveries where delivery_id = ${id}`;
-    const [{ amount }] =
-      await sql`select amount from money.cod_collections where delivery_id = ${id}`;
-    expect(value).toBe(amount);
   });
 
   test("credits nobody if the assignment was cancelled before pickup and the parcel returned without the driver", async () => {

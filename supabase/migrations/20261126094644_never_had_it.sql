@@ -7,7 +7,7 @@ do $$
 begin
   for v_try in 1..30 loop
     begin
-      lock table delivery.assignments, delivery.deliveries in access exclusive mode;
+      lock table delivery.deliveries in access exclusive mode;
       return;
     exception when lock_not_available or deadlock_detected then
       if v_try = 30 then
@@ -21,8 +21,6 @@ end $$;
 DROP POLICY "tenant" ON "delivery"."deliveries";
 
 DROP POLICY "write_update" ON "delivery"."deliveries";
-
-ALTER TABLE "delivery"."assignments" ADD COLUMN "withdrawn" boolean NOT NULL DEFAULT false;
 
 CREATE OR REPLACE FUNCTION delivery.amount_change_role(p delivery.deliveries)
  RETURNS text

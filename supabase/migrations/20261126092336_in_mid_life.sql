@@ -505,7 +505,7 @@ begin
   return warehousing.warehouse_get(jsonb_build_object('id', v_warehouse.id));
 end $function$;
 
-CREATE TRIGGER order_keeps_its_beginning BEFORE UPDATE OF pickup_address_id ON delivery.deliveries FOR EACH ROW WHEN (((old.delivery_flow = 'standard'::text) AND (old.status <> 'draft'::text) AND (old.ordered_from_address_id IS NULL) AND (old.pickup_address_id <> new.pickup_address_id) AND ((new.pickup_warehouse_id IS NULL) OR (new.pickup_warehouse_id <> old.pickup_warehouse_id) OR (old.pickup_warehouse_id IS NULL)))) EXECUTE FUNCTION delivery.order_keeps_its_beginning();
+CREATE TRIGGER order_keeps_its_beginning BEFORE UPDATE OF pickup_address_id ON delivery.deliveries FOR EACH ROW WHEN (((old.delivery_flow = 'standard'::text) AND (old.status <> 'draft'::text) AND (old.ordered_from_address_id IS NULL) AND (old.pickup_address_id <> new.pickup_address_id) AND ((new.pickup_warehouse_id IS NULL) OR (new.pickup_warehouse_id IS DISTINCT FROM old.pickup_warehouse_id)))) EXECUTE FUNCTION delivery.order_keeps_its_beginning();
 
 REVOKE ALL ON FUNCTION "delivery"."sold_from"(delivery.deliveries) FROM PUBLIC;
 

@@ -228,7 +228,7 @@ begin
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'cod_settlement.created', 'source_module', 'delivery',
     'entity_type', 'cod_settlement', 'entity_id', v_payment, 'event_data', jsonb_build_object('settlement_payment_id', v_payment,
       'method', method, 'driver_id', v_driver, 'receiver_id', v_receiver, 'currency', v_currency, 'total', v_total,
-      'shortage', coalesce(v_short, 0), 'collections', cardinality(v_rows), 'actor_id', v_actor))));
+      'shortage', v_short, 'collections', cardinality(v_rows), 'actor_id', v_actor))));
   -- Last, because everybody who hands cash to the same desk waits for its account from here to the commit.
   perform money.cod_book(v_payment, method, v_driver, v_receiver, v_wallet, v_currency, v_total, v_fees, v_short);
   return money.cod_settlement_to_json(v_payment);

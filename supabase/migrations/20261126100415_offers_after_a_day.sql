@@ -27,13 +27,13 @@ begin
     return 'not_due';
   end if;
   v_settings := delivery.auto_assignment_settings();
-  -- Its time passed long ago and nobody looked: the company was suspended, or the functions were away, and the driver could not answer. It
-  -- is open for its whole time again.
-  if s.status = 'offered' and s.next_attempt_at < clock_timestamp() - interval '12 hours' then
-    perform delivery.search_continue(s, 'offered', v_settings.retry_after);
-    return 'offered';
-  end if;
   if s.status = 'offered' then
+    -- Its time passed long ago and nobody looked: the company was suspended, or the functions were away, and the driver could not
+    -- answer. It is open for its whole time again.
+    if s.next_attempt_at < clock_timestamp() - interval '12 hours' then
+      perform delivery.search_continue(s, 'offered', v_settings.retry_after);
+      return 'offered';
+    end if;
     select * into v_offer from delivery.assignments a
     where a.tenant_id = tenant and a.delivery_id = s.delivery_id and a.status = 'pending';
     return delivery.search_withdraw(s, v_offer);

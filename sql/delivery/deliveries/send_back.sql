@@ -35,8 +35,8 @@ drop trigger if exists order_keeps_its_beginning on delivery.deliveries;
 create trigger order_keeps_its_beginning before update of pickup_address_id on delivery.deliveries
   -- A warehouse that moves takes its orders along (delivery.warehouse_moves).
   for each row when (old.delivery_flow = 'standard' and old.status <> 'draft' and old.ordered_from_address_id is null
-    and old.pickup_address_id <> new.pickup_address_id and (new.pickup_warehouse_id is null or new.pickup_warehouse_id <> old.pickup_warehouse_id
-      or old.pickup_warehouse_id is null))
+    and old.pickup_address_id <> new.pickup_address_id
+    and (new.pickup_warehouse_id is null or new.pickup_warehouse_id is distinct from old.pickup_warehouse_id))
   execute function delivery.order_keeps_its_beginning();
 
 -- The transfer to another warehouse that a parcel is on the road by, as a refusal names it, with the warehouse in words:

@@ -277,8 +277,8 @@ grant execute on function storefront.orders_settle() to barid_caller;
 
 -- Ends gateway orders nobody paid for a day: they are cancelled, and no payment is waited for. One that money came for
 -- which somebody has to look at stays open until that is settled, and one whose gateway has not answered since the payment's end until it
--- has, three days at most: it may have been paid while nothing here could be notified. A few hundred at a time; whoever is at work on
--- one keeps it. Answers how many. Run by cron.
+-- has, three days at most: it may have been paid while nothing here could be notified. A few hundred at a time; one that somebody is
+-- at work on is left to them. Answers how many. Run by cron.
 create or replace function storefront.orders_expire() returns bigint
 language plpgsql set search_path = '' as $$
 declare

@@ -164,7 +164,7 @@ test("a statement that waited while cash went, came back and went again says eac
   await sound(tenant);
 });
 
-test("what a call that waited was not told of is not spent: cash that came back is held", async () => {
+test("what a call that waited has not seen is not spent: cash that came back is held", async () => {
   const ground = await newBanker();
   const { tenant } = ground;
   const [row, other] = await delivered(ground, [7_000, 8_000]);

@@ -23,7 +23,7 @@ async function transferring(): Promise<string> {
 const outcomesOf = async (id: string) =>
   (await sql`select result from delivery.outcomes where delivery_id = ${id} order by id`)
     .map(({ result }) => result);
-/** The results that subscribers were told of. */
+/** The results that subscribers heard of. */
 const announced = async (id: string) =>
   (await sql`select event_data ->> 'result' as result from integration.system_events
     where entity_id = ${id} and event_type = 'delivery.outcome' order by position`)

@@ -16,7 +16,7 @@ export async function applyPlatform(sql: postgres.Sql): Promise<void> {
 /**
  * Applies the migrations that are not applied yet, in the order of their names, each in one transaction with its
  * history row. Fails when the text of an applied one changed since: the database would no longer be what the files
- * say. `wanted` leaves the others out. Returns the names applied now.
+ * say. One that was rewritten to the same end names the hash of the text it had. `wanted` leaves the others out. Returns the names applied now.
  */
 export async function migrate(
   sql: postgres.Sql,
@@ -36,14 +36,15 @@ export async function migrate(
     }
     const text = readFileSync(join(dir, file), "utf8");
     const sha256 = createHash("sha256").update(text).digest("hex");
-    if (!history.has(version)) {
+    const was = history.get(version);
+    if (was === undefined) {
       await applyOne(sql, file, text, async (transaction) => {
         await transaction`insert into supabase_migrations.schema_migrations (version, name, statements)
           values (${version}, ${name ?? ""}, ${[text]})`;
         await transaction`insert into local.applied (version, sha256) values (${version}, ${sha256})`;
       });
       applied.push(file);
-    } else if (history.get(version) && history.get(version) !== sha256) {
+    } else if (![null, sha256].includes(was) && !text.includes(`-- Before: ${was}`)) {
       throw new Failure(
         `Migration ${file} changed after it was applied, which one of a released version never does: rebuild the database with npm start -- --reset.`,
       );

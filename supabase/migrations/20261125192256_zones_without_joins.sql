@@ -1,4 +1,6 @@
 -- Written by npm run db:migration. One transaction: a failure leaves the schema as it was.
+-- The functions that go are dropped by calls_end_first, when the calls that may look for them have ended.
+-- Before: 9a1e1efe02c49c46d1e69a4ea8ed2603c4f0ddfd7e4b17b1596dda2f3d496cb7
 set lock_timeout = '1s';
 set statement_timeout = '1min';
 set check_function_bodies = off;
@@ -21,10 +23,6 @@ end $$;
 DROP VIEW "delivery"."delivery_zone_context";
 
 DROP FUNCTION "delivery"."kept_items_agreed"(uuid);
-
-DROP FUNCTION "delivery"."require_address"(uuid);
-
-DROP FUNCTION "delivery"."unresolved_exceptions"(uuid[]);
 
 CREATE OR REPLACE FUNCTION delivery.cod_of_kept(p delivery.deliveries, kept jsonb)
  RETURNS numeric

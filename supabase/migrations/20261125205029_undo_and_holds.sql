@@ -1,11 +1,9 @@
 -- Written by npm run db:migration. One transaction: a failure leaves the schema as it was.
+-- The functions that go are dropped by calls_end_first, when the calls that may look for them have ended.
+-- Before: b26bd52bd95ca80df097a98ad558a57a25b8b1863df537bd9fdbeabcdd4898ef
 set lock_timeout = '1s';
 set statement_timeout = '1min';
 set check_function_bodies = off;
-
-DROP FUNCTION "delivery"."lock_outcome"(uuid);
-
-DROP FUNCTION "money"."cod_holds_back"(text, uuid[]);
 
 CREATE OR REPLACE FUNCTION app.currency(OUT code text, OUT decimals integer)
  RETURNS record

@@ -1,4 +1,6 @@
 -- Written by npm run db:migration. One transaction: a failure leaves the schema as it was.
+-- The functions that go are dropped by calls_end_first, when the calls that may look for them have ended.
+-- Before: ffb8c58123ea3eaa73e4f9e097ab66b71a578f8eaf77faa8f224e40c74299527
 set lock_timeout = '1s';
 set statement_timeout = '1min';
 set check_function_bodies = off;
@@ -23,12 +25,6 @@ DROP TRIGGER "audit_update" ON "delivery"."assignments";
 DROP TRIGGER "audit_update" ON "delivery"."deliveries";
 
 DROP TRIGGER "audit_update" ON "delivery"."transfer_manifest_items";
-
-DROP FUNCTION "delivery"."assignment_row"(delivery.assignments);
-
-DROP FUNCTION "delivery"."broadcast_place"(delivery.deliveries);
-
-DROP FUNCTION "delivery"."status_row"(delivery.deliveries, text, uuid);
 
 CREATE OR REPLACE FUNCTION app.audited_by_column(target regclass, hidden text DEFAULT ''::text)
  RETURNS void

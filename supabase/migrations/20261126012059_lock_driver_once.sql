@@ -1,9 +1,9 @@
 -- Written by npm run db:migration. One transaction: a failure leaves the schema as it was.
+-- The functions that go are dropped by calls_end_first, when the calls that may look for them have ended.
+-- Before: 21a6c30612f6a1fdb7b4f460fc922daafa91e1ce90ed217bb9f905602355eb94
 set lock_timeout = '1s';
 set statement_timeout = '1min';
 set check_function_bodies = off;
-
-DROP FUNCTION "delivery"."lock_driver_of"(uuid);
 
 CREATE OR REPLACE FUNCTION delivery.lock_driver(driver uuid)
  RETURNS void

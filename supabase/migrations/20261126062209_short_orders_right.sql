@@ -1,4 +1,6 @@
 -- Written by npm run db:migration. One transaction: a failure leaves the schema as it was.
+-- The functions that go are dropped by calls_end_first, when the calls that may look for them have ended.
+-- Before: 53b2566890f036c434937d54dd015b735ecf3f5f96310d296572da3e00fbdecd
 set lock_timeout = '1s';
 set statement_timeout = '1min';
 set check_function_bodies = off;
@@ -23,8 +25,6 @@ DROP VIEW "storefront"."my_orders_list";
 DROP VIEW "storefront"."order_goods";
 
 DROP VIEW "storefront"."order_part_goods";
-
-DROP FUNCTION "storefront"."order_accept"(uuid, jsonb, numeric);
 
 CREATE OR REPLACE FUNCTION storefront.goods_price(o storefront.storefront_orders, value numeric)
  RETURNS numeric

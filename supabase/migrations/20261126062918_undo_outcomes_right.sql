@@ -1,9 +1,9 @@
 -- Written by npm run db:migration. One transaction: a failure leaves the schema as it was.
+-- The functions that go are dropped by calls_end_first, when the calls that may look for them have ended.
+-- Before: 1120924e8a57c503078f578ba2472f8d292d96a9437631fdcc73304368ad47bd
 set lock_timeout = '1s';
 set statement_timeout = '1min';
 set check_function_bodies = off;
-
-DROP FUNCTION "delivery"."kept_amount_undo"(uuid, timestamp with time zone, text);
 
 DROP FUNCTION "delivery"."kept_amount_write"(delivery.deliveries, numeric, jsonb, text);
 

@@ -1,11 +1,9 @@
 -- Written by npm run db:migration. One transaction: a failure leaves the schema as it was.
+-- The functions that go are dropped by calls_end_first, when the calls that may look for them have ended.
+-- Before: 4a06e777f74631fbce404c0ff659e8a9b0a5544418109eaf8b74f4c473824c3e
 set lock_timeout = '1s';
 set statement_timeout = '1min';
 set check_function_bodies = off;
-
-DROP FUNCTION "delivery"."metres_from_place"(delivery.deliveries, text, double precision, double precision);
-
-DROP FUNCTION "delivery"."move_reported"(delivery.deliveries, jsonb);
 
 CREATE OR REPLACE FUNCTION delivery.attempt_fails(input jsonb, p_reason text, p_notes text, counts boolean, refused boolean, postpone_to date DEFAULT NULL::date)
  RETURNS delivery.deliveries

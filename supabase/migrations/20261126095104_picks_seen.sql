@@ -1,4 +1,6 @@
 -- Written by npm run db:migration. One transaction: a failure leaves the schema as it was.
+-- The functions that go are dropped by calls_end_first, when the calls that may look for them have ended.
+-- Before: d4caef100e168dcc9577c73c68ea67f7cee18a9d82e564a9fc0ac2bc6f4b010d
 set lock_timeout = '1s';
 set statement_timeout = '1min';
 set check_function_bodies = off;
@@ -17,8 +19,6 @@ begin
     end;
   end loop;
 end $$;
-
-DROP FUNCTION "warehousing"."sorting_cage_with_room"(warehousing.sorting_sessions, uuid[]);
 
 CREATE OR REPLACE FUNCTION warehousing.picking_lines_written()
  RETURNS trigger

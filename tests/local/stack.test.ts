@@ -117,7 +117,7 @@ test("the documentation page asks no other host for anything", async () => {
   );
 });
 
-test("a migration runs once, and one that changed afterwards is refused", async () => {
+test("a migration runs once; one that changed afterwards is refused, unless it names the text it had", async () => {
   const dir = mkdtempSync(join(tmpdir(), "barid-migrations-"));
   const { sql } = rig.stack;
   try {
@@ -130,8 +130,12 @@ test("a migration runs once, and one that changed afterwards is refused", async 
     );
     await expect(migrate(sql, dir)).rejects.toThrow("0002_two.sql line 2 failed");
     expect(await sql`select to_regclass('public.two') as two`).toEqual([{ two: null }]);
-    writeFileSync(join(dir, "0001_one.sql"), "create table public.one (id bigint)");
+    const [{ sha256 }] = await sql`select sha256 from local.applied where version = '0001'`;
+    const rewritten = "create table public.one (id int)";
+    writeFileSync(join(dir, "0001_one.sql"), rewritten);
     await expect(migrate(sql, dir)).rejects.toThrow("npm start -- --reset");
+    writeFileSync(join(dir, "0001_one.sql"), `-- Before: ${sha256}\n${rewritten}`);
+    await expect(migrate(sql, dir)).rejects.toThrow("0002_two.sql line 2 failed");
   } finally {
     rmSync(dir, { recursive: true });
   }

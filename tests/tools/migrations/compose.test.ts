@@ -177,3 +177,50 @@ test("a view that the last release names is marked when it goes, and not when it
   expect(marksOf(anew)).toEqual([]);
   expect(anew).toContain("lock table delivery.zones_list in access exclusive mode;");
 });
+
+const functionOf = (name: string, ...args: string[]): CatalogueObject => ({
+  kind: "function",
+  schema: "delivery",
+  name,
+  args,
+});
+const noLock: Partial<Action> = { consumes: [], lockClass: "none" };
+const dropOf = (gone: CatalogueObject) =>
+  action(`DROP FUNCTION "delivery"."${gone.name}"(${gone.args})`, {
+    verb: "drop",
+    destroys: [gone],
+    ...noLock,
+  });
+const createOf = (made: CatalogueObject, signature: string) =>
+  action(`CREATE OR REPLACE FUNCTION delivery.${signature}\n RETURNS text`, {
+    verb: "create",
+    produces: [made],
+    ...noLock,
+  });
+
+test.each([
+  ["none is made in its place", []],
+  ["the new one asks for more", [
+    createOf(functionOf("f", "uuid", "text"), "f(a uuid, b text)"),
+  ]],
+  ["the new one asks for something else", [createOf(functionOf("f", "text"), "f(a text)")]],
+  ["another one has its arguments", [createOf(functionOf("g", "uuid"), "g(a uuid)")]],
+])("a function goes in a file after the calls under way, where %s", (_, made) => {
+  const [main, drops, ...others] = parts([dropOf(functionOf("f", "uuid")), ...made]);
+  expect(others).toEqual([]);
+  expect(main!.text).not.toContain("DROP FUNCTION");
+  expect(drops).toMatchObject({ suffix: "_drops" });
+  expect(drops!.text).toContain('\nDROP FUNCTION IF EXISTS "delivery"."f"(uuid);\n');
+});
+
+test.each([
+  ["is made again", createOf(functionOf("f", "uuid"), "f(other uuid)")],
+  [
+    "gets an argument with a default",
+    createOf(functionOf("f", "uuid", "text"), "f(a uuid, b text DEFAULT NULL::text)"),
+  ],
+])("a function that %s goes with it: two that answer one call are one too many", (_, made) => {
+  const [main, ...others] = parts([dropOf(functionOf("f", "uuid")), made]);
+  expect(others).toEqual([]);
+  expect(main!.text).toContain('\nDROP FUNCTION "delivery"."f"(uuid);\n');
+});

@@ -23,8 +23,9 @@ export interface Change {
 export const readMark = "-- Read: ";
 
 /**
- * The files, in order: what runs in one transaction; the scans that prove new constraints, which block nobody; and each new
- * index of a table that is there, built while the table is written.
+ * The files, in order: what runs in one transaction; the scans that prove new constraints, which block nobody; each new
+ * index of a table that is there, built while the table is written; and the functions that go, when the calls that may still
+ * look for them have ended.
  */
 export function compose({ actions, rows, isUsed }: Change): MigrationPart[] {
   const produced = new Set(actions.flatMap(({ produces }) => produces).map(nameOf));
@@ -34,6 +35,7 @@ export function compose({ actions, rows, isUsed }: Change): MigrationPart[] {
   const main: string[] = [];
   const validations: string[] = [];
   const indexes: string[] = [];
+  const drops: string[] = [];
   for (const action of actions) {
     const [object] = action.produces;
     const table = relationOf(action);
@@ -48,14 +50,14 @@ export function compose({ actions, rows, isUsed }: Change): MigrationPart[] {
         `ALTER TABLE ${quoted(object, "table")} VALIDATE CONSTRAINT "${object.name}";`,
       );
     } else {
-      main.push(
-        [
-          ...reasons(action, isThere(table), isUsed, (name) => produced.has(name)).map((reason) =>
-            readMark + reason
-          ),
-          `${action.sql};`,
-        ].join("\n"),
-      );
+      const late = isMissedByCalls(action, actions);
+      const statement = [
+        ...reasons(action, isThere(table), isUsed, (name) => produced.has(name)).map((reason) =>
+          readMark + reason
+        ),
+        `${late ? action.sql.replace("DROP FUNCTION ", "DROP FUNCTION IF EXISTS ") : action.sql};`,
+      ].join("\n");
+      (late ? drops : main).push(statement);
     }
   }
   return [
@@ -65,7 +67,26 @@ export function compose({ actions, rows, isUsed }: Change): MigrationPart[] {
       suffix: `_index_${index + 1}`,
       text: scan([statement], concurrently),
     })),
+    ...(drops.length > 0 ? [{ suffix: "_drops", text: afterCalls(drops) }] : []),
   ];
+}
+
+/**
+ * True for a function that goes and that a call under way would miss: the body it runs is the one of before. No other
+ * function answers the same call then: neither the same one made again, nor one that has a default for each argument more.
+ */
+function isMissedByCalls({ sql, destroys }: Action, actions: Action[]): boolean {
+  if (!sql.startsWith("DROP FUNCTION ")) return false;
+  const gone = destroys.find(({ kind }) => kind === "function")!;
+  const given = gone.args?.length ?? 0;
+  return !actions.some((made) => {
+    const [object] = made.produces;
+    if (object?.kind !== "function" || nameOf(object) !== nameOf(gone)) return false;
+    const taken = object.args?.length ?? 0;
+    const needed = taken - (made.sql.split("\n")[0]!.match(/ DEFAULT /g)?.length ?? 0);
+    const begins = object.args?.slice(0, given).join() === gone.args?.join();
+    return begins && needed <= given;
+  });
 }
 
 /** Why a person has to read the statement; nothing for one that is safe as it is. */
@@ -172,6 +193,32 @@ function transaction(statements: string[]): string {
 set lock_timeout = '1s';
 set statement_timeout = '1min';
 set check_function_bodies = off;
+
+${statements.join("\n\n")}
+`;
+}
+
+/** Waits until the transactions of before have ended; a new one finds the new functions from its beginning. */
+function afterCalls(statements: string[]): string {
+  return `-- Written by npm run db:migration. Calls that began before the functions changed may still look for these.
+set lock_timeout = '1s';
+set statement_timeout = '2min';
+
+do $$
+declare
+  v_before text[] := array(select l.virtualxid from pg_locks l join pg_stat_activity a using (pid)
+    where l.locktype = 'virtualxid' and l.pid <> pg_backend_pid() and a.datname = current_database()
+      and a.backend_type is distinct from 'autovacuum worker');
+begin
+  for v_try in 1..600 loop
+    if not exists (select 1 from pg_locks l where l.virtualxid = any (v_before)) then
+      return;
+    end if;
+    perform pg_sleep(0.1);
+  end loop;
+  raise exception 'transactions of before this migration have been open for a minute: end them, then migrate again'
+    using errcode = 'lock_not_available';
+end $$;
 
 ${statements.join("\n\n")}
 `;

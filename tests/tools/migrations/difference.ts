@@ -12,6 +12,8 @@ export interface CatalogueObject {
   /** The table of a column, a constraint, a policy or a trigger. */
   table?: string;
   name?: string;
+  /** The types of a function's arguments. */
+  args?: string[];
   /** The object that a comment or a right belongs to. */
   target?: CatalogueObject;
 }

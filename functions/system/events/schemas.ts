@@ -59,7 +59,9 @@ export const MarkEvent = z.object({
 
 export const Replay = z.object({
   since: ExactInstant,
-  until: ExactInstant.optional(),
+  until: ExactInstant.optional().describe(
+    "To that moment, which belongs to it; to now unless said",
+  ),
   event_type: Word.optional(),
   tenant_id: Id.optional(),
   dry_run: z.boolean(),

@@ -21,7 +21,9 @@ export const UpdateSubscription = CreateSubscription.omit({ module_id: true }).p
 /** A span of time in which deliveries were queued. */
 export const Recover = z.object({
   since: ExactInstant,
-  until: ExactInstant.optional(),
+  until: ExactInstant.optional().describe(
+    "To that moment, which belongs to it; to now unless said",
+  ),
 }).meta({ id: "RecoverWebhookEvents" });
 
 const Module = z.object({ id: Id, key: z.string(), name: z.record(z.string(), z.string()) }).meta({

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { asciiDigits } from "./digits.ts";
 import { allowHttpUrls } from "../runtime/env.ts";
-import { maxText } from "./sizes.ts";
+import { maxBytes, maxText } from "./sizes.ts";
 
 /** Any id PostgreSQL accepts, as it writes them; zod's own `uuid` also checks version bits. One that is missing is not malformed. */
 export const Id = z.guid({ error: ({ input }) => input === undefined ? undefined : "invalid_uuid" })
@@ -76,7 +76,10 @@ export const LongText = maxText(2_000);
 export const Phone = z.string().trim().min(3).max(40).overwrite(asciiDigits);
 
 /** An address a browser may be sent to: https, and http where the deployment says so (BARID_ALLOW_HTTP_URLS). */
-export const WebUrl = z.url({ protocol: allowHttpUrls ? /^https?$/ : /^https$/ }).max(2_000);
+export const WebUrl = maxBytes(
+  4_000,
+  z.url({ protocol: allowHttpUrls ? /^https?$/ : /^https$/ }).max(2_000),
+);
 
 /** A currency by its code of three letters, ISO 4217. */
 export const Currency = z.string().regex(/^[A-Z]{3}$/);

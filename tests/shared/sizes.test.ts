@@ -2,9 +2,11 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { Settle } from "../../functions/delivery/cod/schemas.ts";
+import { UpdateSubscription } from "../../functions/webhooks/subscriptions/schemas.ts";
 import { MarkEvent } from "../../functions/system/events/schemas.ts";
 import { refusalOf } from "../../shared/db/refusal.ts";
 import { accept } from "../../shared/schemas/input.ts";
+import { WebUrl } from "../../shared/schemas/schemas.ts";
 import { maxBytes, maxText } from "../../shared/schemas/sizes.ts";
 import { sql } from "../support/db.ts";
 import { newAddress } from "../support/make.ts";
@@ -58,6 +60,20 @@ describe("the schemas", () => {
       expect.objectContaining({
         code: "field_too_large",
         params: { field, bytes_max: characters * 2 },
+      }),
+    );
+  });
+
+  test.each([
+    ["a picture", z.object({ url: WebUrl })],
+    ["a subscriber", UpdateSubscription],
+  ])("name the address of %s that has more bytes than its column", (_, schema) => {
+    const at = (letter: string) => ({ url: `https://a.example/${letter.repeat(1_900)}` });
+    expect(accept(schema, at("ش"))).toBeTruthy();
+    expect(() => accept(schema, at("√"))).toThrowError(
+      expect.objectContaining({
+        code: "field_too_large",
+        params: { field: "url", bytes_max: 4_000 },
       }),
     );
   });

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { ExactInstant, Id, Timestamp } from "../../../shared/schemas/schemas.ts";
+import { ExactInstant, Id, LongText, Timestamp } from "../../../shared/schemas/schemas.ts";
 
-const Url = z.string().trim().min(1).max(2_000).meta({
+const Url = LongText.min(1).meta({
   description: "https, on port 443 or 8443, of a host on the public internet",
 });
 const EventType = z.string().max(100).regex(/^(\*|[a-z][a-z0-9_]*(\.(\*|[a-z][a-z0-9_]*))?)$/)

@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { Settle } from "../../functions/delivery/cod/schemas.ts";
+import { Lot } from "../../functions/warehousing/inventory/schemas.ts";
 import { UpdateSubscription } from "../../functions/webhooks/subscriptions/schemas.ts";
 import { MarkEvent } from "../../functions/system/events/schemas.ts";
 import { refusalOf } from "../../shared/db/refusal.ts";
@@ -52,6 +53,7 @@ describe("the schemas", () => {
       scope: "all",
       driver_id: crypto.randomUUID(),
     }],
+    ["the lot of goods", z.object({ lot_number: Lot }), "lot_number", 200, {}],
     ["the fault of an event", MarkEvent, "error_message", 2_000, { status: "failed" }],
   ])("name %s that has more bytes than its column", (_, schema, field, characters, rest) => {
     expect(accept(schema, { ...rest, [field]: "ش".repeat(characters) })).toBeTruthy();

@@ -1,5 +1,6 @@
 /** Days and instants as clients send them: those that PostgreSQL keeps and answers as ISO 8601, and no others. */
 import { beforeAll, describe, expect, test } from "vitest";
+import { Approve } from "../../functions/storefront/orders/decision-schemas.ts";
 import { DayOrInstant, ExactInstant, Instant } from "../../shared/schemas/schemas.ts";
 import { moment } from "../../shared/pdf/values.ts";
 import { newDriver } from "../support/assignments.ts";
@@ -60,6 +61,14 @@ test("a day is one of a year that there was", () => {
   expect(DayOrInstant.safeParse("0001-01-01").success).toBe(true);
   expect(DayOrInstant.safeParse("9999-12-31").success).toBe(true);
   expect(DayOrInstant.safeParse("0000-01-01").success).toBe(false);
+});
+
+test("the expected day of a store's order is kept, so it is one that can be answered", () => {
+  const takes = (estimated_delivery_date: string) =>
+    Approve.safeParse({ estimated_delivery_date }).success;
+  expect(takes("2026-12-01")).toBe(true);
+  expect(takes("2026-12-01T10:00")).toBe(true);
+  expect(takes("9999-12-31T23:59:59-12:00")).toBe(false);
 });
 
 test.each(["0000-01-01", "2026-01-01T00:00:00+23:59"])(

@@ -1609,7 +1609,7 @@ export interface components {
       /** Kept for the client; it has no effect of its own */ prefer_internal?: boolean;
     };
     ConfigureGateway: {
-      /** Events signed with the secret before the current one are no longer taken */ forget_previous_secret?: boolean;
+      /** Events signed with the secret before the current one, and those of accounts of before, are no longer taken */ forget_previous_secret?: boolean;
       /** False: kept, and no longer used */ is_active?: boolean; secrets?: { [key: string]: string; };
       /** Options of the group */ settings?: { [key: string]: unknown; };
     };
@@ -2248,6 +2248,7 @@ export interface components {
     /** There is no such payment gateway. */ GatewayNotFoundError: { code?: "gateway_not_found"; } & components["schemas"]["Error"];
     GatewaySettings: {
       gateway_code: string; has_previous_webhook_secret: boolean; /** False: kept, and no longer used */ is_active: boolean;
+      /** Accounts of before, the last one first: payments that were opened there are still asked about and heard of */ previous_accounts: string[];
       /** Which secrets are set; never what they are */ secrets: { [key: string]: boolean; };
       /** Options of the group */ settings: { [key: string]: unknown; };
       updated_at: string | null; /** The address the gateway is to notify */ webhook_url: string;

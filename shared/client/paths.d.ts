@@ -4710,7 +4710,10 @@ export interface operations {
               /** Automatic assignments that found none; the office assigns */ failed_to_assign: number;
               late: { /** The first 50, the longest late first */ deliveries: components["schemas"]["LateDelivery"][]; total: number; };
               /** Automatic assignments that look for a driver */ searching: number;
-              unassigned: { by_zone: { count: number; name: string | null; oldest_at: string; zone_id: string | null; }[]; total: number; };
+              /** What waits for a driver, by the zone it is fetched in; a parcel that is sent back counts as its return */ unassigned: {
+                by_zone: { count: number; name: string | null; oldest_at: string; zone_id: string | null; }[];
+                total: number;
+              };
             };
           } & components["schemas"]["Success"];
         };
@@ -8581,7 +8584,7 @@ export interface operations {
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
     responses: {
-      200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { wallet: components["schemas"]["Wallet"] | null; wallets: components["schemas"]["Wallet"][]; } & components["schemas"]["Success"]; }; };
+      200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { /** The first in the company's currency; of several, that of what the person is there now: a driver's own for a driver */ wallet: components["schemas"]["Wallet"] | null; /** In the same order, then by currency and owner_type */ wallets: components["schemas"]["Wallet"][]; } & components["schemas"]["Success"]; }; };
       304: components["responses"]["NotModified"];
       400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidUuidError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];

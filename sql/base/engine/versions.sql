@@ -55,6 +55,14 @@ begin
   perform set_config('app.expected_version', '', true);
 end $$;
 
+-- Keeps out others who change what is one for a tenant, such as its settings, until the end. SECURITY DEFINER: operations, who name the default
+-- driver in the settings, may not change tenants.
+create or replace function private.lock_tenant() returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform from tenancy.tenants t where t.id = app.tenant_id() for no key update;
+end $$;
+
 -- Refuses when the version is no longer what was expected: for cores whose version is that of many rows, which no single change of a row can
 -- answer for. They call it once they hold these rows, before the first change. Fails: version_conflict (current_version).
 create or replace function private.version_unchanged() returns void
@@ -77,10 +85,9 @@ end $$;
 create or replace function private.version_alone() returns void
 language plpgsql set search_path = '' as $$
 begin
-  perform from tenancy.tenants t where t.id = app.tenant_id() for no key update;
+  perform private.lock_tenant();
   perform private.version_unchanged();
 end $$;
 
 grant execute on function private.version_at(timestamptz), private.version_of(jsonb), private.version_expect(jsonb),
-  private.version_held(jsonb, jsonb, oid), private.version_unchanged(),
-  private.version_alone() to barid_caller;
+  private.version_held(jsonb, jsonb, oid), private.version_unchanged(), private.lock_tenant(), private.version_alone() to barid_caller;

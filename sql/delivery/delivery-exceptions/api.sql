@@ -1,7 +1,7 @@
 -- Exceptions of deliveries. As long as one is open, no driver is given the delivery.
 
--- What left a warehouse while an exception of it, or of its parcel, was open is expected back there, as when the exception is opened on the
--- road. That it has left is not refused: whoever has it in hand may say so late. d: as it was before it left; its family is locked.
+-- Expects back in its warehouse a delivery that left there while an exception of it, or of its parcel, was open, as when the exception is
+-- opened on the road. That it has left is not refused: who has it in hand may say so late. d: as it was before it left; its family is locked.
 create or replace function delivery.moving_exception_expect(d delivery.deliveries) returns void
 language plpgsql set search_path = '' as $$
 begin

@@ -18,7 +18,6 @@ import {
 import { newTenant, type Tenant } from "../../support/people.ts";
 import { received } from "../../support/send-back.ts";
 
-const receipts = "/warehousing/receiving-orders";
 let tenant: Tenant;
 let ground: Ground;
 

@@ -2078,8 +2078,9 @@ export interface components {
     };
     /** This item is not in the parcel. */ DeliveryItemNotFoundError: { code?: "delivery_item_not_found"; field?: string; } & components["schemas"]["Error"];
     DeliveryMove: {
-      actor: components["schemas"]["Person"] | null; created_at: string; /** Null for the first entry */ from_status: string | null; id: number;
-      note: string | null; /** When the device says that it was; `created_at` is the server's time */ occurred_at: string | null;
+      actor: components["schemas"]["Person"] | null; created_at: string;
+      /** Null for the first entry; the same as `to_status` where a driver brings the parcel into a warehouse */ from_status: string | null;
+      id: number; note: string | null; /** When the device says that it was; `created_at` is the server's time */ occurred_at: string | null;
       place: {
         /** Metres from where the move should have been */ distance_m: number | null; /** Degrees, WGS 84 */ latitude: number;
         /** Degrees, WGS 84 */ longitude: number;

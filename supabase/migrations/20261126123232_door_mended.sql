@@ -496,6 +496,19 @@ GRANT EXECUTE ON FUNCTION "warehousing"."sorting_scan_answer"(uuid, uuid, boolea
 
 GRANT SELECT ON TABLE "storefront"."orders_version" TO "barid_caller";
 
+-- Parcels that lie in a cage as their returns, in sessions that are under way: from now on they are known by their first delivery.
+update warehousing.sorting_scans c set delivery_id = b.original_delivery_id
+from (
+  select distinct on (n.tenant_id, n.session_id, r.original_delivery_id) n.id, n.tenant_id, n.session_id, r.original_delivery_id
+  from warehousing.sorting_sessions s
+  join warehousing.sorting_scans n on n.tenant_id = s.tenant_id and n.session_id = s.id
+  join delivery.deliveries r on r.tenant_id = n.tenant_id and r.id = n.delivery_id and r.delivery_flow = 'operational_return'
+  where s.status = 'active'
+  order by n.tenant_id, n.session_id, r.original_delivery_id, n.created_at desc, n.id) b
+where c.tenant_id = b.tenant_id and c.id = b.id and not exists (
+  select from warehousing.sorting_scans o
+  where o.tenant_id = b.tenant_id and o.session_id = b.session_id and o.delivery_id = b.original_delivery_id);
+
 -- The version of the schema: the time of the newest migration that changed it, as its file is named. Written by
 -- npm run db:migration, together with the version that the functions need (shared/runtime/version.ts).
 create or replace function private.schema_version() returns text

@@ -46,7 +46,7 @@ begin
   perform cron.schedule('barid_domains_recheck', '*/5 * * * *', 'select storefront.domains_recheck()');
   perform cron.schedule('barid_payments_reconcile', '*/5 * * * *', 'select money.payments_reconcile()');
   perform cron.schedule('barid_orders_expire', '*/10 * * * *', 'select storefront.orders_expire()');
-  perform cron.schedule('barid_orders_complete', '11 2 * * *', 'select storefront.orders_complete()');
+  perform cron.schedule('barid_orders_complete', '11 * * * *', 'select storefront.orders_complete()');
   perform cron.schedule('barid_manifests_complete', '27 * * * *', 'select delivery.manifests_complete()');
   perform cron.schedule('barid_positions_partition', '19 * * * *', 'select delivery.positions_partition()');
   perform cron.schedule('barid_package_transfers_backfill', '47 2 * * *', 'select warehousing.package_transfers_backfill()');

@@ -14,6 +14,7 @@ declare
     "integration.tenant_carriers": {"credentials": 65536},
     "integration.webhook_attempts": {"response_body": 65536},
     "integration.webhook_events": {"body": 1048576},
+    "money.merchant_payouts": {"proof": 4000},
     "money.payment_webhook_events": {"raw_body": 196608},
     "warehousing.stock": {"lot_number": 400, "serial_number": 400}
   }';

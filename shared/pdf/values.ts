@@ -18,18 +18,27 @@ export function moneyOf({ decimals }: { decimals: number }): (amount: number) =>
 
 const clocks = new Map<string, Intl.DateTimeFormat>();
 
-/** `2026-11-21 14:05` in the tenant's time zone: reads the same in all three languages. */
+/**
+ * `2026-11-21 14:05` in the tenant's time zone: reads the same in all three languages. In UTC where the runtime does not know the
+ * zone, as new ones reach the database first.
+ */
 export function moment(instant: string, timeZone: string): string {
   let clock = clocks.get(timeZone);
   if (!clock) {
-    clock = new Intl.DateTimeFormat("sv-SE", {
-      timeZone,
-      dateStyle: "short",
-      timeStyle: "short",
-    });
+    clock = clockOf(timeZone);
     clocks.set(timeZone, clock);
   }
   return clock.format(new Date(instant));
+}
+
+function clockOf(timeZone: string): Intl.DateTimeFormat {
+  const form = { dateStyle: "short", timeStyle: "short" } as const;
+  try {
+    return new Intl.DateTimeFormat("sv-SE", { ...form, timeZone });
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return new Intl.DateTimeFormat("sv-SE", { ...form, timeZone: "UTC" });
+  }
 }
 
 /** A text of the company in the language of a document; in another one where it has none in this. */

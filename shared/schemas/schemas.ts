@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { asciiDigits } from "./digits.ts";
 import { allowHttpUrls } from "../runtime/env.ts";
-import { maxText } from "./sizes.ts";
+import { maxBytes, maxText } from "./sizes.ts";
 
 /** Any id PostgreSQL accepts, as it writes them; zod's own `uuid` also checks version bits. One that is missing is not malformed. */
 export const Id = z.guid({ error: ({ input }) => input === undefined ? undefined : "invalid_uuid" })
@@ -11,33 +11,61 @@ export const Id = z.guid({ error: ({ input }) => input === undefined ? undefined
 /** An instant, ISO 8601, as PostgreSQL's JSON gives it. */
 export const Timestamp = z.string().meta({ format: "date-time" });
 
+/** Hours of an offset that PostgreSQL takes. */
+const maxOffsetHours = 15;
+
+/** Whether PostgreSQL reads the text: there was no year 0. */
+function isReadable(text: string): boolean {
+  const [, hours = "0"] = /T.*[+-](\d\d):\d\d$/.exec(text) ?? [];
+  return !text.startsWith("0000") && Number(hours) <= maxOffsetHours;
+}
+
+/**
+ * Whether a moment is one of years 1 to 9999 in UTC: any other would be kept, and be answered in a form that is no ISO 8601. Without an
+ * offset the first day and the last may reach beyond.
+ */
+function isAnswerable(text: string): boolean {
+  if (!/(?:Z|[+-]\d\d:\d\d)$/.test(text)) return !/^(?:0001-01-01|9999-12-31)/.test(text);
+  const year = new Date(text).getUTCFullYear();
+  return year >= 1 && year <= 9999;
+}
+
 /** ISO 8601 to the minute or finer; `local` ones need not say their offset. */
-function moment(local: boolean) {
+function moment({ local, kept }: { local: boolean; kept: boolean }) {
   const forms = [
     z.iso.datetime({ offset: true, local }),
     z.iso.datetime({ offset: true, precision: -1 }),
   ];
-  return z.string().refine((text) => forms.some((form) => form.safeParse(text).success))
-    .meta({ format: "date-time" });
+  return z.string().refine((text) =>
+    forms.some((form) => form.safeParse(text).success) && isReadable(text) &&
+    (!kept || isAnswerable(text))
+  ).meta({ format: "date-time" });
 }
 
 /** A moment as clients send it: with its offset, else on the clock of the tenant (`app.instant`). */
-export const Instant = moment(true);
+export const Instant = moment({ local: true, kept: true });
 
 /** A moment that says its offset, so it means the same on every clock. */
-export const ExactInstant = moment(false);
+export const ExactInstant = moment({ local: false, kept: true });
 
-/** A calendar day, `YYYY-MM-DD`, or an instant. */
-export const DayOrInstant = z.union([z.iso.date(), Instant]);
+/** A calendar day, `YYYY-MM-DD`. */
+export const Day = z.iso.date().refine(isReadable);
+
+/** A calendar day or an instant: where a period ends, which may be as far away as there are years. */
+export const DayOrInstant = z.union([Day, moment({ local: true, kept: false })]);
 
 /** The moment whose state a reconciliation shows. */
 export const AsOf = DayOrInstant.optional().describe(
   "A day (to its end, in the tenant's time zone) or an instant; now unless said",
 );
 
-/** Money in major units with at most three decimals, as the books keep it. */
+/**
+ * Money in major units with at most three decimals, as the books keep it. A sum that a client added up may be a few units of the last
+ * place beside its decimals, which are larger the larger the sum is.
+ */
 export const Money = z.number().min(0).max(999_999_999_999).refine(
-  (value) => Math.abs(value * 1000 - Math.round(value * 1000)) < 1e-6,
+  (value) =>
+    Math.abs(value - Number(value.toFixed(3))) <= Math.max(1e-9, value * 4 * Number.EPSILON),
   { error: "at most three decimals" },
 );
 
@@ -48,7 +76,10 @@ export const LongText = maxText(2_000);
 export const Phone = z.string().trim().min(3).max(40).overwrite(asciiDigits);
 
 /** An address a browser may be sent to: https, and http where the deployment says so (BARID_ALLOW_HTTP_URLS). */
-export const WebUrl = z.url({ protocol: allowHttpUrls ? /^https?$/ : /^https$/ }).max(2_000);
+export const WebUrl = maxBytes(
+  4_000,
+  z.url({ protocol: allowHttpUrls ? /^https?$/ : /^https$/ }).max(2_000),
+);
 
 /** A currency by its code of three letters, ISO 4217. */
 export const Currency = z.string().regex(/^[A-Z]{3}$/);

@@ -81,11 +81,22 @@ begin
     else value::timestamp at time zone app.timezone() end;
 end $$;
 
+-- When a day of the tenant's calendar begins: the first moment at which its clock shows that day. Where clocks go back over midnight the
+-- first hour of the day comes twice, and PostgreSQL means the second.
+create or replace function app.day_begins(day date) returns timestamptz
+language plpgsql stable set search_path = '' as $$
+declare
+  v_zone text := app.timezone();
+  v_at timestamptz := day::timestamp at time zone v_zone;
+begin
+  return case when ((v_at - interval '1 hour') at time zone v_zone)::date = day then v_at - interval '1 hour' else v_at end;
+end $$;
+
 -- Where a filter's lower end begins: an instant as it is, a day at its start in the tenant's time zone.
 create or replace function app.day_start(value text) returns timestamptz
 language plpgsql stable set search_path = '' as $$
 begin
-  return case when length(value) = 10 then value::date::timestamp at time zone app.timezone() else app.instant(value) end;
+  return case when length(value) = 10 then app.day_begins(value::date) else app.instant(value) end;
 end $$;
 
 -- The day, YYYY-MM-DD in the tenant's time zone, that a day or an instant falls on.
@@ -99,6 +110,6 @@ end $$;
 create or replace function app.day_end(value text) returns timestamptz
 language plpgsql stable set search_path = '' as $$
 begin
-  return case when length(value) = 10 then (value::date + 1)::timestamp at time zone app.timezone()
+  return case when length(value) = 10 then app.day_begins(value::date + 1)
     else app.instant(value) + interval '1 microsecond' end;
 end $$;

@@ -47,6 +47,33 @@ test("an instant without an offset is on the tenant's clock", async () => {
   expect(await totalOf({ date_from: "2026-03-10T00:00", date_to: "2026-03-10T00:00" })).toBe(1);
 });
 
+test.each([
+  // The hour after midnight comes twice: first at 04:00Z.
+  ["America/Havana", "2026-11-01", "2026-11-01T04:00:00Z", "2026-11-02T05:00:00Z"],
+  // It does not come at all: the day has 23 hours, from 01:00.
+  ["Africa/Cairo", "2026-04-24", "2026-04-23T22:00:00Z", "2026-04-24T21:00:00Z"],
+  // The last hour of the day before comes twice.
+  ["Africa/Cairo", "2026-10-30", "2026-10-29T22:00:00Z", "2026-10-30T22:00:00Z"],
+  ["Asia/Kathmandu", "2028-02-29", "2028-02-28T18:15:00Z", "2028-02-29T18:15:00Z"],
+  ["Pacific/Kiritimati", "2027-01-01", "2026-12-31T10:00:00Z", "2027-01-01T10:00:00Z"],
+])("in %s the day %s is what its clock shows as that day", async (name, day, from, to) => {
+  const own = await newTenant({ settings: { "general.timezone": { name } } });
+  await sql.begin(async (tx) => {
+    await tx`select set_config('app.tenant_id', ${own.id}, true)`;
+    const [found] = await tx`select app.day_start(${day}) as "from", app.day_end(${day}) as "to",
+      app.day_end((${day}::date - 1)::text) as before,
+      app.day_of(to_json(app.day_start(${day})) #>> '{}') as first,
+      app.day_of(to_json(app.day_end(${day}) - interval '1 microsecond') #>> '{}') as last`;
+    expect(found).toEqual({
+      from: new Date(from),
+      to: new Date(to),
+      before: new Date(from),
+      first: day,
+      last: day,
+    });
+  });
+});
+
 test("a time zone that nobody knows is UTC", async () => {
   await saveSettings(tenant.id, "general.timezone", { name: "Mars/Olympus" });
   expect(await totalOf({ date_from: "2026-03-10", date_to: "2026-03-10" })).toBe(0);

@@ -1,8 +1,13 @@
 /** Size limits of stored values: larger ones are refused by name, before the write and by the database itself. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
+import { Settle } from "../../functions/delivery/cod/schemas.ts";
+import { Lot } from "../../functions/warehousing/inventory/schemas.ts";
+import { UpdateSubscription } from "../../functions/webhooks/subscriptions/schemas.ts";
+import { MarkEvent } from "../../functions/system/events/schemas.ts";
 import { refusalOf } from "../../shared/db/refusal.ts";
 import { accept } from "../../shared/schemas/input.ts";
+import { WebUrl } from "../../shared/schemas/schemas.ts";
 import { maxBytes, maxText } from "../../shared/schemas/sizes.ts";
 import { sql } from "../support/db.ts";
 import { newAddress } from "../support/make.ts";
@@ -40,6 +45,38 @@ describe("the schemas", () => {
     );
     expect(() => accept(schema, { text: "x".repeat(11) })).toThrowError(
       expect.objectContaining({ code: "validation_failed" }),
+    );
+  });
+
+  test.each([
+    ["the reference of a settlement", Settle, "reference", 500, {
+      scope: "all",
+      driver_id: crypto.randomUUID(),
+    }],
+    ["the lot of goods", z.object({ lot_number: Lot }), "lot_number", 200, {}],
+    ["the fault of an event", MarkEvent, "error_message", 2_000, { status: "failed" }],
+  ])("name %s that has more bytes than its column", (_, schema, field, characters, rest) => {
+    expect(accept(schema, { ...rest, [field]: "ش".repeat(characters) })).toBeTruthy();
+    // A letter of three bytes, as the joiner that Kurdish is written with.
+    expect(() => accept(schema, { ...rest, [field]: "√".repeat(characters) })).toThrowError(
+      expect.objectContaining({
+        code: "field_too_large",
+        params: { field, bytes_max: characters * 2 },
+      }),
+    );
+  });
+
+  test.each([
+    ["a picture", z.object({ url: WebUrl })],
+    ["a subscriber", UpdateSubscription],
+  ])("name the address of %s that has more bytes than its column", (_, schema) => {
+    const at = (letter: string) => ({ url: `https://a.example/${letter.repeat(1_900)}` });
+    expect(accept(schema, at("ش"))).toBeTruthy();
+    expect(() => accept(schema, at("√"))).toThrowError(
+      expect.objectContaining({
+        code: "field_too_large",
+        params: { field: "url", bytes_max: 4_000 },
+      }),
     );
   });
 

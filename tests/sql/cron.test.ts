@@ -37,6 +37,18 @@ describe.skipIf(!hasCron)("the schedule", () => {
   });
 });
 
+test("orders are completed as fast as a company of 100,000 deliveries a day delivers them", () => {
+  const [, minute, hour] = /'barid_orders_complete', '(\S+) (\S+) \* \* \*'/.exec(
+    textOf("sql/cron.sql"),
+  )!;
+  const [, rows] = /orders_complete\(\)[^]*?limit (\d+)/.exec(
+    textOf("sql/storefront/orders/moves.sql"),
+  )!;
+  expect(minute).toMatch(/^\d+$/);
+  const runs = hour === "*" ? 24 : hour.split(",").length;
+  expect(runs * Number(rows)).toBeGreaterThanOrEqual(100_000);
+});
+
 describe("private.idempotency_purge", () => {
   test("removes keys of yesterday and keeps those of today", async () => {
     const own = database.sql;

@@ -8,6 +8,7 @@ import {
   Timestamp,
   withoutEmpty,
 } from "../../../shared/schemas/schemas.ts";
+import { maxText } from "../../../shared/schemas/sizes.ts";
 import { DriverIdFilter } from "../driver-id-filter.ts";
 
 const Allocations = z.object({ cod: z.number(), delivery_fee: z.number() }).meta({
@@ -98,7 +99,7 @@ export const Settle = z.object({
   }),
   notes: LongText.nullish(),
   // Empty is none, as it is of notes.
-  reference: z.string().trim().max(500).nullish(),
+  reference: maxText(500).nullish(),
 }).transform(({ cod_collection_ids, ...rest }) => {
   if (cod_collection_ids && new Set(cod_collection_ids).size < cod_collection_ids.length) {
     const twice = cod_collection_ids.find((id, place) => cod_collection_ids.indexOf(id) < place);

@@ -1,5 +1,12 @@
 import { z } from "zod";
-import { Id, listResponse, LongText, Text, Timestamp } from "../../../shared/schemas/schemas.ts";
+import {
+  Day,
+  Id,
+  listResponse,
+  LongText,
+  Text,
+  Timestamp,
+} from "../../../shared/schemas/schemas.ts";
 import { CashSplit } from "../../../shared/schemas/carried-delivery.ts";
 import { DeliveryRow } from "../deliveries/answer-schemas.ts";
 import { bothOrNone, cash, proof, reported } from "../deliveries/schemas.ts";
@@ -63,7 +70,7 @@ export const Outcome = z.object({
       quantity: z.int().min(1).max(1_000_000),
     }),
   ).min(1).max(100).nullish().describe("Of what is exchanged: the goods that the receiver gave"),
-  postponed_to: z.iso.date().nullish().describe(
+  postponed_to: Day.nullish().describe(
     "Of what is postponed: from tomorrow to 30 days on, in the company's time zone",
   ),
   cash_collected: cash.describe(

@@ -1,11 +1,11 @@
 /** Decisions of an administrator about an order: approve, cancel, refund, accept a short pick. */
 import { z } from "zod";
-import { DayOrInstant, Id, LongText, Money, Timestamp } from "../../../shared/schemas/schemas.ts";
+import { Day, Id, Instant, LongText, Money, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { Deliveries, Order, reasons } from "./schemas.ts";
 
 export const Approve = z.object({
   admin_notes: LongText.nullish(),
-  estimated_delivery_date: DayOrInstant.nullish(),
+  estimated_delivery_date: z.union([Day, Instant]).nullish(),
 }).meta({ id: "ApproveOrder" });
 export const ApproveResponse = z.object({
   data: z.object({

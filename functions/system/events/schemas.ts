@@ -5,6 +5,7 @@ import {
   Id,
   Instant,
   JsonObject,
+  LongText,
   Timestamp,
 } from "../../../shared/schemas/schemas.ts";
 import { Shortened } from "../../../shared/schemas/events.ts";
@@ -53,12 +54,14 @@ export const PublishQuery = z.object({
 export const MarkEvent = z.object({
   status: z.enum(statuses),
   processed_at: Instant.meta({ description: "Without an offset it is UTC" }).nullish(),
-  error_message: z.string().trim().max(2_000).nullish(),
+  error_message: LongText.nullish(),
 }).meta({ id: "MarkSystemEvent" });
 
 export const Replay = z.object({
   since: ExactInstant,
-  until: ExactInstant.optional(),
+  until: ExactInstant.optional().describe(
+    "To that moment, which belongs to it; to now unless said",
+  ),
   event_type: Word.optional(),
   tenant_id: Id.optional(),
   dry_run: z.boolean(),

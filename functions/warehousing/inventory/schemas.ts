@@ -18,12 +18,13 @@ import {
   Text,
   Timestamp,
 } from "../../../shared/schemas/schemas.ts";
+import { maxText } from "../../../shared/schemas/sizes.ts";
 
 const Word = z.string().trim().min(1).max(200);
 
 /** Whole units of an item. */
 export const Units = z.int().min(1).max(1_000_000_000);
-export const Lot = z.string().trim().min(1).max(200).nullish();
+export const Lot = maxText(200).min(1).nullish();
 
 /** Reserving is the business of orders: stock never comes in reserved. */
 export const StockStatus = z.string().regex(/^(?!reserved$)[a-z][a-z_]{0,31}$/);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defineList, id, oneOf, since, until } from "../../../shared/api/list.ts";
-import { Id, NamedRef, Text, Timestamp } from "../../../shared/schemas/schemas.ts";
+import { Day, Id, NamedRef, Text, Timestamp } from "../../../shared/schemas/schemas.ts";
 
 const statuses = ["active", "completed"] as const;
 const destinationTypes = ["city", "zone", "partner_area"] as const;
@@ -117,8 +117,8 @@ export const sessionList = defineList({
   params: {
     warehouse_id: id("warehouse_id"),
     status: oneOf("status", statuses),
-    date_from: { ...since("started_at"), schema: z.iso.date() },
-    date_to: { ...until("started_at"), schema: z.iso.date() },
+    date_from: { ...since("started_at"), schema: Day },
+    date_to: { ...until("started_at"), schema: Day },
   },
   limit: { default: 20, max: 100 },
   readBy: "started_at",

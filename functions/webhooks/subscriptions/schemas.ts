@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { ExactInstant, Id, Timestamp } from "../../../shared/schemas/schemas.ts";
+import { ExactInstant, Id, LongText, Timestamp } from "../../../shared/schemas/schemas.ts";
 
-const Url = z.string().trim().min(1).max(2_000).meta({
+const Url = LongText.min(1).meta({
   description: "https, on port 443 or 8443, of a host on the public internet",
 });
 const EventType = z.string().max(100).regex(/^(\*|[a-z][a-z0-9_]*(\.(\*|[a-z][a-z0-9_]*))?)$/)
@@ -21,7 +21,9 @@ export const UpdateSubscription = CreateSubscription.omit({ module_id: true }).p
 /** A span of time in which deliveries were queued. */
 export const Recover = z.object({
   since: ExactInstant,
-  until: ExactInstant.optional(),
+  until: ExactInstant.optional().describe(
+    "To that moment, which belongs to it; to now unless said",
+  ),
 }).meta({ id: "RecoverWebhookEvents" });
 
 const Module = z.object({ id: Id, key: z.string(), name: z.record(z.string(), z.string()) }).meta({

@@ -79,6 +79,7 @@ language plpgsql security definer set search_path = '' as $$
 declare
   v_status text := report ->> 'status';
   v_at timestamptz;
+  v_moved_at timestamptz;
   v_outcome text;
   v_duplicate boolean;
   v_moves text[];
@@ -141,12 +142,14 @@ begin
     if v_status = 'delivered' and s.cash_due > 0 or v_status in ('delivered', 'returned') and d.order_id is not null then
       perform money.lock_wallets(array[d.customer_id, d.institution_user_id]);
     end if;
+    -- A carrier's clock that is behind, or wrong, delivers nothing before it was ordered or picked up.
+    v_moved_at := greatest(v_at, d.created_at, d.picked_up_at);
     foreach v_move in array v_moves loop
       update delivery.deliveries t set status = v_move,
         status_reason = case when v_move in ('failed', 'returned') then 'carrier_' || coalesce(report ->> 'carrier_status', v_move) end,
         attempts_used = t.attempts_used + case when v_move = 'failed' and delivery.attempt_counts(t) then 1 else 0 end,
-        picked_up_at = case when v_move in ('picked_up', 'in_transit') then coalesce(t.picked_up_at, v_at) else t.picked_up_at end,
-        delivered_at = case when v_move = 'delivered' then v_at else t.delivered_at end
+        picked_up_at = case when v_move in ('picked_up', 'in_transit') then coalesce(t.picked_up_at, v_moved_at) else t.picked_up_at end,
+        delivered_at = case when v_move = 'delivered' then v_moved_at else t.delivered_at end
       where t.tenant_id = tenant_id and t.id = d.id;
     end loop;
     -- On its way again, or delivered after all: the warehouse that expected it back does not any more.

@@ -8,13 +8,11 @@ language plpgsql stable set search_path = '' as $$
 declare
   v_rule jsonb := app.settings('delivery', 'payouts');
   v_days integer := coalesce((v_rule ->> 'hold_days')::integer, 0);
-  v_zone text;
 begin
   release := coalesce(v_rule ->> 'release', 'on_delivery');
   due_at := now();
   if v_days > 0 then
-    v_zone := app.timezone();
-    due_at := ((now() at time zone v_zone)::date + v_days)::timestamp at time zone v_zone;
+    due_at := app.day_begins((now() at time zone app.timezone())::date + v_days);
   end if;
 end $$;
 

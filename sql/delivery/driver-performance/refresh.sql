@@ -7,9 +7,11 @@ create or replace function delivery.performance_apply(tenant uuid, ids uuid[]) r
 language plpgsql set search_path = '' set plan_cache_mode = 'force_custom_plan' as $$
 declare
   v_zone text;
+  v_named text;
 begin
   perform set_config('app.tenant_id', tenant::text, true);
   v_zone := app.timezone();
+  v_named := delivery.performance_zone(tenant);
   if ids is null then
     delete from delivery.performance_deliveries f where f.tenant_id = tenant;
     delete from delivery.driver_performance m where m.tenant_id = tenant;
@@ -66,9 +68,19 @@ begin
     total_delivery_value = m.total_delivery_value + excluded.total_delivery_value;
   delete from delivery.driver_performance m where m.tenant_id = tenant and m.total_deliveries = 0 and m.handled_legs = 0
     and m.total_distance_km = 0;
-  insert into delivery.performance_state as s (tenant_id, computed_at) values (tenant, clock_timestamp())
+  insert into delivery.performance_state as s (tenant_id, computed_at, zone) values (tenant, clock_timestamp(), v_named)
   on conflict on constraint performance_state_pkey do update set computed_at = excluded.computed_at,
-    rebuild_asked_at = case when ids is not null then s.rebuild_asked_at end;
+    rebuild_asked_at = case when ids is not null then s.rebuild_asked_at end,
+    -- Of some deliveries the others stay in the months of the clock that was.
+    zone = case when ids is not null then coalesce(s.zone, excluded.zone) else excluded.zone end;
+end $$;
+
+-- The time zone of a tenant as its setting says it, UTC when unset: what the state remembers, and a change is seen by.
+create or replace function delivery.performance_zone(tenant uuid) returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce((select z.settings ->> 'name' from tenancy.tenant_settings z
+    where z.tenant_id = performance_zone.tenant and z.module = 'general' and z.group_key = 'timezone'), 'UTC');
 end $$;
 
 -- Counts what changed since the last time, of one tenant or of all; answers how many deliveries. Run by cron.
@@ -96,7 +108,8 @@ begin
     v_count := v_count + cardinality(v_ids);
   end loop;
   -- The others are up to date as well.
-  update delivery.performance_state s set computed_at = clock_timestamp() where only_tenant is null or s.tenant_id = only_tenant;
+  update delivery.performance_state s set computed_at = clock_timestamp(), zone = coalesce(s.zone, delivery.performance_zone(s.tenant_id))
+  where only_tenant is null or s.tenant_id = only_tenant;
   return v_count;
 end $$;
 
@@ -117,8 +130,8 @@ begin
   from (
     select d.id from delivery.deliveries d
     where d.tenant_id = tenant
-      and d.created_at >= make_timestamptz(in_year, in_month, 1, 0, 0, 0, app.timezone())
-      and d.created_at < (make_date(in_year, in_month, 1) + interval '1 month') at time zone app.timezone()
+      and d.created_at >= app.day_begins(make_date(in_year, in_month, 1))
+      and d.created_at < app.day_begins((make_date(in_year, in_month, 1) + interval '1 month')::date)
     union
     select f.delivery_id from delivery.performance_deliveries f
     where f.tenant_id = tenant and f.period_year = in_year and f.period_month = in_month
@@ -126,14 +139,18 @@ begin
   perform delivery.performance_apply(tenant, coalesce(v_ids, '{}'));
 end $$;
 
--- Carries out the rebuilds that were too big for the request that asked for them. Run by cron.
+-- Carries out the rebuilds that were too big for the request that asked for them, and those of tenants whose clock is another than the
+-- one their months are by. Run by cron.
 create or replace function delivery.performance_rebuilds() returns integer
 language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid;
   v_count integer := 0;
 begin
-  for v_tenant in select s.tenant_id from delivery.performance_state s where s.rebuild_asked_at is not null order by s.rebuild_asked_at loop
+  for v_tenant in
+    select s.tenant_id from delivery.performance_state s
+    where s.rebuild_asked_at is not null or s.zone <> delivery.performance_zone(s.tenant_id) order by s.rebuild_asked_at, s.tenant_id
+  loop
     perform delivery.performance_recompute(v_tenant);
     v_count := v_count + 1;
   end loop;
@@ -142,4 +159,4 @@ end $$;
 
 -- Nobody calls these but other functions and triggers.
 revoke execute on function delivery.performance_apply(uuid,uuid[]), delivery.performance_recompute(uuid,integer,integer),
-  delivery.performance_rebuilds(), delivery.performance_refresh(uuid) from barid_caller;
+  delivery.performance_rebuilds(), delivery.performance_refresh(uuid), delivery.performance_zone(uuid) from barid_caller;

@@ -56,9 +56,11 @@ create table if not exists delivery.driver_performance (
 );
 create index if not exists driver_performance_period on delivery.driver_performance (tenant_id, period_year, period_month);
 
--- The time of a tenant's last refresh, and whether a recomputation was requested.
+-- The time of a tenant's last refresh, whether a recomputation was requested, and by which clock the months are.
 create table if not exists delivery.performance_state (
   tenant_id uuid primary key references tenancy.tenants (id) on delete cascade,
   computed_at timestamptz,
-  rebuild_asked_at timestamptz
+  rebuild_asked_at timestamptz,
+  -- The time zone, as the setting says it, by which all figures were last put into their months. Null: not known yet.
+  zone text
 );

@@ -19,12 +19,11 @@ end $$;
 create or replace function money.cycle_day_due() returns date
 language plpgsql stable set search_path = '' as $$
 declare
-  v_zone text := app.timezone();
-  v_day date := money.cycle_day(app.settings('delivery', 'payouts'), (now() at time zone v_zone)::date);
+  v_day date := money.cycle_day(app.settings('delivery', 'payouts'), (now() at time zone app.timezone())::date);
 begin
   return (
     select v_day from money.merchant_cycles c
-    where c.tenant_id = app.tenant_id() and v_day > coalesce(c.day, '-infinity') and v_day::timestamp at time zone v_zone >= c.begun_at);
+    where c.tenant_id = app.tenant_id() and v_day > coalesce(c.day, '-infinity') and app.day_begins(v_day) >= c.begun_at);
 end $$;
 
 -- A cycle counts from the moment when it was saved; without one nothing is remembered of it.
@@ -65,7 +64,7 @@ create or replace function money.cycle_statement_make(tenant uuid, day date, wal
 language plpgsql security definer set search_path = '' as $$
 begin
   perform set_config('app.tenant_id', cycle_statement_make.tenant::text, true);
-  return money.statement_make(wallet, day::timestamp at time zone app.timezone(), day);
+  return money.statement_make(wallet, app.day_begins(day), day);
 end $$;
 
 -- All owners of a tenant have their statements for this day of the cycle.

@@ -106,7 +106,7 @@ begin
   return v_count;
 end $$;
 
--- Hands events of a time to their subscribers once more: who has none yet gets a delivery, and ended
+-- Hands events of a time, both ends included, to their subscribers once more: who has none yet gets a delivery, and ended
 -- deliveries are sent again under their old id. {since, until?, event_type?, tenant_id?, dry_run}
 -- -> {dry_run, events, created, requeued}. Fails: forbidden, tenant_not_found, replay_too_large.
 create or replace function integration.events_replay(input jsonb) returns jsonb
@@ -121,7 +121,7 @@ begin
     select e.id from integration.system_events e
     where e.tenant_id is not null and (input ->> 'tenant_id' is null or e.tenant_id = (input ->> 'tenant_id')::uuid)
       and e.created_at >= (input ->> 'since')::timestamptz
-      and (input ->> 'until' is null or e.created_at < (input ->> 'until')::timestamptz)
+      and (input ->> 'until' is null or e.created_at <= (input ->> 'until')::timestamptz)
       and (input ->> 'event_type' is null or e.event_type = input ->> 'event_type')
     order by e.position limit v_max + 1) p;
   if cardinality(v_events) > v_max then

@@ -86,7 +86,7 @@ begin
     'secret', input #>> '{made,secret}', 'previous_secret_expires_at', v_until);
 end $$;
 
--- Sends what failed in a time again, on a new schedule and under its old ids. {id, since, until?} -> {requeued}
+-- Sends what failed in a time, both ends included, again, on a new schedule and under its old ids. {id, since, until?} -> {requeued}
 -- Fails: webhook_subscription_not_found, webhook_subscription_inactive.
 create or replace function integration.subscription_recover(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -99,7 +99,7 @@ begin
   update integration.webhook_events e set status = 'pending', attempts = 0, next_attempt_at = now()
   where e.subscription_id = (input ->> 'id')::uuid and e.status = 'failed' and e.claim_token is null
     and e.created_at >= (input ->> 'since')::timestamptz
-    and (input ->> 'until' is null or e.created_at < (input ->> 'until')::timestamptz);
+    and (input ->> 'until' is null or e.created_at <= (input ->> 'until')::timestamptz);
   get diagnostics v_count = row_count;
   if v_count > 0 then
     perform set_config('app.events_queued', 'on', true);

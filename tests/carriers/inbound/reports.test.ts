@@ -60,6 +60,22 @@ describe("a report", () => {
     expect(history).toHaveLength(1);
   });
 
+  test("of a clock that is behind dates nothing before the order, or before the pickup", async () => {
+    const delivery = await newBooked(tenant);
+    const send = (status: string, occurred_at: string) =>
+      report(tenant, secret, { tracking_number: delivery.tracking_number, status, occurred_at });
+    const times = async () =>
+      (await sql`select created_at, picked_up_at, delivered_at from delivery.deliveries
+        where id = ${delivery.id}`)[0];
+    expect((await send("picked_up", "2001-02-03T04:05:06Z")).body.outcome).toBe("applied");
+    const { created_at, picked_up_at } = await times();
+    expect(picked_up_at).toEqual(created_at);
+    // The order of the carrier's own reports is by its clock.
+    expect((await send("failed", "2001-02-03T04:05:05Z")).body.outcome).toBe("too_late");
+    expect((await send("delivered", "2001-02-03T05:05:06Z")).body.outcome).toBe("applied");
+    expect(await times()).toEqual({ created_at, picked_up_at, delivered_at: picked_up_at });
+  });
+
   test("that comes too late changes nothing", async () => {
     const delivery = await newBooked(tenant);
     const tell = (status: string, minutesAgo: number) =>

@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { newDeliveries, newDelivery, newDriver } from "../../support/assignments.ts";
+import { equip, newDeliveries, newDelivery, newDriver } from "../../support/assignments.ts";
 import { sql, stack } from "../../support/db.ts";
+import { newEnded, refreshPerformance } from "../../support/driver-performance.ts";
 import { row } from "../../support/instances/stops.ts";
 import { jobsDone } from "../../support/jobs.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
+import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
 import { expectReplayed } from "../../support/promises.ts";
 import postgres from "postgres";
 
@@ -93,6 +94,37 @@ describe("the refresh", () => {
     },
     60_000,
   );
+
+  test("puts all into the months of another clock when the company changes its time zone", async () => {
+    const own = await newTenant({ settings: { "general.timezone": { name: "Asia/Baghdad" } } });
+    await equip(own, own.driver.id);
+    const months = () =>
+      sql`select period_month, total_deliveries::int from delivery.driver_performance
+        where tenant_id = ${own.id} order by period_month`.values();
+    // At 01:00 of the first of April in Baghdad, and at noon of the thirty-first of March.
+    for (const created_at of ["2026-03-31T22:00:00Z", "2026-03-31T09:00:00Z"]) {
+      await newEnded(own, own.driver.id, { created_at });
+    }
+    await refreshPerformance(own);
+    expect(await months()).toEqual([[3, 1], [4, 1]]);
+    await sql`select delivery.performance_rebuilds()`;
+    const [{ made }] = await sql`select xmin::text as made from delivery.performance_state
+      where tenant_id = ${own.id}`;
+    await sql`select delivery.performance_rebuilds()`;
+    expect(
+      await sql`select xmin::text as made from delivery.performance_state
+      where tenant_id = ${own.id}`,
+    ).toEqual([{ made }]);
+
+    await saveSettings(own.id, "general.timezone", { name: "America/Havana" });
+    await newEnded(own, own.driver.id, { created_at: "2026-04-01T02:00:00Z" });
+    await refreshPerformance(own);
+    await sql`select delivery.performance_rebuilds()`;
+    expect(await months()).toEqual([[3, 3]]);
+    const [{ zone }] = await sql`select zone from delivery.performance_state
+      where tenant_id = ${own.id}`;
+    expect(zone).toBe("America/Havana");
+  });
 
   test("misses nothing that was not committed yet when it ran", async () => {
     const driver = await newDriver(tenant);

@@ -39,6 +39,14 @@ const entriesOf = (payout: string) =>
     where t.reference_id = ${payout} order by t.kind, e.amount`;
 
 describe("a statement is paid", () => {
+  test("with a proof whose address is as long as signed ones are", async () => {
+    const { tenant } = await newMerchant([7_000]);
+    const proof = `https://files.example/slip.png?token=${"x".repeat(1_900)}`;
+    const answer = await pay(tenant.ops, (await opened(tenant)).id, { proof });
+    expect(answer).toSucceed(200);
+    expect(answer.body.data.statement.payout.proof).toBe(proof);
+  });
+
   test("by bank: the net leaves the wallet, and the event says so", async () => {
     const { tenant } = await newMerchant([7_000]);
     const { id } = await opened(tenant);

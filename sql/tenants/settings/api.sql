@@ -138,7 +138,9 @@ begin
     when 'currency' then exists (select from tenancy.currencies c where c.code = n.id) and not exists (
       select from tenancy.system_settings y
       where y.key = 'currencies.enabled' and jsonb_typeof(y.value) = 'array' and not y.value ? n.id)
-    else exists (select from pg_catalog.pg_timezone_names z where z.name = n.id) end
+    -- Documents know no other names of time zones than those of the world.
+    else exists (select from pg_catalog.pg_timezone_names z
+      where z.name = n.id and z.name !~ '^((posix|right)/|(Factory|localtime|posixrules)$)') end
   order by n.field limit 1;
   if v_missing is not null then
     perform app.fail('invalid_reference', jsonb_build_object('field', v_missing));

@@ -122,6 +122,7 @@ test("ids must exist in this tenant, nothing of another tenant can be named", as
       "general.warehouse.settings.default_warehouse_id",
     ],
     [general("timezone", { name: "Mars/Olympus" }), "general.timezone.settings.name"],
+    [general("timezone", { name: "Factory" }), "general.timezone.settings.name"],
     [general("currency", { currency_code: "ZZZ" }), "general.currency.settings.currency_code"],
   ];
   for (const [body, field] of cases) {

@@ -97,7 +97,7 @@ export async function addWhatFollows(tx: postgres.TransactionSql, tenant: string
       select max(e.position) from pg_temp.moving_integration_system_events o
       join integration.system_events e on e.id = o.id where o.position <= s.from_position), 0)
     where s.tenant_id = ${tenant}`;
-  // What comes after an outcome forbids its undo; the moves of a delivery are as many here, in the same order.
+  // A move after an outcome forbids its undo; the moves of a delivery are as many here, in the same order.
   await tx`with moves_there as (
       select h.id, h.delivery_id, row_number() over (partition by h.delivery_id order by h.id) as place
       from pg_temp.moving_delivery_delivery_status_history h

@@ -120,7 +120,8 @@ describe.each(polled)("%s", (path, table, rowsOf, nobodys) => {
 
   test("refuses a cursor that was given before the database was set back: the changes until there would be missed", async () => {
     const [{ next }] = await sql`select pg_snapshot_xmax(pg_current_snapshot())::text as next`;
-    const cursorAt = (number: bigint) => btoa(`${number}.${randomUUID()}`).replaceAll("=", "");
+    const cursorAt = (number: bigint) =>
+      btoa(`${number}.ffffffff-ffff-4fff-8fff-ffffffffffff`).replaceAll("=", "");
     for (const query of [{}, { format: "csv" }, { limit: 1 }]) {
       const cursor = cursorAt(BigInt(next) + 1_000_000n);
       expect(await all.tenant.admin.get(path, { query: { ...query, cursor } })).toFailWith(

@@ -55,7 +55,8 @@ begin
       -- Settings.
       ('tenancy.tenant_settings', 'settings', 65536), ('tenancy.system_settings', 'value', 65536), ('delivery.policy_profiles', 'policy', 4096),
       ('delivery.delivery_services', 'service_options', 1024), ('delivery.delivery_services', 'policy_overrides', 1024),
-      ('money.payment_gateways', 'settings', 65536), ('money.payment_gateways', 'secrets', 65536), ('storefront.markets', 'settings', 8192),
+      ('money.payment_gateways', 'settings', 65536), ('money.payment_gateways', 'secrets', 65536), ('money.payment_gateways', 'previous_accounts', 1048576),
+      ('storefront.markets', 'settings', 8192),
       ('storefront.markets', 'theme_settings', 8192), ('storefront.markets', 'banners', 65536),
       -- The client's own.
       ('tenancy.tenants', 'metadata', 8192), ('delivery.transfer_processing_points', 'metadata', 8192), ('delivery.institution_branches', 'metadata', 8192),

@@ -1609,7 +1609,7 @@ export interface components {
       /** Kept for the client; it has no effect of its own */ prefer_internal?: boolean;
     };
     ConfigureGateway: {
-      /** Events signed with the secret before the current one are no longer taken */ forget_previous_secret?: boolean;
+      /** Events signed with the secret before the current one, and those of accounts of before, are no longer taken */ forget_previous_secret?: boolean;
       /** False: kept, and no longer used */ is_active?: boolean; secrets?: { [key: string]: string; };
       /** Options of the group */ settings?: { [key: string]: unknown; };
     };
@@ -2078,8 +2078,9 @@ export interface components {
     };
     /** This item is not in the parcel. */ DeliveryItemNotFoundError: { code?: "delivery_item_not_found"; field?: string; } & components["schemas"]["Error"];
     DeliveryMove: {
-      actor: components["schemas"]["Person"] | null; created_at: string; /** Null for the first entry */ from_status: string | null; id: number;
-      note: string | null; /** When the device says that it was; `created_at` is the server's time */ occurred_at: string | null;
+      actor: components["schemas"]["Person"] | null; created_at: string;
+      /** Null for the first entry; the same as `to_status` where a driver brings the parcel into a warehouse */ from_status: string | null;
+      id: number; note: string | null; /** When the device says that it was; `created_at` is the server's time */ occurred_at: string | null;
       place: {
         /** Metres from where the move should have been */ distance_m: number | null; /** Degrees, WGS 84 */ latitude: number;
         /** Degrees, WGS 84 */ longitude: number;
@@ -2248,6 +2249,7 @@ export interface components {
     /** There is no such payment gateway. */ GatewayNotFoundError: { code?: "gateway_not_found"; } & components["schemas"]["Error"];
     GatewaySettings: {
       gateway_code: string; has_previous_webhook_secret: boolean; /** False: kept, and no longer used */ is_active: boolean;
+      /** Accounts of before, the last one first: payments that were opened there are still asked about and heard of */ previous_accounts: string[];
       /** Which secrets are set; never what they are */ secrets: { [key: string]: boolean; };
       /** Options of the group */ settings: { [key: string]: unknown; };
       updated_at: string | null; /** The address the gateway is to notify */ webhook_url: string;
@@ -4710,7 +4712,10 @@ export interface operations {
               /** Automatic assignments that found none; the office assigns */ failed_to_assign: number;
               late: { /** The first 50, the longest late first */ deliveries: components["schemas"]["LateDelivery"][]; total: number; };
               /** Automatic assignments that look for a driver */ searching: number;
-              unassigned: { by_zone: { count: number; name: string | null; oldest_at: string; zone_id: string | null; }[]; total: number; };
+              /** What waits for a driver, by the zone it is fetched in; a parcel that is sent back counts as its return */ unassigned: {
+                by_zone: { count: number; name: string | null; oldest_at: string; zone_id: string | null; }[];
+                total: number;
+              };
             };
           } & components["schemas"]["Success"];
         };
@@ -8581,7 +8586,7 @@ export interface operations {
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
     responses: {
-      200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { wallet: components["schemas"]["Wallet"] | null; wallets: components["schemas"]["Wallet"][]; } & components["schemas"]["Success"]; }; };
+      200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { /** The first in the company's currency; of several, that of what the person is there now: a driver's own for a driver */ wallet: components["schemas"]["Wallet"] | null; /** In the same order, then by currency and owner_type */ wallets: components["schemas"]["Wallet"][]; } & components["schemas"]["Success"]; }; };
       304: components["responses"]["NotModified"];
       400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidUuidError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];

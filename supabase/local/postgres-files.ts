@@ -6,6 +6,7 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -15,6 +16,7 @@ import {
   symlinkSync,
 } from "node:fs";
 import { createHash } from "node:crypto";
+import { tmpdir } from "node:os";
 import { basename, dirname, join, parse, resolve } from "node:path";
 import { errorCode, Failure } from "./failure.ts";
 import { root } from "./paths.ts";
@@ -35,6 +37,11 @@ export function reachable(dir: string): string {
   }
   const name = createHash("sha256").update(wanted).digest("hex").slice(0, 12);
   return join("/var/tmp", `barid-${name}`, basename(wanted));
+}
+
+/** A new temporary folder that Postgres's user can pass through. */
+export function newFolderForPostgres(prefix: string): string {
+  return openToPostgres(mkdtempSync(join(tmpdir(), prefix)));
 }
 
 /** Lets Postgres's user pass through a folder of ours, for `reachable` to leave its files there; answers the folder. */

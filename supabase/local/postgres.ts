@@ -60,7 +60,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   const native = options.installation ?? embeddedPostgres();
   await stopLeftovers(dataDir);
   if (options.reset) removeCluster(dataDir);
-  await createCluster(native, dataDir, options.template);
+  await createCluster(native, dataDir, options);
   if (options.port !== 0) await requireFreePort(options.port, "--db-port");
   const port = options.port || await freePort();
 
@@ -108,7 +108,11 @@ function removeCluster(dataDir: string): void {
   }
 }
 
-async function createCluster(native: string, dataDir: string, template?: string): Promise<void> {
+async function createCluster(
+  native: string,
+  dataDir: string,
+  { template, durable = true }: PostgresOptions,
+): Promise<void> {
   try {
     if (
       existsSync(join(dataDir, "PG_VERSION")) && existsSync(join(dataDir, "global", "pg_control"))
@@ -130,7 +134,8 @@ async function createCluster(native: string, dataDir: string, template?: string)
     ? ["cp", ["-R", "-p", `${template}/.`, dataDir]] as const
     : [join(native, "bin", "initdb"), [
       ...["-D", dataDir, "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8"],
-      ...["--no-instructions"],
+      // One that is copied for each test has little of what it would recover from.
+      ...["--no-instructions", ...(durable ? [] : ["--wal-segsize=1"])],
     ]] as const;
   const lines: string[] = [];
   const child = spawn(program, args, {

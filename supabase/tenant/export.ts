@@ -103,6 +103,9 @@ async function sealedWith(tx: postgres.TransactionSql, tenant: string): Promise<
       select v.value from money.payment_gateways g, jsonb_each_text(g.secrets) v where g.tenant_id = ${tenant}
       union all
       select g.previous_webhook_secret from money.payment_gateways g where g.tenant_id = ${tenant}
+      union all
+      select v.value from money.payment_gateways g, jsonb_each(g.previous_accounts) a, jsonb_each_text(a.value -> 'secrets') v
+      where g.tenant_id = ${tenant}
     ) s (sealed) where s.sealed is not null order by 1`;
   return found.map(({ key }) => key);
 }

@@ -7,7 +7,11 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { listen } from "../../supabase/local/gateway.ts";
 import { parseStartOptions } from "../../supabase/local/options.ts";
 import { migrate, seed } from "../../supabase/local/migrate.ts";
-import { openToPostgres, reachable } from "../../supabase/local/postgres-files.ts";
+import {
+  newFolderForPostgres,
+  openToPostgres,
+  reachable,
+} from "../../supabase/local/postgres-files.ts";
 import { startPostgres } from "../../supabase/local/postgres.ts";
 import { isAlive, processesIn } from "../../supabase/local/processes.ts";
 import { startStack } from "../../supabase/local/stack.ts";
@@ -194,7 +198,7 @@ test("a killed PostgreSQL restarts with everything that was committed, and the s
 });
 
 test("a Postgres left behind by a crash is stopped before the next one starts", async () => {
-  const dir = newFolder("barid-left-");
+  const dir = newFolderForPostgres("barid-left-");
   const first = await startPostgres({ dataDir: join(dir, "postgres"), port: 0, durable: false });
   const second = await startPostgres({ dataDir: join(dir, "postgres"), port: 0, durable: false });
   // It is gone; we hear of it a moment later.
@@ -205,7 +209,7 @@ test("a Postgres left behind by a crash is stopped before the next one starts", 
 });
 
 test("a Postgres that is stopped or left alone while it starts does not run on", async () => {
-  const dir = newFolder("barid-starting-");
+  const dir = newFolderForPostgres("barid-starting-");
   const dataDir = join(dir, "postgres");
   const postgres = await startPostgres({ dataDir, port: 0, durable: false });
   await postgres.kill();
@@ -237,7 +241,7 @@ test("a taken port is one line that says what to do", async () => {
     return typeof address === "object" && address ? address.port : undefined;
   });
   await expect(listen(port)).rejects.toThrow(`Port ${port} is taken`);
-  const dir = newFolder("barid-port-");
+  const dir = newFolderForPostgres("barid-port-");
   await expect(startPostgres({ dataDir: join(dir, "postgres"), port })).rejects.toThrow(
     "--db-port",
   );
@@ -269,6 +273,3 @@ test("the files of Postgres lie in a folder of ours when that is open to its use
   expect(reachable(inside)).toBe(inside);
   rmSync(closed, { recursive: true });
 });
-
-/** A temporary folder that Postgres's user can pass through, also when the tests run as root. */
-const newFolder = (prefix: string): string => openToPostgres(mkdtempSync(join(tmpdir(), prefix)));

@@ -2,20 +2,19 @@
  * Linters of others read what the house rules of tests/sql do not: plpgsql_check each function as it would be run (where
  * Debian's PostgreSQL has it; the embedded one has not), squawk each migration; and both do find what is wrong.
  */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import postgres from "postgres";
 import { afterAll, describe, expect, test } from "vitest";
 import { applyPlatform, migrate } from "../../supabase/local/migrate.ts";
-import { openToPostgres } from "../../supabase/local/postgres-files.ts";
+import { newFolderForPostgres } from "../../supabase/local/postgres-files.ts";
 import { startPostgres } from "../../supabase/local/postgres.ts";
 import { postgresDir } from "../tools/checks/debian.ts";
 import { hasPlpgsqlCheck, readFunctions } from "../tools/checks/plpgsql-check.ts";
 import { lintMigrations } from "../tools/checks/static.ts";
 import { figure, say } from "./proof.ts";
 
-const dir = openToPostgres(mkdtempSync(join(tmpdir(), "barid-lints-")));
+const dir = newFolderForPostgres("barid-lints-");
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const installation = process.env.BARID_PROVE_POSTGRES ?? postgresDir;

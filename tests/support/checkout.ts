@@ -1,10 +1,9 @@
 /** The code of an earlier commit, beside this one, ready to run. */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../../supabase/local/paths.ts";
-import { openToPostgres } from "../../supabase/local/postgres-files.ts";
+import { newFolderForPostgres } from "../../supabase/local/postgres-files.ts";
 
 /** True where git has the commit: not in a download, nor in a clone without its history. */
 export function hasCommit(commit: string): boolean {
@@ -13,7 +12,7 @@ export function hasCommit(commit: string): boolean {
 
 /** The files of the commit in a folder of their own, with its packages; `remove` takes the folder away. */
 export function checkOut(commit: string): { dir: string; remove(): void } {
-  const dir = openToPostgres(mkdtempSync(join(tmpdir(), "barid-checkout-")));
+  const dir = newFolderForPostgres("barid-checkout-");
   const archive = run("git", ["archive", "--format=tar", commit], root);
   run("tar", ["-x", "-C", dir], root, archive);
   const locked = (folder: string) => readFileSync(join(folder, "deno.lock"), "utf8");

@@ -30,7 +30,9 @@ export async function templateCluster(installation = embeddedPostgres()): Promis
 async function buildCluster(ready: string, installation: string): Promise<void> {
   const dataDir = `${ready}.${randomUUID().slice(0, 8)}`;
   fs.mkdirSync(join(ready, ".."), { recursive: true, mode: 0o755 });
-  const server = await startPostgres({ dataDir, port: 0, durable: false, installation });
+  // Each copy would have the log of the migrations.
+  const settings = { wal_recycle: "off" };
+  const server = await startPostgres({ dataDir, port: 0, durable: false, installation, settings });
   try {
     await build(server.url);
     const sql = postgres(server.url, { max: 1 });

@@ -1,15 +1,14 @@
 // npm run docs: writes the pages of docs/ that are read from the database: triggers, states and tables.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import postgres from "postgres";
 import { root } from "../../supabase/local/paths.ts";
-import { openToPostgres } from "../../supabase/local/postgres-files.ts";
+import { newFolderForPostgres } from "../../supabase/local/postgres-files.ts";
 import { startPostgres } from "../../supabase/local/postgres.ts";
 import { templateCluster } from "../support/template.ts";
 import { pagesOf } from "./pages/index.ts";
 
-const folder = openToPostgres(mkdtempSync(join(tmpdir(), "barid-docs-")));
+const folder = newFolderForPostgres("barid-docs-");
 const server = await startPostgres({
   dataDir: join(folder, "postgres"),
   port: 0,

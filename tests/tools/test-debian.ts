@@ -1,10 +1,9 @@
 // npm run test:debian: what the embedded Postgres cannot show. PostgreSQL 15 with the real pg_cron takes the same
 // migrations and tests, plpgsql_check reads every function, a real browser opens the API reference, and Prometheus reads the metrics.
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { defaultDataDir, slugs } from "../../supabase/local/paths.ts";
-import { openToPostgres } from "../../supabase/local/postgres-files.ts";
+import { newFolderForPostgres } from "../../supabase/local/postgres-files.ts";
 import { startPostgres } from "../../supabase/local/postgres.ts";
 import {
   browser,
@@ -28,7 +27,7 @@ if (missing.length) {
   console.log(`Some programs are missing: apt-get install ${missing.join(" ")} gets them.`);
 }
 
-const dir = openToPostgres(mkdtempSync(join(tmpdir(), "barid-debian-")));
+const dir = newFolderForPostgres("barid-debian-");
 try {
   process.exitCode = closing(await proof());
 } finally {

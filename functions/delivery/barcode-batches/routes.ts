@@ -1,6 +1,5 @@
 import { permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
-import {} from "../../../shared/api/list.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { staffOrInstitution } from "../access.ts";
 import { BatchCreated, BatchesResponse, batchList, BatchResponse, CreateBatch } from "./schemas.ts";

@@ -52,7 +52,9 @@ export const BoardResponse = z.object({
         count: z.int(),
         oldest_at: Timestamp,
       })),
-    }),
+    }).describe(
+      "What waits for a driver, by the zone it is fetched in; a parcel that is sent back counts as its return",
+    ),
     late: z.object({
       total: z.int(),
       deliveries: z.array(LateDelivery).describe("The first 50, the longest late first"),

@@ -118,7 +118,9 @@ const DeliveryCollection = z.object({
 
 const DeliveryMove = z.object({
   id: z.int(),
-  from_status: z.string().nullable().describe("Null for the first entry"),
+  from_status: z.string().nullable().describe(
+    "Null for the first entry; the same as `to_status` where a driver brings the parcel into a warehouse",
+  ),
   to_status: z.string(),
   actor: Person.nullable(),
   note: z.string().nullable(),

@@ -1,5 +1,4 @@
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
-import {} from "../../../shared/api/list.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { staffOrInstitution } from "../access.ts";
 import { institutionList, InstitutionResponse, InstitutionsResponse } from "./schemas.ts";

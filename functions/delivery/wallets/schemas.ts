@@ -48,7 +48,12 @@ const Transaction = z.object({
   created_at: Timestamp,
 }).meta({ id: "WalletTransaction" });
 
-export const MyWallets = z.object({ wallet: Wallet.nullable(), wallets: z.array(Wallet) });
+export const MyWallets = z.object({
+  wallet: Wallet.nullable().describe(
+    "The first in the company's currency; of several, that of what the person is there now: a driver's own for a driver",
+  ),
+  wallets: z.array(Wallet).describe("In the same order, then by currency and owner_type"),
+});
 export const WalletsResponse = z.object({ data: z.array(Wallet), pagination: Pagination });
 export const TransactionsResponse = z.object({
   wallet: Wallet,

@@ -20,6 +20,9 @@ const Shown = z.object({
   settings: JsonObject,
   secrets: z.record(z.string(), z.boolean()).describe("Which secrets are set; never what they are"),
   has_previous_webhook_secret: z.boolean(),
+  previous_accounts: z.array(z.string()).describe(
+    "Accounts of before, the last one first: payments that were opened there are still asked about and heard of",
+  ),
   webhook_url: z.string().describe("The address the gateway is to notify"),
   updated_at: Timestamp.nullable(),
 }).meta({ id: "GatewaySettings" });
@@ -30,7 +33,7 @@ const Configure = z.object({
   settings: maxBytes(maxMetadataBytes, JsonObject).optional(),
   secrets: z.record(z.string().max(64), z.string().min(1).max(2_000)).optional(),
   forget_previous_secret: z.boolean().optional().describe(
-    "Events signed with the secret before the current one are no longer taken",
+    "Events signed with the secret before the current one, and those of accounts of before, are no longer taken",
   ),
 }).meta({ id: "ConfigureGateway" });
 
@@ -49,11 +52,18 @@ export const gatewaySettings: AnyEndpoint[] = [
     response: listResponse(Shown),
     async run({ db }) {
       const mine = await db.call<Configured[]>("money.gateways_get");
-      const blank = { is_active: false, settings: {}, secrets: {}, updated_at: null };
+      const blank = {
+        is_active: false,
+        settings: {},
+        secrets: {},
+        has_previous_webhook_secret: false,
+        previous_accounts: [],
+        updated_at: null,
+      };
       return answerWhole(gatewayCodes.map((gateway_code) =>
         shown(
           mine.find((row) => row.gateway_code === gateway_code) ??
-            { ...blank, gateway_code, has_previous_webhook_secret: false },
+            { ...blank, gateway_code },
         )
       ));
     },

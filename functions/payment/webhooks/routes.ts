@@ -3,7 +3,6 @@ import { open, permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { AppError } from "../../../shared/errors/errors.ts";
 import { accept } from "../../../shared/schemas/input.ts";
-import {} from "../../../shared/api/list.ts";
 import { log } from "../../../shared/runtime/log.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { applyFacts, checkPayment, digest } from "../../../shared/payment-gateways/checkout.ts";

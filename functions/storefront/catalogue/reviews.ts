@@ -1,5 +1,4 @@
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
-import {} from "../../../shared/api/list.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { isCustomer, tenantAdmin } from "../access.ts";
 import { CreateReview, DecideReview, ReviewResponse, reviews, ReviewsResponse } from "./schemas.ts";

@@ -1,6 +1,5 @@
 import { anyOf } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
-import {} from "../../../shared/api/list.ts";
 import { isCustomer, tenantAdmin } from "../access.ts";
 import {
   AddAddress,

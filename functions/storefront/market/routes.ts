@@ -6,7 +6,6 @@ import {
   versionedBy,
 } from "../../../shared/api/endpoint.ts";
 import { type MessageKey, translate } from "../../../shared/i18n/index.ts";
-import {} from "../../../shared/api/list.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { canReviewMarkets, tenantAdmin } from "../access.ts";
 import {

@@ -18,10 +18,13 @@ import { OrderResponse, OrdersResponse } from "./schemas.ts";
 
 const params = ids("order_id");
 
+/** An order with its picks: what was found of its goods is a part of what the shop sees, and decides by. */
+const orderVersion = versionedBy("storefront.orders_version", "order_id");
+
 /** The endings of an order before its customer has it, shipped or not: they share input and answer. */
 const ending = {
   method: "put",
-  version: versionedBy("storefront.storefront_orders", "order_id"),
+  version: orderVersion,
   access: tenantAdmin,
   params,
   body: Cancel,
@@ -57,7 +60,7 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/orders/:order_id",
-    version: versionedBy("storefront.storefront_orders", "order_id"),
+    version: orderVersion,
     summary: "Read an order",
     access: tenantAdmin,
     params,
@@ -70,7 +73,7 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/orders/:order_id/approve",
-    version: versionedBy("storefront.storefront_orders", "order_id"),
+    version: orderVersion,
     summary:
       "Approve a pending order: its goods are set aside to be picked, its deliveries are made",
     access: tenantAdmin,
@@ -99,7 +102,7 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/orders/:order_id/accept-short",
-    version: versionedBy("storefront.storefront_orders", "order_id"),
+    version: orderVersion,
     summary: "Send an order without what was not found; it costs as much less",
     access: tenantAdmin,
     params,
@@ -133,7 +136,7 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/orders/:order_id/ship",
-    version: versionedBy("storefront.storefront_orders", "order_id"),
+    version: orderVersion,
     summary: "Mark a confirmed, picked order as shipped, if the shop delivers it itself",
     access: tenantAdmin,
     params,
@@ -152,7 +155,7 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
   endpoint({
     method: "put",
     path: "/orders/:order_id/deliver",
-    version: versionedBy("storefront.storefront_orders", "order_id"),
+    version: orderVersion,
     summary: "Say that a shipped order is with its customer",
     access: tenantAdmin,
     params,

@@ -55,17 +55,22 @@ begin
   perform set_config('app.expected_version', '', true);
 end $$;
 
--- For cores whose version is that of many rows, which no single change of a row can answer for: keeps out others who do
--- the same until the end, and refuses when it is no longer what was expected. Called before the first change.
--- Fails: version_conflict (current_version).
-create or replace function private.version_alone() returns void
-language plpgsql set search_path = '' as $$
-declare
-  v_expected jsonb;
-  v_current text;
+-- Keeps out others who change what is one for a tenant, such as its settings, until the end. SECURITY DEFINER: operations, who name the default
+-- driver in the settings, may not change tenants.
+create or replace function private.lock_tenant() returns void
+language plpgsql security definer set search_path = '' as $$
 begin
   perform from tenancy.tenants t where t.id = app.tenant_id() for no key update;
-  v_expected := nullif(current_setting('app.expected_version', true), '')::jsonb;
+end $$;
+
+-- Refuses when the version is no longer what was expected: for cores whose version is that of many rows, which no single change of a row can
+-- answer for. They call it once they hold these rows, before the first change. Fails: version_conflict (current_version).
+create or replace function private.version_unchanged() returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_expected jsonb := nullif(current_setting('app.expected_version', true), '')::jsonb;
+  v_current text;
+begin
   if v_expected is null then
     return;
   end if;
@@ -75,5 +80,14 @@ begin
   end if;
 end $$;
 
+-- The same where rows may be new, and cannot be held: keeps out others who do the same until the end.
+-- Fails: version_conflict (current_version).
+create or replace function private.version_alone() returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform private.lock_tenant();
+  perform private.version_unchanged();
+end $$;
+
 grant execute on function private.version_at(timestamptz), private.version_of(jsonb), private.version_expect(jsonb),
-  private.version_held(jsonb, jsonb, oid), private.version_alone() to barid_caller;
+  private.version_held(jsonb, jsonb, oid), private.version_unchanged(), private.lock_tenant(), private.version_alone() to barid_caller;

@@ -8,7 +8,8 @@ begin
   return jsonb_build_object('due', due, 'collected', due);
 end $$;
 
--- Takes a delivery into a driver's hands: what pickup at the door and pickup from a warehouse have in common. -> its cash_summary
+-- Takes a delivery into a driver's hands: what pickup at the door and pickup from a warehouse have in common. What leaves a warehouse with an
+-- open exception is expected back there, as it is when the exception is opened on the road. -> its cash_summary
 -- Fails: forbidden, invalid_status_transition, assignment_not_accepted, invalid_occurred_at, invalid_proof_url, delivery_proof_required, goods_not_picked.
 create or replace function delivery.delivery_taken(d delivery.deliveries, input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -23,6 +24,7 @@ begin
   perform delivery.move_reported(d, input, delivery.fetched_at(d));
   update delivery.deliveries x set status = 'picked_up', picked_up_at = clock_timestamp(), status_reason = null, status_notes = null
   where x.tenant_id = d.tenant_id and x.id = d.id;
+  perform delivery.moving_exception_expect(d);
   perform delivery.delivery_proofs_keep(d, 'pickup', input -> 'proof');
   perform delivery.require_cash(d, 'pickup', input -> 'cash_collected');
   perform money.cash_collected(delivery.parcel_of(d), 'pickup', a.driver_id);

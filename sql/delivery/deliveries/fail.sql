@@ -114,7 +114,8 @@ end $$;
 -- Goods that left a warehouse go back there: their receipt is expected, its driver answers for it until then, and
 -- received it waits for another one. The goods of a store's order go back to the warehouse they came from, or to the one
 -- that warehouse_id names, and are its stock again. Anything else is back with its sender, for good; unless warehouse_id names
--- a warehouse: then it stays in_transit until staff receive it there (warehousing.parcel_received), and nothing is refunded before. What is
+-- a warehouse: then it stays in_transit until staff receive it there (warehousing.parcel_received), and nothing is refunded before; its
+-- history has the report also where the status was that already. What is
 -- on its way back from a door already ends where it goes, or in a warehouse.
 -- Fails: delivery_not_found, forbidden, invalid_status_transition (also on the road by waybill), invalid_occurred_at, warehouse_not_found.
 create or replace function delivery.delivery_return(input jsonb) returns jsonb
@@ -147,6 +148,9 @@ begin
     status = case when v_awaited then 'in_transit' else 'returned' end, status_reason = coalesce(input ->> 'reason', x.status_reason),
     status_notes = input ->> 'notes'
   where x.tenant_id = d.tenant_id and x.id = d.id;
+  if v_awaited and d.status = 'in_transit' then
+    perform delivery.stop_recorded(d.id);
+  end if;
   if not (v_awaited or delivery.leaves_warehouse(d)) then
     perform delivery.delivery_returned_for_good(d.id);
   end if;

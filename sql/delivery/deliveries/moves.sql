@@ -127,6 +127,26 @@ begin
   return null;
 end $$;
 
+-- Leaves a line of history of a report that moves nothing: a driver on the road brings the parcel into a warehouse, where it goes nowhere
+-- before it is received. SECURITY DEFINER: nobody writes histories. Its family is locked. Fails: forbidden (delivery.require_carrier).
+create or replace function delivery.stop_recorded(p_delivery uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  d delivery.deliveries;
+begin
+  select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery and x.status = 'in_transit';
+  perform delivery.require_carrier(d);
+  insert into delivery.delivery_status_history (tenant_id, delivery_id, from_status, to_status, actor_id, note,
+    latitude, longitude, distance_m, occurred_at, reported_as)
+  select d.tenant_id, d.id, d.status, d.status, app.user_id(), nullif(concat_ws(': ', d.status_reason, d.status_notes), ''),
+    r.latitude, r.longitude, r.distance_m, r.occurred_at, r.reported_as
+  from (select nullif(current_setting('app.reported', true), '')::jsonb as said) g
+  left join jsonb_to_record(g.said) r (parcel uuid, latitude double precision, longitude double precision, distance_m double precision,
+    occurred_at timestamptz, reported_as text) on r.parcel = delivery.parcel_of(d);
+end $$;
+
+grant execute on function delivery.stop_recorded(uuid) to barid_caller;
+
 -- Deliveries that operational returns brought back become returned, unless they were cancelled before. They hold these parcels (delivery.lock_deliveries).
 create or replace function delivery.originals_come_back(parcels uuid[]) returns void
 language plpgsql set search_path = '' as $$

@@ -190,6 +190,9 @@ create index if not exists deliveries_overnight on delivery.deliveries (overnigh
 -- Deliveries that nobody carries yet, by the zone they are fetched in; and late ones.
 create index if not exists deliveries_unassigned on delivery.deliveries (tenant_id, pickup_zone_id, created_at)
   where status = 'pending' and carrier_type = 'internal' and delivery_flow <> 'pnd_parent';
+-- Parcels on their way back, or waiting for it.
+create index if not exists deliveries_going_back on delivery.deliveries (tenant_id, original_delivery_id)
+  where delivery_flow = 'operational_return' and status not in ('delivered', 'cancelled');
 create index if not exists deliveries_due on delivery.deliveries (tenant_id, least(promised_at, deliver_before), id)
   include (promised_at, deliver_before, pickup_zone_id, dropoff_zone_id)
   where parent_id is null and status in ('pending', 'assigned', 'accepted', 'picked_up', 'in_transit', 'failed')

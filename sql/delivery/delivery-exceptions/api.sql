@@ -1,5 +1,18 @@
 -- Exceptions of deliveries. As long as one is open, no driver is given the delivery.
 
+-- Expects back in its warehouse a delivery that left there while an exception of it, or of its parcel, was open, as when the exception is
+-- opened on the road. That it has left is not refused: who has it in hand may say so late. d: as it was before it left; its family is locked.
+create or replace function delivery.moving_exception_expect(d delivery.deliveries) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if delivery.leaves_warehouse(d) and exists (select from delivery.delivery_exceptions e
+      where e.tenant_id = d.tenant_id and e.delivery_id in (d.id, d.parent_id) and e.status = 'open')
+    and exists (select from delivery.deliveries x
+      where x.tenant_id = d.tenant_id and x.id = d.id and x.status in ('picked_up', 'in_transit', 'failed')) then
+    perform warehousing.receipt_expect(d.id, null, true);
+  end if;
+end $$;
+
 -- Opens one. {id, type, notes?, items?: [{delivery_item_id, quantity?, condition?}]} -> {exception, receiving_order_id}
 -- Goods that left a warehouse and are on the road are expected back there, unless a waybill brings them to another one.
 -- Fails: delivery_not_found, forbidden, delivery_item_not_found, delivery_ended.

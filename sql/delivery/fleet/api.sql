@@ -15,7 +15,7 @@ end $$;
 
 -- Gives a driver what is sent: {vehicle_id?, all_zones?, zone_ids?, status?, default?}. zone_ids replaces
 -- his zones; default makes him the driver of setting delivery.assignment_change_settings, or no longer.
--- Locks: driver, vehicle. Fails: vehicle_not_found, vehicle_inactive, driver_vehicle_taken,
+-- Locks: driver, vehicle; the caller holds the settings (delivery.lock_default_driver). Fails: vehicle_not_found, vehicle_inactive, driver_vehicle_taken,
 -- insufficient_vehicle_capacity, zone_not_found, driver_inactive (the default driver has to work).
 create or replace function delivery.driver_provision(driver_id uuid, input jsonb) returns void
 language plpgsql set search_path = '' as $$
@@ -72,6 +72,15 @@ begin
   end if;
 end $$;
 
+-- Holds the settings for a call that says who the default driver is: what others save of them with If-Match waits for it, or is found.
+create or replace function delivery.lock_default_driver(input jsonb) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if input ? 'default' then
+    perform private.lock_tenant();
+  end if;
+end $$;
+
 -- Equips a member of type driver. He may be known as a driver already (whoever adds him as a user makes
 -- him one); then this gives him what is sent. {user_id, vehicle_id?, ...} -> the driver
 -- Fails: user_not_found, user_not_driver, and what driver_provision fails with.
@@ -88,6 +97,7 @@ begin
   if v_type <> 'driver' then
     perform app.fail('user_not_driver', '{"field": "user_id"}');
   end if;
+  perform delivery.lock_default_driver(input);
   perform tenancy.member_provision(v_user, 'driver');
   perform delivery.driver_provision(v_user, input);
   return delivery.driver_to_json(v_user);
@@ -97,6 +107,7 @@ end $$;
 create or replace function delivery.driver_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 begin
+  perform delivery.lock_default_driver(input);
   perform delivery.driver_provision((input ->> 'id')::uuid, input);
   return delivery.driver_to_json((input ->> 'id')::uuid);
 end $$;

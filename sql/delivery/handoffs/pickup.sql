@@ -54,7 +54,8 @@ end $$;
 
 -- Another company takes what lies in a warehouse, as its driver's pickup does: the pick made for it is handed off, and what it has in
 -- stock there is booked out, once. Of what lies nowhere, nothing. Never refused: what a carrier has in hand is gone, whatever was
--- prepared for it. d is the delivery as it was before; its family is locked, and the wallets are, if it moves money.
+-- prepared for it. With an open exception it is expected back. d is the delivery as it was before; its family is locked, and the wallets
+-- are, if it moves money.
 create or replace function delivery.carrier_takes(d delivery.deliveries) returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -64,6 +65,7 @@ begin
     return;
   end if;
   perform delivery.parcel_at(delivery.parcel_of(d), null);
+  perform delivery.moving_exception_expect(d);
   if v_pick is not null then
     perform delivery.picking_hand_off(v_pick, d.id);
     perform warehousing.stock_exit('picking_order', v_pick, 'pick');

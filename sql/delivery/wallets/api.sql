@@ -9,15 +9,19 @@ begin
     from money.wallets_list w where w.id = (input ->> 'id')::uuid), 'wallet_not_found');
 end $$;
 
--- The caller's own wallets, that in the tenant's currency first. -> {wallet or null, wallets}
+-- The caller's own wallets, those in the tenant's currency first; of one currency that of what the person is in the company, such as a
+-- driver's for a driver who was a customer before, then the others by their kind. -> {wallet or null, wallets}; wallet: the first in the
+-- tenant's currency
 create or replace function delivery.wallets_mine(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
+declare
+  v_is text := (select u.tenant_user_type from tenancy.tenant_users u where u.tenant_id = app.tenant_id() and u.user_id = app.user_id());
 begin
   return (
     select jsonb_build_object(
-      'wallet', (array_agg(to_jsonb(w) - 'owner_name' order by w.id) filter (where w.currency = t.code))[1],
-      'wallets', coalesce(jsonb_agg(to_jsonb(w) - 'owner_name' order by w.currency <> t.code, w.currency, w.id)
-        filter (where w.id is not null), '[]'))
+      'wallet', (array_agg(to_jsonb(w) - 'owner_name' order by w.owner_type is distinct from v_is, w.owner_type) filter (where w.currency = t.code))[1],
+      'wallets', coalesce(jsonb_agg(to_jsonb(w) - 'owner_name'
+        order by w.currency <> t.code, w.currency, w.owner_type is distinct from v_is, w.owner_type) filter (where w.id is not null), '[]'))
     from app.currency() t
     left join money.wallets_list w on w.owner_id = app.user_id());
 end $$;

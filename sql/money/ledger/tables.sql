@@ -109,6 +109,8 @@ create table if not exists money.payments (
   -- Of an adjustment and of a refund of an order by hand: the request's key and fingerprint, for as long as the payment is in the books.
   idempotency_key text,
   input_hash bytea,
+  -- The name of the tenant's account at the gateway when the payment was opened there (money.gateway_account).
+  gateway_account text,
   unique (tenant_id, id),
   constraint gateway_payments_are_numbered check ((gateway_order_id is null) or (gateway_code is not null)),
   foreign key (tenant_id, account_id) references money.accounts (tenant_id, id) on delete restrict

@@ -1,15 +1,24 @@
 -- Calls to a gateway, each in steps: what is due is claimed here, the functions ask the gateway, and what it said is
 -- written down. A step that never comes back is taken over by the next one who asks.
 
+-- The account that a payment was opened at: the tenant's at its gateway, or one of before. -> {settings, secrets}, null where there is
+-- none. The request is in the payment's tenant.
+create or replace function money.gateway_account_of(p money.payments) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(case when p.gateway_account <> money.gateway_account(g.settings) then
+        g.previous_accounts -> p.gateway_account #- '{secrets,previous_webhook_secret}' end,
+      jsonb_build_object('settings', g.settings, 'secrets', g.secrets))
+    from money.payment_gateways g where g.tenant_id = p.tenant_id and g.gateway_code = p.gateway_code);
+end $$;
+
 -- Digits after the point that a payment's gateway counts minor units by: as its account says, or the tenant's decimals of
 -- the currency. The request is in the payment's tenant.
 create or replace function money.minor_digits(p money.payments) returns integer
 language plpgsql stable set search_path = '' as $$
 begin
-  return coalesce(
-    (select (g.settings ->> 'amount_exponent')::integer from money.payment_gateways g
-      where g.tenant_id = p.tenant_id and g.gateway_code = p.gateway_code),
-    money.decimals_of(p.currency));
+  return coalesce((money.gateway_account_of(p) #>> '{settings,amount_exponent}')::integer, money.decimals_of(p.currency));
 end $$;
 
 -- The amount that a notice tells, in the payment's currency, where the gateway may count cents. In numeric: as a double 19.99 is not
@@ -28,9 +37,9 @@ begin
     select jsonb_build_object('id', p.id, 'tenant_id', p.tenant_id, 'gateway_code', p.gateway_code, 'gateway_order_id', p.gateway_order_id,
       'gateway_reference', p.gateway_reference, 'amount', p.amount::text, 'currency', p.currency, 'numeric_code', c.numeric_code,
       'exponent', money.minor_digits(p), 'description', p.reference, 'back_ref', p.back_ref,
-      'expires_at', p.expires_at, 'settings', coalesce(g.settings, '{}'), 'secrets', coalesce(g.secrets, '{}'))
+      'expires_at', p.expires_at, 'settings', coalesce(a.account -> 'settings', '{}'), 'secrets', coalesce(a.account -> 'secrets', '{}'))
     from tenancy.currencies c
-    left join money.payment_gateways g on g.tenant_id = p.tenant_id and g.gateway_code = p.gateway_code
+    cross join (select money.gateway_account_of(p) as account) a
     where c.code = p.currency);
 end $$;
 
@@ -51,7 +60,9 @@ begin
     return jsonb_build_object('wait', true);
   end if;
   update money.payments x set opened_at = clock_timestamp(),
-    gateway_order_id = case when x.opened_at is null then x.gateway_order_id else nextval('money.gateway_order_ids')::text end
+    gateway_order_id = case when x.opened_at is null then x.gateway_order_id else nextval('money.gateway_order_ids')::text end,
+    gateway_account = (select money.gateway_account(g.settings) from money.payment_gateways g
+      where g.tenant_id = x.tenant_id and g.gateway_code = x.gateway_code)
   where x.id = p.id returning * into p;
   perform set_config('app.tenant_id', p.tenant_id::text, true);
   return jsonb_build_object('open', money.payment_known(p));
@@ -136,6 +147,7 @@ grant execute on function money.payment_open(uuid), money.payment_opened(uuid, t
   money.payment_check(uuid, text, text, interval), money.payment_answered(uuid) to barid_api;
 
 -- Nobody calls these but other functions and triggers.
-revoke execute on function money.minor_digits(money.payments), money.amount_told(money.payments,jsonb), money.payment_check(uuid,text,text,interval),
-  money.payment_answered(uuid), money.payment_known(money.payments), money.payment_open(uuid), money.payment_opened(uuid,text,text,text),
+revoke execute on function money.gateway_account_of(money.payments), money.minor_digits(money.payments),
+  money.amount_told(money.payments,jsonb), money.payment_check(uuid,text,text,interval), money.payment_answered(uuid),
+  money.payment_known(money.payments), money.payment_open(uuid), money.payment_opened(uuid,text,text,text),
   money.payments_reconcile() from barid_caller;

@@ -15,9 +15,13 @@ create table if not exists money.payment_gateways (
   previous_webhook_secret text,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
+  -- {name of an account of before: {settings, secrets, replaced_at}}, the secret before its own among them: payments that were
+  -- opened there are asked about there, and heard of from there. The ten newest.
+  previous_accounts jsonb not null default '{}' check (jsonb_typeof(previous_accounts) = 'object'),
   unique (tenant_id, id),
   constraint gateway_configured unique (tenant_id, gateway_code)
 );
 
--- Finds the tenants an event may belong to, by the account that it names.
-create index if not exists payment_gateways_account on money.payment_gateways (gateway_code, (settings ->> 'account_id')) where is_active;
+-- Find the tenants an event may belong to, by the account that it names: theirs now, or before.
+create index if not exists payment_gateways_account_id on money.payment_gateways (gateway_code, (settings ->> 'account_id'));
+create index if not exists payment_gateways_previous on money.payment_gateways using gin (previous_accounts) where previous_accounts <> '{}';

@@ -2,7 +2,7 @@
 -- money that fits no payment is kept for somebody to look at instead of being booked.
 
 -- Why what was told cannot pay this payment, or null when it can. Everything must be equal: amount, currency, the
--- terminal it was taken at, and the order where one is named.
+-- terminal it was taken at, that of its opening or, where that was wrong, that of now, and the order where one is named.
 create or replace function money.payment_evaluate(p money.payments, o storefront.storefront_orders, facts jsonb) returns text
 language plpgsql stable set search_path = '' as $$
 begin
@@ -11,7 +11,7 @@ begin
       when facts ->> 'amount' !~ '^[0-9]{1,15}(\.[0-9]{1,3})?$' or money.amount_told(p, facts) <> p.amount
         then 'amount_differs'
       when upper(facts ->> 'currency') not in (c.code, c.numeric_code) then 'currency_differs'
-      when g.settings ->> 'terminal' is not null and g.settings ->> 'terminal' is distinct from facts ->> 'terminal' then 'terminal_differs'
+      when a.terminal is not null and coalesce(facts ->> 'terminal' not in (a.terminal, g.settings ->> 'terminal'), true) then 'terminal_differs'
       when facts ->> 'order' is not null and lower(facts ->> 'order') not in (p.gateway_order_id, coalesce(p.order_id::text, ''))
         or facts ->> 'reference' ~ '^[0-9]{12,18}$' and facts ->> 'reference' <> p.gateway_order_id then 'order_differs'
       when p.status = 'CANCELLED' or o.status = 'cancelled' then 'order_cancelled'
@@ -19,6 +19,7 @@ begin
       when p.status = 'SUCCESS' or o.payment_status = 'paid' then 'already_paid'
     end
     from tenancy.currencies c
+    cross join (select money.gateway_account_of(p) #>> '{settings,terminal}' as terminal) a
     left join money.payment_gateways g on g.tenant_id = p.tenant_id and g.gateway_code = p.gateway_code
     where c.code = p.currency);
 end $$;

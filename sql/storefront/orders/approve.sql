@@ -1,6 +1,6 @@
 -- The shop's part in an order: it promises the goods and sends them.
 
--- Holds an order of the caller's tenant. Fails: order_not_found.
+-- Holds an order of the caller's tenant. Fails: order_not_found, version_conflict (changed since If-Match was compared).
 create or replace function storefront.lock_order(order_id uuid) returns storefront.storefront_orders
 language plpgsql set search_path = '' as $$
 declare
@@ -10,6 +10,7 @@ begin
   if o.id is null then
     perform app.fail('order_not_found');
   end if;
+  perform private.version_unchanged();
   return o;
 end $$;
 

@@ -1,6 +1,6 @@
 -- An order that ends before it leaves, and money that goes back.
 
--- Holds an order with all its deliveries, which are locked first, as drivers do. Fails: order_not_found.
+-- Holds an order with its picks and all its deliveries, which are locked first, as drivers do. Fails: order_not_found, version_conflict.
 create or replace function storefront.lock_order_and_deliveries(order_id uuid) returns storefront.storefront_orders
 language plpgsql set search_path = '' as $$
 declare
@@ -15,6 +15,8 @@ begin
     raise exception 'order % got its deliveries meanwhile', o.id using errcode = 'serialization_failure';
   end if;
   perform from warehousing.picking_orders k where k.tenant_id = v_tenant and k.order_id = o.id order by k.id for no key update;
+  -- Nobody picks any more: what was read of the picks is what holds.
+  perform private.version_unchanged();
   return o;
 end $$;
 

@@ -2,6 +2,8 @@ drop view if exists storefront.orders_list cascade;
 
 drop view if exists storefront.my_orders_list cascade;
 
+drop view if exists storefront.orders_version cascade;
+
 -- An order as administrators see it in a list.
 create view storefront.orders_list with (security_invoker = true) as
 select o.id, o.order_number, o.market_id, o.user_id, o.status, o.status_group, o.fulfilment, o.payment_method, o.payment_status, o.city,
@@ -17,7 +19,15 @@ select o.id, o.order_number, o.status_group, storefront.customer_status(o) as st
 from storefront.storefront_orders o
 where o.tenant_id = (select app.tenant_id()) and o.user_id = (select app.user_id());
 
-grant select on storefront.orders_list, storefront.my_orders_list to barid_caller;
+-- When anything of an order or of its picking orders was last changed: what a change with If-Match must find. Picks write no order, for which
+-- they would wait, so that their times are added: the sum grows with each change, in whatever order they are committed. It is no moment.
+create view storefront.orders_version with (security_invoker = true) as
+select o.id, o.updated_at + coalesce((
+    select sum(k.updated_at - o.created_at) from warehousing.picking_orders k where k.tenant_id = o.tenant_id and k.order_id = o.id), '0') as updated_at
+from storefront.storefront_orders o
+where o.tenant_id = (select app.tenant_id());
+
+grant select on storefront.orders_list, storefront.my_orders_list, storefront.orders_version to barid_caller;
 
 drop view if exists storefront.order_goods cascade;
 

@@ -61,10 +61,8 @@ begin
     perform tenancy.require_default_service(v_before);
   end if;
   v_now := app.currency();
-  if v_now.code <> v_currency.code then
-    perform tenancy.change_currency(v_now.code);
-  elsif v_now.decimals <> v_currency.decimals then
-    perform tenancy.change_decimals(v_now.code);
+  if (v_now.code, v_now.decimals) <> (v_currency.code, v_currency.decimals) then
+    perform tenancy.currency_changed(v_currency.code);
   end if;
   return tenancy.settings_get(jsonb_build_object('groups', v_groups));
 end $$;
@@ -159,40 +157,35 @@ begin
       and (v.price <> round(v.price, v_decimals) or v.compare_at_price <> round(v.compare_at_price, v_decimals)));
 end $$;
 
--- A tenant changes its currency while no money has moved in another and none is due in it: cash of a delivery under way
--- could not be remitted any more, and an order's price would become another. Drivers, institutions and customers get their
--- wallets in the new one. Fails: currency_in_use.
-create or replace function tenancy.change_currency(code text) returns void
-language plpgsql set search_path = '' as $$
-begin
-  if exists (select from money.accounts a
-      where a.tenant_id = app.tenant_id() and a.currency <> code and a.version > 0)
-    or exists (select from delivery.deliveries d
-      where d.tenant_id = app.tenant_id() and d.currency <> code and d.status not in ('delivered', 'returned', 'cancelled'))
-    or exists (select from storefront.storefront_orders o
-      where o.tenant_id = app.tenant_id() and o.currency <> code and o.status not in ('delivered', 'completed', 'cancelled'))
-    or tenancy.prices_need_coins() then
-    perform app.fail('currency_in_use', '{"field": "general.currency.settings.currency_code"}');
-  end if;
-  perform money.account_of('wallet', u.tenant_user_type, u.user_id, code)
-  from tenancy.tenant_users u
-  where u.tenant_id = app.tenant_id() and u.tenant_user_type in ('driver', 'institution', 'customer');
-  -- A shop names the currency of its prices.
-  update storefront.markets m set settings = m.settings || jsonb_build_object('currency', change_currency.code)
-  where m.tenant_id = app.tenant_id() and m.settings ->> 'currency' <> change_currency.code;
-end $$;
-
--- The decimals of a currency stay while money has moved in it, or is due: what is to be paid has no coin any more, and a gateway's notice would
--- be read as another amount. Fails: currency_in_use.
-create or replace function tenancy.change_decimals(code text) returns void
+-- True while money has moved in the currency, or is due in it: cash of a delivery under way could not be remitted in another one, an order's price
+-- would become another, and with other decimals what is to be paid has no coin, and a gateway's notice another amount.
+create or replace function tenancy.currency_in_use(code text) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
-  if exists (select from money.accounts a where a.tenant_id = app.tenant_id() and a.currency = code and a.version > 0)
+  return exists (select from money.accounts a where a.tenant_id = app.tenant_id() and a.currency = code and a.version > 0)
     or exists (select from delivery.deliveries d
       where d.tenant_id = app.tenant_id() and d.currency = code and d.status not in ('delivered', 'returned', 'cancelled'))
     or exists (select from storefront.storefront_orders o
-      where o.tenant_id = app.tenant_id() and o.currency = code and o.status not in ('delivered', 'completed', 'cancelled'))
-    or tenancy.prices_need_coins() then
-    perform app.fail('currency_in_use', '{"field": "general.currency.settings.decimals"}');
+      where o.tenant_id = app.tenant_id() and o.currency = code and o.status not in ('delivered', 'completed', 'cancelled'));
+end $$;
+
+-- After settings were saved in which the currency is another than `before`, or has other decimals. Drivers, institutions and customers get their
+-- wallets in a new one, and shops name it as that of their prices. Fails: currency_in_use.
+create or replace function tenancy.currency_changed(before text) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_code text := (app.currency()).code;
+begin
+  if tenancy.currency_in_use(before) or tenancy.prices_need_coins() then
+    perform app.fail('currency_in_use', jsonb_build_object('field', 'general.currency.settings.'
+      || case when v_code <> before then 'currency_code' else 'decimals' end));
   end if;
+  if v_code = before then
+    return;
+  end if;
+  perform money.account_of('wallet', u.tenant_user_type, u.user_id, v_code)
+  from tenancy.tenant_users u
+  where u.tenant_id = app.tenant_id() and u.tenant_user_type in ('driver', 'institution', 'customer');
+  update storefront.markets m set settings = m.settings || jsonb_build_object('currency', v_code)
+  where m.tenant_id = app.tenant_id() and m.settings ->> 'currency' <> v_code;
 end $$;

@@ -18,8 +18,8 @@ begin
           where m.tenant_id = d.tenant_id and m.zone_id = d.dropoff_zone_id) end));
 end $$;
 
--- The answer of a scan.
-create or replace function warehousing.sorting_scan_answer(p_scan uuid, already boolean) returns jsonb
+-- The answer of a scan. under_way: the delivery its parcel is under way by now, which may be a return.
+create or replace function warehousing.sorting_scan_answer(p_scan uuid, under_way uuid, already boolean) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
   return (
@@ -31,7 +31,7 @@ begin
         'delivery_flow', d.delivery_flow, 'label_outdated', d.label_outdated))
     from warehousing.sorting_scans c
     join warehousing.sorting_assignments_list a on a.tenant_id = c.tenant_id and a.id = c.assignment_id
-    join delivery.deliveries d on d.tenant_id = c.tenant_id and d.id = c.delivery_id
+    join delivery.deliveries d on d.tenant_id = c.tenant_id and d.id = under_way
     where c.id = p_scan);
 end $$;
 
@@ -92,7 +92,8 @@ end $$;
 grant execute on function warehousing.sorting_scan_move(uuid, uuid) to barid_caller;
 
 -- Puts a parcel into the cage of its destination; one that goes back into that of its return. Scanned again, it stays where it is and the
--- answer is the same, as long as that cage is right: if its destination changed since, or another cage is chosen, it moves.
+-- answer is the same, as long as that cage is right: if its destination changed since, also because it goes back, or another cage is chosen,
+-- it moves.
 -- {id, delivery_barcode, assignment_id?} -> {put_to, assignment, delivery, scan_id, scanned_at, already_sorted}
 -- assignment_id chooses among the cages that match; else it is the first with room of the most exact kind.
 -- already_sorted: it lies there since an earlier scan. scan_id stays when it moves; scanned_at does not.
@@ -109,6 +110,7 @@ declare
   v_place uuid;
   v_lay uuid;
   d delivery.deliveries;
+  v_parcel uuid;
   c warehousing.sorting_scans;
 begin
   select * into d from delivery.deliveries x where x.id = warehousing.parcel_named(input ->> 'delivery_barcode');
@@ -116,15 +118,17 @@ begin
     perform app.fail('delivery_not_found', '{"field": "delivery_barcode"}');
   end if;
   d := warehousing.parcel_under_way(d);
+  -- On its way back it is still the parcel that may lie in a cage already.
+  v_parcel := case d.delivery_flow when 'operational_return' then d.original_delivery_id else d.id end;
   if v_chosen is not null and not exists (select from warehousing.sorting_assignments a
       where a.tenant_id = s.tenant_id and a.session_id = s.id and a.id = v_chosen) then
     perform app.fail('sorting_assignment_not_found', '{"field": "assignment_id"}');
   end if;
   v_matches := warehousing.sorting_matches(s.id, d);
   v_right := case when v_chosen is null then v_matches when v_chosen = any (v_matches) then array[v_chosen] else '{}' end;
-  select * into c from warehousing.sorting_scans x where x.tenant_id = s.tenant_id and x.session_id = s.id and x.delivery_id = d.id;
+  select * into c from warehousing.sorting_scans x where x.tenant_id = s.tenant_id and x.session_id = s.id and x.delivery_id = v_parcel;
   if c.assignment_id = any (v_right) then
-    return warehousing.sorting_scan_answer(c.id, true);
+    return warehousing.sorting_scan_answer(c.id, d.id, true);
   end if;
   if d.status in ('delivered', 'returned', 'cancelled') then
     perform app.fail('package_not_sortable', jsonb_build_object('status', d.status));
@@ -143,25 +147,25 @@ begin
   v_to := warehousing.sorting_cage_with_room(s, warehousing.sorting_alike(s, v_right), v_lay);
   if c.id is null then
     insert into warehousing.sorting_scans (tenant_id, session_id, assignment_id, delivery_id, scanned_by)
-    values (s.tenant_id, s.id, v_to, d.id, app.user_id())
+    values (s.tenant_id, s.id, v_to, v_parcel, app.user_id())
     on conflict on constraint already_sorted do nothing returning * into c;
     if c.id is not null then
       perform warehousing.sorting_cage_count(s, v_to, 1);
-      return warehousing.sorting_scan_answer(c.id, false);
+      return warehousing.sorting_scan_answer(c.id, d.id, false);
     end if;
   end if;
   -- The same parcel at the same moment: the second waited, for the cages or for the scan, and now finds where the first put it.
-  select * into strict c from warehousing.sorting_scans x where x.tenant_id = s.tenant_id and x.session_id = s.id and x.delivery_id = d.id;
+  select * into strict c from warehousing.sorting_scans x where x.tenant_id = s.tenant_id and x.session_id = s.id and x.delivery_id = v_parcel;
   if c.assignment_id = any (v_right) then
-    return warehousing.sorting_scan_answer(c.id, true);
+    return warehousing.sorting_scan_answer(c.id, d.id, true);
   elsif c.assignment_id is distinct from v_lay then
     -- Into a cage that is not locked here: begin again, in the right order.
-    raise exception 'delivery % was sorted meanwhile', d.id using errcode = 'serialization_failure';
+    raise exception 'delivery % was sorted meanwhile', v_parcel using errcode = 'serialization_failure';
   end if;
   perform warehousing.sorting_cage_count(s, v_to, 1);
   perform warehousing.sorting_cage_count(s, v_lay, -1);
   perform warehousing.sorting_scan_move(c.id, v_to);
-  return warehousing.sorting_scan_answer(c.id, false);
+  return warehousing.sorting_scan_answer(c.id, d.id, false);
 end $$;
 
 -- An assignment of a session, its cage locked. Fails: sorting_assignment_not_found.

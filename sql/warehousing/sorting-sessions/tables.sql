@@ -46,6 +46,7 @@ create table if not exists warehousing.sorting_scans (
   tenant_id uuid not null,
   session_id uuid not null,
   assignment_id uuid not null,
+  -- The parcel by its first delivery, also while it is on its way back by another one.
   delivery_id uuid not null,
   scanned_by uuid,
   created_at timestamptz not null default clock_timestamp(),

@@ -1,10 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
-import { assign, type Ground, moves, newDelivery, newGround } from "../../support/deliveries.ts";
+import {
+  assign,
+  type Ground,
+  moves,
+  newDelivery,
+  newGround,
+  takenOver,
+} from "../../support/deliveries.ts";
 import { newAddress } from "../../support/make.ts";
+import { newPackage, newStagedPackage, newYard } from "../../support/packages.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import { expectGuarded } from "../../support/promises.ts";
+import { sentBackBy } from "../../support/send-back.ts";
 import { newWarehouse } from "../../support/warehouses.ts";
 import { newZone, square } from "../../support/zones.ts";
 
@@ -136,6 +145,55 @@ test("unassigned deliveries stand by the zone they are fetched in, with the olde
   ]);
   const nowhere = await newZone(fresh, square(40, 30, 0.2));
   expect((await board(`?zone_id=${nowhere}`, fresh)).unassigned).toEqual({ total: 0, by_zone: [] });
+});
+
+test("a parcel that is sent back is unassigned once, as its return, until a driver has that", async () => {
+  const fresh = await newTenant();
+  const [here, yard] = [await newZone(fresh, square(44.36, 33.31, 0.2)), await newYard(fresh)];
+  const [{ id: oldest }, kept] = [await newPackage(yard), await newDelivery(yard)];
+  const { b } = await newStagedPackage(yard);
+  const count = async (query = "") => (await board(query, fresh)).unassigned;
+  const [{ created_at }] =
+    await sql`select created_at from delivery.deliveries where id = ${kept.id}`;
+  expect((await count()).total).toBe(3);
+  const back = await sentBackBy(yard, oldest, "operational-return");
+  const leg = await sentBackBy(yard, b, "operational-return");
+  for (const query of ["", `?zone_id=${here}`]) {
+    expect(await count(query)).toEqual({
+      total: 3,
+      by_zone: [
+        { zone_id: here, name: expect.any(String), count: 3, oldest_at: expect.any(String) },
+      ],
+    });
+    expect(Date.parse((await count(query)).by_zone[0].oldest_at)).toBe(+created_at);
+  }
+  for (const { id } of [back, leg]) await takenOver(yard, id, fresh.driver);
+  expect(await count()).toMatchObject({ total: 1, by_zone: [{ count: 1 }] });
+  await moves(fresh.driver, back.id, "depart", "complete");
+  expect((await count()).total).toBe(1);
+  await assign(fresh, kept.id);
+  expect(await count()).toEqual({ total: 0, by_zone: [] });
+});
+
+test("a parcel whose return is cancelled waits for a driver again; one brought into a warehouse waits for its receipt", async () => {
+  const fresh = await newTenant();
+  const yard = await newYard(fresh);
+  const total = async () => (await board("", fresh)).unassigned.total;
+  const parcel = await newPackage(yard);
+  const back = await sentBackBy(yard, parcel.id, "operational-return");
+  await moves(fresh.ops, back.id, ["cancel", { reason: "no" }]);
+  expect(await total()).toBe(1);
+  // Its bin is no default one: the receipt waits for the staff.
+  await sql`update warehousing.bins set is_default_receiving = false where id = ${yard.thereBin}`;
+  const answer = await fresh.ops.post(`/delivery/deliveries/${parcel.id}/operational-return`, {
+    dropoff_warehouse_id: yard.there,
+  });
+  expect(answer).toSucceed(201);
+  const { id } = answer.body.delivery;
+  await takenOver(yard, id, fresh.driver);
+  await moves(fresh.driver, id, "depart", "complete");
+  const [{ status }] = await sql`select status from delivery.deliveries where id = ${parcel.id}`;
+  expect([status, await total()]).toEqual(["pending", 0]);
 });
 
 test("late is what is alive past its promised time or its window, the longest first", async () => {

@@ -145,19 +145,31 @@ describe("a report sent again on the next day", () => {
     await moves(tenant.driver, id, ["complete", { occurred_at: ago(1) }]);
   });
 
-  test("a return into a warehouse, when the parcel is on its way from there", async () => {
-    const id = await onItsWay(yard, "failed");
-    const send = kept(tenant.driver, id, "return", {
-      warehouse_id: yard.warehouse,
-      occurred_at: ago(60),
-    });
-    await received(yard, (await send()).body.receiving_order_id);
-    await assign(tenant, id);
-    await moves(tenant.driver, id, "pickup");
-    await nextDay();
-    await expectTaken(id, send);
-    await moves(tenant.driver, id, "depart", "complete");
-  });
+  test.each(["failed", "in_transit", "picked_up"])(
+    "a return into a warehouse of what was %s, when the parcel is on its way from there",
+    async (status) => {
+      const id = await onItsWay(yard, status);
+      const send = kept(tenant.driver, id, "return", {
+        warehouse_id: yard.warehouse,
+        reason: "Closed",
+        occurred_at: ago(60),
+      });
+      await received(yard, (await send()).body.receiving_order_id);
+      await assign(tenant, id);
+      await moves(tenant.driver, id, "pickup");
+      await nextDay();
+      await expectTaken(id, send);
+      const { history } = (await tenant.ops.get(`${path}/${id}`)).body.delivery;
+      const reports = history.filter(({ note }: Body) => note === "Closed");
+      expect(reports[0]).toMatchObject({
+        from_status: status,
+        to_status: "in_transit",
+        actor: { id: tenant.driver.id },
+      });
+      expect(reports[0].occurred_at).not.toBeNull();
+      await moves(tenant.driver, id, "depart", "complete");
+    },
+  );
 
   test("of a staged parcel's first leg, named by the parcel, when its driver has the second", async () => {
     const parcel = await newDelivery(yard, { staged: true, warehouse_id: yard.warehouse });

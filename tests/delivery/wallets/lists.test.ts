@@ -26,6 +26,25 @@ test("everybody reads their own wallets, the tenant's currency first", async () 
   expect(await nobody.get("/delivery/wallets/me")).toFailWith(401, "unauthorized");
 });
 
+test("of several wallets in one currency the first is that of what the person is here", async () => {
+  const tenant = await newTenant();
+  for (let round = 0; round < 4; round++) {
+    for (const type of ["driver", "customer", "institution"] as const) {
+      const person = await newPerson(tenant.id, type, type);
+      const wallets: Record<string, string> = {};
+      for (const kind of ["institution", "driver", "customer"]) {
+        wallets[kind] = await newWallet(tenant, person, kind);
+      }
+      const dollars = await newWallet(tenant, person, type, "USD");
+      const { body } = await person.get("/delivery/wallets/me");
+      expect(body.wallet.owner_type).toBe(type);
+      const others = ["customer", "driver", "institution"].filter((kind) => kind !== type);
+      expect(body.wallets.map(({ id }: Body) => id))
+        .toEqual([...[type, ...others].map((kind) => wallets[kind]), dollars]);
+    }
+  }
+});
+
 test("the office lists wallets by owner, kind and currency; nobody else does", async () => {
   const tenant = await newTenant();
   const driver = await newWallet(tenant, tenant.driver, "driver");

@@ -3,24 +3,22 @@ import { spawnSync } from "node:child_process";
 import {
   cpSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { State } from "../../../supabase/local/lock.ts";
 import { root } from "../../../supabase/local/paths.ts";
-import { openToPostgres } from "../../../supabase/local/postgres-files.ts";
+import { newFolderForPostgres } from "../../../supabase/local/postgres-files.ts";
 import { startStackIn } from "../../support/stack-in.ts";
 import { runProgram } from "../../tools/checks/programs.ts";
 
 /** The copy: its folder, its commands, and ways to change it. */
 export class ReleasedCopy {
-  readonly dir = openToPostgres(mkdtempSync(join(tmpdir(), "barid-released-")));
+  readonly dir = newFolderForPostgres("barid-released-");
 
   /** Everything that git knows or would take; as before the first release, whatever is released here. */
   constructor() {

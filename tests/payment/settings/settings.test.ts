@@ -20,6 +20,7 @@ test("every gateway there is, as it is set up", async () => {
     settings: {},
     secrets: {},
     has_previous_webhook_secret: false,
+    previous_accounts: [],
     webhook_url: `${stack.url}/functions/v1/payment/webhooks/${gateway_code}`,
     updated_at: null,
   })));

@@ -67,6 +67,8 @@ export function approve(state: State, { name }: Of<"approve">): string {
       ...{ cod: 0, ordered: 0, fee: 0, place: "near", moves: 0 },
       due: null,
       of: { order: name, part },
+      // Goods that came back into the warehouse for parcels are sold from there.
+      ...(warehouse === 2 ? { lay: true } : {}),
     };
   }
   collects(state, name);

@@ -84,7 +84,7 @@ export interface Parcel {
   /** The cash refund due to a sender without a wallet. */
   due: "open" | "paid" | null;
   of?: { order: string; part: number };
-  /** It lies in the warehouse for parcels; `lay`: it once did, and is fetched there. */
+  /** It lies in the warehouse for parcels; `lay`: it once did, or is sold from there, and is fetched there. */
   there?: boolean;
   lay?: boolean;
   /** It goes there first. */

@@ -1,18 +1,9 @@
 /** A copy of the repository that may be changed: its tests run there, on a database and functions of their own. */
 import { spawn } from "node:child_process";
-import {
-  cpSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { defaultDataDir, root } from "../../../supabase/local/paths.ts";
-import { openToPostgres } from "../../../supabase/local/postgres-files.ts";
+import { newFolderForPostgres } from "../../../supabase/local/postgres-files.ts";
 import { type Mutant, patternOf } from "./mutant.ts";
 
 const parts = [
@@ -32,7 +23,7 @@ const longestMs = 180_000;
 export type Outcome = { name: string; passed: boolean }[] | undefined;
 
 export class Copy {
-  readonly dir = openToPostgres(mkdtempSync(join(tmpdir(), "barid-mutant-")));
+  readonly dir = newFolderForPostgres("barid-mutant-");
 
   constructor() {
     for (const part of parts) cpSync(join(root, part), join(this.dir, part), { recursive: true });

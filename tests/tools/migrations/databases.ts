@@ -1,11 +1,10 @@
 /** Two databases to compare: one that the migrations make, one that the files of `sql/` make. */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import postgres from "postgres";
 import { sourceFiles } from "../../../sql/build.ts";
 import { applyPlatform, migrate } from "../../../supabase/local/migrate.ts";
-import { openToPostgres } from "../../../supabase/local/postgres-files.ts";
+import { newFolderForPostgres } from "../../../supabase/local/postgres-files.ts";
 import { startPostgres } from "../../../supabase/local/postgres.ts";
 import { databaseAt } from "../../support/template.ts";
 
@@ -23,7 +22,7 @@ export interface Workshop {
 
 /** Starts a server in a folder of its own, does the work and removes both, however the work ends. */
 export async function withWorkshop<T>(work: (workshop: Workshop) => Promise<T>): Promise<T> {
-  const dir = openToPostgres(mkdtempSync(join(tmpdir(), "barid-migration-")));
+  const dir = newFolderForPostgres("barid-migration-");
   const opened: postgres.Sql[] = [];
   const server = await startPostgres({ dataDir: join(dir, "postgres"), port: 0, durable: false });
   const open = (url: string) => {

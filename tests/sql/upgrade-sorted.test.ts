@@ -1,0 +1,71 @@
+/** Parcels that were sorted by the barcode of their return before a parcel had one place in a session: the upgrade finds where they lie. */
+import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { migrate } from "../../supabase/local/migrate.ts";
+import { newDatabase, type OwnDatabase } from "../support/database.ts";
+import { loadRows } from "../support/rows.ts";
+import { migrationsDir, releaseFile, releases } from "../tools/migrations/releases.ts";
+
+const release = releases().find(({ version }) => version === "1.2.0")!;
+
+let old: OwnDatabase;
+beforeAll(async () => {
+  old = await newDatabase(({ sql }) =>
+    migrate(sql, migrationsDir, (file) => file in release.migrations)
+  );
+  await loadRows(old.sql, gunzipSync(readFileSync(releaseFile("1.2.0", "rows.txt.gz"))).toString());
+}, 300_000);
+afterAll(() => old.close());
+
+test(
+  "in sessions under way a scan is of the parcel, once; those that have ended stay",
+  async () => {
+    const { sql } = old;
+    const rows = await sql`select tenant_id, id from delivery.deliveries order by tenant_id, id`;
+    const { tenant_id } = rows.find((one) =>
+      rows.filter((other) => other.tenant_id === one.tenant_id).length >= 5
+    )!;
+    const [first, second, back, again, other] = rows
+      .filter((one) => one.tenant_id === tenant_id).map(({ id }) => id as string);
+    const [active, ended] = [randomUUID(), randomUUID()];
+    const scans = [
+      [active, back],
+      [active, again],
+      [active, second],
+      [active, other],
+      [ended, back],
+    ] as const;
+    await sql.begin(async (tx) => {
+      await tx`set local session_replication_role = replica`;
+      const returns = (of: string, ids: string[]) =>
+        tx`update delivery.deliveries set delivery_flow = 'operational_return', original_delivery_id = ${of},
+        status = 'cancelled' where id in ${tx(ids)}`;
+      await returns(first!, [back!, again!]);
+      await returns(second!, [other!]);
+      for (const session of [active, ended]) {
+        await tx`insert into warehousing.sorting_sessions (id, tenant_id, warehouse_id, status, ended_at)
+        values (${session}, ${tenant_id}, ${randomUUID()}, ${
+          session === active ? "active" : "completed"
+        },
+          ${session === active ? null : new Date()})`;
+      }
+      for (const [session_id, delivery_id] of scans) {
+        await tx`insert into warehousing.sorting_scans (tenant_id, session_id, assignment_id, delivery_id)
+        values (${tenant_id}, ${session_id}, ${randomUUID()}, ${delivery_id!})`;
+      }
+    });
+    await migrate(sql, migrationsDir);
+    const found = await sql`select session_id, delivery_id from warehousing.sorting_scans
+    where session_id in ${sql([active, ended])} order by created_at, id`;
+    expect(found.map((one) => [one.session_id, one.delivery_id])).toEqual([
+      [active, back],
+      [active, first],
+      [active, second],
+      [active, other],
+      [ended, back],
+    ]);
+  },
+  300_000,
+);

@@ -111,7 +111,8 @@ export function keysetCondition(list: KeysetSource, keyset: Keyset): string {
   // them wait. So a client that follows the cursor misses nothing.
   const settled = "f.changed < (select pg_snapshot_xmin(pg_current_snapshot())::text::bigint)";
   if (keyset.after) {
-    return `(f.changed, f.id) > (($1 #>> '{after,at}')::bigint, ${id}) and ${settled}`;
+    const number = "(select private.cursor_number(($1 #>> '{after,at}')::bigint))";
+    return `(f.changed, f.id) > (${number}, ${id}) and ${settled}`;
   }
   // The index is by number of transaction, so a time needs a number to begin at, or all older rows would be read.
   const since = "app.day_start($1 ->> 'since')";

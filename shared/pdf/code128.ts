@@ -29,6 +29,11 @@ export async function encodeCode128(value: string): Promise<Code128> {
   return { value, modules: target.encodings!.map((encoding) => encoding.data).join("") };
 }
 
+/** Whether a hand scanner reads the bars with both quiet zones in so many millimetres. */
+export function isScannable({ modules }: Code128, width: number): boolean {
+  return width / (modules.length + 2 * quiet_modules) >= module_min;
+}
+
 /**
  * Draws the bars centred in the rectangle (millimetres) with both quiet zones inside it, as wide
  * as it allows. Throws a RangeError when a module would be thinner than `module_min`. Returns the
@@ -37,7 +42,7 @@ export async function encodeCode128(value: string): Promise<Code128> {
 export function drawCode128(page: Page, code: Code128, rectangle: Rectangle): number {
   const count = code.modules.length + 2 * quiet_modules;
   const module = Math.min(module_max, rectangle.width / count);
-  if (module < module_min) {
+  if (!isScannable(code, rectangle.width)) {
     throw new RangeError(
       `Too long for ${rectangle.width} mm of Code 128: ${JSON.stringify(code.value)}`,
     );

@@ -97,6 +97,7 @@ function whatIsNext({ tenant, sealed_with }: Manifest): string[] {
       : []),
     "- API keys work here with the address of this project; everybody signs in again",
     "- gateways, carriers and custom domains need the address of this project",
+    "- npm run tenant -- compare, where it was, names what was written there after the export",
     "- then activate it here, and archive it where it was",
   ];
 }

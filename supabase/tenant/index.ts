@@ -1,7 +1,8 @@
-// npm run tenant: takes one company out of a project, and brings it into another.
+// npm run tenant: takes one company out of a project, brings it into another, and looks whether it changed meanwhile.
 import { Failure } from "../local/failure.ts";
 import { UsageFailure } from "../local/command-line.ts";
 import { openPlace, whereIs } from "./place.ts";
+import { compareTenant } from "./compare.ts";
 import { exportTenant } from "./export.ts";
 import { importTenant } from "./import.ts";
 import { parseTenantOptions, tenantHelp } from "./options.ts";
@@ -20,7 +21,8 @@ async function run(args: string[]): Promise<void> {
   const print = (line: string) => console.log(line);
   try {
     if (options.command === "export") await exportTenant(place, options, print);
-    else await importTenant(place, options, print);
+    else if (options.command === "import") await importTenant(place, options, print);
+    else await compareTenant(place, options, print);
   } finally {
     await place.close();
   }

@@ -16,12 +16,19 @@ export interface ImportOptions {
   dryRun: boolean;
 }
 
+export interface CompareOptions {
+  command: "compare";
+  with: string;
+}
+
 export const tenantHelp = `npm run tenant -- export --slug <slug> --to <folder> [options]
 npm run tenant -- import --from <folder> [options]
+npm run tenant -- compare --with <folder>
 
   --slug <slug>     the company, by the name in its addresses
   --to <folder>     where its rows and files are written: a new or an empty folder
   --from <folder>   what an export wrote
+  --with <folder>   the same, where it came from: whether anything was written to the company since then
   --while-active    export a company that is not suspended; what it writes meanwhile stays behind
   --dry-run         show what would be written and what stands in the way, and write nothing
   --help            this text
@@ -32,7 +39,7 @@ DATABASE_URL it is the running local stack. docs/operations.md (Move a company) 
 /** Reads the command line; fails with one line on anything unknown. */
 export function parseTenantOptions(
   args: string[],
-): ExportOptions | ImportOptions | { command: "help" } {
+): ExportOptions | ImportOptions | CompareOptions | { command: "help" } {
   const { values, positionals: [command, ...more] } = readCommandLine("npm run tenant", {
     args,
     allowPositionals: true,
@@ -40,23 +47,30 @@ export function parseTenantOptions(
       slug: { type: "string" },
       to: { type: "string" },
       from: { type: "string" },
+      with: { type: "string" },
       "dry-run": { type: "boolean", default: false },
       "while-active": { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
-  const { slug, to, from, "dry-run": dryRun, "while-active": whileActive } = values;
+  const { slug, to, from, with: other, "dry-run": dryRun, "while-active": whileActive } = values;
   if (values.help) return { command: "help" };
-  if (command === "export" && more.length === 0 && !from) {
+  if (
+    command === "compare" && more.length === 0 && !slug && !to && !from && !dryRun && !whileActive
+  ) {
+    if (!other) throw new UsageFailure("With which export? --with <folder>");
+    return { command, with: other };
+  }
+  if (command === "export" && more.length === 0 && !from && !other) {
     if (!slug) throw new UsageFailure("Which company? --slug <slug>");
     if (!to && !dryRun) throw new UsageFailure("Where to? --to <folder>");
     return { command, slug, to, dryRun, whileActive };
   }
-  if (command === "import" && more.length === 0 && !slug && !to && !whileActive) {
+  if (command === "import" && more.length === 0 && !slug && !to && !other && !whileActive) {
     if (!from) throw new UsageFailure("From where? --from <folder>");
     return { command, from, dryRun };
   }
   throw new UsageFailure(
-    "Export with --slug and --to, or import with --from: npm run tenant -- --help lists the options.",
+    "Export with --slug and --to, import with --from, or compare --with: npm run tenant -- --help lists the options.",
   );
 }

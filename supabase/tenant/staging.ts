@@ -73,7 +73,11 @@ export async function putInPlace(tx: postgres.TransactionSql, manifest: Manifest
   for (const table of tables) {
     const { name, columns, numbered, stamped } = table;
     const written = columns.filter((column) => column !== numbered);
-    const values = written.map((column) => stamped.includes(column) ? "'1'" : quoted(column));
+    const values = written.map(quoted).map((column, place) =>
+      stamped.includes(written[place]!)
+        ? `case when ${column} is not null then '1' else ${column} end`
+        : column
+    );
     const id = name === "auth.identities" ? "user_id" : "id";
     const condition = table.isOfPeople ? ` where ${id} in (select id from pg_temp.new_people)` : "";
     const order = numbered ? ` order by ${quoted(numbered)}` : "";
@@ -84,12 +88,26 @@ export async function putInPlace(tx: postgres.TransactionSql, manifest: Manifest
   }
 }
 
-/** Writes what follows from the rows: the events that webhooks begin after, kept totals, the company that tokens name. */
+/**
+ * Writes what follows from the rows: the events that webhooks begin after, the move that ended an attempt, kept totals,
+ * the company that tokens name.
+ */
 export async function addWhatFollows(tx: postgres.TransactionSql, tenant: string): Promise<void> {
   await tx`update integration.webhook_subscriptions s set from_position = coalesce((
       select max(e.position) from pg_temp.moving_integration_system_events o
       join integration.system_events e on e.id = o.id where o.position <= s.from_position), 0)
     where s.tenant_id = ${tenant}`;
+  // A move after an outcome forbids its undo; the moves of a delivery are as many here, in the same order.
+  await tx`with moves_there as (
+      select h.id, h.delivery_id, row_number() over (partition by h.delivery_id order by h.id) as place
+      from pg_temp.moving_delivery_delivery_status_history h
+    ), moves_here as (
+      select h.id, h.delivery_id, row_number() over (partition by h.delivery_id order by h.id) as place
+      from delivery.delivery_status_history h where h.tenant_id = ${tenant}
+    )
+    update delivery.outcomes o set last_move_id = h.id
+    from moves_there m join moves_here h using (delivery_id, place)
+    where o.tenant_id = ${tenant} and m.id = o.last_move_id and m.delivery_id = o.delivery_id`;
   const kinds = await tx`select private.tally_counted(k.tally) as counted from app.tally_kinds k`;
   for (const { counted } of kinds) {
     await tx.unsafe(`insert into app.tallies (tenant_id, tally, dims, entries, amount)

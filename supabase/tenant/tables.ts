@@ -11,7 +11,7 @@ export interface Table {
   columns: string[];
   /** Numbered by the installation, and referred to by nothing: given anew where the rows arrive. */
   numbered?: string;
-  /** The numbers of transactions, which another server counts anew. */
+  /** The numbers of transactions, which another server counts anew: written by a default, or of their type. */
   stamped: string[];
   /** References to people which are emptied when the person is removed. */
   emptied: string[];
@@ -25,8 +25,9 @@ export const keptNumbers: Readonly<Record<string, { column: string; sequence: st
   "money.payments": { column: "gateway_order_id", sequence: "money.gateway_order_ids" },
 };
 
-/** Columns that refer to a number which is given anew, besides those. */
+/** Columns that refer to a number which is given anew: staging.ts writes what they refer to here. */
 export const followers: Readonly<Record<string, string>> = {
+  "delivery.outcomes": "last_move_id",
   "integration.webhook_subscriptions": "from_position",
 };
 
@@ -88,7 +89,7 @@ export async function tenantTables(tx: postgres.TransactionSql, tenant: string):
       array_agg(a.attname::text order by a.attnum) filter (where a.attgenerated = '') as columns,
       max(a.attname::text) filter (where a.attidentity <> '') as numbered,
       coalesce(array_agg(a.attname::text) filter (
-        where pg_get_expr(d.adbin, d.adrelid) like '%pg_current_xact_id()%'), '{}') as stamped,
+        where pg_get_expr(d.adbin, d.adrelid) like '%pg_current_xact_id()%' or a.atttypid = 'xid8'::regtype), '{}') as stamped,
       coalesce(array_agg(a.attname::text) filter (where exists (
         select from pg_constraint f where f.conrelid = c.oid and f.contype = 'f' and f.confdeltype = 'n'
           and f.confrelid = 'tenancy.profiles'::regclass and f.conkey = array[a.attnum])), '{}') as emptied,

@@ -105,6 +105,14 @@ export const numbersOf = ({ tenant }: Everything) =>
   sql`select gateway_order_id as number from money.payments
     where tenant_id = ${tenant.id} and gateway_order_id is not null order by 1`;
 
+/** Of each outcome: which move of its delivery it ended with, by place, and whether a transaction to come undoes it. */
+export const outcomes = ({ tenant }: Everything) =>
+  sql`select o.result, count(h.id)::int as moves, bool_or(h.id = o.last_move_id) as is_move,
+      o.undone_in >= pg_current_xact_id() as undone_later
+    from delivery.outcomes o
+    left join delivery.delivery_status_history h on h.tenant_id = o.tenant_id and h.delivery_id = o.delivery_id and h.id <= o.last_move_id
+    where o.tenant_id = ${tenant.id} group by o.id order by o.id`;
+
 /** A command of the page, as its reader types it. */
 export function command(position: number, { dbUrl, url, secretKey }: Stack) {
   const values = { slug: slug(), folder: join(folder, "export") };
@@ -119,7 +127,11 @@ export function command(position: number, { dbUrl, url, secretKey }: Stack) {
 
 export let closedNumber: string;
 export let known: { id: string; email: string; name: string; phone: string };
-export let before: { lists: Awaited<ReturnType<typeof answers>>; members: string[] };
+export let before: {
+  lists: Awaited<ReturnType<typeof answers>>;
+  members: string[];
+  outcomes: Awaited<ReturnType<typeof outcomes>>;
+};
 
 /** Starts both projects, with companies in each, and notes how the one that moves looks. */
 export async function prepare(): Promise<void> {
@@ -153,9 +165,22 @@ export async function prepare(): Promise<void> {
         'id', gen_random_uuid(), 'gateway_order_id', ${openNumber}::text, 'redirect_url', 'https://pay.test', 'opened_at', now())) p
       where o.tenant_id = ${moved.tenant.id} and o.gateway_order_id = ${closedNumber}`;
   });
+  await unguarded(async (tx) => {
+    for (const to of ["failed", "returned"]) {
+      await tx`insert into delivery.delivery_status_history (tenant_id, delivery_id, to_status)
+        select o.tenant_id, o.delivery_id, ${to} from delivery.outcomes o where o.tenant_id = ${moved.tenant.id}`;
+    }
+    await tx`update delivery.outcomes o set undone_at = now(), undo_reason = 'Wrong door', undone_in = '9000000000', last_move_id = (
+        select max(h.id) from delivery.delivery_status_history h where h.delivery_id = o.delivery_id and h.to_status = 'failed')
+      where o.tenant_id = ${moved.tenant.id}`;
+  });
   [known] = await sql<{ id: string; email: string; name: string; phone: string }[]>`
     select id, email, full_name as name, phone from tenancy.profiles where id = ${moved.tenant.driver.id}`;
-  before = { lists: await answers(moved.tenant), members: await members() };
+  before = {
+    lists: await answers(moved.tenant),
+    members: await members(),
+    outcomes: await outcomes(moved),
+  };
 }
 
 /** Stops both. */

@@ -12,6 +12,9 @@ describe("a command line", () => {
     expect(parseTenantOptions(["import", "--from", "acme", "--dry-run"])).toEqual({
       ...{ command: "import", from: "acme", dryRun: true },
     });
+    expect(parseTenantOptions(["compare", "--with", "acme"])).toEqual({
+      ...{ command: "compare", with: "acme" },
+    });
     expect(parseTenantOptions(["--help"])).toEqual({ command: "help" });
   });
 
@@ -24,6 +27,9 @@ describe("a command line", () => {
     [["import", "--from", "x", "--while-active"]],
     [["import", "everything", "--from", "x"]],
     [["import", "--from", "x", "--force"]],
+    [["import", "--from", "x", "--with", "y"]],
+    [["compare"]],
+    [["compare", "--with", "x", "--dry-run"]],
   ])("is refused: %j", (args) => {
     expect(() => parseTenantOptions(args)).toThrow(UsageFailure);
   });

@@ -1,7 +1,12 @@
 /** The tables that `npm run tenant` moves: each is decided about. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { leftOut, ofTheInstallation, tenantTables } from "../../supabase/tenant/tables.ts";
+import {
+  followers,
+  leftOut,
+  ofTheInstallation,
+  tenantTables,
+} from "../../supabase/tenant/tables.ts";
 import { sql } from "../support/db.ts";
 
 describe("the tables", () => {
@@ -22,5 +27,16 @@ describe("the tables", () => {
       join pg_attribute a on a.attrelid = f.confrelid and a.attnum = any (f.confkey)
       where f.contype = 'f' and a.attidentity <> '' and f.connamespace::regnamespace::text <> 'auth'`;
     expect(found).toEqual([]);
+  });
+
+  test("have no other number of a row than those that follow", async () => {
+    const tables = await sql.begin((tx) => tenantTables(tx, randomUUID()));
+    const found =
+      await sql`select n.nspname || '.' || c.relname as name, a.attname as column from pg_attribute a
+      join pg_class c on c.oid = a.attrelid and c.relkind in ('r', 'p')
+      join pg_namespace n on n.oid = c.relnamespace
+      where a.attnum > 0 and a.attidentity = '' and a.atttypid = 'bigint'::regtype and a.attname ~ '(_id|_position)$'
+        and n.nspname || '.' || c.relname = any (${tables.map(({ name }) => name)})`;
+    expect(Object.fromEntries(found.map(({ name, column }) => [name, column]))).toEqual(followers);
   });
 });

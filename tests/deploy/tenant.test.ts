@@ -25,6 +25,7 @@ import {
   numbersOf,
   old,
   openNumber,
+  outcomes,
   password,
   passwordHere,
   path,
@@ -284,6 +285,12 @@ describe("an import", () => {
     const [{ newest }] =
       await sql`select max(changed)::int as newest from delivery.deliveries where tenant_id = ${moved.tenant.id}`;
     expect(newest).toBe(1);
+  });
+
+  test("knows with which move an attempt ended", async () => {
+    const ended = before.outcomes.map((outcome) => ({ ...outcome, undone_later: false }));
+    expect(ended).toMatchObject([{ is_move: true }]);
+    expect(await outcomes(moved)).toEqual(ended);
   });
 
   test("is not repeated", async () => {

@@ -118,6 +118,20 @@ describe.each(polled)("%s", (path, table, rowsOf, nobodys) => {
       .toFailWith(400, "validation_failed");
   });
 
+  test("refuses a cursor that was given before the database was set back: the changes until there would be missed", async () => {
+    const [{ next }] = await sql`select pg_snapshot_xmax(pg_current_snapshot())::text as next`;
+    const cursorAt = (number: bigint) =>
+      btoa(`${number}.ffffffff-ffff-4fff-8fff-ffffffffffff`).replaceAll("=", "");
+    for (const query of [{}, { format: "csv" }, { limit: 1 }]) {
+      const cursor = cursorAt(BigInt(next) + 1_000_000n);
+      expect(await all.tenant.admin.get(path, { query: { ...query, cursor } })).toFailWith(
+        400,
+        "invalid_cursor",
+      );
+    }
+    expect((await poll({ cursor: cursorAt(BigInt(next) - 1n) })).ids).toEqual([]);
+  });
+
   test("plain pages say nothing of it", async () => {
     const { body } = await poll({});
     expect(body).not.toHaveProperty("next_cursor");

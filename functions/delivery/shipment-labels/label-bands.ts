@@ -1,5 +1,6 @@
 /** The bands of a label, from top to bottom. Each keeps to the height it is given. */
-import { type Code128, drawCode128 } from "../../../shared/pdf/code128.ts";
+import { type Code128, drawCode128, isScannable } from "../../../shared/pdf/code128.ts";
+import { drawQrCode } from "../../../shared/pdf/qr-code.ts";
 import { isolate } from "../../../shared/pdf/text.ts";
 import type { Captions } from "./captions.ts";
 import type { ShipmentLabel } from "./label.ts";
@@ -230,9 +231,17 @@ export function drawNotes(
   });
 }
 
-/** The bars with their text below, and the brand at the foot of the page. */
+/**
+ * The bars with their text below, and the brand at the foot of the page. What is too long for bars that can be scanned stands in a QR
+ * code, which readers of both give back as the same text.
+ */
 export function drawBarcode(sheet: Sheet, code: Code128, brand: string, { y, height }: Band) {
-  drawCode128(sheet.page, code, { x: sheet.left(0, sheet_width), y, width: sheet_width, height });
+  if (isScannable(code, sheet_width)) {
+    drawCode128(sheet.page, code, { x: sheet.left(0, sheet_width), y, width: sheet_width, height });
+  } else {
+    const x = sheet.left((sheet_width - height) / 2, height);
+    drawQrCode(sheet.page, code.value, { x, y, side: height });
+  }
   const line = { x: 0, width: sheet_width, align: "center", lines: 1 } as const;
   sheet.text(isolate(code.value), {
     ...line,

@@ -57,8 +57,8 @@ const barcode_top = 119;
 
 /**
  * Renders page n for the n-th label. Long texts wrap, shrink, then end in an ellipsis; they never
- * leave their band. Throws a RangeError, and draws nothing, without labels, or when a barcode cannot
- * be printed as Code 128 or is too long to be scanned at this width.
+ * leave their band. Throws a RangeError, and draws nothing, without labels, or when a barcode is empty
+ * or not of printable ASCII.
  */
 export async function renderLabels(
   labels: ShipmentLabel[],

@@ -19,7 +19,7 @@ export type ShipmentLabel = {
   delivery_code: number;
   /** How often it was printed, this time included: of two labels on a parcel the higher one counts. */
   edition: number;
-  /** Printed as Code 128: printable ASCII, up to 21 characters, or 42 when all are digits. */
+  /** Printable ASCII: as Code 128 up to 21 characters, or 42 when all are digits; as a QR code what is longer. */
   barcode: string;
   tenant_name: string;
   service_name: string | null;

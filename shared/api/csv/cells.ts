@@ -15,17 +15,18 @@ function cell(value: unknown): string {
 
 /**
  * Where a formula may begin: at the start, or where a spreadsheet divides cells by something else than our comma. The
- * full-width forms of the signs count as the signs themselves (OWASP, CSV injection).
+ * full-width forms of the signs count as the signs themselves (OWASP, CSV injection). Nothing is taken up by a match, since
+ * a tab may begin one cell and end another.
  */
-const formula = /(^|[;|\t\r\n])( *'*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n])/g;
-const guardedFormula = /(^|[;|\t\r\n])( *'*)'(?=[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n])/g;
+const formula = /(?=[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n])(?<=(?:^|[;|\t\r\n]) *'*)/g;
+const guardedFormula = /'(?=[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n])(?<=(?:^|[;|\t\r\n]) *'*)/g;
 
 /** A text that no spreadsheet runs: one more apostrophe before what begins like a formula, also behind apostrophes. */
 function guarded(text: string): string {
-  return text.replace(formula, "$1$2'");
+  return text.replace(formula, "'");
 }
 
 /** The text that was guarded. */
 export function unguarded(cell: string): string {
-  return cell.replace(guardedFormula, "$1$2");
+  return cell.replace(guardedFormula, "");
 }

@@ -8,7 +8,7 @@ import type { z } from "zod";
 import { unguarded } from "./cells.ts";
 import { columnsOf } from "./columns.ts";
 import { AppError, type ErrorCode } from "../../errors/errors.ts";
-import { accept, maxBodyBytes, readBytes, typeOf } from "../../schemas/input.ts";
+import { acceptPosted, maxBodyBytes, readBytes, typeOf } from "../../schemas/input.ts";
 
 /** Why one line is refused; `line` is where it begins in the file, whose heading is line 1. */
 export interface LineError {
@@ -52,7 +52,7 @@ export async function readCsv(request: Request, { line, maxLines }: CsvBody): Pr
   const file: CsvFile = { lines: [], errors: [] };
   for (const row of rows) {
     try {
-      file.lines.push({ line: row.line, input: accept(line, inputOf(row.cells, put)) });
+      file.lines.push({ line: row.line, input: acceptPosted(line, inputOf(row.cells, put)) });
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       file.errors.push({ line: row.line, code: error.code, params: error.params });

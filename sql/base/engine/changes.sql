@@ -29,4 +29,16 @@ begin
   return v_from;
 end $$;
 
-grant execute on function private.changes_from(regclass, timestamptz) to barid_caller;
+-- The number of a transaction after which a cursor reads on. One that is still to come was given by another database, or by this one
+-- before it was set back to an earlier moment: its reader would miss every change until the numbers have come so far.
+-- Fails: invalid_cursor.
+create or replace function private.cursor_number(number bigint) returns bigint
+language plpgsql stable set search_path = '' as $$
+begin
+  if number >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint then
+    perform app.fail('invalid_cursor', '{"field": "cursor"}');
+  end if;
+  return number;
+end $$;
+
+grant execute on function private.changes_from(regclass, timestamptz), private.cursor_number(bigint) to barid_caller;

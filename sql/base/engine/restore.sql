@@ -18,7 +18,7 @@ end $$;
 
 -- Makes the numbers of transactions in rows older than all to come, since another server counts its own: an old journal
 -- would otherwise be open again in the transaction that has its number here, and a copy kept by `updated_since` miss
--- changes. Which columns hold them is read from their defaults.
+-- changes. Which columns hold them is read from their defaults and types.
 create or replace function private.restore_end() returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -26,12 +26,13 @@ declare
 begin
   for v_column in
     select n.nspname as schema, c.relname as name, a.attname as numbered
-    from pg_attrdef d
-    join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
-    join pg_class c on c.oid = d.adrelid and c.relkind = 'r'
+    from pg_attribute a
+    join pg_class c on c.oid = a.attrelid and c.relkind = 'r'
     join pg_namespace n on n.oid = c.relnamespace
-    where pg_get_expr(d.adbin, d.adrelid) like '%pg_current_xact_id()%'
+    left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+    where a.attnum > 0 and not a.attisdropped and n.nspname <> 'pg_catalog'
+      and (a.atttypid = 'xid8'::regtype or pg_get_expr(d.adbin, d.adrelid) like '%pg_current_xact_id()%')
   loop
-    execute format('update %I.%I set %I = ''1''', v_column.schema, v_column.name, v_column.numbered);
+    execute format('update %1$I.%2$I set %3$I = ''1'' where %3$I is not null', v_column.schema, v_column.name, v_column.numbered);
   end loop;
 end $$;

@@ -8,11 +8,14 @@ declare
   v_returned uuid[];
   v_senders uuid[];
 begin
-  select array_agg((l -> 'input' ->> 'original_delivery_id')::uuid) filter (where l -> 'input' ->> 'delivery_flow' = 'customer_return'),
-    array_agg(distinct s.id::uuid) filter (where l -> 'input' ->> 'payment_method' = 'wallet')
+  -- A return that names no sender is paid by that of the delivery which comes back.
+  select array_agg(o.id) filter (where l -> 'input' ->> 'delivery_flow' = 'customer_return'),
+    array_agg(distinct s.id) filter (where l -> 'input' ->> 'payment_method' = 'wallet')
   into v_returned, v_senders
-  from jsonb_array_elements(input -> 'lines') l,
-    unnest(array[l -> 'input' ->> 'customer_id', l -> 'input' ->> 'institution_user_id']) s (id);
+  from jsonb_array_elements(input -> 'lines') l
+  left join delivery.deliveries o on o.id = (l -> 'input' ->> 'original_delivery_id')::uuid
+  cross join unnest(array[(l -> 'input' ->> 'customer_id')::uuid, (l -> 'input' ->> 'institution_user_id')::uuid,
+    o.customer_id, o.institution_user_id]) s (id);
   if v_returned is not null then
     perform delivery.lock_deliveries(v_returned);
   end if;

@@ -136,8 +136,9 @@ begin
     when 'currency' then exists (select from tenancy.currencies c where c.code = n.id) and not exists (
       select from tenancy.system_settings y
       where y.key = 'currencies.enabled' and jsonb_typeof(y.value) = 'array' and not y.value ? n.id)
-    -- Without the second names of zones that a server may have, and those of none: other programs do not know them.
-    else n.id !~ '^(posix|right)/|^(Factory|localtime|posixrules)$' and exists (select from pg_catalog.pg_timezone_names z where z.name = n.id) end
+    -- Documents know no other names of time zones than those of the world.
+    else exists (select from pg_catalog.pg_timezone_names z
+      where z.name = n.id and z.name !~ '^((posix|right)/|(Factory|localtime|posixrules)$)') end
   order by n.field limit 1;
   if v_missing is not null then
     perform app.fail('invalid_reference', jsonb_build_object('field', v_missing));

@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
 import { nobody } from "../../support/api.ts";
+import { newGround, order, path as deliveries } from "../../support/deliveries.ts";
 import { newBranch } from "../../support/make.ts";
 import { newManifest } from "../../support/manifests.ts";
 import { fundWallet, newService } from "../../support/money.ts";
@@ -47,6 +48,20 @@ test("codes may repeat and keep the order asked for", async () => {
   expect(pdf.pages).toBe(3);
   expect(await scan(await pdf.raster(2))).toEqual([barcodes[0]]);
   expect(await scan(await pdf.raster(3))).toEqual([barcodes[5]]);
+});
+
+test("an order with the longest barcode of its own is printed, beside others", async () => {
+  const ground = await newGround(tenant);
+  const barcode = `Own_${"-x7".repeat(20)}`;
+  const made = await tenant.ops.post(deliveries, order(ground, { barcode }));
+  expect(made).toSucceed(201);
+  const answer = await tenant.dispatcher.post(path, {
+    delivery_codes: [codes[0], made.body.delivery.delivery_code],
+  });
+  expect(answer.status).toBe(200);
+  const pdf = await openPdf(answer.body);
+  expect(await scan(await pdf.raster(1))).toEqual([barcodes[0]]);
+  expect(await scan(await pdf.raster(2))).toEqual([barcode]);
 });
 
 test("unknown codes are named, and nothing is printed", async () => {

@@ -7,8 +7,8 @@ import type { State } from "./state.ts";
 
 /** The part of a state that is visible in the database. */
 export function shown(state: State) {
-  const each = <T>(list: Record<string, T>, say: (one: T) => string) =>
-    Object.fromEntries(Object.entries(list).map(([name, one]) => [name, say(one)]));
+  const each = <T>(list: Record<string, T>, say: (one: T, place: number) => string) =>
+    Object.fromEntries(Object.entries(list).map(([name, one], place) => [name, say(one, place)]));
   const { drivers, customers, house, desk, ownDesks, shortages, units, goods } = state;
   return {
     rows: each(state.rows, ({ status, driver, cod, fee }) => `${status} ${driver} ${cod} ${fee}`),
@@ -41,7 +41,8 @@ export function shown(state: State) {
     house,
     desk: desk ?? 0,
     ownDesks: ownDesks.map((own) => own ?? 0),
-    owed: each(state.owed, ({ status, cod, fee }) => `${status} ${cod} ${fee}`),
+    // In their order, by which a payment for the oldest pays them: two reports at the same moment may come in either.
+    owed: each(state.owed, ({ status, cod, fee }, place) => `${place}: ${status} ${cod} ${fee}`),
     debt: debt(state),
     till: state.till ?? 0,
     shortages,
@@ -57,7 +58,7 @@ export async function seen(sql: postgres.Sql, real: Real): Promise<ReturnType<ty
   const [found] = await sql`select
     (select jsonb_agg(jsonb_build_array(id, delivery_id || ' ' || collection_stage, status, driver_id, cod_amount, delivery_fee_amount))
       from money.cod_collections where tenant_id = ${place.id} and reversed_at is null) as rows,
-    (select jsonb_agg(jsonb_build_array(delivery_id, status, cod_amount, delivery_fee_amount)) from money.carrier_collections
+    (select jsonb_agg(jsonb_build_array(delivery_id, status, cod_amount, delivery_fee_amount) order by collected_at, id) from money.carrier_collections
       where tenant_id = ${place.id}) as owed,
     (select jsonb_agg(jsonb_build_array(id, net, owner_user_id, status)) from money.merchant_statements where tenant_id = ${place.id}) as statements,
     (select jsonb_agg(jsonb_build_array(id, status, counted_amount, settlement_payment_id)) from money.cash_handovers
@@ -89,8 +90,10 @@ export async function seen(sql: postgres.Sql, real: Real): Promise<ReturnType<ty
     found.units?.[`${warehouse} ${item}`] ?? 0;
   // A delivery is named by a parcel; those that only carry the rows of cash made by hand are none.
   const parcel = (id: string) => names.get(id);
-  const each = (list: never[][] | null, say: (row: never[]) => [string, string] | undefined) =>
-    Object.fromEntries((list ?? []).map(say).filter((one) => one !== undefined));
+  const each = (
+    list: never[][] | null,
+    say: (row: never[], place: number) => [string, string] | undefined,
+  ) => Object.fromEntries((list ?? []).map(say).filter((one) => one !== undefined));
   return {
     rows: each(found.rows, ([id, delivery, status, by, cod, fee]) => {
       const [of, stage] = String(delivery).split(" ");
@@ -130,7 +133,10 @@ export async function seen(sql: postgres.Sql, real: Real): Promise<ReturnType<ty
     desk: balance("cash_on_hand", place.dispatcher.id),
     owed: each(
       found.owed,
-      ([id, status, cod, fee]) => [`${name(id)} carrier`, `${status} ${cod} ${fee}`],
+      (
+        [id, status, cod, fee],
+        place,
+      ) => [`${name(id)} carrier`, `${place}: ${status} ${cod} ${fee}`],
     ),
     debt: balance("carrier_cash", "house"),
     till: balance("cash_on_hand", "house"),

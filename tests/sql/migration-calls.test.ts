@@ -3,6 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { newDatabase, type OwnDatabase } from "../support/database.ts";
+import { until } from "../support/receiver.ts";
 import { compose } from "../tools/migrations/compose.ts";
 import type { Action, CatalogueObject } from "../tools/migrations/difference.ts";
 
@@ -60,7 +61,9 @@ test("what it calls is dropped when it has ended", async () => {
   try {
     await holder!`select pg_advisory_lock(1)`;
     const call = caller!`select outer_step() as said`.execute();
-    await waiting(sql, 1);
+    await until(async () =>
+      (await sql`select from pg_locks where locktype = 'advisory' and not granted`).length === 1
+    );
     await runner!.begin((t) => t.unsafe(main!.text));
     let isDropped = false;
     const dropping = runner!.begin((t) => t.unsafe(drops!.text)).then(() => isDropped = true);
@@ -75,12 +78,3 @@ test("what it calls is dropped when it has ended", async () => {
     await Promise.all([holder, caller, runner].map((each) => each!.end({ timeout: 1 })));
   }
 });
-
-/** Until so many statements wait for an advisory lock. */
-async function waiting(sql: postgres.Sql, count: number): Promise<void> {
-  for (;;) {
-    const rows = await sql`select from pg_locks where locktype = 'advisory' and not granted`;
-    if (rows.length === count) return;
-    await setTimeout(10);
-  }
-}

@@ -44,9 +44,8 @@ begin
           where z.tenant_id = d.tenant_id and z.driver_id = d.user_id and z.zone_id = board_drivers.zone))) r);
 end $$;
 
--- The deliveries of a tenant that are pending and for our own drivers, but wait for none: their parcels are on the way back by operational
--- returns, or these wait in their place, or for their receipt.
-create or replace function delivery.waiting_sent_back(tenant uuid) returns uuid[]
+-- The deliveries of a tenant whose parcels are on the way back by operational returns, or wait for their receipt.
+create or replace function delivery.sent_back(tenant uuid) returns uuid[]
 language plpgsql stable set search_path = '' as $$
 begin
   return array(
@@ -58,8 +57,7 @@ begin
       select r.original_delivery_id from warehousing.receiving_orders n
       join delivery.deliveries r on r.tenant_id = n.tenant_id and r.id = n.delivery_id
       where n.tenant_id = tenant and n.status = 'pending' and r.delivery_flow = 'operational_return' and r.status = 'delivered') b
-    join delivery.deliveries d on d.tenant_id = tenant and (d.id = b.original_delivery_id or d.parent_id = b.original_delivery_id)
-    where d.status = 'pending' and d.carrier_type = 'internal' and d.delivery_flow <> 'pnd_parent');
+    join delivery.deliveries d on d.tenant_id = tenant and (d.id = b.original_delivery_id or d.parent_id = b.original_delivery_id));
 end $$;
 
 -- {zone_id?} -> as JSON text {as_of, drivers, unassigned: {total, by_zone}, late: {total, deliveries: the first 50}, searching, failed_to_assign}
@@ -75,6 +73,7 @@ language plpgsql stable security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_zone uuid := (input ->> 'zone_id')::uuid;
+  v_sent_back uuid[];
   v_unassigned json;
   v_late json;
   v_searching bigint;
@@ -86,22 +85,20 @@ begin
   if v_zone is not null and not exists (select from delivery.zones z where z.tenant_id = v_tenant and z.id = v_zone) then
     perform app.fail('zone_not_found', '{"field": "zone_id"}');
   end if;
+  v_sent_back := delivery.sent_back(v_tenant);
   -- Counted in the index alone; the few that go back are taken off, since their returns are counted or carried in their place.
-  with back as materialized (
-    select d.id, d.pickup_zone_id from delivery.deliveries d
-    where d.tenant_id = v_tenant and d.id = any (delivery.waiting_sent_back(v_tenant)))
+  with waiting as not materialized (
+    select d.id, d.pickup_zone_id, d.created_at from delivery.deliveries d
+    where d.tenant_id = v_tenant and d.status = 'pending' and d.carrier_type = 'internal' and d.delivery_flow <> 'pnd_parent'
+      and (v_zone is null or d.pickup_zone_id = v_zone)),
+  back as materialized (select w.id, w.pickup_zone_id from waiting w where w.id = any (v_sent_back))
   select json_build_object('total', coalesce(sum(c.count), 0), 'by_zone', coalesce(json_agg(json_build_object('zone_id', c.pickup_zone_id,
       'name', z.name, 'count', c.count, 'oldest_at', c.oldest_at) order by c.count desc, c.pickup_zone_id), '[]')) into v_unassigned
   from (
     select w.pickup_zone_id, w.count - b.count as count, case when b.count = 0 then w.oldest_at else (
-        select min(d.created_at) from delivery.deliveries d
-        where d.tenant_id = v_tenant and d.status = 'pending' and d.carrier_type = 'internal' and d.delivery_flow <> 'pnd_parent'
-          and d.pickup_zone_id is not distinct from w.pickup_zone_id and d.id not in (select back.id from back)) end as oldest_at
-    from (
-      select d.pickup_zone_id, count(*) as count, min(d.created_at) as oldest_at from delivery.deliveries d
-      where d.tenant_id = v_tenant and d.status = 'pending' and d.carrier_type = 'internal' and d.delivery_flow <> 'pnd_parent'
-        and (v_zone is null or d.pickup_zone_id = v_zone)
-      group by d.pickup_zone_id) w
+        select min(o.created_at) from waiting o
+        where o.pickup_zone_id is not distinct from w.pickup_zone_id and o.id <> all (v_sent_back)) end as oldest_at
+    from (select w.pickup_zone_id, count(*) as count, min(w.created_at) as oldest_at from waiting w group by w.pickup_zone_id) w
     cross join lateral (select count(*) as count from back where back.pickup_zone_id is not distinct from w.pickup_zone_id) b
     where w.count > b.count) c
   left join delivery.zones z on z.tenant_id = v_tenant and z.id = c.pickup_zone_id;
@@ -132,4 +129,4 @@ begin
 end $$;
 
 -- Nobody calls these but the board, which says who may see it.
-revoke execute on function delivery.board_drivers(uuid, uuid), delivery.waiting_sent_back(uuid) from barid_caller;
+revoke execute on function delivery.board_drivers(uuid, uuid), delivery.sent_back(uuid) from barid_caller;

@@ -18,7 +18,7 @@ begin
   if not money.settles_for_office() then
     perform app.fail('forbidden');
   end if;
-  -- Of two reversals the later one waits for the driver, and finds it done; and whoever settles all of his cash does so
+  -- Of two reversals the later one waits for the driver, and finds it done; and whoever settles all of their cash does so
   -- before this or after it.
   perform from delivery.drivers d
   where d.tenant_id = v_tenant and d.user_id = (select x.driver_id from money.cod_settlements x

@@ -23,7 +23,7 @@ begin
     end if;
     exit when v_id is not null;
     insert into money.accounts (tenant_id, kind, owner_type, owner_user_id, carrier_code, currency, floor)
-    -- Nobody can hand over cash that he does not hold, or pay more than he owes.
+    -- Nobody can hand over cash that they do not hold, or pay more than they owe.
     values (v_tenant, kind, owner_type, owner, carrier, currency,
       case when kind in ('wallet', 'driver_cash', 'driver_shortage', 'carrier_cash', 'driver_payable') then 0 end)
     on conflict do nothing

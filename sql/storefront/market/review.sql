@@ -19,7 +19,7 @@ begin
     perform app.fail('invalid_status_transition', jsonb_build_object('from', v_market.status, 'to', v_decision));
   end if;
   v_before := v_market.publish_status;
-  -- The reviewer belongs to no tenant; what he does here belongs to the market's: log, event, notices.
+  -- The reviewer belongs to no tenant; what they do here belongs to the market's: log, event, notices.
   perform set_config('app.tenant_id', v_market.tenant_id::text, true);
   update storefront.markets m set
     status = v_decision,

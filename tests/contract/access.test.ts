@@ -11,7 +11,7 @@ import { type Operation, operations } from "./functions.ts";
 const file = fileURLToPath(new URL("access.txt", import.meta.url));
 const guarded = operations.filter(({ endpoint }) => !endpoint.access.publicAccess);
 
-/** The columns of the table: who somebody is, and how the rules see him. */
+/** The columns of the table: who somebody is, and how the rules see them. */
 const people: Record<Exclude<Part, "driver2" | "institution2">, [type: string, role: string]> = {
   customer: ["customer", "customer"],
   institution: ["institution", "institution"],

@@ -73,7 +73,7 @@ describe.each(lists.map((operation) => [operation.name, operation] as const))(
       const lines = linesOf(text.slice(1));
       const rows = rowsOf(page.body);
       if (person === system) {
-        // He sees all tenants, more than a page, and other tests add to them meanwhile.
+        // A system administrator sees all tenants, more than a page, and other tests add to them meanwhile.
         expect(lines.length).toBeGreaterThan(rows.length);
       } else expect(lines).toHaveLength(rows.length + 1);
       if (!rows.length) return;

@@ -82,7 +82,7 @@ async function remit(
   }
 }
 
-/** He paid in at the office what he may keep in cash now. */
+/** The driver paid in at the office what may now be kept in cash. */
 async function byWallet(world: World, driver: Person, rows: Row[], count: Count): Promise<void> {
   if (!rows.length) return;
   const figures = count.driver(driver.id);

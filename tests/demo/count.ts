@@ -7,7 +7,7 @@ export interface OfDriver {
   /** Legs of parcels that this driver carried. */
   legs: number;
   delivered: number;
-  /** Fees and COD of what he brought to a door. */
+  /** Fees and COD of what the driver brought to a door. */
   value: number;
   collections: number;
   collected: number;

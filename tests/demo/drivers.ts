@@ -17,7 +17,7 @@ export interface Job {
   evening: Evening;
   /** The cash due at pickup and at drop-off; "fee" stands for the charged price. */
   cash: { pickup: Due; door: Due };
-  /** Out of the warehouse he takes it over by its handoff. */
+  /** Out of the warehouse the driver takes it over by its handoff. */
   handoff: boolean;
   /** A leg into the warehouse: nobody gets it, subscribers hear only that the parcel moves. */
   leg?: "A" | "B";

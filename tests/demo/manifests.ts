@@ -58,7 +58,7 @@ async function carry(
       params: { path: { branch_code: world.branch.code } },
     }),
   );
-  // He scans the first at the counter and the others while he loads them.
+  // The driver scans the first at the counter and the others while loading them.
   const { data: { id } } = await done(barid.POST("/delivery/transfer-manifests", {
     body: {
       institution_user_id: branch.institution_user_id,

@@ -62,7 +62,7 @@ export interface Sold {
   jobs: Job[];
 }
 
-/** Every purchase by somebody of his own: ordered, paid, and approved or called off by the shop. */
+/** Every purchase by a customer of its own: ordered, paid, and approved or cancelled by the shop. */
 export async function sell(
   world: World,
   shop: Shop,

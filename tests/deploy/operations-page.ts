@@ -1,4 +1,4 @@
-/** docs/operations.md as its reader types it: the commands of a section, and what he puts in place of `<…>`. */
+/** docs/operations.md as its reader types it: the commands of a section, and what they put in place of `<…>`. */
 import { textOf } from "../tools/checks/files.ts";
 
 /** The text between a heading and the next. */

@@ -240,7 +240,7 @@ test(`cash survives whatever happens to it (seed ${seed})`, async () => {
   expect(await sql`select * from private.tallies_verify()`).toEqual([]);
   expect(await sql`select id from money.accounts where floor is not null and balance < floor`)
     .toEqual([]);
-  // Each driver's wallet: what it began with, what was adjusted, less what he settled from it.
+  // Each driver's wallet: what it began with, what was adjusted, less what was settled from it.
   for (const { id } of drivers) {
     const [{ balance }] =
       await sql`select balance from money.accounts where tenant_id = ${tenantId} and kind = 'wallet' and owner_user_id = ${id}`;

@@ -35,7 +35,7 @@ const healthOf = async (slug: string) =>
   await (await fetch(`${stack.url}/functions/v1/${slug}/health`)).json();
 
 let stack: Stack;
-/** One session, as a reader of the page has it: what he begins he also commits there. */
+/** One session, as a reader of the page has it: what they begin they also commit there. */
 let psql: postgres.Sql;
 beforeAll(async () => {
   stack = await startOwnStack({ seed: true });

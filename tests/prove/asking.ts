@@ -1,4 +1,4 @@
-/** A client who judges the answers he gets and keeps what they said. */
+/** A client who judges the answers they get and keeps what they said. */
 import type { Attempt, Caller } from "./caller.ts";
 import type { Facts } from "./facts.ts";
 import type { DriverOf, Member, Place } from "./world.ts";

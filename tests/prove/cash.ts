@@ -21,7 +21,7 @@ export class Cash extends Asking {
     return made?.delivery;
   }
 
-  /** Assigned to the driver, who accepts; true when it is his. */
+  /** Assigned to the driver, who accepts; true when it is theirs. */
   protected async give(id: string, driver: DriverOf): Promise<boolean> {
     const given = await this.ask(this.place.ops, "POST", "/delivery/assignments", {
       delivery_id: id,

@@ -85,7 +85,7 @@ export const proofs: Readonly<Record<string, Proof>> = {
     minutes: 10,
   },
   exhaustion: {
-    shows: "500 callers on ten connections are answered; who floods waits for himself",
+    shows: "500 callers on ten connections are answered; who floods waits in their own turn",
     files: ["tests/prove/exhaustion.proof.ts"],
     minutes: 5,
   },

@@ -24,7 +24,7 @@ const done: Record<string, number> = {};
 const count = (what: string) => done[what] = (done[what] ?? 0) + 1;
 
 class Desks {
-  /** Dispatcher, administrator, a storekeeper, and a driver who remits to himself. */
+  /** Dispatcher, administrator, a storekeeper, and a driver who remits to their own desk. */
   readonly people: Person[];
   readonly coins: Coins;
   private accounts: string[] = [];

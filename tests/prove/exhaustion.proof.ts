@@ -21,7 +21,7 @@ let world: World;
 let loud: Place;
 let quiet: Place;
 beforeAll(async () => {
-  // Calls are counted as in production, and nobody reaches his limit.
+  // Calls are counted as in production, and nobody reaches their limit.
   const limit = "1000000";
   world = await startWorld({
     tenants: 2,

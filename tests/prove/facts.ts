@@ -4,7 +4,7 @@
  */
 import { sql } from "../support/db.ts";
 
-/** Kinds of facts, each with the query of all there are: `marker` is what the client chose, `value` what he was told. */
+/** Kinds of facts, each with the query of all there are: `marker` is what the client chose, `value` what they were answered. */
 const kinds = {
   adjusted:
     `select snapshot ->> 'reason' as marker, id || ' ' || amount::float8 || ' ' || (snapshot ->> 'direction') as value

@@ -16,7 +16,7 @@ interface Staged {
 const waybills = "/warehousing/waybills";
 
 export class Parcels extends DriverPay {
-  /** Paid from its sender's wallet, carried, and brought back, which gives him the fee back. */
+  /** Paid from its sender's wallet, carried, and brought back, which gives them the fee back. */
   async comeBack({ a, b, c }: Step): Promise<void> {
     const driver = this.driver(b);
     const customer = this.place.customers[a % this.place.customers.length];

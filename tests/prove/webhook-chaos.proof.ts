@@ -40,7 +40,7 @@ interface Subscriber {
   id: string;
   secret: string;
   evil?: keyof typeof evils;
-  /** From the so many-th attempt at an event on he takes it. */
+  /** From the so many-th attempt at an event on they take it. */
   mendedAfter: number;
   /** Each event's arrivals, in milliseconds of the clock. */
   arrivals: Map<string, number[]>;

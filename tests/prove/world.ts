@@ -153,7 +153,7 @@ export async function newPlace(
   await takeCards(shop);
   const ground = await newGround(tenant);
   await setRule(tenant, perDelivery(deliveryPay));
-  // Whatever comes back to its sender gives him his fee back.
+  // Whatever comes back to its sender gives them their fee back.
   const roads = {
     service: await newService(tenant, { price_per_km: 100 }),
     far: await newAddress(tenant, { latitude: 33.41 }),

@@ -1,4 +1,4 @@
-/** Nobody overwrites what he has not read: entity tags of details, If-Match of changes. */
+/** Nobody overwrites what they have not read: entity tags of details, If-Match of changes. */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { operations } from "../contract/functions.ts";

@@ -14,7 +14,7 @@ async function seated(count: number, callers: string): Promise<string> {
   return order;
 }
 
-test("one who floods the queue waits for himself, not the others for him", async () => {
+test("a caller who floods the queue waits in their own turn, and nobody waits for them", async () => {
   expect(await seated(1, "AAAAAAB")).toBe("ABAAAAA");
   expect(await seated(1, "AAAABBBC")).toBe("ABCABABA");
   // Of two places A holds both; the first that is free goes to B, who holds none.

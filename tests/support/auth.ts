@@ -66,7 +66,7 @@ export function claimsOf(session: Session): JWTPayload & { app_metadata: Body } 
   return decodeJwt(session.access_token);
 }
 
-/** A user made in Auth alone, as a sign-up would leave him; his address is confirmed unless said otherwise. */
+/** A user made in Auth alone, as a sign-up would leave them; the address is confirmed unless said otherwise. */
 export async function signUp(
   email: string,
   password: string,

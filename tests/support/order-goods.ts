@@ -67,7 +67,7 @@ export async function pick({ tenant }: Shop, id: string, picked?: number) {
   });
 }
 
-/** Brings a delivery of the shop's driver to its end; `cancelled` before he has it. */
+/** Brings a delivery of the shop's driver to its end; `cancelled` before the driver has it. */
 export async function bring({ tenant }: Shop, delivery: string, end: Ending): Promise<void> {
   if (end === "cancelled") {
     await moves(tenant.ops, delivery, ["cancel", { reason: "Not this one" }]);

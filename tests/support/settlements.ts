@@ -29,7 +29,7 @@ export async function remitted(
   return { payment: answer.body.data.settlement_payment_id, ids };
 }
 
-/** The driver pays 1,250 from his wallet, which has just that. */
+/** The driver pays 1,250 from the wallet, which has just that. */
 export async function paid(tenant: Tenant): Promise<{ payment: string; ids: string[] }> {
   await fundWallet(tenant, "driver", tenant.driver.id, 1250);
   const { id } = await newCash(tenant);

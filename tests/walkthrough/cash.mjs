@@ -50,7 +50,7 @@ await call(driver1, "PUT", `delivery/assignments/bulk/${bulk.bulk_assignment_id}
   status: "accepted",
 });
 
-say("Driver 1 delivers them; what he says he took must be what is due");
+say("Driver 1 delivers them; what they say they took must be what is due");
 for (const { id, price, cod_amount, rule } of deliveries) {
   const path = `delivery/deliveries/${id}`;
   const atPickup = rule === rules[0].rule;
@@ -77,7 +77,9 @@ for (const { id, rule } of deliveries) {
 }
 check("rows of cash", taken.length, 10);
 const { summary } = await call(driver1, "GET", "delivery/cod-summary");
-show(`he holds ${money(summary.total_unremitted)}, ${summary.pending_collections_count} rows`);
+show(
+  `the driver holds ${money(summary.total_unremitted)}, ${summary.pending_collections_count} rows`,
+);
 
 say("Three are remitted to the dispatcher, and once more with the same Idempotency-Key");
 const ids = taken.map(({ id }) => id);
@@ -92,7 +94,7 @@ show(
     `fees ${money(first.total_delivery_fee_remitted)}`,
 );
 
-say("Three are settled by his wallet, which he filled at the office first, and once more");
+say("Three are settled by wallet, which was filled at the office first, and once more");
 const { wallet } = await call(driver1, "GET", "delivery/wallets/me");
 const filled = await call(admin, "POST", `delivery/wallets/${wallet.id}/adjust`, {
   amount: 50_000,
@@ -104,14 +106,14 @@ const second = await settle("settle-by-wallet?language=ku", {
   cod_collection_ids: ids.slice(3, 6),
 });
 check(
-  "his wallet is less by what he keeps in cash",
+  "the wallet is less by what the driver keeps in cash",
   filled.wallet.balance - second.wallet_balance_after,
   second.total_cash_settled,
 );
 const spent = await expectError(driver1, "POST", "delivery/cod-collections/remit", remit);
 check("what is settled cannot be settled again", spent.code, "cod_collections_not_pending");
 
-say("The last three by the dispatcher at his desk");
+say("The last three by the dispatcher at the desk");
 const third = await settle("remit", {
   scope: "selected",
   cod_collection_ids: ids.slice(6, 9),
@@ -128,12 +130,18 @@ const { data: undone } = await call(
   `delivery/cod-settlements/${wrong.settlement_payment_id}/reverse`,
   { reason: "It lies on my desk" },
 );
-show(`${money(undone.total)} are in his hands again: ${undone.reversal_reason}`);
+show(`${money(undone.total)} are in the driver's hands again: ${undone.reversal_reason}`);
 await settle("remit", last, dispatcher);
-const his = await call(dispatcher, "GET", `delivery/cod-settlements?driver_id=${driver1.id}`);
+const settlements = await call(
+  dispatcher,
+  "GET",
+  `delivery/cod-settlements?driver_id=${driver1.id}`,
+);
 check(
-  "his last two settlements",
-  his.data.slice(0, 2).map(({ receiver, reversed_at }) => [receiver.id, reversed_at !== null]),
+  "the driver's last two settlements",
+  settlements.data.slice(0, 2).map((
+    { receiver, reversed_at },
+  ) => [receiver.id, reversed_at !== null]),
   [[dispatcher.id, false], [admin.id, true]],
 );
 

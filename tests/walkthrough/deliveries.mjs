@@ -50,7 +50,7 @@ check("the draft changed", changed.delivery.cod_amount, 25_000);
 const ordered = await call(ops, "POST", `delivery/deliveries/${doors[0].id}/submit`);
 check("and was ordered", ordered.delivery.status, "pending");
 
-say("Bulk-assign them to driver 1: first asked, then done, then accepted by him");
+say("Bulk-assign them to driver 1: first asked, then done, then accepted by the driver");
 const wish = { driver_id: driver1.id, delivery_ids: doors.map(({ id }) => id) };
 const foreseen = await call(ops, "POST", "delivery/assignments/bulk", { ...wish, dry_run: true });
 check("would pass", foreseen.ok, true);

@@ -50,7 +50,7 @@ check("the customer sees it", delivery.id, approved.delivery_assigned.delivery_i
 check("cash to take", delivery.cod_amount, cash.order.totalPrice);
 await give(delivery.id);
 const early = await expectError(driver1, "POST", `delivery/deliveries/${delivery.id}/pickup`, {});
-check("he cannot have what nobody picked", early.code, "goods_not_picked");
+check("they cannot have what nobody picked", early.code, "goods_not_picked");
 
 say("The warehouse is told what to fetch, and its label says what comes next");
 const [task] = await tasksOf(approved.order);
@@ -115,7 +115,7 @@ const waits = await expectError(
   `delivery/deliveries/${short.deliveries[0].delivery_id}/pickup`,
   {},
 );
-check("he waits", waits.code, "goods_not_picked");
+check("the driver waits", waits.code, "goods_not_picked");
 const { data: taken } = await call(
   admin,
   "POST",

@@ -37,8 +37,8 @@ for (const { step, status } of opened.steps) show(`${step}: ${status}`);
 say("Its administrator signs in and is at home");
 const admin = await signIn(`admin@${slug}.test`);
 const { memberships: [home] } = await call(admin, "GET", "tenants/me");
-check("his tenant", home.tenant_id, opened.tenant_id);
-check("his role", home.roles, ["tenant_admin"]);
+check("their tenant", home.tenant_id, opened.tenant_id);
+check("their role", home.roles, ["tenant_admin"]);
 
 say("A subscriber listens; the secret is told once");
 const heard = [];
@@ -56,7 +56,7 @@ await call(admin, "POST", `webhooks/subscriptions/${subscription.id}/test`);
 await waitFor("the test event", () => heard[0]);
 check("the test event", genuine(heard[0]).type, "webhook.test");
 
-say("He opens a market and fills it");
+say("They open a market and fill it");
 const { data: { market } } = await call(admin, "POST", "storefront/market/create", {
   store_name: slug,
   directory_category: "grocery",

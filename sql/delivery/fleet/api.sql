@@ -1,6 +1,6 @@
 -- Drivers and their vehicles.
 
--- A driver as lists show him. Fails: driver_not_found.
+-- A driver as lists show them. Fails: driver_not_found.
 create or replace function delivery.driver_to_json(driver_id uuid) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
@@ -14,7 +14,7 @@ begin
 end $$;
 
 -- Gives a driver what is sent: {vehicle_id?, all_zones?, zone_ids?, status?, default?}. zone_ids replaces
--- his zones; default makes him the driver of setting delivery.assignment_change_settings, or no longer.
+-- their zones; default makes them the driver of setting delivery.assignment_change_settings, or no longer.
 -- Locks: driver, vehicle; the caller holds the settings (delivery.lock_default_driver). Fails: vehicle_not_found, vehicle_inactive, driver_vehicle_taken,
 -- insufficient_vehicle_capacity, zone_not_found, driver_inactive (the default driver has to work).
 create or replace function delivery.driver_provision(driver_id uuid, input jsonb) returns void
@@ -81,8 +81,8 @@ begin
   end if;
 end $$;
 
--- Equips a member of type driver. He may be known as a driver already (whoever adds him as a user makes
--- him one); then this gives him what is sent. {user_id, vehicle_id?, ...} -> the driver
+-- Equips a member of type driver. They may be a driver already (who is added as a user is made
+-- one); then this gives them what is sent. {user_id, vehicle_id?, ...} -> the driver
 -- Fails: user_not_found, user_not_driver, and what driver_provision fails with.
 create or replace function delivery.driver_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$

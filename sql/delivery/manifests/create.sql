@@ -1,6 +1,6 @@
 -- Making a manifest.
 
--- Whether somebody drives for the caller's tenant: 'active', 'inactive', or null when he is no driver.
+-- Whether somebody drives for the caller's tenant: 'active', 'inactive', or null when they are no driver.
 -- SECURITY DEFINER, because institutions may name a driver and see no driver's row. Answers one word.
 create or replace function delivery.driver_status(driver_id uuid) returns text
 language plpgsql stable security definer set search_path = '' as $$
@@ -14,7 +14,7 @@ end $$;
 grant execute on function delivery.driver_status(uuid) to barid_caller;
 
 -- The fields of a new manifest that the caller may not set. Operations may set all; a driver takes it
--- himself, in a workflow the settings allow; an institution makes its own.
+-- themselves, in a workflow the settings allow; an institution makes its own.
 -- Fails: forbidden, manifest_workflow_not_allowed, processing_point_choice_not_allowed.
 create or replace function delivery.require_manifest_creator(input jsonb) returns void
 language plpgsql stable set search_path = '' as $$

@@ -1,7 +1,7 @@
 -- Manifest orders that are staged through a warehouse: who carries them in when nobody was named.
 
 -- The driver of setting delivery.assignment_change_settings, where transfer_manifest's
--- allow_warehouse_staging_without_assigned_driver lets an unassigned leg into the warehouse use him; else null.
+-- allow_warehouse_staging_without_assigned_driver lets an unassigned leg into the warehouse use that driver; else null.
 create or replace function delivery.staging_driver() returns uuid
 language plpgsql stable set search_path = '' as $$
 begin
@@ -22,8 +22,8 @@ end $$;
 
 -- Gives the legs into the warehouse of new manifest orders to that driver. It belongs here, where the
 -- orders are made: the parcels lie at the processing point, staging them is the next thing that happens,
--- and nobody is at hand to choose a driver for each. What he may not get (inactive, no vehicle, full, a
--- zone he does not go to) stays unassigned, for the dispatcher, and never keeps an order from being made.
+-- and nobody is at hand to choose a driver for each. What the driver may not get (inactive, no vehicle, full, a
+-- zone they do not go to) stays unassigned, for the dispatcher, and never keeps an order from being made.
 create or replace function delivery.staged_legs_assign(parent_ids uuid[]) returns void
 language plpgsql set search_path = '' as $$
 declare

@@ -9,7 +9,7 @@ begin
 end $$;
 
 -- Locks a manifest for a step. Those who run operations or a warehouse reach every manifest of the
--- tenant, a driver his own. Fails: manifest_not_found.
+-- tenant, a driver their own. Fails: manifest_not_found.
 create or replace function delivery.lock_manifest(manifest_id uuid) returns delivery.transfer_manifests
 language plpgsql set search_path = '' as $$
 declare
@@ -67,7 +67,7 @@ begin
     'event_type', event_type, 'manifest_item_id', manifest_item_id, 'payload', jsonb_strip_nulls(payload))));
 end $$;
 
--- Where the driver was when he took a step, for its event: {latitude, longitude} or {}.
+-- Where the driver was when they took a step, for its event: {latitude, longitude} or {}.
 create or replace function delivery.manifest_location(input jsonb) returns jsonb
 language plpgsql immutable set search_path = '' as $$
 begin

@@ -14,7 +14,7 @@ const seconds = 6;
 const turns = 3;
 const prepared = 200_000;
 
-/** The cashier takes everybody's cash into one account; a driver who remits to himself uses his own. */
+/** The cashier takes everybody's cash into one account; a driver who remits to their own desk uses that one. */
 type Who = "cashier" | "driver";
 
 export async function settlements(bench: Bench, report: Report): Promise<void> {
@@ -94,7 +94,7 @@ export async function prepare(bench: Bench, count = prepared): Promise<void> {
   await hold(bench);
 }
 
-/** Every driver holds what his rows say, at least: may be called again when there are more. */
+/** Every driver holds what their rows say, at least: may be called again when there are more. */
 export async function hold({ stack: { sql }, tenantId }: Bench): Promise<void> {
   await sql.begin(async (tx) => {
     await tx`select set_config('app.tenant_id', ${tenantId}, true)`;
@@ -112,7 +112,7 @@ const next = "from (select id, driver from bench.rows where n = (select nextval(
 const input =
   "jsonb_build_object('scope', 'selected', 'cod_collection_ids', jsonb_build_array(r.id))";
 
-/** All that a request costs in SQL: who asks, may he, the settlement. */
+/** All that a request costs in SQL: who asks, whether they may, the settlement. */
 export function wholeCall({ tenantId, userId }: Bench, who: Who): string {
   const claims = {
     tenant_mode: "required",

@@ -128,7 +128,7 @@ describe("the driver's answer", () => {
     expect(await statusOf(ids[0])).toBe("assigned");
   });
 
-  test("is his alone", async () => {
+  test("is the driver's alone", async () => {
     const id = await given(await newDelivery(tenant));
     const bulk = await givenMany(await newDeliveries(tenant, 2));
     const body = { status: "accepted" };

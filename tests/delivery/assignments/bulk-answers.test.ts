@@ -1,4 +1,4 @@
-/** A driver's answer to a bulk of which something was taken from him before he gave it. */
+/** A driver's answer to a bulk of which something was taken away before it was given. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Person } from "../../support/api.ts";
 import { newDeliveries, newDriver, rowsOf, statusOf, usedBy } from "../../support/assignments.ts";

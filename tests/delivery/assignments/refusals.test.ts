@@ -112,7 +112,7 @@ describe("what keeps a delivery from being assigned", () => {
     await sql`update delivery.vehicles set is_active = true where id = ${free.id}`;
     expect(await using(free.id)).toSucceed(201);
     expect((await rowsOf(delivery_id))[0].vehicle_id).toBe(free.id);
-    // While he carries something with it, it is nobody else's; he may load more.
+    // While they carry something with it, it is nobody else's; they may load more.
     const more = { delivery_id: await newDelivery(tenant), vehicle_id: free.id };
     expect(await assign({ ...more, driver_id: theirs.id })).toFailWith(409, "driver_vehicle_taken");
     expect(await assign({ ...more, driver_id: mine.id })).toSucceed(201);

@@ -37,7 +37,7 @@ function expectUnkeyed(answer: Answer, status: number) {
 }
 
 describe("the sequence", () => {
-  test("is set and read by dispatchers and by the driver himself", async () => {
+  test("is set and read by dispatchers and by the driver", async () => {
     const driver = await newDriver(tenant);
     const [a, b, c] = await listOf(driver, 3);
     for (const by of [tenant.ops, tenant.dispatcher, tenant.admin, driver]) {

@@ -149,7 +149,7 @@ describe("a transfer", () => {
     const system = await newSystemAdmin();
     const there = () => ({ ...key(), query: { tenant_id: tenant.id } });
     expect(await transfer(system, from, there())).toSucceed(201);
-    // He has no desk of his own in a tenant that he is no member of.
+    // Nobody has a desk of their own in a tenant that they are no member of.
     expect(await transfer(system, { amount: 1 }, there())).toFailWith(404, "cash_desk_not_found");
     expect(await heldBy(tenant, tenant.dispatcher)).toBe(400);
     await sound(tenant);

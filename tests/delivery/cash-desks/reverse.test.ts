@@ -124,7 +124,7 @@ test("is for who gave the cash and for administrators, of their own tenant", asy
   expect(await reverse(tenant.admin, id, key(), " ")).toFailWith(400, "validation_failed");
   expect(await reverse(tenant.admin, id, {})).toFailWith(400, "idempotency_key_required");
   expect(await heldBy(tenant, tenant.admin)).toBe(50);
-  // The receiver cannot refuse it either, unless he is an administrator.
+  // The receiver cannot refuse it either, without being an administrator.
   const given = await transfer(tenant.admin, {
     kind: "handover",
     to_user_id: other.id,

@@ -244,7 +244,7 @@ describe("the receipt of a reversed settlement", () => {
           (await openPdf(await renderReceipt(one))).text(1)
         ),
       );
-      // In the tenant's time zone; whoever reads a line out of a file orders its numbers as he thinks right.
+      // In the tenant's time zone; whoever reads a line out of a file orders its numbers as they think right.
       expect(marked).toContain("11:00");
       expect(plain).not.toContain("11:00");
     },

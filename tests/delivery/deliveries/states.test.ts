@@ -33,7 +33,7 @@ const steps: Record<string, [allowed: string[], to: string, body?: Record<string
   depart: [["picked_up"], "in_transit"],
   complete: [["picked_up", "in_transit"], "delivered"],
   fail: [["picked_up", "in_transit"], "failed", { reason: "absent" }],
-  retry: [["failed"], "in_transit", { override_reason: "he called" }],
+  retry: [["failed"], "in_transit", { override_reason: "the customer called" }],
   return: [["picked_up", "in_transit", "failed"], "returned"],
   cancel: [["draft", "pending", "assigned", "accepted"], "cancelled", { reason: "no" }],
 };
@@ -186,11 +186,13 @@ describe("attempts", () => {
     expect(await move(tenant.driver, id, "retry", { override_reason: "please" }))
       .toFailWith(403, "forbidden");
     expect(await move(tenant.ops, id, "retry")).toFailWith(409, "delivery_attempts_exhausted");
-    const { delivery } = await moves(tenant.ops, id, ["retry", { override_reason: "he called" }]);
+    const { delivery } = await moves(tenant.ops, id, ["retry", {
+      override_reason: "the customer called",
+    }]);
     expect(delivery).toMatchObject({
       status: "in_transit",
       attempts_used: 2,
-      status_reason: "he called",
+      status_reason: "the customer called",
     });
     await moves(tenant.driver, id, "complete");
   });

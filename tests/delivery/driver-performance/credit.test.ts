@@ -68,7 +68,7 @@ describe("a delivery that a driver carried", () => {
       "return",
       false,
     ]] as const,
-  )("is his when it is %s", async (_status, step, successful) => {
+  )("is the driver's when it is %s", async (_status, step, successful) => {
     const { id } = await newDelivery(ground);
     await accept(await give(id));
     await moves(driver, id, "pickup", step);

@@ -65,7 +65,7 @@ describe("equipping a driver", () => {
         updated_at: expect.any(String),
       },
     });
-    // Adding him as a user has made him a driver already; a second time gives what is sent.
+    // Adding them as a user has made them a driver already; a second time gives what is sent.
     const again = await tenant.ops.post(path, { user_id: person.id, all_zones: true });
     expect(again.body.data).toMatchObject({ all_zones: true, zone_ids: [zone] });
     const wallets = await sql`select from money.accounts where owner_user_id = ${person.id}`;

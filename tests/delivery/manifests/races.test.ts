@@ -43,7 +43,7 @@ describe("calls at the same moment", () => {
         tenant.driver.post(`${base}/${id}/cancel`, { reason: "late" }),
       ]);
       expect(answers.filter((answer) => answer.status === 200)).toHaveLength(1);
-      // A driver who comes second with the cancel may not call off what he has picked up.
+      // A driver who comes second with the cancel may not cancel what they have picked up.
       expect([403, 409]).toContain(answers.find((answer) => answer.status !== 200)!.status);
       const [row] = await sql`select status, (select array_agg(distinct i.status)
         from delivery.transfer_manifest_items i where i.manifest_id = m.id) as items

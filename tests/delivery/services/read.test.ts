@@ -163,7 +163,7 @@ describe("reading a service", () => {
     expect(await policy()).toEqual(["tenant", true, true]);
   });
 
-  test("is for every member; what a customer may not use does not exist for him", async () => {
+  test("is for every member; what a customer may not use does not exist for them", async () => {
     for (const person of [tenant.staff, tenant.driver, tenant.institution, tenant.customer]) {
       expect(await person.get(`${path}/${id}`)).toSucceed(200);
     }

@@ -61,7 +61,7 @@ export const cash: readonly Invariant[] = [
         case s.method when 'remit' then (0::numeric, 0::numeric, 0::bigint) else (-s.total, s.fee_total, 0::bigint) end`,
   },
   {
-    name: "cash: what a driver holds in the ledger is what his rows say",
+    name: "cash: what a driver holds in the ledger is what their rows say",
     sql: `select d.user_id from delivery.drivers d where d.tenant_id = $1 and
       coalesce((select sum(c.amount) from money.cod_collections c
         where c.tenant_id = d.tenant_id and c.driver_id = d.user_id and c.status = 'collected' and c.reversed_at is null), 0)

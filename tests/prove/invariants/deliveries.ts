@@ -11,7 +11,7 @@ export const deliveries: readonly Invariant[] = [
   },
   {
     name:
-      "assignments: a driver's load is what his live assignments add up to, and his vehicle carries it",
+      "assignments: a driver's load is what their live assignments add up to, and their vehicle carries it",
     sql: `select d.user_id from delivery.drivers d
       left join delivery.vehicles v on v.tenant_id = d.tenant_id and v.id = d.vehicle_id
       -- An undo brings a parcel back into a driver's hands, above the capacity as well.

@@ -119,7 +119,7 @@ export const deliveries: Mutant[] = [
     ],
   },
   {
-    name: "a driver is not locked while his load is judged",
+    name: "a driver is not locked while their load is checked",
     file: judge,
     from: "d.user_id = assignments_plan.driver_id for no key update;",
     to: "d.user_id = assignments_plan.driver_id;",

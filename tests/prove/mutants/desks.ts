@@ -53,7 +53,7 @@ export const desks: Mutant[] = [
     ],
   },
   {
-    name: "a receiver is not asked whether he still has the cash",
+    name: "a receiver is not asked whether they still have the cash",
     file,
     from: "perform money.lock_cash_desk(v_goal, v_giver, t.amount, t.currency::text);",
     to: "",

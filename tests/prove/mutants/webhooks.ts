@@ -24,7 +24,10 @@ export const webhooks: Mutant[] = [
     file: sender,
     from: "if e.claim_token is distinct from (result ->> 'claim_token')::uuid then",
     to: "if false then",
-    test: [claimsTest, "whoever comes back after his claim was lost is noted and decides nothing"],
+    test: [
+      claimsTest,
+      "a worker who comes back after losing a claim is recorded and decides nothing",
+    ],
   },
   {
     name: "anybody renews a claim",
@@ -33,7 +36,7 @@ export const webhooks: Mutant[] = [
     to: "where e.id = mine.id",
     test: [
       claimsTest,
-      "who has an event in hand keeps it by saying so; a silent worker's subscriptions are free at once, his events later",
+      "who has an event in hand keeps it by saying so; a silent worker's subscriptions are free at once, the events later",
     ],
   },
   {

@@ -1,4 +1,4 @@
-/** Anybody may register; nobody is a customer, or anything else, before he joins a store. */
+/** Anybody may register; nobody is a customer, or anything else, before joining a store. */
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { withToken } from "../../support/api.ts";
@@ -18,7 +18,7 @@ async function register(data: Record<string, unknown> = {}): Promise<Session> {
   return await followMail(email);
 }
 
-test("a fresh user is in no tenant, whatever he tells about himself", async () => {
+test("a fresh user is in no tenant, whatever they say about themselves", async () => {
   const shop = await newShop();
   const session = await register({
     full_name: "Buyer",
@@ -40,7 +40,7 @@ test("a fresh user is in no tenant, whatever he tells about himself", async () =
   expect(await person.get("/tenants")).toFailWith(403, "forbidden");
 });
 
-test("he joins a store, fills a cart and orders", async () => {
+test("they join a store, fill a cart and order", async () => {
   const shop = await newShop();
   const session = await register();
   const joined = await withToken(session.access_token)

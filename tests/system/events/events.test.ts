@@ -13,7 +13,7 @@ let b: Tenant;
 beforeAll(async () => {
   [system, a, b] = await Promise.all([newSystemAdmin(), newTenant(), newTenant()]);
 });
-/** A system administrator whose token names a tenant he belongs to. */
+/** A system administrator whose token names a tenant they belong to. */
 async function systemMember(tenant: Tenant): Promise<Person> {
   const person = await newPerson(tenant.id, "staff", "tenant_admin");
   await sql`insert into tenancy.system_users (user_id, role) values (${person.id}, 'system_admin')`;

@@ -118,7 +118,7 @@ test("sign in, switch, refresh: the new token names the other tenant, and calls 
   expect(claimsOf(last).app_metadata.roles).toEqual([]);
 });
 
-test("nobody switches to a tenant he is no active member of, not even a system administrator", async () => {
+test("nobody switches to a tenant they are no active member of, not even a system administrator", async () => {
   const system = await newSystemAdmin();
   expect(await a.admin.post(`/tenants/${b.id}/switch`)).toFailWith(403, "forbidden");
   expect(await a.admin.post(`/tenants/${crypto.randomUUID()}/switch`)).toFailWith(403, "forbidden");
@@ -136,7 +136,7 @@ test("nobody switches to a tenant he is no active member of, not even a system a
   ).toHaveLength(0);
 });
 
-test("a person reads his own tenant, a system administrator any, nobody another's", async () => {
+test("a person reads their own tenant, a system administrator any, nobody another's", async () => {
   const mine = await a.ops.get(`/tenants/${a.id}`);
   expect(mine).toSucceed(200);
   expect(mine.body.tenant).toMatchObject({
@@ -187,7 +187,7 @@ test("its users are those who work with it; who made it is told, and nothing els
   expect(own.body.tenant.tenant_users).toMatchObject([{ user_id: tenant.customer.id }]);
 });
 
-test("a driver reading his tenant finds no list of everybody's addresses", async () => {
+test("a driver reading their tenant finds no list of everybody's addresses", async () => {
   const { body } = await a.driver.get(`/tenants/${a.id}`);
   expect(body.tenant.tenant_users.map((user: { user_id: string }) => user.user_id))
     .toEqual([a.driver.id]);

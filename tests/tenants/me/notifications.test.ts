@@ -31,7 +31,7 @@ async function assigned() {
 }
 
 describe("a driver", () => {
-  test("reads that he was given a delivery, in his language, and notes that he read it", async () => {
+  test("reads of a delivery that was assigned, in their language, and marks it as read", async () => {
     const { assignment } = await assigned();
     const answer = await tenant.driver.get(`${path}?unread=true&language=ar`);
     expect(answer).toSucceed(200);
@@ -65,7 +65,7 @@ describe("a driver", () => {
     expect((await tenant.driver.get(`${path}?unread=true`)).body.pagination.total).toBe(0);
   });
 
-  test("is told that what he accepted was called off, and why", async () => {
+  test("is notified that what they accepted was cancelled, and why", async () => {
     const { id, delivery_code, assignment } = await assigned();
     expect(
       await tenant.driver.put(`/delivery/assignments/${assignment}`, { status: "accepted" }),
@@ -79,7 +79,7 @@ describe("a driver", () => {
     }]);
   });
 
-  test("is told that what he failed to deliver goes to somebody else", async () => {
+  test("is notified that what they failed to deliver goes to somebody else", async () => {
     const { id, assignment } = await assigned();
     await tenant.driver.put(`/delivery/assignments/${assignment}`, { status: "accepted" });
     for (const [step, body] of [["pickup", {}], ["fail", { reason: "absent" }]] as const) {

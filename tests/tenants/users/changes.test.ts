@@ -60,7 +60,7 @@ test("roles taken away hold from the next request on", async () => {
   expect(await user.get(`/tenants/${a.id}/users`)).toFailWith(403, "forbidden");
 });
 
-test("a deactivated user is out at once, keeps his rows and can be let in again", async () => {
+test("a deactivated user is out at once, keeps their rows and can be let in again", async () => {
   const driver = await newPerson(a.id, "driver", "driver");
   await sql`insert into delivery.drivers (tenant_id, user_id) values (${a.id}, ${driver.id})`;
   const status = async () =>
@@ -98,7 +98,7 @@ test("saving the whole row of a driver who rests does not send them out, nor mak
     .toFailWith(409, "driver_not_active");
 });
 
-test("nobody deactivates himself", async () => {
+test("nobody deactivates themselves", async () => {
   await newPerson(a.id, "staff", "tenant_admin");
   expect(await a.admin.post(`${path(a, a.admin)}/deactivate`)).toFailWith(
     409,
@@ -206,7 +206,7 @@ test("e-mail and kind may be sent as they are and not otherwise", async () => {
     .toMatchObject({ code: "user_field_fixed", field: "tenant_user_type" });
 });
 
-test("the profile of somebody whom another tenant knows is his own", async () => {
+test("the profile of somebody whom another tenant knows is their own", async () => {
   const shared = await newPerson(a.id, "staff", "dispatcher");
   await sql`insert into tenancy.tenant_users (tenant_id, user_id, tenant_user_type)
     values (${b.id}, ${shared.id}, 'customer')`;

@@ -239,7 +239,7 @@ test("the same key answers again, from many calls at once too; other input is re
   expect(again.headers.get("idempotency-replayed")).toBe("true");
   const other = { ...body, tenant: { ...body.tenant, name: { en: "Other" } } };
   expect(await system.post(path, other, { headers })).toFailWith(409, "idempotency_conflict");
-  // The key is one person's: another system administrator starts a run of his own.
+  // The key is one person's: another system administrator starts a run of their own.
   expect(await (await newSystemAdmin()).post(path, body, { headers })).toFailWith(
     400,
     "tenant_slug_taken",

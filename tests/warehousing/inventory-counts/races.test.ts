@@ -83,7 +83,7 @@ test("what comes to a whole bin while a count waits is counted, and held in the 
   const items = [line(at, 9)];
   const told = core("count_create", { warehouse_id, items, whole_bins: true });
   await waiting("count_create");
-  // It comes first in the order of ids, and whoever moves both holds it while he waits for the other.
+  // It comes first in the order of ids, and whoever moves both holds it while waiting for the other.
   await sql`insert into warehousing.stock (id, tenant_id, warehouse_id, bin_id, item_id) values (
     (overlay(gen_random_uuid()::text placing '00000000' from 1))::uuid, ${tenant.id}, ${warehouse_id}, ${at.bin}, ${late})`;
   await stockIn(tenant, { item_id: late, warehouse_id, bin_id: at.bin, quantity: 3 });

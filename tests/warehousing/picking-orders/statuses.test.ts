@@ -66,7 +66,7 @@ describe("the statuses", () => {
     expect((await tenant.ops.get(`${path}/${second.id}`)).body.order.status).toBe("pending");
   });
 
-  test("the pick of a delivery keeps its stock until the driver comes, and only he hands it off", async () => {
+  test("the pick of a delivery keeps its stock until the driver comes, and only the driver hands it off", async () => {
     const at = await newShelf(tenant, 5);
     const order = await newOrder({ status: "in_progress" }, at);
     const delivery = await aDelivery();

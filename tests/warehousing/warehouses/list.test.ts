@@ -79,9 +79,9 @@ test("ten a page, newest first, with key figures of the tenant", async () => {
 test("figures ignore filters, but not whose access is asked for", async () => {
   const narrowed = await list({ status: "full", search: "house" });
   expect(narrowed).toMatchObject({ total: 1, stats });
-  const his = await list({ customer_id: tenant.customer.id, status: "active" });
-  expect(letters(his)).toBe("FEDCA");
-  expect(his.stats).toMatchObject({ totalWarehouses: 11, totalCapacity: 670 });
+  const theirs = await list({ customer_id: tenant.customer.id, status: "active" });
+  expect(letters(theirs)).toBe("FEDCA");
+  expect(theirs.stats).toMatchObject({ totalWarehouses: 11, totalCapacity: 670 });
   const anybody = await list({ customer_id: randomUUID() });
   expect(letters(anybody)).toBe("LKJIHGFEDCB");
 });

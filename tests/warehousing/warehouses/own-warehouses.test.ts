@@ -9,11 +9,11 @@ import { waybills, waybillSteps } from "../../support/waybills.ts";
 
 let tenant: Tenant;
 let yard: Yard;
-/** Where the member of staff works, where he does not, and one more of those. */
+/** Where the member of staff works, where they do not, and one more of those. */
 let own: string;
 let theirs: string;
 let third: string;
-/** Rows by what they are, of his warehouse and of theirs. */
+/** Rows by what they are, of the reader's warehouse and of the others. */
 const ids: Record<string, { own: string; theirs: string }> = {};
 let between: { waybill: string; transfer: string; stock: string };
 
@@ -50,7 +50,7 @@ beforeAll(async () => {
   third = await newWarehouse(tenant);
   await newStaff(tenant, own, tenant.staff.id);
   await newStaff(tenant, theirs, (await newPerson(tenant.id, "staff", "warehouse_staff")).id);
-  // He worked there once.
+  // They worked there once.
   await sql`insert into warehousing.warehouse_staff (tenant_id, warehouse_id, user_id, is_active)
     values (${tenant.id}, ${theirs}, ${tenant.staff.id}, false)`;
   const [mine, others] = [await fill(own), await fill(theirs)];
@@ -68,7 +68,7 @@ beforeAll(async () => {
       values (${tenant.id}, ${`INT-${source}-${destination}`}, ${source}, ${destination}) returning id`;
   const [stock] = await move(own, theirs);
   between = { waybill, transfer: transfer.id, stock: stock.id };
-  // Nothing of his.
+  // Nothing of theirs.
   await move(theirs, third);
   const [elsewhere] = await sql`insert into warehousing.waybills
     (tenant_id, waybill_number, source_warehouse_id, destination_warehouse_id)
@@ -110,7 +110,7 @@ const totalOf = ({ total, pagination }: Body): number => pagination?.total ?? to
 
 describe("a member of staff", () => {
   test.each(lists)(
-    "finds in %s what is of his warehouse, counted the same",
+    "finds in %s what is of their warehouse, counted the same",
     async (path, rows, of) => {
       const all = await see(path, tenant.warehouse);
       const seen = await see(path);
@@ -128,7 +128,7 @@ describe("a member of staff", () => {
     },
   );
 
-  test("is told figures of his warehouses alone", async () => {
+  test("reads figures of their own warehouses alone", async () => {
     expect((await see("picking-orders")).stats).toMatchObject({ pending: 1, total: 1 });
     expect((await see("picking-orders", tenant.warehouse)).stats).toMatchObject({ total: 2 });
     for (const [id, total] of [[own.toUpperCase(), 1], [theirs, 0]] as const) {

@@ -266,7 +266,7 @@ describe("removing a warehouse", () => {
   });
 });
 
-test("row-level security shows a customer the warehouses that are for him", async () => {
+test("row-level security shows a customer the warehouses that are for them", async () => {
   const mine = await newTenant();
   const at = await newAddress(mine);
   const make = async (code: string, access_mode: string, user?: string) => {
@@ -286,6 +286,6 @@ test("row-level security shows a customer the warehouses that are for him", asyn
       set_config('role', 'barid_caller', true)`;
     return await tx`select code from warehousing.warehouses order by code`;
   });
-  // He does not see that others are left out, nor whom a warehouse is for.
+  // A customer does not see that others are left out, nor whom a warehouse is for.
   expect(rows.map(({ code }) => code)).toEqual(["all", "me", "not-others"]);
 });

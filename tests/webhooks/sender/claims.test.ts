@@ -35,7 +35,7 @@ test("a sender that dies between sending and writing down sends once more, with 
   expect((await deliveriesOf(id))[0].retry_count).toBe(0);
 });
 
-test("who has an event in hand keeps it by saying so; a silent worker's subscriptions are free at once, his events later", async () => {
+test("who has an event in hand keeps it by saying so; a silent worker's subscriptions are free at once, the events later", async () => {
   const { id } = await subscribe(tenant, receiver.url);
   receiver.answer(() => {});
   await publish(nobody, tenant);
@@ -52,7 +52,7 @@ test("who has an event in hand keeps it by saying so; a silent worker's subscrip
   ]);
   expect((await claimed()).claim_token).toBe(claim_token);
 
-  // A worker who fell silent four seconds ago, and what else there is for his subscriber.
+  // A worker who fell silent four seconds ago, and what else there is for that subscriber.
   await sql`update integration.webhook_events set claimed_at = now() - interval '4 seconds', claim_token = gen_random_uuid()
     where id = ${event}`;
   receiver.answer((response) => response.end());
@@ -65,7 +65,7 @@ test("who has an event in hand keeps it by saying so; a silent worker's subscrip
   expect(receiver.received[2].headers["webhook-id"]).toBe(event);
 });
 
-test("whoever comes back after his claim was lost is noted and decides nothing", async () => {
+test("a worker who comes back after losing a claim is recorded and decides nothing", async () => {
   let answerNow = () => {};
   receiver.answer((response) => (answerNow = () => response.writeHead(500).end("too late")));
   const { id } = await subscribe(tenant, receiver.url);

@@ -98,7 +98,7 @@ export const cash: Calls = {
   },
   "POST /delivery/cod-collections/handovers/:id/cancel": {
     alone: "received",
-    body: () => ({ notes: "He counts again" }),
+    body: () => ({ notes: "Counted again" }),
   },
   "POST /delivery/cash-desks/transfers": {
     body: ({ cashier }) => ({

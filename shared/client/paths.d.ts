@@ -2203,6 +2203,11 @@ export interface components {
       code: string; message: string; success: false;
     };
     /** A refusal of an endpoint whose answers carry no code. */ ErrorWithoutCode: { message: string; success: false; };
+    Event: {
+      /** The event's own fields; later versions may add some */ data: Record<string, never>;
+      /** Format: uuid @description The same for each attempt: remember it, since an event comes at least once */ id: string; tenant_id: string;
+      /** Format: date-time @description When it happened */ timestamp: string; /** What happened */ type: string;
+    };
     /** The event was not found. */ EventNotFoundError: { code?: "event_not_found"; } & components["schemas"]["Error"];
     EventType: {
       description: string; /** Kind of the record that it is about */ entity_type: string;
@@ -3794,6 +3799,9 @@ export interface components {
     ZoneTagSummary: { created_at: string; id: string; name: string; };
   };
   responses: {
+    /** The event is sent again later */ EventRefused: { headers: { [name: string]: unknown; }; };
+    /** Taken */ EventTaken: { headers: { [name: string]: unknown; }; };
+    /** No event is wanted any more: the subscription is switched off */ EventUnwanted: { headers: { [name: string]: unknown; }; };
     InternalServerError: {
       headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InternalServerErrorError"]; };
     };
@@ -3849,7 +3857,9 @@ export interface components {
     source_warehouse_id: string; status: "collected" | "remitted" | "settled_by_wallet";
     /** Another tenant of yours than the token's */ tenant_id: string; /** To the end of this day, or this moment */ to_date: string;
     /** Only rows changed since then, in the order of their changes; `next_cursor` leads on from there */ updated_since: string; warehouse_id: string;
-    zone_id: string;
+    /** The event's id */ webhook_id: string;
+    /** `v1,` and the HMAC-SHA256 of `<id>.<timestamp>.<body>` with the subscription's secret, in Base64; of two, a space is between them */ webhook_signature: string;
+    /** When this attempt was signed, in seconds since 1970 */ webhook_timestamp: number; zone_id: string;
   };
   requestBodies: never; headers: { /** The version of what was read. */ ETag: string; /** Seconds to wait. */ RetryAfter: number; }; pathItems: never;
 }

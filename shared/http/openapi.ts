@@ -10,6 +10,7 @@ import { envelope, headers, info, responses, securitySchemes } from "./openapi-f
 import { commonParameters, commonParametersOf, shareParameters } from "./openapi-parameters.ts";
 import { queryWords, words } from "./openapi-words.ts";
 import { Refusals } from "./openapi-refusals.ts";
+import { describeWebhooks } from "./openapi-webhooks.ts";
 import type { Feature } from "./serve.ts";
 
 /** A function as the document describes it: its endpoints, and a sentence for each first segment of their paths. */
@@ -55,26 +56,31 @@ class Description {
     for (const [path, methods] of Object.entries(paths)) paths[path] = inOrder(methods);
     const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
     const parameters = shareParameters(operations);
+    // Events are subscribed to at one function.
+    const events = "webhooks" in functions
+      ? describeWebhooks(this.schemas, tagged("webhooks", "events"))
+      : undefined;
     const { document, schemas } = this.schemas.finish({
       paths,
+      ...(events && { webhooks: events.webhooks }),
       components: {
         securitySchemes,
-        parameters: { ...commonParameters, ...parameters },
+        parameters: { ...commonParameters, ...parameters, ...events?.parameters },
         headers,
-        responses: { ...responses, ...this.refusals.responses },
+        responses: { ...responses, ...this.refusals.responses, ...events?.responses },
       },
     });
     // A refusal's fields stand in its message.
     const described = Object.entries(schemas).filter(([name]) => !name.endsWith("Error"));
     describeFields(described);
-    describeFields(document.paths);
+    describeFields([document.paths, document.webhooks]);
     return {
       openapi: "3.1.0",
       info: info(title),
       servers: [{ url: "/functions/v1" }],
       tags: [...tags].map(([name, description]) => ({ name, description })),
       security: [{ bearer: [] }, { api_key: [] }, { secret_key: [] }],
-      paths: document.paths,
+      ...document,
       components: { schemas, ...document.components },
     };
   }

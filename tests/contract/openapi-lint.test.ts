@@ -44,8 +44,9 @@ const ambiguous = [
 test("Redocly finds nothing", async () => {
   const config = await createConfig({ extends: ["all"], rules: redoclyOff });
   const problems = await lintFromString({ source, config });
-  expect(problems.map(({ ruleId, location }) => `${ruleId} ${location[0]?.pointer}`))
-    .toEqual(ambiguous);
+  const found = problems.map(({ ruleId, location }) => `${ruleId} ${location[0]?.pointer}`);
+  // Events have names, not paths.
+  expect(found.filter((one) => !one.startsWith("paths-kebab-case #/webhooks/"))).toEqual(ambiguous);
 }, 180_000);
 
 test("Spectral finds nothing", async () => {

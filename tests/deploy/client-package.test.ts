@@ -31,7 +31,7 @@ test("an empty project installs it, compiles against it and runs it", async () =
     `
 import { createBarid, isRefusal, unwrap } from "barid";
 import { isBarcode, parseBarcode } from "barid/barcode";
-import { type BaridEvent, verifyWebhook } from "barid/webhooks";
+import { type BaridEvent, isEvent, verifyWebhook } from "barid/webhooks";
 
 const barid = createBarid({
   url: "http://barid.test",
@@ -39,10 +39,16 @@ const barid = createBarid({
   fetch: async () => Response.json({ success: false, code: "no_pending_collections", message: "Nothing" }, { status: 404 }),
 });
 const hear = (body: string, headers: Headers): BaridEvent => verifyWebhook(body, headers, "whsec_");
+const told = (event: BaridEvent): number | string | null => {
+  if (isEvent(event, "delivery.created")) return event.data.delivery_code;
+  if (isEvent(event, "delivery.failed", "delivery.returned")) return event.data.reason;
+  // @ts-expect-error: nothing is known of the data of other events.
+  return event.data.delivery_code;
+};
 try {
   const { data } = await unwrap(barid.POST("/delivery/cod-collections/remit", { body: { scope: "all" } }));
   const total: number = data.total_remitted;
-  console.log(total, hear);
+  console.log(total, hear, told);
 } catch (error) {
   console.log(isRefusal(error, "no_pending_collections") && error.code, isBarcode("DM0473124829IQ"), parseBarcode("DM0473124829IQ")?.serial);
 }

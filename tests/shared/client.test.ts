@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { signedHeaders } from "../../functions/webhooks/sender/send.ts";
 import { createBarid, isRefusal, retryingFetch, unwrap } from "../../shared/client/index.ts";
-import { verifyWebhook, WebhookVerificationError } from "../../shared/client/webhooks.ts";
+import { isEvent, verifyWebhook, WebhookVerificationError } from "../../shared/client/webhooks.ts";
 import { tokenOf } from "../support/channels.ts";
 import { sql, stack } from "../support/db.ts";
 import { newTenant } from "../support/people.ts";
@@ -146,6 +146,12 @@ describe("a webhook", () => {
     const names = Object.entries(headers()).map(([name, value]) => [name.toUpperCase(), value]);
     expect(verifyWebhook(body, Object.fromEntries(names), secret).type).toBe("webhook.test");
     expect(verifyWebhook(body, new Headers(headers()), secret).type).toBe("webhook.test");
+  });
+
+  test("is of one of the types that are asked for, or of none of them", () => {
+    const event = verifyWebhook(body, headers(), secret);
+    expect(isEvent(event, "delivery.created", "webhook.test")).toBe(true);
+    expect(isEvent(event, "delivery.created")).toBe(false);
   });
 
   test("is refused with another body, another secret, or of yesterday", () => {

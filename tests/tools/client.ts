@@ -27,7 +27,9 @@ async function pack(folder: string, target: string): Promise<string> {
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(compilation(folder)));
   await run(join(root, "node_modules/.bin/tsc"), ["-p", folder], root);
   rmSync(join(folder, "tsconfig.json"));
-  copyFileSync(join(root, "shared/client/paths.d.ts"), join(folder, "client/paths.d.ts"));
+  for (const types of ["client/paths.d.ts", "client/events.d.ts"]) {
+    copyFileSync(join(root, "shared", types), join(folder, types));
+  }
   copyFileSync(join(root, "shared/client/README.md"), join(folder, "README.md"));
   copyFileSync(join(root, "LICENSE"), join(folder, "LICENSE"));
   writeFileSync(join(folder, "package.json"), JSON.stringify(manifest(), null, 2));

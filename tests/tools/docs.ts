@@ -1,4 +1,4 @@
-// npm run docs: writes the pages of docs/ that are read from the database: triggers, states and tables.
+// npm run docs: writes what is read from the database: triggers, states and tables for docs/, events for the API document.
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import postgres from "postgres";
@@ -19,7 +19,7 @@ try {
   const sql = postgres(server.url, { max: 1, onnotice: () => {} });
   const pages = await pagesOf(sql).finally(() => sql.end());
   for (const [path, text] of Object.entries(pages)) writeFileSync(join(root, path), text);
-  console.log(`${Object.keys(pages).length} pages: ${Object.keys(pages).join(", ")}`);
+  console.log(`${Object.keys(pages).length} files: ${Object.keys(pages).join(", ")}`);
 } finally {
   await server.stop();
   rmSync(folder, { recursive: true, force: true });

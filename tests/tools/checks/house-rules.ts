@@ -4,7 +4,7 @@ import { codeFolders, filesIn, textOf } from "./files.ts";
 /** Text written by a program, and tables of data: their length says nothing. */
 const generated = [
   /^shared\/pdf\/font-data\.ts$/,
-  /^shared\/client\/paths\.d\.ts$/,
+  /^shared\/client\/(paths|events)\.d\.ts$/,
   /^sql\/.*\/data\.sql$/,
   /^sql\/demo\//,
   /^supabase\/local\/platform\.sql$/,

@@ -1,5 +1,6 @@
-/** The pages of docs/ that are read from the catalogue of the database. */
+/** The pages of docs/, and the API document's part of them, that are read from the database. */
 import type postgres from "postgres";
+import { eventTypes } from "./event-types.ts";
 import { schemaPages } from "./schema.ts";
 import { statesPage } from "./states.ts";
 import { triggersPage } from "./triggers.ts";
@@ -10,5 +11,6 @@ export async function pagesOf(sql: postgres.Sql): Promise<Record<string, string>
     "docs/triggers.md": await triggersPage(sql),
     "docs/states.md": await statesPage(sql),
     ...await schemaPages(sql),
+    "shared/http/event-types.json": await eventTypes(sql),
   };
 }

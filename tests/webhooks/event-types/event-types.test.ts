@@ -1,4 +1,5 @@
 /** Which events there are: the list that subscribers read, and that what is sent to them is as it says. */
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type Body, nobody } from "../../support/api.ts";
 import { assign, move, newDelivery, newGround } from "../../support/deliveries.ts";
@@ -149,7 +150,19 @@ function isOf(type: string, value: unknown): boolean {
   return is === kind;
 }
 
-test("what a subscriber receives is as the list says", async () => {
+/** Whether a request to a subscriber is as the API document has it. */
+async function documented(): Promise<(body: Body) => boolean> {
+  const { body: document } = await nobody.get("/webhooks/openapi.json");
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  ajv.addSchema({ $id: "barid:api", ...document });
+  return (body) => {
+    const pointer = `#/webhooks/${body.type}/post/requestBody/content/application~1json/schema`;
+    return ajv.validate({ $ref: `barid:api${pointer}` }, body);
+  };
+}
+
+test("what a subscriber receives is as the list says, and as the API document says", async () => {
+  const isDocumented = await documented();
   const receiver = await startReceiver();
   const { id, secret } = await subscribe(tenant, receiver.url);
   const ground = await newGround(tenant);
@@ -175,6 +188,10 @@ test("what a subscriber receives is as the list says", async () => {
     const wrong = Object.entries(event_data as Record<string, string>)
       .filter(([field, kind]) => !isOf(kind, data[field]));
     expect(wrong, type).toEqual([]);
+    expect(isDocumented(one.body), type).toBe(true);
+    expect(isDocumented({ ...one.body, data: { ...data, actor_id: 1, test: 1 } }), type).toBe(
+      false,
+    );
   }
   await receiver.close();
 });

@@ -68,6 +68,7 @@ export function describeWebhooks(schemas: Schemas, tag: string) {
   const webhooks = Object.fromEntries(
     eventTypes.map(({ event_type: type, module, event_data }) => {
       const name = type.replace(".", "_");
+      const whose = module ? `the module \`${module}\`` : "the module that it is about";
       const own = {
         type: "object",
         properties: { type: { const: type }, data: dataOf(event_data) },
@@ -77,10 +78,8 @@ export function describeWebhooks(schemas: Schemas, tag: string) {
         post: {
           operationId: `event_${name}`,
           tags: [tag],
-          summary: translate("en", `event_${name}`),
-          description: module
-            ? `Subscriptions of the module \`${module}\` hear of it.`
-            : "Subscriptions of the module that it is about hear of it.",
+          summary: type,
+          description: `${translate("en", `event_${name}`)} Subscriptions of ${whose} hear of it.`,
           security: [],
           parameters: Object.keys(parameters).map((name) => refer("parameters", name)),
           requestBody: {

@@ -57,9 +57,9 @@ class Description {
     const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
     const parameters = shareParameters(operations);
     // Events are subscribed to at one function.
-    const events = "webhooks" in functions
-      ? describeWebhooks(this.schemas, tagged("webhooks", "events"))
-      : undefined;
+    const tag = tagged("webhooks", "sent-events");
+    const events = "webhooks" in functions ? describeWebhooks(this.schemas, tag) : undefined;
+    if (events) tags.set(tag, "The requests that subscribers get, one for each type of event.");
     const { document, schemas } = this.schemas.finish({
       paths,
       ...(events && { webhooks: events.webhooks }),

@@ -54,7 +54,7 @@ export async function migrate(
 }
 
 /**
- * Runs the demo data; each file in one transaction with its mark, so that a start after an interrupted one goes on
+ * Runs the demo data; each file in one transaction with its mark, so that a start after an interrupted one continues
  * where that stopped. Returns the names of the files that ran now.
  */
 export async function seed(sql: postgres.Sql, dir = seedsDir): Promise<string[]> {

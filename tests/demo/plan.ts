@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { dinars, draw, mostly } from "./random.ts";
 
 /**
- * How a parcel ends: at the door, at the second attempt, back in the warehouse, called off; `forwarded` parcels wait in the other warehouse.
+ * How a parcel ends: at the door, at the second attempt, back in the warehouse, cancelled; `forwarded` parcels wait in the other warehouse.
  * Of one half is kept, another is exchanged, refused, wanted another day, or delivered only after it was reported so by mistake.
  */
 export type Outcome = "delivered" | "retried" | "returned" | "cancelled" | "forwarded" | AtDoor;
@@ -62,7 +62,7 @@ export interface Purchase {
   method: "cash_on_delivery" | "wallet" | "gatewayone";
   /** Of which goods how many. */
   lines: { goods: number; quantity: number }[];
-  /** Ends at the door, or is called off by the shop. */
+  /** Ends at the door, or is cancelled by the shop. */
   cancelled: boolean;
   driver: number;
   evening: Evening;
@@ -163,7 +163,7 @@ export function planOf(
     })),
     orders: [
       ...draw(seed, "doors", door, size.deliveries - onManifests - staged),
-      // Half of them go on to the other warehouse and wait there.
+      // Half of them continue to the other warehouse and wait there.
       ...draw(seed, "staged", through, staged).map((order, n): Order =>
         n % 2 ? { ...order, outcome: "forwarded" } : order
       ),

@@ -194,7 +194,7 @@ export async function sort(
   }));
 }
 
-/** Some go on to the other warehouse, on one waybill: drafted, sealed, driven, received, closed. */
+/** Some continue to the other warehouse, on one waybill: drafted, sealed, driven, received, closed. */
 export async function sendOn(world: World, parcels: Parcel[], count: Count): Promise<void> {
   const { barid } = world.manager;
   const { waybill_id } = await done(barid.POST("/warehousing/waybills", {

@@ -162,7 +162,7 @@ describe.skipIf(!there)(`from ${first!.version} in an empty folder`, () => {
     const postmaster = Number(running.split("\n")[0]);
     // Without this file the stack cannot start it again.
     renameSync(join(data_directory, "PG_VERSION"), join(data_directory, "PG_VERSION.away"));
-    // At once, and with all its sessions: killed outright, these would go on answering for a moment.
+    // At once, and with all its sessions: killed outright, these would continue to answer for a moment.
     process.kill(postmaster, "SIGQUIT");
     await expect.poll(() => isAlive(postmaster), { timeout: 30_000 }).toBe(false);
     const answer = await fetch(`${stack.state.url}/functions/v1/delivery/deliveries`, {

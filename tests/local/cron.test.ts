@@ -19,7 +19,7 @@ test("a job runs on its schedule, and no more once unscheduled", async () => {
   await until(async () => (await sql`select from public.ticks`).length > 0);
   await sql`select cron.unschedule('tick')`;
   expect(await sql`select from cron.job where jobname = 'tick'`).toHaveLength(0);
-  // The run is noted after what it did is there, and another may have begun.
+  // The run is recorded after what it did is there, and another may have begun.
   const ended = () =>
     sql`select * from cron.job_run_details where status <> 'running' order by runid`;
   await until(async () => (await ended()).length > 0);

@@ -183,7 +183,7 @@ test(
     await reconnected();
     // PostgreSQL's change counters are lost at a crash, so the tables were never analysed.
     await sql`analyze`;
-    const { facts: told, lost, doubled, untold } = await facts.compare(place.id);
+    const { facts: told, lost, doubled, unacknowledged } = await facts.compare(place.id);
     const breaches = await allBreaches(sql);
     say(`${facts.acknowledged} acknowledged, ${told} facts, ${JSON.stringify(count)}`);
     const zero = (what: string, list: string[]) =>
@@ -212,10 +212,10 @@ test(
     });
     zero("acknowledged and lost", lost);
     zero("done twice", doubled);
-    zero("done without anybody being told", untold);
+    zero("done without anybody being told", unacknowledged);
     zero("answers to another question", facts.wrong);
     zero("invariants broken", breaches);
-    for (const list of [facts.wrong, lost, doubled, untold, breaches]) {
+    for (const list of [facts.wrong, lost, doubled, unacknowledged, breaches]) {
       expect(list, list.slice(0, 5).join("\n")).toEqual([]);
     }
     // The brief form has fewer calls than lead to all of them.

@@ -199,12 +199,12 @@ export class Facts {
   /** The differences between responses and database: lost, duplicated, or present without a response. */
   async compare(
     tenant: string,
-  ): Promise<{ facts: number; lost: string[]; doubled: string[]; untold: string[] }> {
+  ): Promise<{ facts: number; lost: string[]; doubled: string[]; unacknowledged: string[] }> {
     const result = {
       facts: 0,
       lost: [] as string[],
       doubled: [] as string[],
-      untold: [] as string[],
+      unacknowledged: [] as string[],
     };
     for (const kind of Object.keys(kinds) as Kind[]) {
       const told = this.#told.get(kind) ?? new Map<string, string>();
@@ -224,7 +224,9 @@ export class Facts {
         }
       }
       for (const [marker, found] of there) {
-        if (!told.has(marker)) result.untold.push(`${kind} ${marker}: ${found.join(" and ")}`);
+        if (!told.has(marker)) {
+          result.unacknowledged.push(`${kind} ${marker}: ${found.join(" and ")}`);
+        }
       }
     }
     return result;

@@ -24,7 +24,7 @@ import type { State } from "./model/state.ts";
 import { figure, of, say, seed, size } from "./proof.ts";
 import { newPlace, startWorld, type World } from "./world.ts";
 
-/** Histories go on until so many steps were made and each operation was done; in full, or until time is up. */
+/** Histories continue until so many steps were made and each operation was done; in full, or until time is up. */
 const stepsMin = of({ brief: 40, test: 240, short: 1_000, full: 60_000 });
 /** No more than these, if an operation is never done. */
 const stepsMax = of({ test: 3_000, short: 6_000, full: 300_000 });

@@ -15,7 +15,7 @@ const there = [2, 1];
 const ordered = 3;
 
 export class OrderParts extends OrderGoods {
-  /** Goods of its own in both warehouses, all of them ordered in cash, approved, and brought, refused or called off. */
+  /** Goods of its own in both warehouses, all of them ordered in cash, approved, and brought, refused or cancelled. */
   protected async orderFromTwo(customer: Member, { a, c }: Step): Promise<void> {
     const { shop, admin, tenant } = this.place;
     const { item, variant } = await steadily(async () => {

@@ -22,7 +22,7 @@ export interface Back {
 }
 
 export class SendBacks extends Carriers {
-  /** Not met at its door and received in the warehouse; sent back, perhaps called off and sent anew, and brought home. */
+  /** Not met at its door and received in the warehouse; sent back, perhaps cancelled and sent anew, and brought home. */
   async sendBack({ a, b, c }: Step): Promise<void> {
     const parcel = await this.layBy(a, this.driver(b));
     if (!parcel) return;

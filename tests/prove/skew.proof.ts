@@ -31,7 +31,7 @@ const hour = 3_600;
 const clock = (days: number) => ({
   LD_PRELOAD: library!,
   FAKETIME: `${days < 0 ? "-" : "+"}${Math.abs(days)}d`,
-  // Time that is only measured goes on as it does.
+  // Time that is only measured continues as it does.
   FAKETIME_DONT_FAKE_MONOTONIC: "1",
 });
 
@@ -97,12 +97,12 @@ test.skipIf(!library).each(
       await new Promise((resolve) => setTimeout(resolve, 500));
     }
     const left = await due();
-    const { lost, doubled, untold } = await facts.compare(place.id);
+    const { lost, doubled, unacknowledged } = await facts.compare(place.id);
     const breaches = await allBreaches(sql);
-    const wrong = [...facts.wrong, ...lost, ...doubled, ...untold, ...breaches];
+    const wrong = [...facts.wrong, ...lost, ...doubled, ...unacknowledged, ...breaches];
     figure({
       what:
-        `${whose} ${days} days off: wrong, lost, doubled, untold, invariants broken, of ${facts.acknowledged} calls`,
+        `${whose} ${days} days off: wrong, lost, doubled, unacknowledged, invariants broken, of ${facts.acknowledged} calls`,
       asked: "0",
       reached: wrong.length,
       holds: wrong.length === 0,

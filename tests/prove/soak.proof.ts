@@ -124,8 +124,8 @@ test(`${seconds} s of mixed load (seed ${seed})`, async () => {
     reached: Math.round(asked / seconds),
     holds: of({ test: true, short: true, full: asked / seconds >= 0.9 * pace }),
   });
-  const { lost, doubled, untold } = await facts.compare(place.id);
-  for (const list of [failed, facts.wrong, lost, doubled, untold, await allBreaches(sql)]) {
+  const { lost, doubled, unacknowledged } = await facts.compare(place.id);
+  for (const list of [failed, facts.wrong, lost, doubled, unacknowledged, await allBreaches(sql)]) {
     expect(list.slice(0, 5)).toEqual([]);
   }
   expect(left).toBe(0);

@@ -37,7 +37,7 @@ export function secondsUntil(midnight: "day" | "month", now: Date): number {
     : secondsUntil(midnight, new Date(now.getTime() + 600_000)) + 600;
 }
 
-/** The environment in which a process and its children see a time that is `seconds` ahead; time that is measured goes on as it does. */
+/** The environment in which a process and its children see a time that is `seconds` ahead; time that is measured continues as it does. */
 export function clockAhead(library: string, seconds: number): Record<string, string> {
   return { LD_PRELOAD: library, FAKETIME: `+${seconds}`, FAKETIME_DONT_FAKE_MONOTONIC: "1" };
 }

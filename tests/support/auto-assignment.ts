@@ -58,7 +58,7 @@ export async function driverOf(delivery: string): Promise<string | null> {
   return row?.driver_id ?? null;
 }
 
-/** The driver answers what is asked about a delivery, and the search goes on. */
+/** The driver answers what is asked about a delivery, and the search continues. */
 export async function answers(
   tenant: Tenant,
   driver: Person,

@@ -1,7 +1,7 @@
 /**
  * `npm run test:repeat -- [feature …] [--rounds N] [--variant NAME]`: runs the suite again and again, under all circumstances of
  * tests/repeat/variants.ts, each time in another order. Every run that ended is recorded at its commit, so that the command
- * goes on where an interrupted one stopped. Nothing is tried twice: a run that failed once has failed.
+ * continues where an interrupted one stopped. Nothing is tried twice: a run that failed once has failed.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { existsSync } from "node:fs";

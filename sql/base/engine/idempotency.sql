@@ -37,7 +37,7 @@ begin
   return v_row.answer;
 end $$;
 
--- Keeps other calls under a key from going on until this transaction ends. Of a call of several transactions each takes its key first,
+-- Keeps other calls under a key from continuing until this transaction ends. Of a call of several transactions each takes its key first,
 -- as private.idempotency_claim does: one that came to it last would wait for a duplicate that waits for its other rows.
 create or replace function private.idempotency_hold(operation text, key text) returns void
 language plpgsql security definer set search_path = '' as $$

@@ -3,7 +3,7 @@
 -- somebody with the owner's rights.
 --   balance   an account does not hold the sum of its entries
 --   version   the entries of an account are not counted 1, 2, 3 ... up to the account's version
---   running   the balance noted on an entry is not the sum up to it
+--   running   the balance recorded on an entry is not the sum up to it
 --   journal   the entries of a journal do not sum to zero in a currency, or there are none
 --   currency  an entry is in another currency than its account
 create or replace function money.verify_books()

@@ -1,4 +1,4 @@
--- The second wall of the storefront. Two callers differ from elsewhere: customers, who find what is on sale
+-- Row-level security of the storefront, behind the rules of its endpoints. Two callers differ from elsewhere: customers, who find what is on sale
 -- and what is theirs, and the public, who has no tenant at all: once storefront.open_shop() let a request into a
 -- live market, app.shop_tenant_id() shows it that market, active categories, products and variants, and
 -- approved reviews, and no row of any other table.

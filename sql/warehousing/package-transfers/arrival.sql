@@ -2,7 +2,7 @@
 -- each reads the caller's tenant alone, and the parcels are held.
 
 -- Parcels are in a warehouse now: they wait to continue from here, or end here when here is where they were sent and
--- nothing is to be collected. What transfers had noted of them is done with, they are expected nowhere else, and what was said to have
+-- nothing is to be collected. What transfers had recorded of them is done with, they are expected nowhere else, and what was said to have
 -- failed on the way has come all the same.
 create or replace function warehousing.parcels_advance(parcels uuid[], warehouse uuid) returns void
 language plpgsql security definer set search_path = '' as $$

@@ -52,7 +52,7 @@ begin
 end $$;
 
 -- New lines for an order. Which items, where and how many, may change until picking has ended, unless the order
--- belongs to a delivery or to a storefront order; what was picked is noted until then, and for a storefront order until it leaves: what
+-- belongs to a delivery or to a storefront order; what was picked is recorded until then, and for a storefront order until it leaves: what
 -- was missing may be found. The lines of an ended order as they are change nothing.
 -- Fails: picking_items_fixed, picking_belongs_to_order, and what require_picking_state fails with.
 create or replace function warehousing.picking_change_lines(p_order warehousing.picking_orders, lines jsonb) returns void

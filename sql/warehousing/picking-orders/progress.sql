@@ -2,7 +2,7 @@
 
 -- The lines of an order with what was reported of them, [{item_id, bin_id, picked_quantity}], as picking_report() takes them; a line that
 -- is not named stays as it is. What was taken from a place that several lines name fills them in their order. What is not complete when the
--- picking ends was noted by that: it is short, or missing.
+-- picking ends was recorded by that: it is short, or missing.
 -- Fails: picking_line_not_found, picked_too_much (items.<n>).
 create or replace function warehousing.picking_lines_reported(p_order warehousing.picking_orders, items jsonb, to_status text) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -37,7 +37,7 @@ end $$;
 
 -- Reports the picked quantities and the progress of an order, by its assignee or anybody who works in its warehouse.
 -- {id, status: in_progress | completed, items: [{item_id, bin_id, picked_quantity}], picker_notes?} -> {order}
--- Completed without any line noted, all of it was picked, as everywhere.
+-- Completed without any line recorded, all of it was picked, as everywhere.
 -- Fails: picking_order_not_found, forbidden, and what picking_lines_reported and picking_report fail with.
 create or replace function warehousing.picking_order_progress(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$

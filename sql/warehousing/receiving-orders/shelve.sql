@@ -35,7 +35,7 @@ begin
   end if;
 end $$;
 
--- A return that was called off needs nothing any more: not to be received, nor what was made for it alone.
+-- A return that was cancelled needs nothing any more: not to be received, nor what was made for it alone.
 create or replace function warehousing.return_unshelved(p_return uuid) returns void
 language plpgsql security definer set search_path = '' as $$
 begin

@@ -1,6 +1,6 @@
 -- The names of a warehouse at the carriers that collect from it.
 
--- Notes a warehouse's number, and name, at a carrier, over what was noted before.
+-- Records a warehouse's number, and name, at a carrier, over what was recorded before.
 -- {warehouse_id, carrier_code, external_id, external_name?} -> {carrier_warehouse}. Fails: warehouse_not_found, carrier_not_found.
 create or replace function warehousing.carrier_warehouse_set(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -17,7 +17,7 @@ begin
   return jsonb_build_object('carrier_warehouse', to_jsonb(c) - 'tenant_id');
 end $$;
 
--- Forgets it; what is not noted stays so. {warehouse_id, carrier_code} -> {}. Fails: warehouse_not_found.
+-- Forgets it; what is not recorded stays so. {warehouse_id, carrier_code} -> {}. Fails: warehouse_not_found.
 create or replace function warehousing.carrier_warehouse_clear(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 begin

@@ -219,7 +219,7 @@ describe("one payment", () => {
   });
 });
 
-test("the second wall alone shows no driver, customer or other tenant a payment", async () => {
+test("row-level security alone shows no driver, customer or other tenant a payment", async () => {
   const seen = async (who: { id: string }, tenant: { id: string }, sees: boolean) => {
     const [row] = await sql.begin(async (tx) => {
       await tx`select set_config('app.tenant_id', ${tenant.id}, true), set_config('app.user_id', ${who.id}, true),

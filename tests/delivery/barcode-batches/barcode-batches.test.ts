@@ -42,7 +42,7 @@ async function batchCount(): Promise<number> {
 }
 
 describe("making barcodes", () => {
-  test("answers number, quantity, first and last barcode; serials go on where they ended", async () => {
+  test("answers number, quantity, first and last barcode; serials continue where they ended", async () => {
     const own = await newTenant();
     const first = await own.ops.post(path, { quantity: 3 });
     expect(first).toSucceed(201);

@@ -4,7 +4,7 @@ import { newAddress, newBranch, newProcessingPoint } from "../../support/make.ts
 import { newTenant, type Part, type Tenant } from "../../support/people.ts";
 import { newZone, square } from "../../support/zones.ts";
 
-/** The second wall: what the database itself lets a person do, whatever an endpoint forgets. */
+/** Row-level security: what the database itself lets a person do, whatever an endpoint forgets. */
 let tenant: Tenant;
 let other: Tenant;
 let address: string;

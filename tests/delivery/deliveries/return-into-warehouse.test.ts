@@ -149,7 +149,7 @@ test("on its way again on the morning of its day, it is expected nowhere", async
   await moves(tenant.driver, id, "complete");
 });
 
-test("called off by the warehouse, it stays with its driver", async () => {
+test("cancelled by the warehouse, it stays with its driver", async () => {
   const { id } = await deliveryIn(yard, "failed");
   const { receiving_order_id } = await returnInto(id, yard.warehouse);
   expect(

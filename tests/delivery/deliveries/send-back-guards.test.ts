@@ -102,7 +102,7 @@ describe.each(["operational-return", "cancel"] as const)("%s", (call) => {
   });
 });
 
-test("called off and picked up at the same moment, one of the two happens", async () => {
+test("cancelled and picked up at the same moment, one of the two happens", async () => {
   for (let round = 0; round < 4; round++) {
     const { id } = await waiting();
     const back = await sentBackBy(yard, id, "operational-return");

@@ -79,7 +79,7 @@ describe.each(["operational-return", "cancel"] as const)("sent back by %s", (cal
 });
 
 describe("a return that did not leave", () => {
-  test("is called off, and the parcel waits where it lies as before and goes on", async () => {
+  test("is cancelled, and the parcel waits where it lies as before and continues", async () => {
     for (const parcel of [await fromSender(yard), await fromWarehouse(yard)]) {
       if ((await whereIs(parcel.id)).at === null) await transferred(yard, parcel);
       const before = await detail(parcel.id);
@@ -102,7 +102,7 @@ describe("a return that did not leave", () => {
     }
   });
 
-  test("of a cancelled order is called off only when nothing of its parcel is left", async () => {
+  test("of a cancelled order is cancelled only when nothing of its parcel is left", async () => {
     const parcel = await fromSender(yard);
     const { id } = await sentBackBy(yard, parcel.id, "cancel");
     expect(await move(tenant.ops, id, "cancel", { reason: "no" }))

@@ -15,7 +15,7 @@ export const books: readonly Invariant[] = [
       having a.balance <> coalesce(sum(e.amount), 0) or a.version <> count(e.id)`,
   },
   {
-    name: "money: each entry goes on from the one before it, without a gap",
+    name: "money: each entry continues from the one before it, without a gap",
     sql: `select e.id from (
         select e.*, lag(e.balance_after, 1, 0) over w as before, row_number() over w as place
         from money.ledger_entries e where e.tenant_id = $1 window w as (partition by e.account_id order by e.version)) e

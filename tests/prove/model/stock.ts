@@ -51,7 +51,7 @@ export function move(state: State, { name, to }: Of<"move">): string {
   return `ok ${to} ${found.picked}`;
 }
 
-/** Nothing noted means that all was picked; what was noted and is less goes back on the shelf. */
+/** Nothing reported means that all was picked; what was reported and is less goes back on the shelf. */
 function finish(state: State, found: Pick): void {
   if (found.picked === 0 && ["pending", "picked"].includes(found.line)) {
     found.picked = found.quantity;

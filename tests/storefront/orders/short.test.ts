@@ -117,7 +117,7 @@ test("refuses orders that are still being picked, complete after all, or without
   expect(await accept(id)).toFailWith(409, "order_not_short");
 
   const found = await short("cash", 2);
-  // Noted of a pick that has ended, as long as it is here.
+  // Reported of a pick that has ended, as long as it is here.
   expect(await pick(shop, found.task)).toSucceed(200);
   expect((await orderAt(shop, found.id)).short).toEqual([]);
   expect(await accept(found.id)).toFailWith(409, "order_not_short");

@@ -85,9 +85,10 @@ describe("a transfer", () => {
     expect(read.body.inventory_transfer).toEqual(answer.body.inventory_transfer);
     expect(await unitsOf(r.item_id, r.source_bin_id)).toEqual({ available: 6 });
     expect(await unitsOf(r.item_id, r.destination_bin_id)).toEqual({ available: 4 });
-    const noted = await sql`select distinct reference_type from warehousing.inventory_transactions
+    const recorded =
+      await sql`select distinct reference_type from warehousing.inventory_transactions
       where reference_id = ${id}`;
-    expect(noted.map(({ reference_type }) => reference_type)).toEqual(["transfer"]);
+    expect(recorded.map(({ reference_type }) => reference_type)).toEqual(["transfer"]);
     expect(await eventsOf(id)).toEqual(["inventory_transfer.completed"]);
     expect(await tenant.ops.post(path, r.body())).toSucceed(201);
     expect(await unitsOf(r.item_id, r.destination_bin_id)).toEqual({ available: 8 });

@@ -191,7 +191,7 @@ describe("a parcel and its return", () => {
     expect((await scan(back.barcode)).delivery.next_action).toBe("in_delivery");
   });
 
-  test("a return that is over or called off is not shown", async () => {
+  test("a return that is over or cancelled is not shown", async () => {
     const { parent, back } = await withReturn();
     expect(await move(tenant.ops, back.id, "cancel", { reason: "no" })).toSucceed(200);
     expect(await scan(parent.barcode)).toMatchObject({

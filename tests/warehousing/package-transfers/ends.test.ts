@@ -1,4 +1,4 @@
-/** How the way of a transferred package ends: on paper nothing changes, with a driver it goes on from the other warehouse. */
+/** How the way of a transferred package ends: on paper nothing changes, with a driver it continues from the other warehouse. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Body } from "../../support/api.ts";
 import { assign, checkAll, move, moves } from "../../support/deliveries.ts";
@@ -162,7 +162,7 @@ describe("with a driver", () => {
   });
 });
 
-test("a waybill ends what a transfer had noted", async () => {
+test("a waybill ends what a transfer had recorded", async () => {
   const parcel = await newPackage(yard, { cod_amount: 3 });
   await withDriver(parcel);
   const { onTheRoad, step } = waybillSteps(tenant, yard);

@@ -18,7 +18,7 @@ beforeAll(async () => {
 const transfersOf = async (search: string) =>
   (await tenant.ops.get(packageTransfers, { query: { search } })).body.package_transfers;
 
-test("a package that is called off leaves both, and an empty waybill has no transfer", async () => {
+test("a package that is cancelled leaves both, and an empty waybill has no transfer", async () => {
   const [one, two] = [await newPackage(yard), await newPackage(yard)];
   const { waybill_number } = await waybillSteps(tenant, yard).draft(one.id, two.id);
   expect(await transfersOf(waybill_number)).toMatchObject([{ delivery_ids: [one.id, two.id] }]);

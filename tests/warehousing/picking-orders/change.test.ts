@@ -33,12 +33,12 @@ describe("changing an order", () => {
     expect(await unitsOf(at.item)).toEqual({ available: 9, reserved: 1 });
     expect(await unitsOf(second)).toEqual({ reserved: 4 });
     // Reported progress does not change stock.
-    const noted = await put([{ ...both[0], picked_quantity: 1, status: "packed" }, both[1]]);
-    expect(noted.body.order.item_details[0]).toMatchObject({
+    const reported = await put([{ ...both[0], picked_quantity: 1, status: "packed" }, both[1]]);
+    expect(reported.body.order.item_details[0]).toMatchObject({
       picked_quantity: 1,
       status: "packed",
     });
-    expect(noted.body.order.picking_progress).toMatchObject({ total_items: 5, picked_items: 1 });
+    expect(reported.body.order.picking_progress).toMatchObject({ total_items: 5, picked_items: 1 });
     expect(await tenant.ops.put(`${path}/${order.id}`, { status: "completed" })).toSucceed(200);
     // One of five was picked: the others are free again.
     expect(await unitsOf(at.item)).toEqual({ available: 9 });

@@ -13,7 +13,7 @@ beforeAll(async () => {
 const put = (id: string, body: object) => tenant.ops.put(`${path}/${id}`, body);
 
 describe("a quantity that was picked", () => {
-  test("as 0 in every line is what lines say before anybody noted anything: all was picked", async () => {
+  test("as 0 in every line is what lines say before anybody reported anything: all was picked", async () => {
     const at = await newShelf(tenant, 5);
     const order = await newOrder({ item_details: [line(at, { picked_quantity: 0 })] }, at);
     const done = await put(order.id, { status: "completed", item_details: order.item_details });
@@ -39,8 +39,8 @@ describe("a quantity that was picked", () => {
     expect([await unitsOf(at.item), await unitsOf(second)])
       .toEqual([{ available: 3 }, { available: 3 }]);
     const one = await newOrder({ item_details: lines }, at);
-    const noted = [lines[0], { ...lines[1], picked_quantity: 1 }];
-    const done = await put(one.id, { item_details: noted, status: "completed" });
+    const reported = [lines[0], { ...lines[1], picked_quantity: 1 }];
+    const done = await put(one.id, { item_details: reported, status: "completed" });
     expect(done.body.order.item_details)
       .toMatchObject([{ picked_quantity: 0 }, { picked_quantity: 1 }]);
     expect([await unitsOf(at.item), await unitsOf(second)])
@@ -75,8 +75,8 @@ test("null is what was not sent", async () => {
   }`;
   await newOrder({ reference_number: next });
   expect((await newOrder(nothing)).reference_number).not.toBe(next);
-  const noted = await put(order.id, { picking_progress: { picker_notes: "left" } });
-  expect(noted).toSucceed(200);
+  const reported = await put(order.id, { picking_progress: { picker_notes: "left" } });
+  expect(reported).toSucceed(200);
   expect((await put(order.id, { picking_progress: null })).body.order.picking_progress)
     .toMatchObject({ picker_notes: "left", total_items: 2 });
 });

@@ -80,7 +80,7 @@ describe("making an order", () => {
     expect(read.body.order).toEqual(answer.body.order);
   });
 
-  test("numbers go on after the millionth", async () => {
+  test("numbers continue after the millionth", async () => {
     const busy = await newTenant();
     const at = await newShelf(busy, 10);
     const numberOf = async () =>

@@ -141,7 +141,7 @@ describe("a scan", () => {
     const again = await scan(session, delivery.barcode);
     expect(again.body).toEqual({ ...first.body, already_sorted: true });
     expect(await filledOf(session.assignments[0].cage_location_id)).toBe(0);
-    // It was called off: the parcel goes on to where it was ordered.
+    // It was cancelled: the parcel continues to where it was ordered.
     expect(await move(tenant.ops, delivery.id, "cancel", { reason: "kept" })).toSucceed(200);
     const onwards = await scan(session, parent.barcode);
     expect(onwards.body).toMatchObject({

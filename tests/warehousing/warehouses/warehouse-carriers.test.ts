@@ -23,7 +23,7 @@ const named = async () =>
   (await tenant.ops.get("/warehousing/warehouses", { query: { carrier_code: carrier } })).body
     .warehouses as Record<string, unknown>[];
 
-test("a warehouse is called by a carrier as was noted last, until that is forgotten", async () => {
+test("a warehouse is called by a carrier as was recorded last, until that is forgotten", async () => {
   const set = await tenant.ops.put(path(), { external_id: "HUB-1", external_name: "Main hub" });
   expect(set).toSucceed(200);
   expect(set.body.carrier_warehouse).toEqual({

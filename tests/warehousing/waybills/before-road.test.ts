@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 
 describe("before the road", () => {
-  test("a parcel that is called off leaves the waybill, and its stock is free again", async () => {
+  test("a parcel that is cancelled leaves the waybill, and its stock is free again", async () => {
     const { parent } = await newStagedPackage(yard);
     const kept = await newPackage(yard);
     const gone = await newPackage(yard);
@@ -130,7 +130,7 @@ describe("before the road", () => {
   });
 });
 
-describe("a waybill that is called off", () => {
+describe("a waybill that is cancelled", () => {
   test("is closed, and its parcels and stock are free for another", async () => {
     const { parent } = await newStagedPackage(yard);
     const plain = await newPackage(yard);
@@ -186,7 +186,7 @@ describe("a waybill that is called off", () => {
     expect(await unitsOf(item_id)).toEqual({ reserved: 1 });
   });
 
-  test("was sealed or not; it is called off once, by staff of its source, in the caller's language", async () => {
+  test("was sealed or not; it is cancelled once, by staff of its source, in the caller's language", async () => {
     const { id } = await draft((await newPackage(yard)).id);
     await newStaff(tenant, yard.there, tenant.staff.id, "E-9");
     expect(await step(id, "cancel", {}, tenant.staff)).toFailWith(403, "forbidden");

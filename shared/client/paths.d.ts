@@ -9402,7 +9402,8 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         /** Rows of a page: 10, at most 100 */ limit?: number; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "createdAt" | "totalPrice"; sort_order?: components["parameters"]["sort_order"];
-        status?: "pending" | "confirmed" | "shipped" | "completed" | "cancelled" | "delivered"; tenant_id?: components["parameters"]["tenant_id"];
+        status?: "pending" | "confirmed" | "shipped" | "completed" | "cancelled" | "delivered" | "approved";
+        tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };

@@ -68,12 +68,21 @@ export const adminOrders = defineList({
   limit: { default: 10, max: 100 },
 });
 
+/** The words that customers read, each as it is answered, and those of the shop for groups of them. */
+const readByCustomers: Filter = {
+  schema: z.enum([...words, "approved"]),
+  condition: (value) => {
+    const word = `(${value} #>> '{}')`;
+    return `case when ${word} in ('confirmed', 'completed') then r.status_group else r.status end = ${word}`;
+  },
+};
+
 export const myOrders = defineList({
   view: "storefront.my_orders_list",
   made: "all",
   search: ["order_number"],
   sort: ["createdAt", "totalPrice"],
   sortColumns: { createdAt: "created_at", totalPrice: "total_price" },
-  params: { status },
+  params: { status: readByCustomers },
   limit: { default: 10, max: 100 },
 });

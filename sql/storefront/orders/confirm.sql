@@ -41,7 +41,7 @@ begin
       perform app.fail('address_not_found', '{"field": "addressId"}');
     end if;
   elsif (input ->> 'save_to_address_book')::boolean then
-    v_address := storefront.customer_address_create(v_address);
+    v_address := storefront.customer_address_create(jsonb_strip_nulls(v_address));
   else
     v_address := v_address - 'id';
     if v_address ->> 'city' is null then

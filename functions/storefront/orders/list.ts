@@ -73,7 +73,11 @@ const readByCustomers: Filter = {
   schema: z.enum([...words, "approved"]),
   condition: (value) => {
     const word = `(${value} #>> '{}')`;
-    return `case when ${word} in ('confirmed', 'completed') then r.status_group else r.status end = ${word}`;
+    return `case ${word}
+      when 'pending' then r.status_group = 'pending' and r.payment_status <> 'paid'
+      when 'approved' then r.status_group = 'confirmed' or r.status_group = 'pending' and r.payment_status = 'paid'
+      when 'delivered' then r.status_group = 'completed'
+      else r.status_group = ${word} end`;
   },
 };
 

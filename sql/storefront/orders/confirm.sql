@@ -159,7 +159,7 @@ begin
   -- A gateway takes no payment of nothing, and no fraction of what it counts by.
   if v_method.type = 'gateway' and (v_subtotal + v_fee = 0
       or v_subtotal + v_fee <> round(v_subtotal + v_fee, money.gateway_digits(v_method.gateway_code, (app.currency()).code))) then
-    perform app.fail('invalid_payment_method', '{"field": "paymentMethodTypeId"}');
+    perform app.fail('invalid_payment_method', '{"field": "paymentMethodTypeId", "text_key": "gateway_takes_no_such_amount"}');
   end if;
   insert into storefront.storefront_orders (id, tenant_id, order_number, market_id, user_id, cart_id, payment_method, payment_method_type_id,
     delivery_service_id, currency, subtotal, shipping_cost, total_price, total_items, address_id, shipping_address, city, customer_notes, back_ref)

@@ -94,6 +94,7 @@ test("a gateway is asked for no fraction of what it counts by", async () => {
   const refused = await order(1.005, "razorpay");
   expect(refused).toFailWith(400, "invalid_payment_method");
   expect(refused.body.field).toBe("paymentMethodTypeId");
+  expect(refused.body.message).toBe("The payment gateway does not take this amount.");
   expect(await order(1.01, "razorpay")).toSucceed(201);
   expect(await order(1.005, "gatewayone")).toSucceed(201);
 });

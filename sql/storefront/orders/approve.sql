@@ -129,8 +129,10 @@ begin
   end if;
   v_lines := storefront.order_lines(o);
   v_supply := storefront.order_supplied(v_lines, o.shipping_address);
-  -- A day is kept until it ends.
-  o.estimated_delivery := coalesce(app.day_end(input ->> 'estimated_delivery_date') - interval '1 microsecond', o.estimated_delivery);
+  -- A day is kept until it ends, the last one that can be answered until it ends everywhere.
+  if input ->> 'estimated_delivery_date' is not null then
+    o.estimated_delivery := least(app.day_end(input ->> 'estimated_delivery_date') - interval '1 microsecond', '9999-12-31 23:59:59.999999+00');
+  end if;
   v_sends := (select app.boolean_or(m.settings -> 'auto_create_delivery', false) from storefront.markets m
     where m.tenant_id = o.tenant_id and m.id = o.market_id);
   if v_sends then

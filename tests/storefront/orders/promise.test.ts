@@ -4,9 +4,11 @@ import { sql } from "../../support/db.ts";
 import "../../support/expect.ts";
 import { home, newCart, newShop, orderOf, placeOrder } from "../../support/orders.ts";
 
-test("an order that is expected on a day is not late before the day has ended there", async () => {
-  const shop = await newShop({ settings: { "general.timezone": { name: "Asia/Baghdad" } } });
-  const approved = async (estimated_delivery_date: string) => {
+/** The end of what a shop of this time zone promises: the order's, and that of its delivery. */
+const promised = async (name: string, ...days: (string | undefined)[]) => {
+  const shop = await newShop({ settings: { "general.timezone": { name } } });
+  const ends: (string | undefined)[] = [];
+  for (const estimated_delivery_date of days) {
     const { id } = await placeOrder(shop, "wallet");
     const answer = await shop.tenant.admin.put(`/storefront/orders/${id}/approve`, {
       estimated_delivery_date,
@@ -14,12 +16,18 @@ test("an order that is expected on a day is not late before the day has ended th
     expect(answer).toSucceed(200);
     const [{ promised_at }] =
       await sql`select promised_at from delivery.deliveries where order_id = ${id}`;
-    expect(promised_at.toISOString().slice(0, 19))
-      .toBe(answer.body.data.order.estimated_delivery.slice(0, 19));
-    return promised_at.toISOString().slice(0, 19);
-  };
-  expect(await approved("2037-12-01")).toBe("2037-12-01T20:59:59");
-  expect(await approved("2037-12-01T10:00:00Z")).toBe("2037-12-01T10:00:00");
+    const end = answer.body.data.order.estimated_delivery?.slice(0, 19);
+    expect(promised_at?.toISOString().slice(0, 19)).toBe(end);
+    ends.push(end);
+  }
+  return ends;
+};
+
+test("an order that is expected on a day is not late before the day has ended there", async () => {
+  expect(await promised("Asia/Baghdad", "2037-12-01", "2037-12-01T10:00:00Z", undefined))
+    .toEqual(["2037-12-01T20:59:59", "2037-12-01T10:00:00", undefined]);
+  expect(await promised("America/New_York", "2037-12-01", "9999-12-31"))
+    .toEqual(["2037-12-02T04:59:59", "9999-12-31T23:59:59"]);
 });
 
 test("drivers call the telephone of the address, in digits that telephones dial, else the customer's own", async () => {

@@ -5588,7 +5588,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["CustomerNotFoundError"] | components["schemas"]["AddressNotFoundError"] | components["schemas"]["WarehouseNotFoundError"] | components["schemas"]["ServiceNotFoundError"] | components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryBarcodeTakenError"] | components["schemas"]["OriginalNotDeliveredError"] | components["schemas"]["ReturnAlreadyExistsError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["OrderAmountFixedError"] | components["schemas"]["DeliveryBarcodeTakenError"] | components["schemas"]["OriginalNotDeliveredError"] | components["schemas"]["ReturnAlreadyExistsError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -5650,7 +5650,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["CustomerNotFoundError"] | components["schemas"]["AddressNotFoundError"] | components["schemas"]["WarehouseNotFoundError"] | components["schemas"]["ServiceNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryAlreadyOrderedError"] | components["schemas"]["DeliveryAlreadyPickedUpError"] | components["schemas"]["DeliveryEndedError"] | components["schemas"]["DeliveryIsForWaybillError"] | components["schemas"]["DeliveryBarcodeTakenError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryAlreadyOrderedError"] | components["schemas"]["DeliveryAlreadyPickedUpError"] | components["schemas"]["DeliveryEndedError"] | components["schemas"]["DeliveryIsForWaybillError"] | components["schemas"]["OrderAmountFixedError"] | components["schemas"]["DeliveryBarcodeTakenError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       412: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["VersionConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
@@ -5694,7 +5694,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["CustomerNotFoundError"] | components["schemas"]["AddressNotFoundError"] | components["schemas"]["WarehouseNotFoundError"] | components["schemas"]["ServiceNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryAlreadyOrderedError"] | components["schemas"]["DeliveryAlreadyPickedUpError"] | components["schemas"]["DeliveryEndedError"] | components["schemas"]["DeliveryIsForWaybillError"] | components["schemas"]["DeliveryBarcodeTakenError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryAlreadyOrderedError"] | components["schemas"]["DeliveryAlreadyPickedUpError"] | components["schemas"]["DeliveryEndedError"] | components["schemas"]["DeliveryIsForWaybillError"] | components["schemas"]["OrderAmountFixedError"] | components["schemas"]["DeliveryBarcodeTakenError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       412: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["VersionConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
@@ -6353,7 +6353,7 @@ export interface operations {
           "application/json": {
             /** True: say what would happen, and change nothing */ dry_run: boolean; error_count: number;
             /** The first hundred, by line */ errors: {
-              code: "validation_failed" | "field_too_large" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "forbidden" | "customer_not_found" | "address_not_found" | "warehouse_not_found" | "delivery_place_required" | "delivery_service_id_required" | "service_not_found" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "item_prices_not_cod" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "invalid_delivery_window" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "delivery_barcode_taken" | "staging_warehouse_required" | "delivery_not_found" | "original_not_delivered" | "return_already_exists" | "partial_items_invalid" | "return_destination_required" | "insufficient_wallet_balance";
+              code: "validation_failed" | "field_too_large" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "forbidden" | "customer_not_found" | "address_not_found" | "warehouse_not_found" | "delivery_place_required" | "delivery_service_id_required" | "service_not_found" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "item_prices_not_cod" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "order_amount_fixed" | "invalid_delivery_window" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "delivery_barcode_taken" | "staging_warehouse_required" | "delivery_not_found" | "original_not_delivered" | "return_already_exists" | "partial_items_invalid" | "return_destination_required" | "insufficient_wallet_balance";
               /** Path of the field at fault; null: none */ field: string | null; /** Line of the file, the heading being 1 */ line: number;
               message: string;
             }[];
@@ -6368,7 +6368,7 @@ export interface operations {
           "application/json": {
             /** True: say what would happen, and change nothing */ dry_run: boolean; error_count: number;
             /** The first hundred, by line */ errors: {
-              code: "validation_failed" | "field_too_large" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "forbidden" | "customer_not_found" | "address_not_found" | "warehouse_not_found" | "delivery_place_required" | "delivery_service_id_required" | "service_not_found" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "item_prices_not_cod" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "invalid_delivery_window" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "delivery_barcode_taken" | "staging_warehouse_required" | "delivery_not_found" | "original_not_delivered" | "return_already_exists" | "partial_items_invalid" | "return_destination_required" | "insufficient_wallet_balance";
+              code: "validation_failed" | "field_too_large" | "invalid_uuid" | "wrong_cell_count" | "invalid_reference" | "conflict" | "forbidden" | "customer_not_found" | "address_not_found" | "warehouse_not_found" | "delivery_place_required" | "delivery_service_id_required" | "service_not_found" | "delivery_service_not_available" | "service_not_for_returns" | "invalid_package" | "item_prices_not_cod" | "invalid_coordinates" | "unit_size_or_dimensions_required" | "can_not_use_this_delivery_for_this_unit_size" | "too_many_decimals" | "order_amount_fixed" | "invalid_delivery_window" | "customer_required_for_cod" | "customer_required_for_wallet" | "wallet_is_the_senders" | "carrier_code_required" | "delivery_barcode_taken" | "staging_warehouse_required" | "delivery_not_found" | "original_not_delivered" | "return_already_exists" | "partial_items_invalid" | "return_destination_required" | "insufficient_wallet_balance";
               /** Path of the field at fault; null: none */ field: string | null; /** Line of the file, the heading being 1 */ line: number;
               message: string;
             }[];
@@ -9412,7 +9412,8 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         /** Rows of a page: 10, at most 100 */ limit?: number; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "createdAt" | "totalPrice"; sort_order?: components["parameters"]["sort_order"];
-        status?: "pending" | "confirmed" | "shipped" | "completed" | "cancelled" | "delivered"; tenant_id?: components["parameters"]["tenant_id"];
+        status?: "pending" | "confirmed" | "shipped" | "completed" | "cancelled" | "delivered" | "approved";
+        tenant_id?: components["parameters"]["tenant_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };

@@ -48,6 +48,10 @@ const calls: Record<string, { of: string; call: string }> = {
   "delivery.sold_from": { of: "delivery.deliveries", call: "r" },
   "delivery.proof_counts": { of: "delivery.delivery_proofs", call: "r" },
   "money.payment_may_come": { of: "money.payments", call: "r" },
+  "storefront.order_item_came": {
+    of: "storefront.storefront_orders",
+    call: "r, gen_random_uuid()",
+  },
   "storefront.order_left_out": { of: "storefront.storefront_orders", call: "r" },
   "storefront.domain_event_emit": { of: "storefront.custom_domains", call: "r, 'connected'" },
   "storefront.order_has_unmatched_payment": { of: "storefront.storefront_orders", call: "r" },

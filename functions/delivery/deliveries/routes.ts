@@ -36,6 +36,7 @@ const terms: readonly ErrorCode[] = [
   "unit_size_or_dimensions_required",
   "can_not_use_this_delivery_for_this_unit_size",
   "too_many_decimals",
+  "order_amount_fixed",
   "invalid_delivery_window",
   "customer_required_for_cod",
   "customer_required_for_wallet",

@@ -62,9 +62,13 @@ const VariantFields = z.object({
 
 const Variants = z.array(VariantFields).max(100).superRefine((variants, context) => {
   const skus = new Set<string>();
-  for (const [index, { sku }] of variants.entries()) {
+  const ids = new Set<string>();
+  for (const [index, { sku, id }] of variants.entries()) {
     if (skus.has(sku)) context.issues.push({ code: "custom", path: [index, "sku"], input: sku });
     skus.add(sku);
+    if (id === undefined) continue;
+    if (ids.has(id)) context.issues.push({ code: "custom", path: [index, "id"], input: id });
+    ids.add(id);
   }
 });
 

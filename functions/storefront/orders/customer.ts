@@ -79,7 +79,9 @@ export const customerOrders: AnyEndpoint[] = [
         wish,
       );
       const cash = { amount: order.totalPrice, currency: order.currency };
-      const instructions = payment_type === "cash_on_delivery"
+      const dueAtDoor = payment_type === "cash_on_delivery" && order.paymentStatus !== "paid" &&
+        order.status !== "cancelled";
+      const instructions = dueAtDoor
         ? translate(language(), "pay_at_the_door", cash)
         : payment_id
         ? await openPayment(payment_id)

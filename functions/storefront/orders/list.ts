@@ -68,12 +68,25 @@ export const adminOrders = defineList({
   limit: { default: 10, max: 100 },
 });
 
+/** The words that customers read, each as it is answered, and those of the shop for groups of them. */
+const readByCustomers: Filter = {
+  schema: z.enum([...words, "approved"]),
+  condition: (value) => {
+    const word = `(${value} #>> '{}')`;
+    return `case ${word}
+      when 'pending' then r.status_group = 'pending' and r.payment_status <> 'paid'
+      when 'approved' then r.status_group = 'confirmed' or r.status_group = 'pending' and r.payment_status = 'paid'
+      when 'delivered' then r.status_group = 'completed'
+      else r.status_group = ${word} end`;
+  },
+};
+
 export const myOrders = defineList({
   view: "storefront.my_orders_list",
   made: "all",
   search: ["order_number"],
   sort: ["createdAt", "totalPrice"],
   sortColumns: { createdAt: "created_at", totalPrice: "total_price" },
-  params: { status },
+  params: { status: readByCustomers },
   limit: { default: 10, max: 100 },
 });

@@ -61,7 +61,7 @@ begin
     -- A deferred constraint that fails at the commit would be an error outside of this block.
     set constraints all immediate;
   end if;
-  return json_build_object('data', v_answer, 'language', v_language, 'tenant', app.tenant_id(),
+  return json_build_object('data', v_answer, 'language', coalesce(app.request_setting('shop_language'), v_language), 'tenant', app.tenant_id(),
       'api_key', app.request_setting('api_key_id'), 'call_id', claims ->> 'call_id',
     'version', case when rule ? 'version' then private.version_of(rule -> 'version') end,
     'jobs', coalesce(nullif(current_setting('app.jobs_queued', true), ''), 'off') = 'on',

@@ -24,6 +24,7 @@ begin
     set_config('app.grants', v_who.grants::text, true),
     set_config('app.sees_tenant', case when v_who.sees_tenant then 'on' else 'off' end, true),
     set_config('app.language', coalesce(claims ->> 'language', v_who.language, 'en'), true),
+    set_config('app.language_asked', coalesce(claims ->> 'language', ''), true),
     set_config('app.request_id', coalesce(claims ->> 'request_id', ''), true),
     set_config('app.client_request_id', coalesce(claims ->> 'client_request_id', ''), true),
     set_config('app.operation', coalesce(claims ->> 'operation', ''), true),

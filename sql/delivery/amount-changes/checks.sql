@@ -83,6 +83,8 @@ declare
 begin
   if p.order_id is not null then
     perform app.fail('order_amount_fixed');
+  elsif amount > 0 and p.delivery_flow = 'customer_return' and not p.made_at_door and delivery.is_of_order(p.original_delivery_id) then
+    perform app.fail('order_amount_fixed', '{"text_key": "return_of_order_has_no_amount"}');
   end if;
   perform delivery.require_changeable(p);
   if p.made_at_door then

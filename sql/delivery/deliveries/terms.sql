@@ -107,10 +107,20 @@ begin
   end if;
 end $$;
 
+-- True for the delivery of a store's order, by its id. SECURITY DEFINER: a driver of what its customer sends back does not see it.
+create or replace function delivery.is_of_order(delivery_id uuid) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (
+    select from delivery.deliveries d where d.tenant_id = app.tenant_id() and d.id = is_of_order.delivery_id and d.order_id is not null);
+end $$;
+grant execute on function delivery.is_of_order(uuid) to barid_caller;
+
 -- A delivery of these terms, checked and priced but not written. input: the body of POST /delivery/deliveries with
 -- `package` and `package_field`, as POST /delivery/price reads them.
 -- Fails: what delivery_people, delivery_place, delivery_priced and require_item_prices fail with, delivery_service_id_required,
--- too_many_decimals, customer_required_for_cod, customer_required_for_wallet, wallet_is_the_senders, invalid_delivery_window.
+-- too_many_decimals, order_amount_fixed (what a store's customer sends back is sold to nobody), customer_required_for_cod,
+-- customer_required_for_wallet, wallet_is_the_senders, invalid_delivery_window.
 create or replace function delivery.delivery_terms(input jsonb) returns delivery.deliveries
 language plpgsql set search_path = '' as $$
 declare
@@ -135,6 +145,9 @@ begin
   end if;
   if input ->> 'delivery_flow' is distinct from 'customer_return' then
     perform delivery.require_item_prices(input -> 'package', d.cod_amount, v_currency.decimals, coalesce(input ->> 'package_field', 'package'));
+  end if;
+  if d.cod_amount > 0 and input ->> 'delivery_flow' = 'customer_return' and delivery.is_of_order((input ->> 'original_delivery_id')::uuid) then
+    perform app.fail('order_amount_fixed', '{"text_key": "return_of_order_has_no_amount"}');
   end if;
   if d.cod_amount > 0 and v_owner is null then
     perform app.fail('customer_required_for_cod', '{"field": "customer_id"}');

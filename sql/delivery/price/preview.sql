@@ -1,8 +1,9 @@
 -- The price of a delivery before it is ordered, by the same calculation that charges it.
 -- {delivery_service_id, pickup?{latitude, longitude}, dropoff?{latitude, longitude}, unit_size?, package?,
--- package_field?, service_field?, place_fields [2]: what the client calls them}
+-- package_field?, service_field?, place_fields [2]: what the client calls them, has_dropoff?: it goes somewhere, though the place is not known}
 -- -> {price, unit_size, unit_size_source}
--- Without places there is no distance and no zone to judge; a service that charges by distance needs both.
+-- Without places there is no distance and no zone to judge; a service that charges by distance needs both. A drop-off whose place is not
+-- known is in no zone.
 -- Fails: service_not_found, delivery_service_not_available (switched off, or not for that drop-off zone),
 -- invalid_coordinates, invalid_package, unit_size_or_dimensions_required, can_not_use_this_delivery_for_this_unit_size.
 create or replace function delivery.price_preview(input jsonb) returns jsonb
@@ -21,7 +22,7 @@ begin
   if not found then
     perform app.fail('service_not_found', v_service_field);
   end if;
-  if not v_service.active or (v_latitude is not null
+  if not v_service.active or ((v_latitude is not null or app.boolean_or(input -> 'has_dropoff', false))
       and not delivery.service_reaches(v_service, delivery.zone_at(v_service.tenant_id, v_latitude, v_longitude))) then
     perform app.fail('delivery_service_not_available', v_service_field);
   end if;

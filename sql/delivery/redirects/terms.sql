@@ -70,6 +70,12 @@ begin
     charged := 'none';
     return;
   end if;
+  -- An order's service and fee are agreed whatever becomes of the service, but not for places it never went to.
+  if p.order_id is not null and not delivery.goes_to(p, to_address) and exists (
+      select from delivery.delivery_services s
+      where s.tenant_id = p.tenant_id and s.id = p.delivery_service_id and not delivery.service_reaches(s, to_address.zone_id)) then
+    perform app.fail('delivery_service_not_available', '{"field": "dropoff_address_id"}');
+  end if;
   v_start.latitude := v_from.latitude;
   v_start.longitude := v_from.longitude;
   priced := delivery.delivery_priced(p, jsonb_build_object('delivery_service_id', p.delivery_service_id, 'unit_size', p.unit_size,

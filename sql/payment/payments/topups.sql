@@ -28,6 +28,10 @@ begin
   if not money.gateway_in_use(v_method.gateway_code) then
     perform app.fail('gateway_not_configured', '{"field": "paymentMethodTypeId"}');
   end if;
+  v_decimals := money.gateway_digits(v_method.gateway_code, v_currency);
+  if v_amount <> round(v_amount, v_decimals) then
+    perform app.fail('too_many_decimals', jsonb_build_object('field', 'amount', 'currency', v_currency, 'decimals', v_decimals));
+  end if;
   return jsonb_build_object('payment_id', money.top_up_request((input ->> 'id')::uuid, v_amount, v_method.gateway_code, input ->> 'back_ref'),
     'amount', v_amount, 'currency', v_currency);
 end $$;

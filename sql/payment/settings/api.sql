@@ -85,6 +85,17 @@ begin
 end $$;
 grant execute on function money.gateway_in_use(text) to barid_caller;
 
+-- Digits after the point of the smallest amount that a gateway of the caller's tenant takes: those it counts by, as its account says, if
+-- they are fewer than the currency's. SECURITY DEFINER: customers see no accounts.
+create or replace function money.gateway_digits(code text, currency text) returns integer
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return least(money.decimals_of(gateway_digits.currency), (
+    select (g.settings ->> 'amount_exponent')::integer from money.payment_gateways g
+    where g.tenant_id = app.tenant_id() and g.gateway_code = code));
+end $$;
+grant execute on function money.gateway_digits(text, text) to barid_caller;
+
 -- Those whose secret may have signed an event of this account, which is theirs or was: [{tenant_id, secret, previous}]. A gateway that is
 -- switched off takes no payment any more, and is heard about those that it took.
 create or replace function money.gateway_signers(code text, account_id text) returns jsonb

@@ -24,8 +24,8 @@ begin
   end if;
 end $$;
 
--- Makes a product's variants what is sent: the whole list, in its order. One is known again by its id, or by
--- its sku, and what is not said of it stays; null takes away. What is not in the list is archived, which frees its sku.
+-- Makes a product's variants what is sent: the whole list, in its order. One is known again by its id, or by its sku unless the list
+-- names it by its id, and what is not said of it stays; null takes away. What is not in the list is archived, which frees its sku.
 -- variants: [{id?, sku, price, compare_at_price?, inventory_item_id?, attributes?, is_active?}]
 -- Fails: too_many_decimals, variant_not_found, inventory_item_not_found, sku_already_exists.
 create or replace function storefront.save_variants(product_id uuid, variants jsonb) returns void
@@ -67,6 +67,12 @@ begin
     and not exists (select from jsonb_array_elements(variants) s
       where s ->> 'id' = v.id::text or (s ->> 'id' is null and s ->> 'sku' = v.sku));
 
+  -- A sku that goes from one variant to another is free in between.
+  update storefront.product_variants v set sku = v.id::text
+  where v.tenant_id = v_tenant and v.product_id = save_variants.product_id and v.archived_at is null
+    and exists (select from jsonb_array_elements(variants) s where s ->> 'id' = v.id::text)
+    and exists (select from jsonb_array_elements(variants) s where s ->> 'id' <> v.id::text and s ->> 'sku' = v.sku);
+
   update storefront.product_variants v set
     sku = s.variant ->> 'sku', price = (s.variant ->> 'price')::numeric,
     compare_at_price = case when s.variant ? 'compare_at_price' then (s.variant ->> 'compare_at_price')::numeric else v.compare_at_price end,
@@ -75,7 +81,8 @@ begin
     is_active = coalesce((s.variant ->> 'is_active')::boolean, v.is_active), position = s.position
   from jsonb_array_elements(variants) with ordinality s (variant, position)
   where v.tenant_id = v_tenant and v.product_id = save_variants.product_id and v.archived_at is null
-    and (s.variant ->> 'id' = v.id::text or (s.variant ->> 'id' is null and s.variant ->> 'sku' = v.sku));
+    and (s.variant ->> 'id' = v.id::text or (s.variant ->> 'id' is null and s.variant ->> 'sku' = v.sku
+      and not exists (select from jsonb_array_elements(variants) n where n ->> 'id' = v.id::text)));
 
   insert into storefront.product_variants (tenant_id, product_id, sku, price, compare_at_price, inventory_item_id, attributes,
     is_active, position)

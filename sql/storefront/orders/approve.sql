@@ -39,6 +39,16 @@ begin
   return v_id;
 end $$;
 
+-- The receiver of an order: its customer, at the telephone of its address, else at their own; in digits that telephones dial. -> {name?, phone?}
+create or replace function storefront.order_recipient(o storefront.storefront_orders) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce((
+    select jsonb_strip_nulls(jsonb_build_object('name', p.full_name, 'phone', app.ascii_digits(coalesce(
+      nullif(trim(o.shipping_address #>> '{contact_info,phone}'), ''), p.phone))))
+    from tenancy.profiles p where p.id = o.user_id), '{}');
+end $$;
+
 -- The deliveries of an order, one from each of its sources (see storefront.order_supply), not written. The fee that the customer was told
 -- is on the first; cash on delivery is that fee and the goods, divided by their value.
 -- Fails: staging_warehouse_required (no warehouse to send from), what delivery_terms fails with.
@@ -47,6 +57,7 @@ returns delivery.deliveries[]
 language plpgsql set search_path = '' as $$
 declare
   v_place jsonb := o.shipping_address;
+  v_recipient jsonb := storefront.order_recipient(o);
   v_goods numeric[];
   v_source record;
   v_made delivery.deliveries[] := '{}';
@@ -72,8 +83,7 @@ begin
         'payment_method', 'wallet', 'cod_amount',
         case when o.payment_method = 'cash_on_delivery' then least(v_source.fee, o.total_price) + coalesce(v_goods[v_source.place], 0) else 0 end,
         'pickup_warehouse_id', v_source.source -> 'warehouse_id', 'dropoff_address_id', dropoff, 'external_reference_id', o.order_number,
-        'notes', o.customer_notes, 'promised_at', o.estimated_delivery, 'recipient', jsonb_strip_nulls(jsonb_build_object(
-          'phone', v_place #>> '{contact_info,phone}', 'name', (select p.full_name from tenancy.profiles p where p.id = o.user_id)))));
+        'notes', o.customer_notes, 'promised_at', o.estimated_delivery, 'recipient', v_recipient));
   end loop;
   return v_made;
 end $$;
@@ -119,7 +129,10 @@ begin
   end if;
   v_lines := storefront.order_lines(o);
   v_supply := storefront.order_supplied(v_lines, o.shipping_address);
-  o.estimated_delivery := coalesce(app.day_start(input ->> 'estimated_delivery_date'), o.estimated_delivery);
+  -- A day is kept until it ends, the last one that can be answered until it ends everywhere.
+  if input ->> 'estimated_delivery_date' is not null then
+    o.estimated_delivery := least(app.day_end(input ->> 'estimated_delivery_date') - interval '1 microsecond', '9999-12-31 23:59:59.999999+00');
+  end if;
   v_sends := (select app.boolean_or(m.settings -> 'auto_create_delivery', false) from storefront.markets m
     where m.tenant_id = o.tenant_id and m.id = o.market_id);
   if v_sends then

@@ -41,7 +41,7 @@ begin
       perform app.fail('address_not_found', '{"field": "addressId"}');
     end if;
   elsif (input ->> 'save_to_address_book')::boolean then
-    v_address := storefront.customer_address_create(v_address);
+    v_address := storefront.customer_address_create(jsonb_strip_nulls(v_address));
   else
     v_address := v_address - 'id';
     if v_address ->> 'city' is null then
@@ -84,11 +84,12 @@ begin
     select jsonb_build_object('order', storefront.order_customer_to_json(o), 'payment_type', o.payment_method, 'payment_id', (
       select p.id from money.payments p
       where p.tenant_id = o.tenant_id and p.order_id = o.id and p.type = 'ORDER' and p.status = 'pending' and p.payment_method = 'gateway'
-        and o.status in ('pending', 'awaiting_approval')))
+        and p.expires_at > now() and o.status in ('pending', 'awaiting_approval')))
     from storefront.storefront_orders o where o.tenant_id = app.tenant_id() and o.id = order_confirmed.order_id);
 end $$;
 
--- The order a cart became: the same again, whatever else is sent. A payment that failed may be tried once more.
+-- The order a cart became: the same again, whatever else is sent. A payment that failed may be tried once more, as long as the order waits
+-- for one. Fails: gateway_not_configured (switched off since), back_ref_required, back_ref_not_allowed.
 create or replace function storefront.order_confirm_again(v_cart storefront.carts, input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -97,10 +98,13 @@ declare
 begin
   select * into o from storefront.storefront_orders x where x.tenant_id = v_cart.tenant_id and x.cart_id = v_cart.id for no key update;
   if o.payment_method = 'gateway' and o.payment_status = 'failed' and o.status in ('pending', 'awaiting_approval')
-      and not exists (select from money.payments p
+      and o.created_at > now() - interval '24 hours' and not exists (select from money.payments p
         where p.tenant_id = o.tenant_id and p.order_id = o.id and p.type = 'ORDER' and p.status = 'pending') then
     select t.gateway_code into v_code from storefront.payment_method_types t where t.id = o.payment_method_type_id;
     perform money.require_back_ref(input);
+    if not money.gateway_in_use(v_code) then
+      perform app.fail('gateway_not_configured', '{"field": "paymentMethodTypeId"}');
+    end if;
     perform storefront.order_charge(o.id, v_code, input ->> 'back_ref');
   end if;
   return storefront.order_confirmed(o.id);
@@ -152,8 +156,10 @@ begin
       select l -> 'variant_id' from jsonb_array_elements(v_lines) l where l -> 'inventory_item_id' = v_supply -> 'short' limit 1)));
   end if;
   v_fee := (delivery.price_preview(storefront.order_quote_input(input ->> 'delivery_service_id', v_supply, v_address)) ->> 'price')::numeric;
-  if v_method.type = 'gateway' and v_subtotal + v_fee = 0 then
-    perform app.fail('invalid_payment_method', '{"field": "paymentMethodTypeId"}');
+  -- A gateway takes no payment of nothing, and no fraction of what it counts by.
+  if v_method.type = 'gateway' and (v_subtotal + v_fee = 0
+      or v_subtotal + v_fee <> round(v_subtotal + v_fee, money.gateway_digits(v_method.gateway_code, (app.currency()).code))) then
+    perform app.fail('invalid_payment_method', '{"field": "paymentMethodTypeId", "text_key": "gateway_takes_no_such_amount"}');
   end if;
   insert into storefront.storefront_orders (id, tenant_id, order_number, market_id, user_id, cart_id, payment_method, payment_method_type_id,
     delivery_service_id, currency, subtotal, shipping_cost, total_price, total_items, address_id, shipping_address, city, customer_notes, back_ref)
@@ -178,7 +184,7 @@ create or replace function storefront.order_quote_input(service text, supply jso
 language plpgsql stable set search_path = '' as $$
 begin
   return jsonb_build_object('delivery_service_id', service, 'service_field', 'deliveryServiceId', 'package_field', 'cartId',
-    'place_fields', jsonb_build_array('address', 'address'))
+    'place_fields', jsonb_build_array('address', 'address'), 'has_dropoff', true)
     || case when supply ->> 'units' is not null then jsonb_build_object('unit_size', supply -> 'units')
       when app.settings('general', 'unit_size') ->> 'missing_unit_size_fallback' is null then '{"unit_size": 1}' else '{}' end
     || case when supply ->> 'latitude' is not null and address ->> 'latitude' is not null

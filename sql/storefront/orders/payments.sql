@@ -23,6 +23,9 @@ begin
   if p.status = 'SUCCESS' then
     perform money.book_payment(p, 'order_payment', p.account_id, money.account_of('wallet', 'tenant', null, o.currency), o.order_number);
     update storefront.storefront_orders x set payment_status = 'paid' where x.tenant_id = o.tenant_id and x.id = o.id;
+  elsif o.payment_status = 'failed' then
+    -- Another try is waited for.
+    update storefront.storefront_orders x set payment_status = 'pending' where x.tenant_id = o.tenant_id and x.id = o.id;
   end if;
 end $$;
 

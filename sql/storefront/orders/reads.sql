@@ -23,6 +23,18 @@ begin
 end $$;
 grant execute on function storefront.order_left_out(storefront.storefront_orders) to barid_caller;
 
+-- False for an item of a delivered order that was left out whole, or stayed in a parcel that did not come to the customer.
+-- SECURITY DEFINER: a customer sees no warehouses' parts of an order. Fails: forbidden (app.require_tenant).
+create or replace function storefront.order_item_came(o storefront.storefront_orders, order_item uuid) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  perform app.require_tenant(o.tenant_id);
+  return (
+    select count(*) = 0 or sum(g.delivered) > 0 from storefront.order_part_goods g
+    where g.tenant_id = o.tenant_id and g.order_id = o.id and g.order_item_id = order_item);
+end $$;
+grant execute on function storefront.order_item_came(storefront.storefront_orders, uuid) to barid_caller;
+
 -- The customer's view: camelCase, with payments in snake_case as documented. An item stands as it was ordered; `short` of it are left out.
 create or replace function storefront.order_customer_to_json(o storefront.storefront_orders) returns jsonb
 language plpgsql stable set search_path = '' as $$

@@ -39,6 +39,7 @@ begin
   from storefront.storefront_orders o
   join storefront.storefront_order_items i on i.tenant_id = o.tenant_id and i.order_id = o.id
   where o.tenant_id = v_tenant and o.user_id = v_user and o.status in ('delivered', 'completed') and i.product_id = v_product
+    and storefront.order_item_came(o, i.id)
   order by exists (select from storefront.product_reviews r where r.tenant_id = i.tenant_id and r.order_item_id = i.id),
     o.created_at desc, i.id
   limit 1;

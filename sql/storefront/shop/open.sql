@@ -11,6 +11,7 @@ language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_column
 declare
   v_caller text := coalesce(app.tenant_id()::text, '');
+  v_language text;
 begin
   if open_shop.store_name is not null then
     select m.id, m.tenant_id into market_id, tenant_id
@@ -32,6 +33,12 @@ begin
   perform set_config('app.tenant_id', tenant_id::text, true);
   currency := (app.currency()).code;
   perform set_config('app.tenant_id', v_caller, true);
+  -- The shop's language where the visitor asked for none.
+  v_language := (select s.settings ->> 'default' from tenancy.tenant_settings s
+    where s.tenant_id = open_shop.tenant_id and s.module = 'general' and s.group_key = 'language');
+  if v_language is not null and app.request_setting('language_asked') is null then
+    perform set_config('app.language', v_language, true), set_config('app.shop_language', v_language, true);
+  end if;
 end $$;
 
 -- Makes the signed-in caller a customer of the tenant whose live market this is, with a wallet in its

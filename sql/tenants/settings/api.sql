@@ -166,7 +166,11 @@ begin
     or exists (select from delivery.deliveries d
       where d.tenant_id = app.tenant_id() and d.currency = code and d.status not in ('delivered', 'returned', 'cancelled'))
     or exists (select from storefront.storefront_orders o
-      where o.tenant_id = app.tenant_id() and o.currency = code and o.status not in ('delivered', 'completed', 'cancelled'));
+      where o.tenant_id = app.tenant_id() and o.currency = code and o.status not in ('delivered', 'completed', 'cancelled'))
+    -- A top-up that may still be paid, as long as its gateway is asked about it (money.payments_reconcile).
+    or exists (select from money.payments p
+      where p.tenant_id = app.tenant_id() and p.currency = code and p.type = 'WALLET_TOPUP' and p.status in ('pending', 'FAILED')
+        and p.payment_method = 'gateway' and p.created_at > now() - interval '72 hours' and p.final_answer_at is null);
 end $$;
 
 -- After settings were saved in which the currency is another than `before`, or has other decimals. Drivers, institutions and customers get their

@@ -50,4 +50,29 @@ describe("a top-up", () => {
     expect(await shop.tenant.admin.post(`/delivery/wallets/${wallet}/top-ups`, body))
       .toFailWith(403, "forbidden");
   });
+
+  test("is of no fraction of what its gateway counts by, in a currency that stays while it is open", async () => {
+    const small = await newCardShop();
+    const { admin, customer, id } = small.tenant;
+    const decimals = (count: number) =>
+      admin.put(`/tenants/${id}/settings`, {
+        general: { currency: { settings: { currency_code: "IQD", decimals: count } } },
+      });
+    expect(await decimals(3)).toSucceed(200);
+    const settings = { account_id: small.account, amount_exponent: 2 };
+    expect(await admin.put("/payment/gateways/razorpay", { settings })).toSucceed(200);
+    const wallet = await fundWallet(small.tenant, "customer", customer.id, 0);
+    const asked = (amount: number) =>
+      customer.post(`/delivery/wallets/${wallet}/top-ups`, {
+        amount,
+        paymentMethodTypeId: methods.razorpay,
+        backRef,
+      });
+    const refused = await asked(10.505);
+    expect(refused).toFailWith(400, "too_many_decimals");
+    expect(refused.body).toMatchObject({ field: "amount", decimals: 2 });
+    expect(await decimals(2)).toSucceed(200);
+    expect(await asked(10.5)).toSucceed(201);
+    expect(await decimals(0)).toFailWith(409, "currency_in_use");
+  });
 });

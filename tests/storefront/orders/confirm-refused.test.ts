@@ -15,6 +15,7 @@ import {
   type Shop,
 } from "../../support/orders.ts";
 import { newCardShop } from "../../support/payments.ts";
+import { newZone, square } from "../../support/zones.ts";
 
 const path = "/storefront/orders/confirm";
 let shop: Shop;
@@ -147,6 +148,30 @@ describe("a checkout is refused", () => {
       where id = ${plain.store.id}`;
     expect(await customer.post(path, orderOf(plain, await newCart(plain))))
       .toFailWith(400, "invalid_payment_method");
+  });
+
+  test("for a service that does not reach the address, as one without coordinates in no zone", async () => {
+    const near = await newShop();
+    const zone = await newZone(near.tenant, square(44.4, 33.3, 0.05));
+    const order = async (place: object) =>
+      await near.tenant.customer.post(path, {
+        ...orderOf(near, await newCart(near)),
+        address: { ...home, ...place },
+      });
+    const limit = (zone_access_mode: string) =>
+      near.tenant.ops.put(`/delivery/services/${near.service}`, {
+        zone_access_mode,
+        zone_ids: [zone],
+      });
+    expect(await limit("select_zones")).toSucceed(200);
+    expect(await order({ lat: 33.3, long: 44.4 })).toSucceed(201);
+    for (const place of [{ lat: 1, long: 1 }, {}]) {
+      const answer = await order(place);
+      expect(answer).toFailWith(400, "delivery_service_not_available");
+      expect(answer.body.field).toBe("deliveryServiceId");
+    }
+    expect(await limit("exclude_zones")).toSucceed(200);
+    expect(await order({})).toSucceed(201);
   });
 
   test("to staff, drivers, anonymous callers, and customers of another store", async () => {

@@ -160,6 +160,17 @@ test("confirming again returns the same order, whatever else is sent, and the pa
   expect(again.body).toEqual(first.body);
 });
 
+test("a cancelled order in cash is not to be paid at the door", async () => {
+  const cart = await newCart(shop);
+  const first = await shop.tenant.customer.post(path, orderOf(shop, cart));
+  expect(first.body.instructions).toContain("6000 IQD");
+  const cancel = `/storefront/orders/${first.body.order.id}/cancel`;
+  expect(await shop.tenant.admin.put(cancel, { reason: "other" })).toSucceed(200);
+  const again = await shop.tenant.customer.post(path, orderOf(shop, cart));
+  expect(again).toSucceed(200);
+  expect(again.body).toMatchObject({ instructions: null, order: { status: "cancelled" } });
+});
+
 test("twenty at once make one order and one debit", async () => {
   const buyer = await newPerson(shop.tenant.id, "customer", "customer");
   await fundWallet(shop.tenant, "customer", buyer.id, 100_000);
@@ -203,6 +214,19 @@ describe("the destination", () => {
     const kept = { ...orderOf(shop, await newCart(shop)), save_to_address_book: true };
     expect(await customer.post(path, kept)).toSucceed(201);
     expect(await count()).toBe(before + 1);
+  });
+
+  test("is saved without what is null in it", async () => {
+    const nothing = { city: null, country: null, lat: null, long: null };
+    for (const contact_info of [null, { phone: null, email: null }]) {
+      const answer = await shop.tenant.customer.post(path, {
+        ...orderOf(shop, await newCart(shop)),
+        address: { full_address: "House 9", contact_info, ...nothing },
+        save_to_address_book: true,
+      });
+      expect(answer).toSucceed(201);
+      expect(answer.body.order.shippingAddress).toMatchObject({ contact_info: {}, city: null });
+    }
   });
 
   test("an address of the address book is copied as it is now; another person's is not found", async () => {

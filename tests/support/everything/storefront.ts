@@ -76,7 +76,11 @@ export async function addStorefront({ tenant, tx, one, json, next, made }: Addin
     unit_price: 5000,
     total: 5000,
   });
-  const part = await one("storefront.storefront_order_parts", { order_id: order, position: 1 });
+  const part = await one("storefront.storefront_order_parts", {
+    order_id: order,
+    position: 1,
+    left_at: new Date(),
+  });
   await one("storefront.storefront_order_part_items", {
     part_id: part,
     position: 1,

@@ -35,6 +35,12 @@ export async function signInByMail(email: string): Promise<Session> {
   return await (await asService("verify", { type: "recovery", token_hash })).json();
 }
 
+/** Bans an account for so long: `24h`; `none` lifts it. */
+export async function ban(id: string, ban_duration: string): Promise<void> {
+  const answer = await asService(`admin/users/${id}`, { ban_duration }, "PUT");
+  if (!answer.ok) throw new Error(await answer.text());
+}
+
 /** Deletes an account softly: its row stays for what refers to it. */
 export async function deleteSoftly(id: string): Promise<void> {
   const answer = await asService(`admin/users/${id}`, { should_soft_delete: true }, "DELETE");

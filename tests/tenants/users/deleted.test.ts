@@ -1,9 +1,9 @@
-/** Accounts that Auth deletes softly may do nothing any more, whatever they could before. */
+/** Accounts that Auth deletes softly, or bans, may do nothing any more, whatever they could before. */
 import { beforeAll, expect, test } from "vitest";
 import { type Person, withKey } from "../../support/api.ts";
 import { expires_at, path as keysPath, scopes } from "../../support/api-keys.ts";
 import { newDriver } from "../../support/assignments.ts";
-import { deleteSoftly } from "../../support/auth.ts";
+import { ban, deleteSoftly } from "../../support/auth.ts";
 import { sql } from "../../support/db.ts";
 import { listedDriver } from "../../support/fleet.ts";
 import { newPerson, newSystemAdmin, newTenant, type Tenant } from "../../support/people.ts";
@@ -66,4 +66,19 @@ test("each company reads in its log that the person was shut out", async () => {
   expect(data).toMatchObject([
     { before: { is_active: true }, after: { is_active: false }, actor_id: null, operation: null },
   ]);
+});
+
+test("a banned person is refused with the token they had, and their keys stop until the ban is lifted", async () => {
+  const admin = await newPerson(tenant.id, "staff", "tenant_admin");
+  const { body: { key } } = await admin.post(keysPath, { name: "Shop", scopes, expires_at });
+  const detail = (who: Person) => who.get(`/tenants/${tenant.id}`);
+  await ban(admin.id, "24h");
+  expect(await detail(admin)).toFailWith(401, "unauthorized");
+  expect(await admin.get("/tenants/me")).toFailWith(401, "unauthorized");
+  expect(await detail(withKey(key))).toFailWith(401, "unauthorized");
+  const listed = await tenant.admin.get(keysPath, { query: { created_by: admin.id } });
+  expect(listed.body.data).toMatchObject([{ status: "stopped", effective_scopes: [] }]);
+  await ban(admin.id, "none");
+  expect(await detail(admin)).toSucceed(200);
+  expect(await detail(withKey(key))).toSucceed(200);
 });

@@ -30,11 +30,11 @@ begin
   end if;
 end $$;
 
--- True while Auth bans an account.
-create or replace function private.is_banned(user_id uuid) returns boolean
+-- True of an account that Auth has deleted softly, and while it bans one.
+create or replace function private.is_locked(user_id uuid) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
-  return exists (select from auth.users a where a.id = is_banned.user_id and a.banned_until > now());
+  return exists (select from auth.users a where a.id = is_locked.user_id and (a.deleted_at is not null or a.banned_until > now()));
 end $$;
 
 -- The grants of an active member of a tenant: the type, the roles and the permissions of the roles. Null for anybody else.
@@ -97,9 +97,9 @@ begin
     is_company_key := v_key.tenant_id is not null;
   elsif user_id is not null then
     -- A token issued before the account was confirmed may belong to the person who created the account. Tokens name seconds. One that
-    -- was issued before Auth banned the account holds no more.
+    -- was issued before Auth deleted or banned the account holds no more.
     if not exists (select from tenancy.profiles p where p.id = identify.user_id and (p.proven_at is null or v_mailbox or v_service
-        or to_timestamp((claims ->> 'issued_at')::bigint) > p.proven_at)) or private.is_banned(identify.user_id) then
+        or to_timestamp((claims ->> 'issued_at')::bigint) > p.proven_at)) or private.is_locked(identify.user_id) then
       perform app.fail('unauthorized');
     end if;
     if v_mailbox then

@@ -23,8 +23,9 @@ test("an administrator of the system manages nothing any more, nor do the keys t
   expect(await detail(system)).toSucceed(200);
   expect(await detail(withKey(key))).toSucceed(200);
   await deleteSoftly(system.id);
-  expect(await detail(system)).toFailWith(403, "forbidden");
-  expect(await system.get("/tenants")).toFailWith(403, "forbidden");
+  expect(await detail(system)).toFailWith(401, "unauthorized");
+  expect(await system.get("/tenants")).toFailWith(401, "unauthorized");
+  expect(await sql`select from tenancy.system_users where user_id = ${system.id}`).toEqual([]);
   expect(await detail(withKey(key))).toFailWith(401, "unauthorized");
 });
 

@@ -1337,7 +1337,8 @@ export interface components {
       actor_key_name: string | null; /** Null for people outside the company, and where a program or the clock did it */ actor_name: string | null;
       after: { [key: string]: unknown; } | null;
       /** What the change replaced */ before: { [key: string]: unknown; } | null;
-      client_request_id: string | null; created_at: string; entity_id: string | null;
+      client_request_id: string | null; created_at: string;
+      /** The id of the row; of a membership that of the person, of settings `general.language` for instance, of a row without an id its other keys, joined by points */ entity_id: string | null;
       /** The table, `delivery.deliveries` for instance */ entity_type: string; id: number;
       /** The call that did it; null: no call */ operation: string | null; request_id: string | null;
     };

@@ -137,6 +137,10 @@ begin
     perform integration.shipment_given_back(s, d, report ->> 'carrier_status');
   end if;
   if v_outcome = 'applied' then
+    -- The numbers of receipts come before wallets, also of what an order's end expects back.
+    if v_status in ('delivered', 'returned') and (d.order_id is not null or delivery.ends_in(d) is not null) then
+      perform app.lock_numbers('receiving_order', true);
+    end if;
     -- Before the stock of a store, which the first report moves, since what gives money back locks wallets first. An order that ends may be
     -- refunded as well.
     if v_status = 'delivered' and s.cash_due > 0 or v_status in ('delivered', 'returned') and d.order_id is not null then

@@ -157,11 +157,11 @@ begin
   if not (delivery.returns_to_warehouse(d) or v_warehouse is not null) then
     perform delivery.assignment_end(a, 'returned');
   end if;
-  v_refund := case when v_awaited then '{"refunded": false, "refund_due": null}'
-    else delivery.delivery_refund_on(d, 'refund_delivery_fee_on_return') end;
   if delivery.returns_to_warehouse(d) or v_warehouse is not null then
     v_receipt := warehousing.receipt_expect(d.id, v_warehouse, d.status = 'failed');
   end if;
+  v_refund := case when v_awaited then '{"refunded": false, "refund_due": null}'
+    else delivery.delivery_refund_on(d, 'refund_delivery_fee_on_return') end;
   perform storefront.orders_settle();
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'receiving_order_id', v_receipt) || v_refund;
 end $$;

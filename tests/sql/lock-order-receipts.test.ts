@@ -1,0 +1,74 @@
+/** What may make receipts takes their numbers before wallets, in the order that CONTRIBUTING.md gives. */
+import type { TransactionSql } from "postgres";
+import { expect, test } from "vitest";
+import { enable, external, report } from "../support/carriers.ts";
+import { sql } from "../support/db.ts";
+import { assign, moves } from "../support/deliveries.ts";
+import "../support/expect.ts";
+import { approveOrder, newSplitShop, pick, picksOf } from "../support/order-goods.ts";
+import { placeOrder } from "../support/orders.ts";
+import { locksBefore } from "../support/overlapping.ts";
+import type { Yard } from "../support/packages.ts";
+import type { Tenant } from "../support/people.ts";
+import { sentBackBy, transferred } from "../support/send-back.ts";
+import { inTenant, newBin, newWarehouse } from "../support/warehouses.ts";
+
+/** Another transaction has the numbers of the company's receipts. */
+const numbersOf = (tenant: Tenant) => (tx: TransactionSql) =>
+  tx`insert into app.counters (tenant_id, counter, value) values (${tenant.id}, 'receiving_order', 1)
+    on conflict (tenant_id, counter) do update set value = app.counters.value + 1`;
+
+const walletsOf = (tenant: Tenant) => (tx: TransactionSql) =>
+  tx`select from money.accounts where tenant_id = ${tenant.id} and kind = 'wallet' order by id for no key update nowait`;
+
+test("the last parcel of an order is delivered, and another one that was sent back is expected", async () => {
+  const shop = await newSplitShop({ first: 3, second: 1 });
+  const { tenant } = shop;
+  const third = await newWarehouse(tenant);
+  await newBin(tenant, third, { location_type: "RECEIVING", is_default_receiving: true });
+  await inTenant(tenant, "select money.account_of('wallet', 'tenant', null, 'IQD')");
+  const yard = { tenant, warehouse: shop.shelf.warehouse, there: third } as Yard;
+  const { id } = await placeOrder(shop, "cash", 4);
+  const { deliveries: [{ delivery_id: first }, { delivery_id: second }] } = await approveOrder(
+    shop,
+    id,
+  );
+  for (const task of await picksOf(id)) expect(await pick(shop, task.id)).toSucceed(200);
+  const [parcel] = await sql`select id, barcode from delivery.deliveries where id = ${first}`;
+  await transferred(yard, { id: parcel.id, barcode: parcel.barcode });
+  await sentBackBy(yard, first, "cancel");
+  await assign(tenant, second);
+  await moves(tenant.driver, second, "pickup", "depart");
+  const answer = await locksBefore(
+    numbersOf(tenant),
+    () => tenant.driver.post(`/delivery/deliveries/${second}/complete`, {}),
+    walletsOf(tenant),
+  );
+  expect(answer).toSucceed(200);
+  const [{ receipts }] = await sql`select count(*)::int as receipts
+    from warehousing.receiving_orders
+    where tenant_id = ${tenant.id} and status = 'pending' and delivery_id is null`;
+  expect(receipts).toBe(1);
+});
+
+test("a carrier brings back the parcel of a paid order", async () => {
+  const shop = await newSplitShop({ first: 20, second: 0, picking: true });
+  const { tenant } = shop;
+  const { secret } = await enable(tenant);
+  const { id } = await placeOrder(shop, "wallet", 2);
+  const { deliveries: [{ delivery_id }] } = await approveOrder(shop, id);
+  expect(await pick(shop, (await picksOf(id))[0]!.id)).toSucceed(200);
+  expect(await tenant.ops.patch(`/delivery/deliveries/${delivery_id}/carrier`, external))
+    .toSucceed(200);
+  const booked = await tenant.ops.post(`/carriers/shipments/${delivery_id}`, {
+    carrier_code: "simulated",
+  });
+  expect(booked).toSucceed(200);
+  const { tracking_number } = booked.body.shipment;
+  const { body } = await locksBefore(
+    numbersOf(tenant),
+    () => report(tenant, secret, { tracking_number, status: "returned" }),
+    walletsOf(tenant),
+  );
+  expect(body).toMatchObject({ outcome: "applied" });
+});

@@ -141,9 +141,8 @@ begin
     perform app.fail('invalid_status_transition', jsonb_build_object('from', d.status, 'to', 'returned', 'text_key', 'reason_is_a_return'));
   end if;
   v_awaited := v_warehouse is not null and d.order_id is null and not delivery.leaves_warehouse(d);
-  if not delivery.leaves_warehouse(d) then
-    perform warehousing.receipts_withdraw(d.id, v_warehouse);
-  end if;
+  -- Expected by another warehouse, such as the one it left with an open exception, it does not come there.
+  perform warehousing.receipts_withdraw(d.id, coalesce(v_warehouse, case when delivery.leaves_warehouse(d) then d.pickup_warehouse_id end));
   update delivery.deliveries x set
     status = case when v_awaited then 'in_transit' else 'returned' end, status_reason = coalesce(input ->> 'reason', x.status_reason),
     status_notes = input ->> 'notes'

@@ -173,9 +173,11 @@ describe("while the system asks for subscriptions", () => {
 
   test("months that follow one another end on the day that the first began on, where a month has it", async () => {
     const { id } = await made({ type: "UNLIMITED", amount: 0 });
-    await stack.sql`update tenancy.subscriptions set type = 'MONTHLY', starts_at = '2097-01-31T08:00Z',
+    await stack
+      .sql`update tenancy.subscriptions set type = 'MONTHLY', starts_at = '2097-01-31T08:00Z',
       ends_at = '2097-02-28T08:00Z' where tenant_id = ${id}`;
-    await stack.sql`update tenancy.tenants set effective_until = '2097-02-28T08:00Z' where id = ${id}`;
+    await stack
+      .sql`update tenancy.tenants set effective_until = '2097-02-28T08:00Z' where id = ${id}`;
     const ends = async (type: string) => {
       await system.call("POST", `/tenants/${id}/subscription`, { type, amount: 1 });
       return new Date((await tenant(id)).effective_until).toISOString().slice(0, 10);

@@ -58,9 +58,7 @@ begin
   where t.id = s.id and t.status <> 'cancelled';
   update delivery.deliveries t set status_reason = 'carrier_' || coalesce(carrier_status, 'cancelled')
   where t.tenant_id = d.tenant_id and t.id = d.id and t.status <> 'cancelled';
-  insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
-  values (d.tenant_id, 'shipment.cancelled', 'carriers', 'delivery', d.id, jsonb_build_object('shipment_id', s.id, 'delivery_id', d.id,
-    'carrier_code', s.carrier_code, 'actor_id', null));
+  perform integration.shipment_cancelled_emit(s);
   if d.status <> 'cancelled' then
     perform tenancy.notify_tenant_admins('shipment_cancelled', jsonb_build_object('shipment_id', s.id, 'delivery_id', d.id,
       'delivery_code', d.delivery_code, 'carrier_code', s.carrier_code));
@@ -132,9 +130,9 @@ begin
     else 'applied' end;
   if v_outcome in ('applied', 'unchanged') then
     update integration.carrier_shipments t set reported_at = v_at where t.id = s.id;
-  end if;
-  if v_outcome in ('applied', 'unchanged') and v_status = 'cancelled' then
-    perform integration.shipment_given_back(s, d, report ->> 'carrier_status');
+    if v_status = 'cancelled' then
+      perform integration.shipment_given_back(s, d, report ->> 'carrier_status');
+    end if;
   end if;
   if v_outcome = 'applied' then
     -- The numbers of receipts come before wallets, also of what an order's end expects back.

@@ -118,9 +118,7 @@ declare
   v_shipment uuid;
 begin
   perform delivery.require_move(d, '{picked_up,in_transit}', 'delivered');
-  if a.id is null then
-    perform delivery.require_off_waybill(d, 'delivered');
-  end if;
+  perform delivery.require_off_waybill(d, a, 'delivered');
   perform delivery.move_reported(d, input, delivery.brought_to(d));
   if v_transferred and not warehousing.transfer_ends(d) then
     perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof', coalesce(input ->> 'proof_field', 'proof'));

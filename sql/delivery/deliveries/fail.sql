@@ -21,9 +21,7 @@ declare
   a delivery.assignments := delivery.require_carrier(d);
 begin
   perform delivery.require_move(d, '{picked_up,in_transit}', 'failed');
-  if a.id is null then
-    perform delivery.require_off_waybill(d, 'failed');
-  end if;
+  perform delivery.require_off_waybill(d, a, 'failed');
   perform delivery.move_reported(d, input, delivery.brought_to(d));
   update delivery.deliveries x set status = 'failed', status_reason = p_reason, status_notes = p_notes, attempts_exhausted = refused,
     attempts_used = x.attempts_used + case when counts and delivery.attempt_counts(d) then 1 else 0 end,
@@ -66,9 +64,7 @@ begin
   if v_reassign and (delivery.leaves_warehouse(d) or delivery.returns_from_door(d)) then
     perform app.fail('return_through_warehouse');
   end if;
-  if a.id is null then
-    perform delivery.require_off_waybill(d, case when v_reassign then 'pending' else 'in_transit' end);
-  end if;
+  perform delivery.require_off_waybill(d, a, case when v_reassign then 'pending' else 'in_transit' end);
   if not v_reassign and a.id is null and d.carrier_type = 'internal' then
     perform app.fail('delivery_has_no_driver');
   end if;
@@ -129,9 +125,7 @@ declare
   v_refund jsonb;
 begin
   perform delivery.require_move(d, '{picked_up,in_transit,failed}', 'returned');
-  if a.id is null then
-    perform delivery.require_off_waybill(d, 'returned');
-  end if;
+  perform delivery.require_off_waybill(d, a, 'returned');
   perform delivery.move_reported(d, input, case when v_warehouse is null then delivery.fetched_at(d)
     else delivery.warehouse_place(d.tenant_id, v_warehouse, d.pickup_snapshot) end);
   if v_warehouse is not null and not exists (select from warehousing.warehouses w where w.id = v_warehouse and w.deleted_at is null) then

@@ -18,7 +18,7 @@ const format = (number: bigint) =>
   btoa(`${number}.ffffffff-ffff-4fff-8fff-ffffffffffff`).replaceAll("=", "");
 const numberOf = (cursor: string) => BigInt(atob(cursor).split(".")[0]!);
 
-test("a cursor of before goes on, and one from beyond the moment is refused when its number has come again", async () => {
+test("a cursor of before continues, and one from beyond the moment is refused when its number has come again", async () => {
   const token = await system.signIn("dispatcher@demo.test", "Barid-demo-1");
   const poll = async (query: Record<string, string>) => {
     const path = `/delivery/deliveries?${new URLSearchParams({ limit: "100", ...query })}`;

@@ -1,4 +1,4 @@
-/** What may make receipts takes their numbers before wallets, in the order that CONTRIBUTING.md gives. */
+/** Calls that may make receipts take their numbers before wallets, in the order that CONTRIBUTING.md gives. */
 import type { TransactionSql } from "postgres";
 import { expect, test } from "vitest";
 import { enable, external, report } from "../support/carriers.ts";

@@ -65,8 +65,8 @@ begin
     order by t.created_at desc, t.id limit 1);
 end $$;
 
--- Refuses a move of a parcel that a waybill has on the road: what becomes of it is said at the waybill's receipt. a: its live assignment;
--- what a driver carries is on no waybill. Fails: invalid_status_transition, with the transfer.
+-- Refuses a move of a parcel that a waybill has on the road: what becomes of it is said at the waybill's receipt. With a live assignment
+-- `a` it is on no waybill. Fails: invalid_status_transition, with the transfer.
 create or replace function delivery.require_off_waybill(d delivery.deliveries, a delivery.assignments, target text) returns void
 language plpgsql stable set search_path = '' as $$
 declare

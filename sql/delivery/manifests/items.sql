@@ -88,8 +88,8 @@ begin
 end $$;
 
 -- Adds items to a draft. {id, items} -> {manifest_id, items_count, items: the new ones}
--- Locks the manifest. Fails: manifest_not_found, manifest_action_not_allowed (also above 5,000 items, which one answer can show), and
--- what manifest_items_insert fails with.
+-- Locks the manifest. Fails: manifest_not_found, manifest_action_not_allowed (also above 5,000 items, which one answer can show),
+-- and what manifest_items_insert fails with.
 create or replace function delivery.manifest_items_add(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare

@@ -18,10 +18,17 @@ const numbersOf = (tenant: Tenant) => (tx: TransactionSql) =>
   tx`insert into app.counters (tenant_id, counter, value) values (${tenant.id}, 'receiving_order', 1)
     on conflict (tenant_id, counter) do update set value = app.counters.value + 1`;
 
+const noNumbersOf = (tenant: Tenant) => (tx: TransactionSql) =>
+  tx`select from app.counters where tenant_id = ${tenant.id} and counter = 'receiving_order' for no key update nowait`;
+
+const orderOf = (id: string) => (tx: TransactionSql) =>
+  tx`select from storefront.storefront_orders where id = ${id} for no key update`;
+
 const walletsOf = (tenant: Tenant) => (tx: TransactionSql) =>
   tx`select from money.accounts where tenant_id = ${tenant.id} and kind = 'wallet' order by id for no key update nowait`;
 
-test("the last parcel of an order is delivered, and another one that was sent back is expected", async () => {
+/** An order of which one parcel was sent back from another warehouse, and the other is on its way to the door. */
+async function halfSentBack() {
   const shop = await newSplitShop({ first: 3, second: 1 });
   const { tenant } = shop;
   const third = await newWarehouse(tenant);
@@ -39,19 +46,29 @@ test("the last parcel of an order is delivered, and another one that was sent ba
   await sentBackBy(yard, first, "cancel");
   await assign(tenant, second);
   await moves(tenant.driver, second, "pickup", "depart");
-  const answer = await locksBefore(
-    numbersOf(tenant),
-    () => tenant.driver.post(`/delivery/deliveries/${second}/complete`, {}),
-    walletsOf(tenant),
-  );
-  expect(answer).toSucceed(200);
+  const complete = () => tenant.driver.post(`/delivery/deliveries/${second}/complete`, {});
+  return { tenant, id, complete };
+}
+
+test("the last parcel of an order is delivered, and another one that was sent back is expected", async () => {
+  const { tenant, complete } = await halfSentBack();
+  expect(await locksBefore(numbersOf(tenant), complete, walletsOf(tenant))).toSucceed(200);
   const [{ receipts }] = await sql`select count(*)::int as receipts
     from warehousing.receiving_orders
     where tenant_id = ${tenant.id} and status = 'pending' and delivery_id is null`;
   expect(receipts).toBe(1);
 });
 
-test("a carrier brings back the parcel of a paid order", async () => {
+test("its order is locked before them", async () => {
+  const { tenant, id, complete } = await halfSentBack();
+  await sql`insert into app.counters (tenant_id, counter) values (${tenant.id}, 'receiving_order') on conflict do nothing`;
+  expect(await locksBefore(orderOf(id), complete, noNumbersOf(tenant))).toSucceed(200);
+});
+
+test.each([
+  ["after its order", "order"],
+  ["before wallets", "numbers"],
+])("a carrier brings back the parcel of a paid order: %s", async (_, first) => {
   const shop = await newSplitShop({ first: 20, second: 0, picking: true });
   const { tenant } = shop;
   const { secret } = await enable(tenant);
@@ -66,7 +83,7 @@ test("a carrier brings back the parcel of a paid order", async () => {
   expect(booked).toSucceed(200);
   const { tracking_number } = booked.body.shipment;
   const { body } = await locksBefore(
-    numbersOf(tenant),
+    first === "order" ? orderOf(id) : numbersOf(tenant),
     () => report(tenant, secret, { tracking_number, status: "returned" }),
     walletsOf(tenant),
   );

@@ -135,7 +135,8 @@ begin
     end if;
   end if;
   if v_outcome = 'applied' then
-    -- The numbers of receipts come before wallets, also of what an order's end expects back.
+    -- The order comes before the numbers of receipts, also of what its end expects back, and these before wallets.
+    perform from storefront.storefront_orders o where o.tenant_id = tenant_id and o.id = d.order_id for no key update;
     if v_status in ('delivered', 'returned') and (d.order_id is not null or delivery.ends_in(d) is not null) then
       perform app.lock_numbers('receiving_order', true);
     end if;

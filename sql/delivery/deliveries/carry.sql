@@ -140,16 +140,16 @@ begin
       end if;
     end if;
   end if;
-  -- The numbers of receipts come before the wallets that its cash moves.
+  update delivery.deliveries x set status = 'delivered', delivered_at = clock_timestamp(), status_reason = null, status_notes = null,
+    recipient = x.recipient || jsonb_strip_nulls(jsonb_build_object('received_by', input ->> 'recipient_name')),
+    dropoff_warehouse_id = v_warehouse, transfer_kind = null, ordered_to_warehouse_id = null
+  where x.tenant_id = d.tenant_id and x.id = d.id;
+  -- The numbers of receipts come after its order, and before the wallets that its cash moves.
   if v_warehouse is not null then
     perform app.lock_numbers('receiving_order', true);
   elsif d.order_id is not null then
     perform storefront.lock_receipt_numbers(d.id);
   end if;
-  update delivery.deliveries x set status = 'delivered', delivered_at = clock_timestamp(), status_reason = null, status_notes = null,
-    recipient = x.recipient || jsonb_strip_nulls(jsonb_build_object('received_by', input ->> 'recipient_name')),
-    dropoff_warehouse_id = v_warehouse, transfer_kind = null, ordered_to_warehouse_id = null
-  where x.tenant_id = d.tenant_id and x.id = d.id;
   perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof', coalesce(input ->> 'proof_field', 'proof'));
   perform warehousing.receipts_withdraw(d.id);
   perform delivery.assignment_end(a, 'completed');

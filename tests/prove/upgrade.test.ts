@@ -107,15 +107,15 @@ describe.each(releases())("from $version", ({ version, commit }) => {
 /** The differences that the demo of a version found, or that it failed; without those of values that it counts twice itself. */
 function faultsOf(version: string, { code, printed }: { code: number | null; printed: string }) {
   if (code === 0) return [];
-  const [, differences] = printed.split("What was counted and what Barid says differ:\n");
-  if (differences === undefined) return [`ended with ${code}`];
-  return differences.split("\n").filter((line) => {
-    const [, counted, found] =
-      /^ {2}value delivered, .*: counted ([\d,]+), Barid says ([\d,]+)$/.exec(line) ?? [];
-    const twice = counted !== undefined && amount(counted) > amount(found!);
-    return line !== "" && !(countingTwice.includes(version) && twice);
+  const differences = printed.split("\n").filter((line) => differs.test(line));
+  if (differences.length === 0) return [`ended with ${code}`];
+  return differences.filter((line) => {
+    const [, what, counted, found] = differs.exec(line)!;
+    const twice = what!.startsWith("  value delivered, ") && amount(counted!) > amount(found!);
+    return !(countingTwice.includes(version) && twice);
   });
 }
+const differs = /^(.*): counted ([\d.,-]+), Barid says ([\d.,-]+)$/;
 const amount = (text: string) => Number(text.replaceAll(",", ""));
 
 /**

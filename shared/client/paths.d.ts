@@ -1232,7 +1232,7 @@ export interface components {
       /** Degrees, WGS 84 */ latitude?: number | null; /** Longitude in degrees, WGS 84 */ long?: number | null;
       /** Degrees, WGS 84 */ longitude?: number | null; title?: components["schemas"]["LocalizedText"];
     };
-    AddManifestItems: { items: components["schemas"]["NewManifestItem"][]; };
+    AddManifestItems: { /** A manifest has at most 5,000 items */ items: components["schemas"]["NewManifestItem"][]; };
     AddManifestProofs: {
       /** Addresses of uploaded pictures */ photo_urls?: string[] | null; signature_url?: string | null; signed_by?: string | null;
       /** At pickup or at delivery @enum {string} */ stage: "pickup" | "delivery";

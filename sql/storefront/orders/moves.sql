@@ -242,7 +242,7 @@ begin
       v_owed := storefront.order_refundable(o);
     end if;
   elsif o.payment_status = 'paid' and o.fulfilment = 'partial' then
-    -- What they sent back since, they had got: the shop says what is given back for it.
+    -- They had got those that they sent back since: the shop says what is given back for these.
     select coalesce(sum(g.delivered + g.sent_back), 0) as units, coalesce(sum(i.unit_price * (g.delivered + g.sent_back)), 0) as value into v_got
     from storefront.order_goods g
     join storefront.storefront_order_items i on i.tenant_id = g.tenant_id and i.id = g.order_item_id

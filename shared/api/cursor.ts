@@ -90,8 +90,14 @@ export function keysetFrom({ view, changes }: KeysetSource, { by }: Keyset): str
 }
 
 /** The column that a row's position is read from. */
-export function positionColumn({ readBy = "created_at" }: KeysetSource, { by }: Keyset): string {
+function positionColumn({ readBy = "created_at" }: KeysetSource, { by }: Keyset): string {
   return by === "changes" ? "f.changed" : `r.${readBy}`;
+}
+
+/** A row's position as the next step takes it: of a change its number with the base of this database's cursors. */
+export function positionOf(list: KeysetSource, keyset: Keyset): string {
+  const column = positionColumn(list, keyset);
+  return keyset.by === "changes" ? `${column} + (select private.cursor_base())` : column;
 }
 
 /** The order of the rows of a page; the lists' indexes are written this way. */

@@ -1232,7 +1232,7 @@ export interface components {
       /** Degrees, WGS 84 */ latitude?: number | null; /** Longitude in degrees, WGS 84 */ long?: number | null;
       /** Degrees, WGS 84 */ longitude?: number | null; title?: components["schemas"]["LocalizedText"];
     };
-    AddManifestItems: { items: components["schemas"]["NewManifestItem"][]; };
+    AddManifestItems: { /** A manifest has at most 5,000 items */ items: components["schemas"]["NewManifestItem"][]; };
     AddManifestProofs: {
       /** Addresses of uploaded pictures */ photo_urls?: string[] | null; signature_url?: string | null; signed_by?: string | null;
       /** At pickup or at delivery @enum {string} */ stage: "pickup" | "delivery";
@@ -1337,7 +1337,8 @@ export interface components {
       actor_key_name: string | null; /** Null for people outside the company, and where a program or the clock did it */ actor_name: string | null;
       after: { [key: string]: unknown; } | null;
       /** What the change replaced */ before: { [key: string]: unknown; } | null;
-      client_request_id: string | null; created_at: string; entity_id: string | null;
+      client_request_id: string | null; created_at: string;
+      /** The id of the row; of a membership that of the person, of settings `general.language` for instance, of a row without an id its other keys, joined by points */ entity_id: string | null;
       /** The table, `delivery.deliveries` for instance */ entity_type: string; id: number;
       /** The call that did it; null: no call */ operation: string | null; request_id: string | null;
     };

@@ -25,7 +25,21 @@ create index if not exists audit_log_key on app.audit_log (tenant_id, actor_key_
   where actor_key_id is not null;
 create index if not exists audit_log_actor on app.audit_log (tenant_id, actor_id, created_at desc nulls last, id desc);
 
--- Records who changed a row, when, and its values before and after. Argument: columns never copied (secrets), comma separated.
+-- The name in the log of a row that has neither an id nor a person: the other columns of its primary key, with points between them.
+create or replace function private.audit_key(relation oid, doc jsonb) returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select string_agg(doc ->> a.attname, '.' order by k.place)
+    from pg_catalog.pg_index i
+    cross join unnest(i.indkey::smallint[]) with ordinality k (attnum, place)
+    join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
+    where i.indrelid = relation and i.indisprimary and a.attname <> 'tenant_id');
+end $$;
+
+-- Records who changed a row, when, and its values before and after, in the log of the tenant whose row it is: schedules, Auth and
+-- those who manage the system change rows of tenants that they do not act in. A membership is named by its person, a row without an
+-- id by what it is about. Argument: columns never copied (secrets), comma separated.
 create or replace function private.audit() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -38,24 +52,26 @@ declare
   v_operation text := app.request_setting('operation');
   v_hidden text[] := array['updated_at', 'changed'] || coalesce(string_to_array(tg_argv[0], ','), '{}');
   v_entity text := tg_table_schema || '.' || tg_table_name;
+  v_owner text := case v_entity when 'tenancy.tenants' then 'id' else 'tenant_id' end;
+  v_id text := case v_entity when 'tenancy.tenant_users' then 'user_id' else 'id' end;
 begin
   if tg_op = 'INSERT' then
     insert into app.audit_log (tenant_id, actor_id, actor_key_id, request_id, client_request_id, operation, entity, entity_id, action, after)
-    select v_tenant, v_actor, v_key, v_request, v_client, v_operation, v_entity,
-      coalesce(n.doc ->> 'id', n.doc ->> 'user_id'), 'insert',
+    select coalesce((n.doc ->> v_owner)::uuid, v_tenant), v_actor, v_key, v_request, v_client, v_operation, v_entity,
+      coalesce(n.doc ->> v_id, n.doc ->> 'user_id', private.audit_key(tg_relid, n.doc)), 'insert',
       n.doc - v_hidden
     -- Kept apart: flattened, the document of each row would be made for each time it is used.
     from (select to_jsonb(t) as doc from new_rows t offset 0) n;
   elsif tg_op = 'DELETE' then
     insert into app.audit_log (tenant_id, actor_id, actor_key_id, request_id, client_request_id, operation, entity, entity_id, action, before)
-    select v_tenant, v_actor, v_key, v_request, v_client, v_operation, v_entity,
-      coalesce(o.doc ->> 'id', o.doc ->> 'user_id'), 'delete',
+    select coalesce((o.doc ->> v_owner)::uuid, v_tenant), v_actor, v_key, v_request, v_client, v_operation, v_entity,
+      coalesce(o.doc ->> v_id, o.doc ->> 'user_id', private.audit_key(tg_relid, o.doc)), 'delete',
       o.doc - v_hidden
     from (select to_jsonb(t) as doc from old_rows t offset 0) o;
   else
     insert into app.audit_log (tenant_id, actor_id, actor_key_id, request_id, client_request_id, operation, entity, entity_id, action, before, after)
-    select v_tenant, v_actor, v_key, v_request, v_client, v_operation, v_entity,
-      coalesce(p.was ->> 'id', p.was ->> 'user_id'), 'update',
+    select coalesce((p.was ->> v_owner)::uuid, v_tenant), v_actor, v_key, v_request, v_client, v_operation, v_entity,
+      coalesce(p.was ->> v_id, p.was ->> 'user_id', private.audit_key(tg_relid, p.was)), 'update',
       c.before, c.after
     from (
       -- Both transition tables list the rows in the order of the update. Paired by grouping, not by a

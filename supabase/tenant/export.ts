@@ -38,11 +38,10 @@ export async function exportTenant(
     newFolder(to);
     const written: Manifest["tables"] = [];
     for (const table of tables) {
-      const copy = await tx.unsafe(`copy (${rowsOf(table)}) to stdout`).readable();
       written.push({
         name: table.name,
         columns: table.columns,
-        sha256: await writeRows(to, table.name, copy),
+        sha256: await copyRows(tx, rowsOf(table), to, table.name),
       });
     }
     await writeManifest(to, {
@@ -59,6 +58,21 @@ export async function exportTenant(
     });
     print(`Written to ${to}. It holds people's data: keep it as you keep a backup.`);
   });
+}
+
+/** Writes the rows of a query into the file of a table; answers the digest of its bytes. */
+export async function copyRows(
+  tx: postgres.TransactionSql,
+  query: string,
+  folder: string,
+  table: string,
+): Promise<string> {
+  const copy = await tx.unsafe(`copy (${query}) to stdout`).readable();
+  const digest = await writeRows(folder, table, copy);
+  // The driver pauses its socket while the stream is full, and resumes it where more is read. A stream that is full as it ends is
+  // read no more: without this, nothing more would be heard from the database.
+  copy._read(0);
+  return digest;
 }
 
 /** The version of the database's schema. */

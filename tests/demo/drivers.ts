@@ -26,6 +26,8 @@ export interface Job {
   /** Whose wallet paid the fee, and whose gets the COD. */
   payer?: "institution";
   owner?: "merchant";
+  /** An order of the store: what is collected for it has its fee in it. */
+  isOfStore?: true;
 }
 export interface Due {
   fee: boolean;
@@ -170,7 +172,8 @@ async function carry(world: World, driver: Person, job: Job, count: Count): Prom
   if (job.leg !== "A") {
     figures.ended++;
     figures.delivered++;
-    figures.value += price + delivery.cod_amount;
+    const { cod_amount } = delivery;
+    figures.value += job.isOfStore && cod_amount ? cod_amount : price + cod_amount;
     if (job.backOf === undefined) count.heard("delivery.delivered");
     else {
       count.heard("delivery.returned");

@@ -160,6 +160,7 @@ async function buy(
     outcome: "delivered",
     evening: purchase.evening,
     cash: { pickup: nothing, door: { fee: false, cod } },
+    isOfStore: true,
     handoff: false,
   };
 }

@@ -29,7 +29,7 @@ class Desks {
   readonly coins: Coins;
   private accounts: string[] = [];
   constructor(readonly tenant: Tenant) {
-    this.people = [tenant.dispatcher, tenant.admin, tenant.warehouse, tenant.driver];
+    this.people = [tenant.dispatcher, tenant.admin, tenant.ops, tenant.driver];
     this.coins = new Coins([[], [], [], []], () => {
       const known = this.accounts.map((id, desk) => ({ id, desk })).filter(({ id }) => id);
       return known.sort((a, b) => a.id < b.id ? -1 : 1).map(({ desk }) => desk);

@@ -20,6 +20,8 @@ import { figure, of, say, seed } from "./proof.ts";
 const deliveries = of({ test: 30, short: 60, full: 600 });
 /** The demos of these versions count as returned what only came back into a warehouse; a short day has none of it. */
 const miscounting = ["1.0.0", "1.1.0"];
+/** As Barid did then, these demos add the fee of a store's order in cash to the value that its driver delivered, although its COD has it. */
+const countingTwice = ["1.0.0", "1.1.0", "1.2.0"];
 
 test("each version was released once", () => {
   const versions = releases().map(({ version }) => version);
@@ -53,9 +55,9 @@ describe.each(releases())("from $version", ({ version, commit }) => {
     await held.stop();
     const longest = await waits.stop();
     expect(pushed.code, pushed.output).toBe(0);
-    const { code, printed } = await day;
+    const { printed, ...ended } = await day;
     const errors = stack.lines.filter((line) => line.includes('"level":"error"'));
-    expect(code, [printed, ...errors].join("\n")).toBe(0);
+    expect(faultsOf(version, { printed, ...ended }), [printed, ...errors].join("\n")).toEqual([]);
     say(
       `${version}: ${
         printed.match(/^\d+ calls.*$/m)?.[0]
@@ -70,11 +72,11 @@ describe.each(releases())("from $version", ({ version, commit }) => {
   }, of({ test: 300_000, short: 600_000, full: 1_800_000 }));
 
   test.skipIf(!there)("the functions of that version work on the new schema", async () => {
-    const { code, printed } = await demoIn(old.dir, stack.state, {
+    const ended = await demoIn(old.dir, stack.state, {
       deliveries: deliveriesThen,
       seed: seed + 1,
     });
-    expect(code, printed).toBe(0);
+    expect(faultsOf(version, ended), ended.printed).toEqual([]);
   }, of({ test: 300_000, short: 600_000, full: 1_800_000 }));
 
   test.skipIf(!there)(
@@ -101,6 +103,20 @@ describe.each(releases())("from $version", ({ version, commit }) => {
     of({ test: 300_000, short: 600_000, full: 1_800_000 }),
   );
 });
+
+/** The differences that the demo of a version found, or that it failed; without those of values that it counts twice itself. */
+function faultsOf(version: string, { code, printed }: { code: number | null; printed: string }) {
+  if (code === 0) return [];
+  const differences = printed.split("\n").filter((line) => differs.test(line));
+  if (differences.length === 0) return [`ended with ${code}`];
+  return differences.filter((line) => {
+    const [, what, counted, found] = differs.exec(line)!;
+    const twice = what!.startsWith("  value delivered, ") && amount(counted!) > amount(found!);
+    return !(countingTwice.includes(version) && twice);
+  });
+}
+const differs = /^(.*): counted ([\d.,-]+), Barid says ([\d.,-]+)$/;
+const amount = (text: string) => Number(text.replaceAll(",", ""));
 
 /**
  * Stops the calls where they are for a moment, again and again, each time at another table that they write: so there are calls

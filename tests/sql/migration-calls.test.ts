@@ -54,6 +54,7 @@ test("what it calls is dropped when it has ended", async () => {
     ],
     rows: [],
     isUsed: () => false,
+    givenByName: () => [],
   });
   const [holder, caller, runner] = [1, 2, 3].map(() =>
     postgres(database.url, { max: 1, onnotice: () => {} })

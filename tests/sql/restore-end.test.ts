@@ -27,4 +27,6 @@ test("private.restore_end leaves no number of a transaction that is still to com
       union all select booked_in::text from money.ledger_transactions where tenant_id = ${tenant} order by 1`;
   });
   expect(found.map(({ number }) => number)).toEqual(["1", "1", null]);
+  // Cursors of the other database are refused, also when the numbers here have come so far.
+  await expect(database.sql`select private.cursor_number(2)`).rejects.toThrow("invalid_cursor");
 });

@@ -1,23 +1,16 @@
 /** The balance of an owner's wallet when a company was upgraded to statements is one movement of the first statement. */
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { gunzipSync } from "node:zlib";
 import type postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { migrate } from "../../supabase/local/migrate.ts";
-import { newDatabase, type OwnDatabase } from "../support/database.ts";
-import { loadRows } from "../support/rows.ts";
-import { migrationsDir, releaseFile, releases } from "../tools/migrations/releases.ts";
-
-const release = releases().find(({ version }) => version === "1.1.0")!;
+import type { OwnDatabase } from "../support/database.ts";
+import { releasedDatabase } from "../support/released-database.ts";
+import { migrationsDir } from "../tools/migrations/releases.ts";
 
 let old: OwnDatabase;
 let tenant: string;
 beforeAll(async () => {
-  old = await newDatabase(({ sql }) =>
-    migrate(sql, migrationsDir, (file) => file in release.migrations)
-  );
-  await loadRows(old.sql, gunzipSync(readFileSync(releaseFile("1.1.0", "rows.txt.gz"))).toString());
+  old = await releasedDatabase("1.1.0");
 }, 300_000);
 afterAll(() => old.close());
 

@@ -1,20 +1,13 @@
 /** Requests for returns whose drafts were cancelled before that ended them: the upgrade ends them, and no other. */
-import { readFileSync } from "node:fs";
-import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { migrate } from "../../supabase/local/migrate.ts";
-import { newDatabase, type OwnDatabase } from "../support/database.ts";
-import { loadRows } from "../support/rows.ts";
-import { migrationsDir, releaseFile, releases } from "../tools/migrations/releases.ts";
-
-const release = releases().find(({ version }) => version === "1.2.0")!;
+import type { OwnDatabase } from "../support/database.ts";
+import { releasedDatabase } from "../support/released-database.ts";
+import { migrationsDir } from "../tools/migrations/releases.ts";
 
 let old: OwnDatabase;
 beforeAll(async () => {
-  old = await newDatabase(({ sql }) =>
-    migrate(sql, migrationsDir, (file) => file in release.migrations)
-  );
-  await loadRows(old.sql, gunzipSync(readFileSync(releaseFile("1.2.0", "rows.txt.gz"))).toString());
+  old = await releasedDatabase("1.2.0");
 }, 300_000);
 afterAll(() => old.close());
 

@@ -1,20 +1,19 @@
 /** A database of each released version keeps its rows and becomes what a new one is, without a scan behind a lock. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { gunzipSync } from "node:zlib";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { neededSchema } from "../../shared/runtime/version.ts";
 import { migrate } from "../../supabase/local/migrate.ts";
-import { newDatabase, newMigratedDatabase, type OwnDatabase } from "../support/database.ts";
-import { dumpRows, loadRows, type Table, tablesWithRows } from "../support/rows.ts";
+import { newMigratedDatabase, type OwnDatabase } from "../support/database.ts";
+import { keptOf, releasedDatabase } from "../support/released-database.ts";
+import { dumpRows, type Table, tablesWithRows } from "../support/rows.ts";
 import { describeSchema } from "../support/schema.ts";
 import { differingRows, referenceRows } from "../tools/migrations/reference-rows.ts";
 import {
   migrationFiles,
   migrationsDir,
   type Release,
-  releaseFile,
   releases,
 } from "../tools/migrations/releases.ts";
 
@@ -33,15 +32,11 @@ test("a new database has the schema that the functions need", async () => {
 });
 
 describe.each(releases())("from $version", (release) => {
-  const kept = (name: string) =>
-    gunzipSync(readFileSync(releaseFile(release.version, name))).toString();
+  const kept = (name: string) => keptOf(release.version, name);
   let old: OwnDatabase;
   let tables: Table[];
   beforeAll(async () => {
-    old = await newDatabase(({ sql }) =>
-      migrate(sql, migrationsDir, (file) => file in release.migrations)
-    );
-    await loadRows(old.sql, kept("rows.txt.gz"));
+    old = await releasedDatabase(release.version);
   });
   afterAll(() => old.close());
 

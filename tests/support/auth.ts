@@ -35,9 +35,25 @@ export async function signInByMail(email: string): Promise<Session> {
   return await (await asService("verify", { type: "recovery", token_hash })).json();
 }
 
-function asService(path: string, body: Record<string, unknown>): Promise<Response> {
+/** Bans an account for so long: `24h`; `none` lifts it. */
+export async function ban(id: string, ban_duration: string): Promise<void> {
+  const answer = await asService(`admin/users/${id}`, { ban_duration }, "PUT");
+  if (!answer.ok) throw new Error(await answer.text());
+}
+
+/** Deletes an account softly: its row stays for what refers to it. */
+export async function deleteSoftly(id: string): Promise<void> {
+  const answer = await asService(`admin/users/${id}`, { should_soft_delete: true }, "DELETE");
+  if (!answer.ok) throw new Error(await answer.text());
+}
+
+function asService(
+  path: string,
+  body: Record<string, unknown>,
+  method = "POST",
+): Promise<Response> {
   return fetch(`${stack.url}/auth/v1/${path}`, {
-    method: "POST",
+    method,
     headers: { apikey: stack.secretKey, "content-type": "application/json" },
     body: JSON.stringify(body),
   });

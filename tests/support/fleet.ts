@@ -1,5 +1,6 @@
 /** Drivers and vehicles of a fleet, added by the API. */
 import { expect } from "vitest";
+import type { Body } from "./api.ts";
 import { sql } from "./db.ts";
 import { newPerson, type Tenant } from "./people.ts";
 
@@ -18,6 +19,12 @@ export async function equippedDriver(
   const { id } = await newPerson(tenant.id, "driver", "driver");
   expect(await tenant.ops.post("/delivery/drivers", { user_id: id, ...more })).toSucceed(201);
   return id;
+}
+
+/** A driver as the office sees them in the list. */
+export async function listedDriver(tenant: Tenant, id: string): Promise<Body> {
+  const { data } = (await tenant.ops.get("/delivery/drivers", { query: { limit: 100 } })).body;
+  return data.find((driver: Body) => driver.id === id);
 }
 
 /** A driver's row with the zones, and the default driver of its tenant; nothing without a row. */

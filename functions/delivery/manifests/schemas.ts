@@ -73,9 +73,9 @@ export const NewItem = z.object({
   metadata: maxBytes(maxMetadataBytes, JsonObject).optional(),
 }).refine(oneDestination.check, oneDestination.error).meta({ id: "NewManifestItem" });
 
-export const AddItems = z.object({ items: z.array(NewItem).min(1).max(maxItems) }).meta({
-  id: "AddManifestItems",
-});
+export const AddItems = z.object({
+  items: z.array(NewItem).min(1).max(maxItems).describe("A manifest has at most 5,000 items"),
+}).meta({ id: "AddManifestItems" });
 
 export const CreateManifest = z.object({
   institution_user_id: Id,

@@ -27,7 +27,10 @@ const Change = z.strictObject({
   id: z.int(),
   created_at: Timestamp,
   entity_type: z.string().meta({ description: "The table, `delivery.deliveries` for instance" }),
-  entity_id: z.string().nullable(),
+  entity_id: z.string().nullable().meta({
+    description: "The id of the row; of a membership that of the person, of settings " +
+      "`general.language` for instance, of a row without an id its other keys, joined by points",
+  }),
   action: z.enum(actions),
   before: JsonObject.nullable().meta({ description: "What the change replaced" }),
   after: JsonObject.nullable(),

@@ -1,12 +1,13 @@
 -- The effective grants of a tenant's key: those of its scopes that its maker has, as an active member of the tenant or as a system
--- administrator, and never what is the system's. Fails: forbidden (app.require_tenant).
+-- administrator, and never what is the system's. None while Auth bans the maker, or once it has
+-- deleted them. Fails: forbidden (app.require_tenant).
 create or replace function private.api_key_scopes(tenant_id uuid, maker uuid, scopes text[]) returns text[]
 language plpgsql stable security definer set search_path = '' as $$
 begin
   perform app.require_tenant(tenant_id);
   return array(
     select s.scope from unnest(scopes) s (scope)
-    where s.scope not like '%:system'
+    where s.scope not like '%:system' and not private.is_locked(maker)
       and (exists (select from tenancy.system_users u where u.user_id = maker)
         or exists (
           select from tenancy.tenant_users u

@@ -29,16 +29,39 @@ begin
   return v_from;
 end $$;
 
--- The number of a transaction after which a cursor reads on. One that is still to come was given by another database, or by this one
--- before it was set back to an earlier moment: its reader would miss every change until the numbers have come so far.
--- Fails: invalid_cursor.
-create or replace function private.cursor_number(number bigint) returns bigint
-language plpgsql stable set search_path = '' as $$
+-- Added to the number of a change in the cursors that are given: a quadrillion for each time that the database was set back to an earlier
+-- moment, so that a cursor says how often it had been by then. SECURITY DEFINER: callers do not read app.timelines; it answers a number.
+create or replace function private.cursor_base() returns bigint
+language plpgsql stable security definer set search_path = '' as $$
 begin
-  if number >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint then
-    perform app.fail('invalid_cursor', '{"field": "cursor"}');
-  end if;
-  return number;
+  return 1000000000000000 * coalesce((select max(t.timeline) from app.timelines t), 0);
 end $$;
 
-grant execute on function private.changes_from(regclass, timestamptz), private.cursor_number(bigint) to barid_caller;
+-- The number of a transaction after which a cursor reads on. Its reader would miss changes where the number is still to come, since another
+-- database gave it, or this one before it was set back; or where it was given before that, of a change that was undone by it.
+-- SECURITY DEFINER, as private.cursor_base. Fails: invalid_cursor.
+create or replace function private.cursor_number(number bigint) returns bigint
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_timeline bigint := number / 1000000000000000;
+  v_changed bigint := number % 1000000000000000;
+begin
+  if v_changed >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint or number - v_changed > private.cursor_base()
+      or exists (select from app.timelines t where t.timeline > v_timeline and t.begins <= v_changed) then
+    perform app.fail('invalid_cursor', '{"field": "cursor"}');
+  end if;
+  return v_changed;
+end $$;
+
+-- Says that the database was set back to an earlier moment: cursors that were given before for what came after that moment are refused from
+-- now on, also when the numbers of transactions have come so far again. By hand, by the owner of the tables, before anybody works.
+-- begins: the first number that may be another transaction's now; null: all from now on.
+create or replace function private.timeline_begin(begins bigint default null) returns void
+language plpgsql set search_path = '' as $$
+begin
+  insert into app.timelines (timeline, begins)
+  select coalesce(max(t.timeline), 0) + 1, coalesce(timeline_begin.begins, pg_snapshot_xmin(pg_current_snapshot())::text::bigint)
+  from app.timelines t;
+end $$;
+
+grant execute on function private.changes_from(regclass, timestamptz), private.cursor_base(), private.cursor_number(bigint) to barid_caller;

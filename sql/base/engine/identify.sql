@@ -30,6 +30,13 @@ begin
   end if;
 end $$;
 
+-- True of an account that Auth has deleted softly, and while it bans one.
+create or replace function private.is_locked(user_id uuid) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return exists (select from auth.users a where a.id = is_locked.user_id and (a.deleted_at is not null or a.banned_until > now()));
+end $$;
+
 -- The grants of an active member of a tenant: the type, the roles and the permissions of the roles. Null for anybody else.
 create or replace function private.member_grants(tenant_id uuid, user_id uuid) returns text[]
 language plpgsql stable set search_path = '' as $$
@@ -89,9 +96,10 @@ begin
     api_key_id := v_key.id;
     is_company_key := v_key.tenant_id is not null;
   elsif user_id is not null then
-    -- A token issued before the account was confirmed may belong to the person who created the account. Tokens name seconds.
+    -- A token issued before the account was confirmed may belong to the person who created the account. Tokens name seconds. One that
+    -- was issued before Auth deleted or banned the account holds no more.
     if not exists (select from tenancy.profiles p where p.id = identify.user_id and (p.proven_at is null or v_mailbox or v_service
-        or to_timestamp((claims ->> 'issued_at')::bigint) > p.proven_at)) then
+        or to_timestamp((claims ->> 'issued_at')::bigint) > p.proven_at)) or private.is_locked(identify.user_id) then
       perform app.fail('unauthorized');
     end if;
     if v_mailbox then

@@ -4,3 +4,4 @@ select app.tenant_table('app.counters', operations => 'insert, update', audit =>
 select app.deny_table('app.idempotency_keys');
 select app.deny_table('app.jobs');
 select app.deny_table('app.rate_buckets');
+select app.deny_table('app.timelines');

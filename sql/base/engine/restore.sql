@@ -18,7 +18,7 @@ end $$;
 
 -- Makes the numbers of transactions in rows older than all to come, since another server counts its own: an old journal
 -- would otherwise be open again in the transaction that has its number here, and a copy kept by `updated_since` miss
--- changes. Which columns hold them is read from their defaults and types.
+-- changes; its cursors of before are refused. Which columns hold them is read from their defaults and types.
 create or replace function private.restore_end() returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -35,4 +35,5 @@ begin
   loop
     execute format('update %1$I.%2$I set %3$I = ''1'' where %3$I is not null', v_column.schema, v_column.name, v_column.numbered);
   end loop;
+  perform private.timeline_begin(2);
 end $$;

@@ -47,6 +47,14 @@ create unlogged table if not exists app.rate_buckets (
 );
 create index if not exists rate_buckets_taken on app.rate_buckets (taken_at);
 
+-- One row for each time that the database was set back to an earlier moment, or loaded from a dump: the numbers of transactions from
+-- `begins` on were other ones' before (private.timeline_begin).
+create table if not exists app.timelines (
+  timeline integer primary key check (timeline > 0),
+  begins bigint not null,
+  began_at timestamptz not null default now()
+);
+
 -- Counters of the numbers that people read (delivery codes, manifest numbers): one row per tenant and kind. A row
 -- instead of a sequence, because numbers must be in order, without gaps, and rolled back with their transaction.
 create table if not exists app.counters (

@@ -58,9 +58,7 @@ begin
   where t.id = s.id and t.status <> 'cancelled';
   update delivery.deliveries t set status_reason = 'carrier_' || coalesce(carrier_status, 'cancelled')
   where t.tenant_id = d.tenant_id and t.id = d.id and t.status <> 'cancelled';
-  insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
-  values (d.tenant_id, 'shipment.cancelled', 'carriers', 'delivery', d.id, jsonb_build_object('shipment_id', s.id, 'delivery_id', d.id,
-    'carrier_code', s.carrier_code, 'actor_id', null));
+  perform integration.shipment_cancelled_emit(s);
   if d.status <> 'cancelled' then
     perform tenancy.notify_tenant_admins('shipment_cancelled', jsonb_build_object('shipment_id', s.id, 'delivery_id', d.id,
       'delivery_code', d.delivery_code, 'carrier_code', s.carrier_code));
@@ -132,11 +130,16 @@ begin
     else 'applied' end;
   if v_outcome in ('applied', 'unchanged') then
     update integration.carrier_shipments t set reported_at = v_at where t.id = s.id;
-  end if;
-  if v_outcome in ('applied', 'unchanged') and v_status = 'cancelled' then
-    perform integration.shipment_given_back(s, d, report ->> 'carrier_status');
+    if v_status = 'cancelled' then
+      perform integration.shipment_given_back(s, d, report ->> 'carrier_status');
+    end if;
   end if;
   if v_outcome = 'applied' then
+    -- The order comes before the numbers of receipts, also of what its end expects back, and these before wallets.
+    perform from storefront.storefront_orders o where o.tenant_id = tenant_id and o.id = d.order_id for no key update;
+    if v_status in ('delivered', 'returned') and (d.order_id is not null or delivery.ends_in(d) is not null) then
+      perform app.lock_numbers('receiving_order', true);
+    end if;
     -- Before the stock of a store, which the first report moves, since what gives money back locks wallets first. An order that ends may be
     -- refunded as well.
     if v_status = 'delivered' and s.cash_due > 0 or v_status in ('delivered', 'returned') and d.order_id is not null then

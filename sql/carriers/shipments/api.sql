@@ -86,6 +86,15 @@ begin
   return v_due;
 end $$;
 
+-- Emits that a booking ended: by the caller, or as its carrier reported, which is nobody.
+create or replace function integration.shipment_cancelled_emit(s integration.carrier_shipments) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'shipment.cancelled', 'source_module', 'carriers',
+    'entity_type', 'delivery', 'entity_id', s.delivery_id, 'event_data', jsonb_build_object('shipment_id', s.id,
+      'delivery_id', s.delivery_id, 'carrier_code', s.carrier_code, 'actor_id', app.user_id()))));
+end $$;
+
 -- {shipment} as the API returns it.
 create or replace function integration.shipment_to_json(s integration.carrier_shipments) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -207,9 +216,7 @@ begin
     v_reported := true;
   end if;
   if v_cancelled and not v_reported then
-    perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'shipment.cancelled', 'source_module', 'carriers',
-      'entity_type', 'delivery', 'entity_id', s.delivery_id, 'event_data', jsonb_build_object('shipment_id', s.id,
-        'delivery_id', s.delivery_id, 'carrier_code', s.carrier_code, 'actor_id', app.user_id()))));
+    perform integration.shipment_cancelled_emit(s);
   end if;
   v_answer := integration.shipment_to_json(s);
   if input ? 'key' and v_cancelled then

@@ -129,17 +129,18 @@ declare
   v_replaces boolean := coalesce((input ->> 'replace_offer')::boolean, false);
   v_plan jsonb;
 begin
-  if v_dry and v_replaces then
+  if v_dry then
     begin
-      perform delivery.offers_withdraw(v_ids, v_driver);
+      if v_replaces then
+        perform delivery.offers_withdraw(v_ids, v_driver);
+      end if;
       v_plan := delivery.assignments_plan(v_ids, v_driver, null, false);
       raise exception using errcode = 'DRYRN';
     exception when sqlstate 'DRYRN' then
       return delivery.assignments_preview(v_plan);
     end;
-  elsif v_dry then
-    return delivery.assignments_preview(delivery.assignments_plan(v_ids, v_driver, null, false));
-  elsif v_replaces then
+  end if;
+  if v_replaces then
     perform delivery.offers_withdraw(v_ids, v_driver);
   end if;
   v_plan := delivery.assignments_plan(v_ids, v_driver, null, true);

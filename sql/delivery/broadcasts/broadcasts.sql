@@ -36,7 +36,8 @@ begin
   if v_board is not null then
     return 'permission:manage:operations:tenant' = any (app.token_grants(v_board));
   end if;
-  v_tenants := array(select d.tenant_id from delivery.drivers d where d.user_id = v_driver);
+  v_tenants := array(
+    select u.tenant_id from tenancy.tenant_users u where u.user_id = v_driver and u.tenant_user_type = 'driver' and u.is_active);
   return case when v_driver = app.user_id()
     then exists (select from unnest(v_tenants) t (id) where 'role:driver' = any (app.token_grants(t.id)))
     else cardinality(v_tenants) = 1 and 'permission:manage:operations:tenant' = any (app.token_grants(v_tenants[1])) end;

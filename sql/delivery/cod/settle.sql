@@ -90,7 +90,8 @@ begin
   return v_rows;
 end $$;
 
--- The receiver of the cash: the one named, else the caller. A driver hands it to somebody of the office, unless
+-- The receiver of the cash: the one named, else the caller. It is handed to those who can pass it on, to the bank and colleagues or, as
+-- operations managers, to merchants and drivers. A driver hands it to somebody of the office, unless
 -- the tenant lets drivers remit to themselves (setting delivery.cod.driver_self_remit). An administrator of the
 -- system who is no member of the tenant has no desk in it, and names somebody. `field` is where the client named the receiver.
 -- Fails: invalid_receiver, receiver_required.
@@ -107,9 +108,9 @@ begin
   if not exists (
       select from tenancy.tenant_users u
       where u.tenant_id = app.tenant_id() and u.user_id = asked and u.is_active and u.tenant_user_type = 'staff'
-        and (money.settles_for_office() or exists (
+        and exists (
           select from tenancy.tenant_user_roles r where r.tenant_id = u.tenant_id and r.user_id = u.user_id
-            and r.role_key in ('dispatcher', 'tenant_admin')))) then
+            and (r.role_key in ('dispatcher', 'tenant_admin') or r.role_key = 'operations_manager' and money.settles_for_office()))) then
     perform app.fail('invalid_receiver', jsonb_build_object('field', field));
   end if;
   return asked;

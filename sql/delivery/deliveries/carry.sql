@@ -118,9 +118,7 @@ declare
   v_shipment uuid;
 begin
   perform delivery.require_move(d, '{picked_up,in_transit}', 'delivered');
-  if a.id is null then
-    perform delivery.require_off_waybill(d, 'delivered');
-  end if;
+  perform delivery.require_off_waybill(d, a, 'delivered');
   perform delivery.move_reported(d, input, delivery.brought_to(d));
   if v_transferred and not warehousing.transfer_ends(d) then
     perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof', coalesce(input ->> 'proof_field', 'proof'));
@@ -146,6 +144,12 @@ begin
     recipient = x.recipient || jsonb_strip_nulls(jsonb_build_object('received_by', input ->> 'recipient_name')),
     dropoff_warehouse_id = v_warehouse, transfer_kind = null, ordered_to_warehouse_id = null
   where x.tenant_id = d.tenant_id and x.id = d.id;
+  -- The numbers of receipts come after its order, and before the wallets that its cash moves.
+  if v_warehouse is not null then
+    perform app.lock_numbers('receiving_order', true);
+  elsif d.order_id is not null then
+    perform storefront.lock_receipt_numbers(d.id);
+  end if;
   perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof', coalesce(input ->> 'proof_field', 'proof'));
   perform warehousing.receipts_withdraw(d.id);
   perform delivery.assignment_end(a, 'completed');

@@ -21,9 +21,7 @@ declare
   a delivery.assignments := delivery.require_carrier(d);
 begin
   perform delivery.require_move(d, '{picked_up,in_transit}', 'failed');
-  if a.id is null then
-    perform delivery.require_off_waybill(d, 'failed');
-  end if;
+  perform delivery.require_off_waybill(d, a, 'failed');
   perform delivery.move_reported(d, input, delivery.brought_to(d));
   update delivery.deliveries x set status = 'failed', status_reason = p_reason, status_notes = p_notes, attempts_exhausted = refused,
     attempts_used = x.attempts_used + case when counts and delivery.attempt_counts(d) then 1 else 0 end,
@@ -66,9 +64,7 @@ begin
   if v_reassign and (delivery.leaves_warehouse(d) or delivery.returns_from_door(d)) then
     perform app.fail('return_through_warehouse');
   end if;
-  if a.id is null then
-    perform delivery.require_off_waybill(d, case when v_reassign then 'pending' else 'in_transit' end);
-  end if;
+  perform delivery.require_off_waybill(d, a, case when v_reassign then 'pending' else 'in_transit' end);
   if not v_reassign and a.id is null and d.carrier_type = 'internal' then
     perform app.fail('delivery_has_no_driver');
   end if;
@@ -129,9 +125,7 @@ declare
   v_refund jsonb;
 begin
   perform delivery.require_move(d, '{picked_up,in_transit,failed}', 'returned');
-  if a.id is null then
-    perform delivery.require_off_waybill(d, 'returned');
-  end if;
+  perform delivery.require_off_waybill(d, a, 'returned');
   perform delivery.move_reported(d, input, case when v_warehouse is null then delivery.fetched_at(d)
     else delivery.warehouse_place(d.tenant_id, v_warehouse, d.pickup_snapshot) end);
   if v_warehouse is not null and not exists (select from warehousing.warehouses w where w.id = v_warehouse and w.deleted_at is null) then
@@ -141,9 +135,8 @@ begin
     perform app.fail('invalid_status_transition', jsonb_build_object('from', d.status, 'to', 'returned', 'text_key', 'reason_is_a_return'));
   end if;
   v_awaited := v_warehouse is not null and d.order_id is null and not delivery.leaves_warehouse(d);
-  if not delivery.leaves_warehouse(d) then
-    perform warehousing.receipts_withdraw(d.id, v_warehouse);
-  end if;
+  -- Expected by another warehouse, such as the one it left with an open exception, it does not come there.
+  perform warehousing.receipts_withdraw(d.id, coalesce(v_warehouse, case when delivery.leaves_warehouse(d) then d.pickup_warehouse_id end));
   update delivery.deliveries x set
     status = case when v_awaited then 'in_transit' else 'returned' end, status_reason = coalesce(input ->> 'reason', x.status_reason),
     status_notes = input ->> 'notes'
@@ -157,11 +150,11 @@ begin
   if not (delivery.returns_to_warehouse(d) or v_warehouse is not null) then
     perform delivery.assignment_end(a, 'returned');
   end if;
-  v_refund := case when v_awaited then '{"refunded": false, "refund_due": null}'
-    else delivery.delivery_refund_on(d, 'refund_delivery_fee_on_return') end;
   if delivery.returns_to_warehouse(d) or v_warehouse is not null then
     v_receipt := warehousing.receipt_expect(d.id, v_warehouse, d.status = 'failed');
   end if;
+  v_refund := case when v_awaited then '{"refunded": false, "refund_due": null}'
+    else delivery.delivery_refund_on(d, 'refund_delivery_fee_on_return') end;
   perform storefront.orders_settle();
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'receiving_order_id', v_receipt) || v_refund;
 end $$;

@@ -65,12 +65,12 @@ begin
     order by t.created_at desc, t.id limit 1);
 end $$;
 
--- Refuses a move of a parcel that a waybill has on the road: what becomes of it is said at the waybill's receipt.
--- Fails: invalid_status_transition, with the transfer.
-create or replace function delivery.require_off_waybill(d delivery.deliveries, target text) returns void
+-- Refuses a move of a parcel that a waybill has on the road: what becomes of it is said at the waybill's receipt. With a live assignment
+-- `a` it is on no waybill. Fails: invalid_status_transition, with the transfer.
+create or replace function delivery.require_off_waybill(d delivery.deliveries, a delivery.assignments, target text) returns void
 language plpgsql stable set search_path = '' as $$
 declare
-  v_transfer jsonb := delivery.transfer_under_way(d);
+  v_transfer jsonb := case when a.id is null then delivery.transfer_under_way(d) end;
 begin
   if v_transfer ->> 'waybill_id' is not null then
     perform app.fail('invalid_status_transition', v_transfer || jsonb_build_object('from', d.status, 'to', target));

@@ -20,7 +20,8 @@ grant select on delivery.performance_months to barid_caller;
 --   under way when it came to them, by a handover or an undone outcome;
 -- - on time when the promise and the delivery are both known;
 -- - a parcel in legs counts once, for who carried its last one: a leg that brought it into a warehouse does not count;
--- - its value where it reaches the recipient: of the legs of a parcel the last one has it, and nobody twice;
+-- - its value where it reaches the recipient, the COD and the fee: of the legs of a parcel the last one has it, and nobody twice; the COD of a
+--   store's order has its fee in it;
 -- - its distance for the driver who carried it: none if it was cancelled before pickup.
 create view delivery.ended_deliveries with (security_invoker = true) as
 select d.tenant_id, d.id as delivery_id, a.driver_id, d.created_at,
@@ -32,7 +33,8 @@ select d.tenant_id, d.id as delivery_id, a.driver_id, d.created_at,
   case when d.status <> 'cancelled' or d.picked_up_at is not null
     then coalesce(round((a.route_details ->> 'distance_km')::numeric, 3), d.distance_km) end as distance_km,
   case when d.status = 'delivered' and (d.parent_id is null or d.dropoff_warehouse_id is null)
-    then coalesce(p.cod_amount + p.delivery_fee, d.cod_amount + d.delivery_fee) else 0 end as value
+    then case when d.order_id is not null and d.cod_amount > 0 then d.cod_amount
+      else coalesce(p.cod_amount + p.delivery_fee, d.cod_amount + d.delivery_fee) end else 0 end as value
 from delivery.deliveries d
 left join delivery.deliveries p on p.tenant_id = d.tenant_id and p.id = d.parent_id
 cross join lateral (

@@ -30,6 +30,29 @@ begin
     order by h.delivery_code);
 end $$;
 
+-- Says that a driver went on or off duty: event driver.duty_changed, and a message to boards and to the driver.
+create or replace function delivery.duty_announce(driver uuid, on_duty boolean) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform app.events_add(jsonb_build_array(jsonb_build_object('source_module', 'delivery', 'event_type', 'driver.duty_changed',
+    'entity_type', 'driver', 'entity_id', driver, 'event_data',
+    jsonb_build_object('driver_id', driver, 'on_duty', duty_announce.on_duty, 'actor_id', app.user_id()))));
+  perform delivery.driver_broadcast(driver, 'driver.duty', jsonb_build_object('driver_id', driver, 'on_duty', duty_announce.on_duty));
+end $$;
+
+-- A driver who is made inactive is off duty: given a rest, shut out, or gone. Parcels in hand stay theirs until the office takes them.
+-- Active again, they go on duty themselves.
+create or replace function delivery.inactive_off_duty() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  update delivery.driver_presence s set on_duty = false, duty_changed_at = now()
+  where s.tenant_id = new.tenant_id and s.driver_id = new.user_id and s.on_duty;
+  if found then
+    perform delivery.duty_announce(new.user_id, false);
+  end if;
+  return null;
+end $$;
+
 -- Puts a driver on or off duty; both count as a sign of life. {on_duty, keep_parcels?, driver_id?} -> {driver}
 -- A driver changes their own duty; the office that of the driver it names.
 -- Fails: forbidden (somebody else's, or nobody's), driver_not_found, driver_inactive, driver_has_parcels {delivery_codes}.
@@ -65,10 +88,7 @@ begin
     last_heartbeat_at = case when v_driver = app.user_id() then now() else s.last_heartbeat_at end
   where s.tenant_id = app.tenant_id() and s.driver_id = v_driver;
   if v_was <> v_on then
-    perform app.events_add(jsonb_build_array(jsonb_build_object('source_module', 'delivery', 'event_type', 'driver.duty_changed',
-      'entity_type', 'driver', 'entity_id', v_driver, 'event_data',
-      jsonb_build_object('driver_id', v_driver, 'on_duty', v_on, 'actor_id', app.user_id()))));
-    perform delivery.driver_broadcast(v_driver, 'driver.duty', jsonb_build_object('driver_id', v_driver, 'on_duty', v_on));
+    perform delivery.duty_announce(v_driver, v_on);
   end if;
   return jsonb_build_object('driver', delivery.driver_to_json(v_driver));
 end $$;

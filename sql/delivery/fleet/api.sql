@@ -16,7 +16,8 @@ end $$;
 -- Gives a driver what is sent: {vehicle_id?, all_zones?, zone_ids?, status?, default?}. zone_ids replaces
 -- their zones; default makes them the driver of setting delivery.assignment_change_settings, or no longer.
 -- Locks: driver, vehicle; the caller holds the settings (delivery.lock_default_driver). Fails: vehicle_not_found, vehicle_inactive, driver_vehicle_taken,
--- insufficient_vehicle_capacity, zone_not_found, driver_inactive (the default driver has to work).
+-- insufficient_vehicle_capacity, zone_not_found, driver_inactive (the default driver has to work, and nobody is made active who was
+-- shut out, has left, or is no driver any more).
 create or replace function delivery.driver_provision(driver_id uuid, input jsonb) returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -28,6 +29,10 @@ begin
   select * into v_driver from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = driver_id for no key update;
   if not found then
     perform app.fail('driver_not_found');
+  end if;
+  if (input ->> 'status' = 'active' or (input ->> 'default')::boolean) and not exists (select from tenancy.tenant_users u
+      where u.tenant_id = v_tenant and u.user_id = driver_id and u.is_active and u.tenant_user_type = 'driver') then
+    perform app.fail('driver_inactive', jsonb_build_object('field', case when input ->> 'status' = 'active' then 'status' else 'default' end));
   end if;
   if input ->> 'vehicle_id' is not null and (input ->> 'vehicle_id')::uuid is distinct from v_driver.vehicle_id then
     select * into v_vehicle from delivery.vehicles v where v.id = (input ->> 'vehicle_id')::uuid for share;
@@ -90,7 +95,7 @@ declare
   v_user uuid := (input ->> 'user_id')::uuid;
   v_type text;
 begin
-  select u.tenant_user_type into v_type from tenancy.tenant_users u where u.tenant_id = app.tenant_id() and u.user_id = v_user;
+  select u.tenant_user_type into v_type from tenancy.tenant_users u where u.tenant_id = app.tenant_id() and u.user_id = v_user and u.left_at is null;
   if not found then
     perform app.fail('user_not_found');
   end if;

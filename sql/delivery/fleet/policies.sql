@@ -6,6 +6,10 @@ select app.tenant_table('delivery.team_members', own => '{user_id}', operations 
 select app.touched('delivery.vehicles');
 select app.touched('delivery.drivers');
 
+drop trigger if exists off_duty on delivery.drivers;
+create trigger off_duty after update of status on delivery.drivers
+  for each row when (new.status = 'inactive' and old.status <> 'inactive') execute function delivery.inactive_off_duty();
+
 -- Vehicles are the business of those who drive and those who send them.
 drop policy tenant on delivery.vehicles;
 create policy tenant on delivery.vehicles for all to barid_caller

@@ -88,16 +88,21 @@ begin
 end $$;
 
 -- Adds items to a draft. {id, items} -> {manifest_id, items_count, items: the new ones}
--- Locks the manifest. Fails: manifest_not_found, manifest_action_not_allowed, and what
--- manifest_items_insert fails with.
+-- Locks the manifest. Fails: manifest_not_found, manifest_action_not_allowed (also above 5,000 items, which one answer can show),
+-- and what manifest_items_insert fails with.
 create or replace function delivery.manifest_items_add(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   m delivery.transfer_manifests := delivery.lock_manifest((input ->> 'id')::uuid);
+  v_max constant integer := 5000;
   v_ids uuid[];
 begin
   if m.status <> 'draft' then
     perform app.fail('manifest_action_not_allowed', delivery.manifest_label_to_json(m) || '{"text_key": "reason_manifest_takes_no_items"}');
+  elsif jsonb_array_length(input -> 'items') > v_max - (
+      select count(*) from delivery.transfer_manifest_items i where i.tenant_id = m.tenant_id and i.manifest_id = m.id) then
+    perform app.fail('manifest_action_not_allowed', delivery.manifest_label_to_json(m)
+      || jsonb_build_object('text_key', 'reason_manifest_is_full', 'field', 'items', 'items_max', v_max));
   end if;
   v_ids := delivery.manifest_items_insert(m.id, input -> 'items');
   return jsonb_build_object('manifest_id', m.id,

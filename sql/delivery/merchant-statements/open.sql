@@ -12,18 +12,16 @@ begin
   keep := coalesce((v_rule ->> 'keep')::numeric, 0);
 end $$;
 
--- The wallet of an owner that statements are made of; null: none in this currency.
-create or replace function money.merchant_wallet(owner uuid, currency text) returns money.accounts
+-- The wallets of an owner that statements are made of: that of what they are in the company first, then that of what they were before.
+create or replace function money.merchant_wallets(owner uuid, currency text) returns uuid[]
 language plpgsql stable set search_path = '' as $$
-declare
-  v_wallet money.accounts;
 begin
-  select a.* into v_wallet from money.accounts a
-  join tenancy.tenant_users u on u.tenant_id = a.tenant_id and u.user_id = a.owner_user_id
-  where a.tenant_id = app.tenant_id() and a.owner_user_id = merchant_wallet.owner and a.currency = merchant_wallet.currency
-    and money.may_be_held(a)
-  order by a.owner_type = u.tenant_user_type desc, a.id limit 1;
-  return v_wallet;
+  return array(
+    select a.id from money.accounts a
+    join tenancy.tenant_users u on u.tenant_id = a.tenant_id and u.user_id = a.owner_user_id
+    where a.tenant_id = app.tenant_id() and a.owner_user_id = merchant_wallets.owner and a.currency = merchant_wallets.currency
+      and money.may_be_held(a)
+    order by a.owner_type = u.tenant_user_type desc, a.id);
 end $$;
 
 -- The next number of the caller's tenant. Who opens another statement waits here until this one is committed.
@@ -128,24 +126,27 @@ begin
       'actor_id', app.user_id()) || more)));
 end $$;
 
--- Makes a statement of all that is due to an owner, until a day or instant. {owner_user_id, currency?, date_to?} -> its id
+-- Makes a statement of all that is due to an owner, until a day or instant: who was a customer and is an institution by now, or neither,
+-- still has what came before. {owner_user_id, currency?, date_to?} -> its id. Locks: the owner's wallets, then the counter of numbers.
 -- Fails: merchant_not_found, statement_below_minimum {minimum, currency}.
 create or replace function money.statement_open_book(input jsonb) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
   v_owner uuid := (input ->> 'owner_user_id')::uuid;
   v_currency text := coalesce(input ->> 'currency', (app.currency()).code);
-  v_wallet money.accounts;
+  v_wallets uuid[] := money.merchant_wallets(v_owner, v_currency);
+  v_wallet uuid;
   v_id uuid;
 begin
-  if not exists (select from tenancy.tenant_users u where u.tenant_id = app.tenant_id() and u.user_id = v_owner
+  if v_wallets = '{}' and not exists (select from tenancy.tenant_users u where u.tenant_id = app.tenant_id() and u.user_id = v_owner
       and u.tenant_user_type in ('customer', 'institution')) then
     perform app.fail('merchant_not_found', '{"field": "owner_user_id"}');
   end if;
-  v_wallet := money.merchant_wallet(v_owner, v_currency);
-  if v_wallet.id is not null then
-    v_id := money.statement_make(v_wallet.id, coalesce(app.day_end(input ->> 'date_to'), 'infinity'));
-  end if;
+  perform from money.accounts a where a.tenant_id = app.tenant_id() and a.id = any (v_wallets) order by a.id for no key update;
+  foreach v_wallet in array v_wallets loop
+    v_id := money.statement_make(v_wallet, coalesce(app.day_end(input ->> 'date_to'), 'infinity'));
+    exit when v_id is not null;
+  end loop;
   if v_id is null then
     perform app.fail('statement_below_minimum', jsonb_build_object('minimum', (money.statement_rule(v_currency)).minimum, 'currency', v_currency));
   end if;
@@ -184,4 +185,4 @@ begin
 end $$;
 
 -- Nobody calls these but other functions and triggers.
-revoke execute on function money.merchant_wallet(uuid, text), money.statement_number_next(), money.statement_make(uuid, timestamptz, date) from barid_caller;
+revoke execute on function money.merchant_wallets(uuid, text), money.statement_number_next(), money.statement_make(uuid, timestamptz, date) from barid_caller;

@@ -67,9 +67,7 @@ declare
   v_return uuid;
 begin
   perform delivery.require_move(d, '{picked_up,in_transit}', 'returned');
-  if a.id is null then
-    perform delivery.require_off_waybill(d, 'returned');
-  end if;
+  perform delivery.require_off_waybill(d, a, 'returned');
   perform delivery.move_reported(d, input, delivery.brought_to(d));
   v_return := delivery.return_from_door(d, 'operational_return', null, jsonb_build_object('reason', reason -> 'value', 'notes', input -> 'note'));
   update delivery.deliveries x set status = 'returned', status_reason = reason ->> 'value', status_notes = input ->> 'note',

@@ -207,6 +207,18 @@ begin
   perform warehousing.picking_event_emit(k, k.status, 'cancelled') from unnest(v_picks) k;
 end $$;
 
+-- Holds the numbers of receipts where the end of this delivery of an order may make receipts of other parcels of it (storefront.order_goods_expect),
+-- for a core that then locks wallets. SECURITY DEFINER: its driver sees nothing of the order.
+create or replace function storefront.lock_receipt_numbers(p_delivery uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  if exists (select from storefront.storefront_order_parts p
+      join storefront.storefront_order_parts o on o.tenant_id = p.tenant_id and o.order_id = p.order_id and o.id <> p.id and o.left_at is not null
+      where p.tenant_id = app.tenant_id() and p.delivery_id = p_delivery) then
+    perform app.lock_numbers('receiving_order', true);
+  end if;
+end $$;
+
 -- Expects back what left of an order and is not expected yet: a receipt in the warehouse it came from, with a line for each of the goods. Of an
 -- order that is not cancelled those parts whose delivery has ended and did not bring them.
 create or replace function storefront.order_goods_expect(p_order uuid) returns void
@@ -240,7 +252,8 @@ end $$;
 
 grant execute on function storefront.lock_stock_of_order(jsonb), storefront.order_parts_make(uuid, jsonb, jsonb, jsonb, uuid[]),
   storefront.order_missing(uuid, uuid), storefront.order_part_has_goods(storefront.storefront_order_parts),
-  storefront.require_order_picked(uuid), storefront.order_picks_drop(uuid), storefront.order_goods_expect(uuid) to barid_caller;
+  storefront.require_order_picked(uuid), storefront.order_picks_drop(uuid), storefront.lock_receipt_numbers(uuid),
+  storefront.order_goods_expect(uuid) to barid_caller;
 
 -- Nobody calls these but other functions and triggers.
 revoke execute on function storefront.order_cut(jsonb), storefront.order_part_leaves(storefront.storefront_order_parts,boolean),

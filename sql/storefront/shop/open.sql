@@ -42,7 +42,8 @@ begin
 end $$;
 
 -- Makes the signed-in caller a customer of the tenant whose live market this is, with a wallet in its
--- currency. A member stays what they are; one who left comes back as a customer. -> {tenant_id, market_id, tenant_user_type, joined}
+-- currency. A member stays what they are; one who left comes back as a customer, unless the company had shut them out.
+-- -> {tenant_id, market_id, tenant_user_type, joined}
 -- Fails: forbidden (nobody is signed in, or the person was shut out), market_not_found.
 create or replace function storefront.join_shop(store_name text) returns jsonb
 language plpgsql security definer set search_path = '' as $$
@@ -62,7 +63,7 @@ begin
   perform set_config('app.tenant_id', v_shop.tenant_id::text, true);
   insert into tenancy.tenant_users (tenant_id, user_id, tenant_user_type) values (v_shop.tenant_id, v_user, 'customer')
   on conflict (tenant_id, user_id) do update set tenant_user_type = 'customer', is_active = true, left_at = null
-  where tenant_users.left_at is not null;
+  where tenant_users.left_at is not null and not tenant_users.was_shut_out;
   v_joined := found;
   select * into v_member from tenancy.tenant_users u where u.tenant_id = v_shop.tenant_id and u.user_id = v_user;
   if not v_member.is_active then

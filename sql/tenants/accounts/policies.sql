@@ -15,4 +15,9 @@ revoke insert, update on tenancy.profiles from barid_caller;
 
 grant select, update (full_name, phone, avatar_url) on tenancy.profiles to barid_caller;
 
+-- Changes that a company makes of a person stand in its log; those by the person, or by Auth, are no company's affair.
+drop trigger if exists audit_update on tenancy.profiles;
+create trigger audit_update after update on tenancy.profiles referencing old table as old_rows new table as new_rows
+  for each statement when (app.tenant_id() is not null) execute function private.audit('email,made_by_tenant,proven_at');
+
 select app.deny_table('tenancy.system_users');

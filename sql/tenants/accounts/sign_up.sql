@@ -14,9 +14,29 @@ begin
       where i.account_id = account_creator.user_id and i.sealed_password is not null order by i.created_at desc limit 1));
 end $$;
 
+-- Ends what a person may do, once Auth has deleted their account softly: they manage the system no more, and are shut out of every
+-- company, a driver off duty. Their rows stay for what refers to them, roles too.
+create or replace function tenancy.account_ended(user_id uuid) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_before text := coalesce(app.tenant_id()::text, '');
+  v_tenant uuid;
+begin
+  delete from tenancy.system_users s where s.user_id = account_ended.user_id;
+  for v_tenant in
+    select u.tenant_id from tenancy.tenant_users u where u.user_id = account_ended.user_id and u.is_active order by u.tenant_id
+  loop
+    -- Log and events belong to the company.
+    perform set_config('app.tenant_id', v_tenant::text, true);
+    update tenancy.tenant_users u set is_active = false where u.tenant_id = v_tenant and u.user_id = account_ended.user_id;
+    update delivery.drivers d set status = 'inactive' where d.tenant_id = v_tenant and d.user_id = account_ended.user_id;
+  end loop;
+  perform set_config('app.tenant_id', v_before, true);
+end $$;
+
 -- Every user of Supabase Auth has a profile: this copies what Auth received when the user is made, and
--- follows a changed e-mail. A user whom Auth deletes softly leaves every tenant; their rows stay for what
--- refers to them.
+-- follows a changed e-mail. Of a user whom Auth deletes softly the profile keeps the names alone, which stand
+-- under their work; their rights end with tenancy.account_ended.
 create or replace function tenancy.follow_auth_user() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -30,7 +50,7 @@ begin
       tenancy.account_creator(new.id))
     on conflict (id) do nothing;
   elsif to_jsonb(new) ->> 'deleted_at' is not null then
-    update tenancy.tenant_users set is_active = false where user_id = new.id and is_active;
+    perform tenancy.account_ended(new.id);
     update tenancy.profiles set email = null, phone = null, avatar_url = null where id = new.id;
   else
     update tenancy.profiles p set email = new.email, full_name = coalesce(nullif(p.full_name, ''), v_name)
@@ -46,4 +66,4 @@ create or replace trigger barid_profile_email after update of email on auth.user
   for each row when (old.email is distinct from new.email) execute function tenancy.follow_auth_user();
 
 -- Nobody calls these but other functions and triggers.
-revoke execute on function tenancy.follow_auth_user(), tenancy.account_creator(uuid) from barid_caller;
+revoke execute on function tenancy.follow_auth_user(), tenancy.account_creator(uuid), tenancy.account_ended(uuid) from barid_caller;

@@ -17,12 +17,12 @@ begin
   return new;
 end $$;
 
--- How many users a tenant has. For those who manage the system; null for everybody else.
+-- How many users a tenant has, without those who left. For those who manage the system; null for everybody else.
 create or replace function tenancy.members_of(tenant_id uuid) returns bigint
 language plpgsql stable security definer set search_path = '' as $$
 begin
   return case when app.has_permission('manage:system') then
-    (select count(*) from tenancy.tenant_users u where u.tenant_id = members_of.tenant_id) end;
+    (select count(*) from tenancy.tenant_users u where u.tenant_id = members_of.tenant_id and u.left_at is null) end;
 end $$;
 
 -- Undoes what an unfinished run of the wizard made, and answers {user_id}: whom Auth is to remove as

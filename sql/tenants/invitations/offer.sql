@@ -46,7 +46,8 @@ begin
   values (v_tenant, member_admit.user_id, person ->> 'tenant_user_type',
     coalesce((person ->> 'is_business')::boolean, false), person ->> 'employee_id')
   on conflict on constraint user_already_member do update set tenant_user_type = excluded.tenant_user_type,
-    is_business = excluded.is_business, employee_id = excluded.employee_id, is_active = true, left_at = null
+    is_business = excluded.is_business, employee_id = excluded.employee_id, is_active = true, left_at = null,
+    was_shut_out = false
   where u.left_at is not null;
   if not found then
     perform app.fail('user_already_member');
@@ -68,7 +69,7 @@ begin
 end $$;
 
 -- The caller accepts or declines an invitation to their address. -> {id, status, tenant_id}
--- Fails: invitation_not_found (also another person's), invitation_not_pending, account_not_confirmed, user_already_member.
+-- Fails: invitation_not_found (also another person's, or of a company that is archived), invitation_not_pending, account_not_confirmed, user_already_member.
 create or replace function tenancy.invitation_answer(invitation_id uuid, accepts boolean) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -77,7 +78,8 @@ declare
   v_invitation tenancy.invitations;
 begin
   select i.* into v_invitation from tenancy.invitations i
-  where i.id = invitation_id and i.email = tenancy.mailbox_of_caller() for update;
+  where i.id = invitation_id and i.email = tenancy.mailbox_of_caller()
+    and exists (select from tenancy.tenants t where t.id = i.tenant_id and t.status <> 'archived') for update;
   if not found then
     perform app.fail('invitation_not_found');
   elsif v_invitation.status <> 'pending' or v_invitation.expires_at <= now() then
@@ -104,7 +106,8 @@ begin
   return jsonb_build_object('id', v_invitation.id, 'status', v_invitation.status, 'tenant_id', v_invitation.tenant_id);
 end $$;
 
--- Ends the caller's membership of a tenant by their own decision, active or not; what they did there stays.
+-- Ends the caller's membership of a tenant by their own decision, active or not; what they did there stays. Who was shut out comes back
+-- by an invitation only, and not through the store.
 -- -> {tenant_id, left_at}. Fails: forbidden (no member), last_tenant_admin.
 create or replace function tenancy.membership_end(tenant_id uuid) returns jsonb
 language plpgsql security definer set search_path = '' as $$
@@ -118,7 +121,7 @@ begin
   -- One change of a tenant's users at a time: two administrators must not both leave.
   perform from tenancy.tenants t where t.id = membership_end.tenant_id for no key update;
   v_was_admin := tenancy.is_active_admin(v_user);
-  update tenancy.tenant_users u set is_active = false, left_at = now()
+  update tenancy.tenant_users u set is_active = false, left_at = now(), was_shut_out = not u.is_active
   where u.tenant_id = membership_end.tenant_id and u.user_id = v_user and u.left_at is null
   returning u.left_at into v_left;
   if not found then

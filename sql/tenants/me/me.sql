@@ -52,7 +52,7 @@ begin
 end $$;
 grant execute on function tenancy.tenant_writer(uuid) to barid_caller;
 
--- The caller's tenant as its detail shows it. Its users are those who work with it, a thousand at most: customers are
+-- The caller's tenant as its detail shows it. Its users are those who work with it and have not left, a thousand at most: customers are
 -- many, and listed elsewhere. Those who do not see the whole tenant find only themselves. Fails: tenant_not_found.
 create or replace function tenancy.tenant_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -69,7 +69,7 @@ begin
         'user', jsonb_build_object('id', p.id, 'email', p.email)) order by u.created_at, u.user_id), '[]')
       from (
         select m.user_id, m.created_at from tenancy.tenant_users m
-        where m.tenant_id = t.id and (m.user_id = app.user_id() or app.sees_tenant() and m.tenant_user_type <> 'customer')
+        where m.tenant_id = t.id and m.left_at is null and (m.user_id = app.user_id() or app.sees_tenant() and m.tenant_user_type <> 'customer')
         order by m.user_id = app.user_id() desc, m.created_at, m.user_id limit 1000) u
       join tenancy.profiles p on p.id = u.user_id),
     'statistics', jsonb_build_object('active_users', (

@@ -49,6 +49,31 @@ begin
   where t.id = v_tenant;
 end $$;
 
+-- The months of a term; null: it has no end.
+create or replace function tenancy.subscription_months(type text) returns integer
+language plpgsql immutable set search_path = '' as $$
+begin
+  return case type when 'MONTHLY' then 1 when 'ANNUAL' then 12 end;
+end $$;
+
+-- When a term ends that begins at a moment; null: never. Months are counted from the day on which the first of the terms began that lead to this
+-- one without a gap: those from the 31st of January end on the 28th of February, the 31st of March, the 30th of April.
+create or replace function tenancy.subscription_ends_at(from_moment timestamptz, type text) returns timestamptz
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  return (
+    with recursive terms (begins, months) as (
+      select from_moment, tenancy.subscription_months(subscription_ends_at.type)
+      union all
+      select s.starts_at, t.months + tenancy.subscription_months(s.type)
+      from terms t
+      join tenancy.subscriptions s on s.tenant_id = v_tenant and s.ends_at = t.begins and s.starts_at < s.ends_at and s.type <> 'UNLIMITED'
+    )
+    select t.begins + make_interval(months => t.months) from terms t order by t.months desc limit 1);
+end $$;
+
 -- Begins the subscription that waits, if one does: where paid time ends, or now. It is the caller's to
 -- hold the tenant's row.
 create or replace function tenancy.subscription_begin() returns void
@@ -61,7 +86,7 @@ begin
   select greatest(now(), t.effective_until) into v_from from tenancy.tenants t where t.id = v_tenant;
   update tenancy.subscriptions s set status = 'ACTIVE',
     starts_at = case s.type when 'UNLIMITED' then now() else v_from end,
-    ends_at = case s.type when 'MONTHLY' then v_from + interval '1 month' when 'ANNUAL' then v_from + interval '1 year' end
+    ends_at = tenancy.subscription_ends_at(v_from, s.type)
   where s.tenant_id = v_tenant and s.status = 'PENDING' returning s.type into v_type;
   if not found then
     return;

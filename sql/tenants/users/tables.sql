@@ -27,6 +27,8 @@ create table if not exists tenancy.tenant_users (
   employee_id text,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
+  -- The company had shut the person out when they left: its store does not let them in again.
+  was_shut_out boolean not null default false,
   constraint user_already_member unique (tenant_id, user_id),
   check (left_at is null or not is_active)
 );

@@ -86,6 +86,15 @@ begin
   return warehousing.staff_get(input || jsonb_build_object('id', v_id));
 end $$;
 
+-- Ends the assignments of a person who leaves the company, as their roles end: back in it, they are in no warehouse by themselves.
+create or replace function warehousing.staff_left() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  update warehousing.warehouse_staff s set is_active = false
+  where s.tenant_id = new.tenant_id and s.user_id = new.user_id and s.is_active;
+  return null;
+end $$;
+
 -- Ends an assignment; a second time changes nothing. {warehouse_id, id} -> {staff}. Fails: staff_not_found.
 create or replace function warehousing.staff_deactivate(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$

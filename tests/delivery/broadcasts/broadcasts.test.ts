@@ -66,6 +66,10 @@ describe("who may listen", () => {
     await equip(other, driver.id);
     await expect(listening(topic, tenant.dispatcher)).rejects.toThrow("permissions");
     await listening(topic, driver);
+    // Once they have left one, the office of the other hears them, and that one does not.
+    expect(await driver.post(`/tenants/${tenant.id}/leave`)).toSucceed(200);
+    await listening(topic, other.dispatcher, other);
+    await expect(listening(topic, tenant.dispatcher)).rejects.toThrow("permissions");
   });
 
   test("to nothing else, and not without a role that still holds", async () => {

@@ -117,7 +117,7 @@ test.each(rounds)(
 
 test("all ways in and out of three desks at once: none waits in a circle, and the queues agree", async () => {
   const tenant = await newTenant();
-  const people = [tenant.dispatcher, tenant.admin, tenant.warehouse];
+  const people = [tenant.dispatcher, tenant.admin, tenant.ops];
   for (const round of rounds) {
     const taken = Array.from({ length: 12 }, () => newCash(tenant, { release: "on_bank" }));
     const rows = (await Promise.all(taken)).map(({ id }) => id);
@@ -130,7 +130,7 @@ test("all ways in and out of three desks at once: none waits in a circle, and th
       transfer(tenant.dispatcher, {
         amount: 1_500,
         kind: "handover",
-        to_user_id: tenant.warehouse.id,
+        to_user_id: tenant.ops.id,
       }),
     ]);
     const answers = await Promise.all([

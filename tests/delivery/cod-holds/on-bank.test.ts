@@ -57,10 +57,10 @@ test("a handover carries the place: older cash leaves the other desk first", asy
   await handIn(ground, [old!]);
   await handIn(ground, [fresh!], tenant.admin);
   // Half of it goes through two desks, and lies on two.
-  await leaves(tenant.dispatcher, 6_000, { kind: "handover", to_user_id: tenant.warehouse.id });
+  await leaves(tenant.dispatcher, 6_000, { kind: "handover", to_user_id: tenant.ops.id });
   await leaves(tenant.admin, 6_000, {
     kind: "handover",
-    from_user_id: tenant.warehouse.id,
+    from_user_id: tenant.ops.id,
     to_user_id: tenant.admin.id,
   });
   expect(await heldBy(tenant, tenant.admin)).toBe(11_000);

@@ -166,16 +166,21 @@ describe("remit", () => {
     expect(await ask(selected(one.id))).toFailWith(400, "cod_collections_not_pending");
   });
 
-  test("the receiver is active staff; for a driver somebody of the office", async () => {
+  test("the receiver is active staff who can pass it on; for a driver somebody of the office", async () => {
     const cash = await newCash(a);
     const inactive = await newPerson(a.id, "staff", "dispatcher");
     await sql`update tenancy.tenant_users set is_active = false where user_id = ${inactive.id}`;
     const to = (receiver: string, person: Person = a.admin) =>
       person.post(remit, { ...selected(cash.id), remitted_to_user_id: receiver });
-    for (const wrong of [a.customer.id, inactive.id, b.dispatcher.id, randomUUID(), a.driver2.id]) {
-      expect(await to(wrong)).toFailWith(400, "invalid_receiver");
+    const people = [a.customer, inactive, b.dispatcher, a.driver2, a.warehouse].map(({ id }) => id);
+    for (const wrong of [...people, randomUUID()]) {
+      const answer = await to(wrong);
+      expect(answer).toFailWith(400, "invalid_receiver");
+      expect(answer.body.field).toBe("remitted_to_user_id");
     }
-    expect(await to(a.warehouse.id, a.driver)).toFailWith(400, "invalid_receiver");
+    for (const wrong of [a.warehouse.id, a.ops.id]) {
+      expect(await to(wrong, a.driver)).toFailWith(400, "invalid_receiver");
+    }
     expect(await to(a.dispatcher.id, a.driver)).toSucceed(200);
     expect((await cashRow(cash.id)).remitted_to_user_id).toBe(a.dispatcher.id);
   });

@@ -4,6 +4,8 @@ import type { Person } from "../../support/api.ts";
 import { handOver, newDriver } from "../../support/assignments.ts";
 import { sql } from "../../support/db.ts";
 import { type Ground, moves, newDelivery, newGround } from "../../support/deliveries.ts";
+import { approveOrder, bring, withDriver } from "../../support/order-goods.ts";
+import { newShop, placeOrder } from "../../support/orders.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 
 let tenant: Tenant;
@@ -119,6 +121,24 @@ describe("a delivery that a driver carried", () => {
     expect(await creditedWith(id)).toEqual({ driver_id: driver.id, successful: true });
     expect(await creditedWith(made.id)).toBeNull();
   });
+
+  test.each(["cash", "wallet"] as const)(
+    "of a store's order by %s is worth its fee once",
+    async (way) => {
+      const shop = await newShop();
+      await withDriver(shop);
+      const { id: order } = await placeOrder(shop, way, 2);
+      const { deliveries: [{ delivery_id: id }] } = await approveOrder(shop, order);
+      await bring(shop, id, "delivered");
+      await sql`select delivery.performance_refresh(${shop.tenant.id})`;
+      const [{ value, total, fee }] =
+        await sql`select f.value::float8 as value, o.total_price::float8 as total, o.shipping_cost::float8 as fee
+      from delivery.performance_deliveries f join storefront.storefront_orders o on o.id = ${order}
+      where f.delivery_id = ${id}`;
+      expect(fee).toBeGreaterThan(0);
+      expect(value).toBe(way === "cash" ? total : fee);
+    },
+  );
 
   test("credits nobody if the assignment was cancelled before pickup and the parcel returned without the driver", async () => {
     const { id } = await newDelivery(ground);

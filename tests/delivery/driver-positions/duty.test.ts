@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import { assign, type Ground, moves, newDelivery, newGround } from "../../support/deliveries.ts";
 import { handOver, newDriver } from "../../support/assignments.ts";
+import { listedDriver } from "../../support/fleet.ts";
 import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
 import { expectGuarded, expectRefused } from "../../support/promises.ts";
 
@@ -54,6 +55,25 @@ test("shows the driver with duty, sign of life and place, and says each change o
   const off = await driver.post(path, { on_duty: false });
   expect(off.body.data.driver).toMatchObject({ on_duty: false, is_online: false });
   expect(await dutyEvents(driver.id)).toEqual(["true", "false"]);
+});
+
+test("ends when the driver is given a rest, is shut out or leaves, and does not come back by itself", async () => {
+  const rested = await newDriver(tenant);
+  const shut = await newDriver(tenant);
+  const gone = await newDriver(tenant);
+  for (const driver of [rested, shut, gone]) await driver.post(path, { on_duty: true });
+  const users = `/tenants/${tenant.id}/users`;
+  expect(await tenant.ops.patch(`/delivery/drivers/${rested.id}`, { status: "inactive" }))
+    .toSucceed(200);
+  expect(await tenant.admin.post(`${users}/${shut.id}/deactivate`)).toSucceed(200);
+  expect(await gone.post(`/tenants/${tenant.id}/leave`)).toSucceed(200);
+  expect(await tenant.ops.patch(`/delivery/drivers/${rested.id}`, { status: "active" }))
+    .toSucceed(200);
+  expect(await tenant.admin.put(`${users}/${shut.id}`, { is_active: true })).toSucceed(200);
+  for (const { id } of [rested, shut, gone]) {
+    expect(await listedDriver(tenant, id)).toMatchObject({ on_duty: false, is_online: false });
+    expect(await dutyEvents(id)).toEqual(["true", "false"]);
+  }
 });
 
 test("a driver changes nobody else's", async () => {

@@ -30,6 +30,31 @@ beforeAll(async () => {
   };
 });
 
+describe("a driver who was shut out, has left, or is something else by now", () => {
+  test("is made active by nobody but who lets them in again", async () => {
+    const shut = await equippedDriver(tenant);
+    await tenant.admin.post(`/tenants/${tenant.id}/users/${shut}/deactivate`);
+    const left = await newPerson(tenant.id, "driver", "driver");
+    expect(await tenant.ops.post(path, { user_id: left.id })).toSucceed(201);
+    expect(await left.post(`/tenants/${tenant.id}/leave`)).toSucceed(200);
+    const changed = await newPerson(tenant.id, "driver", "driver");
+    expect(await tenant.ops.post(path, { user_id: changed.id })).toSucceed(201);
+    await sql`update tenancy.tenant_users set tenant_user_type = 'staff'
+      where tenant_id = ${tenant.id} and user_id = ${changed.id}`;
+    for (const id of [shut, left.id, changed.id]) {
+      for (const [field, value] of [["status", "active"], ["default", true]] as const) {
+        const answer = await tenant.ops.patch(`${path}/${id}`, { [field]: value });
+        expect(answer).toFailWith(409, "driver_inactive");
+        expect(answer.body.field).toBe(field);
+      }
+      // Their vehicle is taken from them all the same.
+      expect(await tenant.ops.patch(`${path}/${id}`, { vehicle_id: null, default: false }))
+        .toSucceed(200);
+    }
+    expect(await tenant.ops.post(path, { user_id: left.id })).toFailWith(404, "user_not_found");
+  });
+});
+
 describe("equipping a driver", () => {
   test("returns the driver, the vehicle and the position", async () => {
     const vehicle_id = await addVehicle(tenant);

@@ -62,6 +62,22 @@ describe("items of a draft", () => {
     expect(n).toBe(0);
   });
 
+  test("there are at most 5,000", async () => {
+    const { id } = await newManifest(tenant, { status: "draft", items: [] });
+    await sql`insert into delivery.transfer_manifest_items (tenant_id, manifest_id, barcode_value, position)
+      select ${tenant.id}, ${id}, 'XX' || lpad(n::text, 10, '0') || 'IQ', n from generate_series(1, 4999) n`;
+    const add = (...barcodes: string[]) =>
+      tenant.ops.post(`${path}/${id}/items`, {
+        items: barcodes.map((barcode_value) => ({ barcode_value })),
+      });
+    const refused = await add(newBarcode(), newBarcode());
+    expect(refused).toFailWith(409, "manifest_action_not_allowed");
+    expect(refused.body.message).toMatch(/at most 5,?000 items/);
+    const last = await add(newBarcode());
+    expect(last.body.data.items_count).toBe(5_000);
+    expect(await add(newBarcode())).toFailWith(409, "manifest_action_not_allowed");
+  });
+
   test("issued barcodes turn used with their item and unused without it", async () => {
     const barcode = newBarcode();
     await sql`with batch as (

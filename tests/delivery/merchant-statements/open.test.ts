@@ -19,7 +19,7 @@ import {
 import { fundWallet } from "../../support/money.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import { expectGuarded, expectRefused, expectReplayed } from "../../support/promises.ts";
-import { adjust } from "../../support/wallets.ts";
+import { adjust, newWallet } from "../../support/wallets.ts";
 
 let other: Tenant;
 beforeAll(async () => {
@@ -241,6 +241,23 @@ describe("a statement is asked for", () => {
     }
     expect(await open(tenant)).toFailWith(409, "statement_below_minimum");
     expect(await open(tenant, { currency: "USD" })).toFailWith(409, "statement_below_minimum");
+  });
+
+  test("for what an owner had before they were something else", async () => {
+    const { tenant } = await newMerchant([7_000, 3_000]);
+    const { id } = tenant.customer;
+    const becomes = (type: string) =>
+      sql`update tenancy.tenant_users set tenant_user_type = ${type}
+        where tenant_id = ${tenant.id} and user_id = ${id}`;
+    await becomes("institution");
+    await newWallet(tenant, tenant.customer, "institution");
+    const one = await opened(tenant);
+    expect(one.net).toBe(10_000);
+    expect(await pay(tenant.ops, one.id)).toSucceed(200);
+    expect(await open(tenant)).toFailWith(409, "statement_below_minimum");
+    await becomes("driver");
+    expect(await open(tenant)).toFailWith(409, "statement_below_minimum");
+    await sound(tenant);
   });
 
   test("twice with one key is one statement", async () => {

@@ -60,6 +60,10 @@ describe("joining", () => {
     await sql`update tenancy.tenant_users set is_active = false where user_id = ${mine.customer.id}`;
     expect(await signedIn(mine.customer.id, null).post(at(own.name, "/join")))
       .toFailWith(403, "forbidden");
+    // Leaving lifts nothing; the company does, by an invitation.
+    const shut = signedIn(mine.customer.id, null);
+    expect(await shut.post(`/tenants/${mine.id}/leave`)).toSucceed(200);
+    expect(await shut.post(at(own.name, "/join"))).toFailWith(403, "forbidden");
     expect(await nobody.post(at(own.name, "/join"))).toFailWith(401, "unauthorized");
     const system = { headers: { apikey: stack.secretKey } };
     expect(await nobody.post(at(own.name, "/join"), {}, system)).toFailWith(403, "forbidden");

@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from "vitest";
 import { makeTenant, newSlug, tenantEvents, tenantRow } from "../../support/administration.ts";
 import { type Body, nobody, type Person } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
-import { newSystemAdmin, newTenant, type Tenant } from "../../support/people.ts";
+import { newPerson, newSystemAdmin, newTenant, type Tenant } from "../../support/people.ts";
 import { expectReplayed } from "../../support/promises.ts";
 
 let system: Person;
@@ -176,6 +176,9 @@ test("the list has ten a page, a hundred at most, exact totals, by slug and stat
   const wrong = await system.get("/tenants", { query: { status: "gone" } });
   expect(wrong).toFailWith(400, "validation_failed");
   expect(wrong.body.field).toBe("status");
+  // A person who left is counted no more.
+  expect(await (await newPerson(a.id, "staff", "dispatcher")).post(`/tenants/${a.id}/leave`))
+    .toSucceed(200);
   const counted = await system.get("/tenants", { query: { search: `t-${a.id}` } });
   expect(counted.body.tenants[0].tenant_users).toEqual({ count: 10 });
 });

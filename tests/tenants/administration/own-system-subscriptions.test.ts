@@ -171,6 +171,26 @@ describe("while the system asks for subscriptions", () => {
       .toMatchObject({ status: 409, body: { code: "invalid_status_transition" } });
   });
 
+  test("months that follow one another end on the day that the first began on, where a month has it", async () => {
+    const { id } = await made({ type: "UNLIMITED", amount: 0 });
+    await stack
+      .sql`update tenancy.subscriptions set type = 'MONTHLY', starts_at = '2097-01-31T08:00Z',
+      ends_at = '2097-02-28T08:00Z' where tenant_id = ${id}`;
+    await stack
+      .sql`update tenancy.tenants set effective_until = '2097-02-28T08:00Z' where id = ${id}`;
+    const ends = async (type: string) => {
+      await system.call("POST", `/tenants/${id}/subscription`, { type, amount: 1 });
+      return new Date((await tenant(id)).effective_until).toISOString().slice(0, 10);
+    };
+    expect(await ends("MONTHLY")).toBe("2097-03-31");
+    expect(await ends("MONTHLY")).toBe("2097-04-30");
+    // Cancelled before its turn, it is no part of what follows.
+    await system.call("POST", `/tenants/${id}/subscription/cancel`, {});
+    expect(await ends("MONTHLY")).toBe("2097-04-30");
+    expect(await ends("ANNUAL")).toBe("2098-04-30");
+    expect(await ends("MONTHLY")).toBe("2098-05-31");
+  });
+
   test("of many given at once each is bought once, and none overlaps", async () => {
     const { id } = await made({ type: "ANNUAL", amount: 1 });
     const answers = await Promise.all(

@@ -1,8 +1,9 @@
 /** The audit log of a tenant, as its administrators read it. */
+import { randomUUID } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
 import { type Body, nobody, withKey } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
+import { newSystemAdmin, newTenant, type Tenant } from "../../support/people.ts";
 
 const path = "/tenants/me/audit";
 let tenant: Tenant;
@@ -69,6 +70,54 @@ test("names the key of a program", async () => {
     actor_key_id: api_key.id,
     actor_key_name: "Scanner",
   }]);
+});
+
+test("names the person, the group of settings and the module that a change is about", async () => {
+  const own = await newTenant();
+  const users = `/tenants/${own.id}/users/${own.dispatcher.id}`;
+  expect(await own.admin.put(users, { full_name: "Another Name", employee_id: "E-7" }))
+    .toSucceed(200);
+  const settings = { general: { language: { settings: { default: "ar" } } } };
+  for (const language of ["ar", "ku"]) {
+    settings.general.language.settings.default = language;
+    expect(await own.admin.put(`/tenants/${own.id}/settings`, settings)).toSucceed(200);
+  }
+  const system = await newSystemAdmin();
+  const { data: modules } = (await system.get(`/tenants/${own.id}/modules`)).body;
+  const enabled = modules.slice(1).map(({ id }: Body) => id);
+  for (const enabled_module_ids of [enabled, [...enabled, modules[0].id]]) {
+    expect(await system.put(`/tenants/${own.id}/modules`, { enabled_module_ids })).toSucceed(200);
+  }
+  const changes = async (entity_type: string, entity_id: string) => {
+    const query = { entity_type, entity_id, action: "update" };
+    return (await own.admin.get(path, { query })).body.data;
+  };
+  expect(await changes("tenancy.tenant_users", own.dispatcher.id))
+    .toMatchObject([{ after: { employee_id: "E-7" }, actor_id: own.admin.id }]);
+  expect(await changes("tenancy.profiles", own.dispatcher.id))
+    .toMatchObject([{ after: { full_name: "Another Name" }, actor_id: own.admin.id }]);
+  expect(await changes("tenancy.tenant_settings", "general.language"))
+    .toMatchObject([{ after: { settings: { default: "ku" } } }]);
+  expect(await changes("tenancy.tenant_modules", modules[0].id))
+    .toMatchObject([{
+      before: { is_enabled: false },
+      after: { is_enabled: true },
+      actor_id: system.id,
+    }]);
+});
+
+test("holds what schedules and the system's administrators change of the company", async () => {
+  const system = await newSystemAdmin();
+  const made = await system.post("/tenants", { name: { en: "New" }, slug: `new-${randomUUID()}` });
+  const { id: tenant_id } = made.body.tenant;
+  const listed = async (query: Record<string, string>) =>
+    (await system.get(path, { query: { ...query, tenant_id } })).body.data;
+  expect(await listed({ entity_type: "tenancy.tenants" }))
+    .toMatchObject([{ entity_id: tenant_id, action: "insert", actor_id: system.id }]);
+  const [{ id }] = await sql`insert into tenancy.invitations (tenant_id, email, person, expires_at)
+    values (${tenant_id}, 'old@barid.test', '{}', now() - interval '91 days') returning id`;
+  await sql`select tenancy.invitations_purge()`;
+  expect(await listed({ entity_id: id, action: "delete" })).toHaveLength(1);
 });
 
 test("narrows by what, who, which request and when, pages and sorts", async () => {

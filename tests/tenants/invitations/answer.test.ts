@@ -49,6 +49,17 @@ describe("answering", () => {
     expect(await nobody.get("/tenants/me/invitations")).toFailWith(401, "unauthorized");
   });
 
+  test("finds nothing once the company is archived", async () => {
+    const gone = await newTenant();
+    const { email, id, who } = await account();
+    const invitation = await invited(gone, email);
+    await sql`update tenancy.tenants set status = 'archived' where id = ${gone.id}`;
+    for (const answer of [accept, decline]) {
+      expect(await answer(who, invitation.id)).toFailWith(404, "invitation_not_found");
+    }
+    expect(await membershipsOf(id)).toEqual([]);
+  });
+
   test("by an account whose address is not confirmed finds nothing", async () => {
     const email = address();
     const id = await signUp(email, "long enough", {}, false);

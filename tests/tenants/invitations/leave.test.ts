@@ -1,6 +1,6 @@
 /** A person leaves a company by their own call, and its last administrator does not. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { nobody, type Person, signedIn } from "../../support/api.ts";
+import { type Body, nobody, type Person, signedIn } from "../../support/api.ts";
 import { claimsOf, signIn } from "../../support/auth.ts";
 import { sql } from "../../support/db.ts";
 import { accept, account, invited, membershipsOf } from "../../support/invitations.ts";
@@ -33,6 +33,8 @@ describe("leaving", () => {
       .toEqual([{ status: "inactive" }]);
     const path = `/tenants/${a.id}/users`;
     expect((await a.admin.get(path, { query: { search: email } })).body.data).toEqual([]);
+    const { tenant_users } = (await a.admin.get(`/tenants/${a.id}`)).body.tenant;
+    expect(tenant_users.map((one: Body) => one.user_id)).not.toContain(id);
     expect(await a.admin.put(`${path}/${id}`, { is_active: true }))
       .toFailWith(404, "user_not_found");
     const [event] = await sql`select event_data from integration.system_events

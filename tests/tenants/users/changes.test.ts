@@ -48,6 +48,7 @@ test("a user's name, phone, number, kind of customer and roles change, and the t
     where tenant_id = ${a.id} and actor_id = ${a.admin.id} and operation = 'PUT /tenants/:tenantId/users/:userId'
     order by 1`;
   expect(trail.map((row) => row.entity)).toEqual([
+    "tenancy.profiles",
     "tenancy.tenant_user_roles",
     "tenancy.tenant_users",
   ]);

@@ -5,7 +5,7 @@ import type postgres from "postgres";
 import { root } from "../../../supabase/local/paths.ts";
 import type { Change } from "./compose.ts";
 import { byMigrations, bySources, withWorkshop } from "./databases.ts";
-import { difference } from "./difference.ts";
+import { type Action, difference } from "./difference.ts";
 import { differingRows, referenceRows, rowStatements } from "./reference-rows.ts";
 
 /** The statements; `isUsed` says whether the code of the last release names a view or a function. */
@@ -14,15 +14,35 @@ export function changeOf(isUsed: Change["isUsed"]): Promise<Change> {
     const before = await workshop.database("by_migrations", byMigrations);
     const after = await workshop.database("by_sources", bySources);
     const rows = differingRows(await referenceRows(before.sql), await referenceRows(after.sql));
+    const actions = await difference(before.url, after.url);
     return {
-      actions: await difference(before.url, after.url),
+      actions,
       rows: [
         ...rows.flatMap(({ table, gone, added }) => rowStatements(table, gone, added)),
         ...await schedules(before.sql, after.sql),
       ],
       isUsed,
+      givenByName: await namedArguments(before.sql, actions),
     };
   });
+}
+
+/** The arguments that functions of a database give others by name (`f(a => 1)`), of those that the statements drop. */
+async function namedArguments(
+  sql: postgres.Sql,
+  actions: Action[],
+): Promise<Change["givenByName"]> {
+  const dropped = actions.flatMap(({ destroys }) => destroys)
+    .filter(({ kind }) => kind === "function").map(({ schema, name }) => `${schema}.${name}`);
+  const found = await sql<{ name: string; argument: string }[]>`
+    select distinct f.name, f.argument
+    from (
+      select n.nspname || '.' || p.proname as name, unnest(p.proargnames) as argument
+      from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+      where n.nspname || '.' || p.proname = any (${dropped})) f
+    where exists (select from pg_proc c where c.prosrc ~ ('\\m' || replace(f.name, '.', '\\.') || '\\(') and c.prosrc ~ ('\\m' || f.argument || '\\s*=>'))
+    order by 1, 2`;
+  return (name) => found.filter((one) => one.name === name).map(({ argument }) => argument);
 }
 
 /** The jobs that are scheduled no more, and the file that schedules the others when one of them differs. */

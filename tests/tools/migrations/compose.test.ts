@@ -26,8 +26,11 @@ function action(sql: string, more: Partial<Action> = {}): Action {
   };
 }
 
-const parts = (actions: Action[], isUsed = (_: string) => false) =>
-  compose({ actions, rows: [], isUsed });
+const parts = (
+  actions: Action[],
+  isUsed = (_: string) => false,
+  givenByName = (_: string): string[] => [],
+) => compose({ actions, rows: [], isUsed, givenByName });
 const marksOf = (text: string) => text.split("\n").filter((line) => line.startsWith(readMark));
 
 test.each([
@@ -223,4 +226,22 @@ test.each([
   const [main, ...others] = parts([dropOf(functionOf("f", "uuid")), made]);
   expect(others).toEqual([]);
   expect(main!.text).toContain('\nDROP FUNCTION "delivery"."f"(uuid);\n');
+});
+
+test.each([
+  ["gets another name", "f(other uuid)", ["a"]],
+  ["keeps its name", "f(a uuid, b text DEFAULT NULL::text)", []],
+])("an argument that calls under way give by name and that %s", (_, signature, lost) => {
+  const gone = functionOf("f", "uuid");
+  const made = createOf(functionOf("f", "uuid"), signature);
+  const [main] = parts(
+    [dropOf(gone), made],
+    undefined,
+    (name) => name === "delivery.f" ? ["a"] : [],
+  );
+  expect(marksOf(main!.text)).toEqual(
+    lost.map((argument) => expect.stringContaining(`give the argument ${argument} by its name`)),
+  );
+  const unnamed = parts([dropOf(gone), made])[0]!;
+  expect(marksOf(unnamed.text)).toEqual([]);
 });

@@ -14,6 +14,8 @@ export interface Change {
   rows: string[];
   /** True for a view or function that the code of the last release names. */
   isUsed: (name: string) => boolean;
+  /** The arguments of a function that goes which functions of before give it by name. */
+  givenByName: (name: string) => string[];
 }
 
 /**
@@ -27,7 +29,7 @@ export const readMark = "-- Read: ";
  * index of a table that is there, built while the table is written; and the functions that go, when the calls that may still
  * look for them have ended.
  */
-export function compose({ actions, rows, isUsed }: Change): MigrationPart[] {
+export function compose({ actions, rows, isUsed, givenByName }: Change): MigrationPart[] {
   const produced = new Set(actions.flatMap(({ produces }) => produces).map(nameOf));
   const made = new Set(actions.flatMap(({ produces }) => produces).filter(isRelation).map(nameOf));
   for (const replaced of actions.flatMap(({ destroys }) => destroys)) made.delete(nameOf(replaced));
@@ -54,6 +56,9 @@ export function compose({ actions, rows, isUsed }: Change): MigrationPart[] {
       const statement = [
         ...reasons(action, isThere(table), isUsed, (name) => produced.has(name)).map((reason) =>
           readMark + reason
+        ),
+        ...(late ? [] : lostNames(action, actions, givenByName)).map((argument) =>
+          `${readMark}calls under way give the argument ${argument} by its name, which they then miss. Keep the name, or make a function of another name.`
         ),
         `${late ? action.sql.replace("DROP FUNCTION ", "DROP FUNCTION IF EXISTS ") : action.sql};`,
       ].join("\n");
@@ -87,6 +92,22 @@ function isMissedByCalls({ sql, destroys }: Action, actions: Action[]): boolean 
     const begins = object.args?.slice(0, given).join() === gone.args?.join();
     return begins && needed <= given;
   });
+}
+
+/** The arguments that calls of before give by name, of a function that is made again without an argument of this name. */
+function lostNames(
+  { sql, destroys }: Action,
+  actions: Action[],
+  givenByName: Change["givenByName"],
+): string[] {
+  if (!sql.startsWith("DROP FUNCTION ")) return [];
+  const name = nameOf(destroys.find(({ kind }) => kind === "function")!);
+  const signatures = actions.filter(({ produces: [object] }) =>
+    object?.kind === "function" && nameOf(object) === name
+  ).map((made) => made.sql.split("\n")[0]!);
+  return givenByName(name).filter((argument) =>
+    !signatures.some((signature) => new RegExp(`[(, ]"?${argument}"? `).test(signature))
+  );
 }
 
 /** Why a person has to read the statement; nothing for one that is safe as it is. */

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
+import { accept, account, invited } from "../../support/invitations.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import {
   expectGuarded,
@@ -182,6 +183,28 @@ describe("staff", () => {
     const list = async (query = {}) => (await tenant.ops.get(staff, { query })).body;
     expect(await list()).toMatchObject({ pagination: { page: 1, limit: 20, total: 2 } });
     expect((await list({ is_active: "true" })).data).toHaveLength(1);
+  });
+
+  test("who leave the company are in no warehouse any more, also when they come back", async () => {
+    const { email, who } = await account();
+    const own = await newTenant();
+    const house = await newWarehouse(own);
+    const path = `/warehousing/warehouses/${house}/staff`;
+    const role = { roles: ["warehouse_staff"] };
+    const first = await invited(own, email, role);
+    expect(await accept(who, first.id)).toSucceed(200);
+    expect(await own.ops.post(path, { user_id: who.id })).toSucceed(201);
+    const seen = async () => {
+      const query = { tenant_id: own.id };
+      return (await who.get("/warehousing/warehouses", { query })).body.warehouses.length;
+    };
+    expect(await seen()).toBe(1);
+    expect(await who.post(`/tenants/${own.id}/leave`)).toSucceed(200);
+    const { data } = (await own.ops.get(path)).body;
+    expect(data).toMatchObject([{ user_id: who.id, is_active: false }]);
+    const second = await invited(own, email, role);
+    expect(await accept(who, second.id)).toSucceed(200);
+    expect(await seen()).toBe(0);
   });
 
   test("are members of staff of the tenant, named by those who run the warehouse", async () => {

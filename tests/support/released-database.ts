@@ -1,0 +1,22 @@
+/** A database as a released version left it. */
+import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import { migrate } from "../../supabase/local/migrate.ts";
+import { migrationsDir, releaseFile, releases } from "../tools/migrations/releases.ts";
+import { newDatabase, type OwnDatabase } from "./database.ts";
+import { loadRows } from "./rows.ts";
+
+/** A file that a release kept of its database, as text: `catalogue.txt.gz` or `rows.txt.gz`. */
+export function keptOf(version: string, name: string): string {
+  return gunzipSync(readFileSync(releaseFile(version, name))).toString();
+}
+
+/** The schema of a version with the rows of its day of work. Close it. */
+export async function releasedDatabase(version: string): Promise<OwnDatabase> {
+  const { migrations } = releases().find((release) => release.version === version)!;
+  const database = await newDatabase(({ sql }) =>
+    migrate(sql, migrationsDir, (file) => file in migrations)
+  );
+  await loadRows(database.sql, keptOf(version, "rows.txt.gz"));
+  return database;
+}

@@ -37,10 +37,10 @@ drop view if exists storefront.order_part_receipts cascade;
 
 -- The receipts by which goods of an order's part come back: that of its parcel, and those of what its customer sent back.
 create view storefront.order_part_receipts with (security_invoker = true) as
-select p.tenant_id, p.id as part_id, p.receiving_order_id, false as by_customer
+select p.tenant_id, p.id as part_id, p.receiving_order_id
 from storefront.storefront_order_parts p where p.receiving_order_id is not null
 union all
-select p.tenant_id, p.id, r.id, true
+select p.tenant_id, p.id, r.id
 from storefront.storefront_order_parts p
 join delivery.deliveries b on b.tenant_id = p.tenant_id and b.original_delivery_id = p.delivery_id and b.delivery_flow = 'customer_return'
 join warehousing.receiving_orders r on r.tenant_id = b.tenant_id and r.delivery_id = b.id and r.status <> 'cancelled';
@@ -89,11 +89,13 @@ from (
     select coalesce(sum(x.quantity), 0)::bigint as sent_back,
       coalesce(sum(x.quantity) filter (where n.status = 'received'), 0)::bigint as taken_back,
       coalesce(sum(x.received_quantity) filter (where n.status = 'received'), 0)::bigint as found_back
-    from storefront.order_part_receipts q
-    join warehousing.receiving_orders n on n.tenant_id = q.tenant_id and n.id = q.receiving_order_id
-    join warehousing.receiving_order_items x on x.tenant_id = q.tenant_id and x.receiving_order_id = q.receiving_order_id
+    from delivery.deliveries b
+    join warehousing.receiving_orders n on n.tenant_id = b.tenant_id and n.delivery_id = b.id and n.status <> 'cancelled'
+    join warehousing.receiving_order_items x on x.tenant_id = n.tenant_id and x.receiving_order_id = n.id
       and x.position = g.position and x.item_id = i.inventory_item_id
-    where d.status = 'delivered' and q.tenant_id = p.tenant_id and q.part_id = p.id and q.by_customer) s
+    -- As storefront.order_part_receipts has them, whose parts would be looked up once more here.
+    where d.status = 'delivered' and b.tenant_id = p.tenant_id and b.original_delivery_id = p.delivery_id
+      and b.delivery_flow = 'customer_return') s
   window earlier as (partition by g.tenant_id, p.order_id, g.part_id, i.inventory_item_id order by g.position)
 ) l;
 

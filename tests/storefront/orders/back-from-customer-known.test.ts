@@ -18,8 +18,8 @@ test("a carrier that delivered the return makes their warehouse expect them", as
   const { shipment } = (await tenant.ops.post(`/carriers/shipments/${id}`, book)).body;
   for (const status of ["in_transit", "delivered"]) {
     const { tracking_number } = shipment;
-    const told = await report(tenant, secret, { tracking_number, status });
-    expect(told.body.outcome).toBe("applied");
+    const answer = await report(tenant, secret, { tracking_number, status });
+    expect(answer.body.outcome).toBe("applied");
   }
   const receipt = await receiptOf(id);
   expect(receipt).toMatchObject({ warehouse_id: shop.shelf.warehouse, status: "pending" });

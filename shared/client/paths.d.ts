@@ -1906,6 +1906,7 @@ export interface components {
     /** This customer does not exist. */ CustomerNotFoundError: { code?: "customer_not_found"; field?: string; } & components["schemas"]["Error"];
     CustomerOrder: {
       createdAt: string; /** ISO 4217, three capital letters */ currency: string; customerNotes: string | null;
+      /** Where its parcels go, each address once: another than `shippingAddress` once the store redirected one */ deliveryAddresses: components["schemas"]["OrderDeliveryAddress"][];
       /** What the delivery costs, in major units */ deliveryFee: number; /** Taken off the subtotal, in major units */ discountAmount: number;
       /** The share of the order that reached its customer @enum {string} */ fulfilment: "none" | "partial" | "full" | "returned"; id: string;
       items: {
@@ -2708,6 +2709,10 @@ export interface components {
       /** Longitude in degrees, WGS 84 */ long?: number | null;
     };
     /** The amount of a store's order is fixed: it cannot be changed on the way. */ OrderAmountFixedError: { code?: "order_amount_fixed"; } & components["schemas"]["Error"];
+    /** Where the parcel goes, as it was last redirected; the order's own address stays as agreed */ OrderDeliveryAddress: {
+      city: string | null; contact_info: { [key: string]: unknown; }; country: string | null; full_address: string;
+      /** Degrees, WGS 84 */ latitude: number | null; /** Degrees, WGS 84 */ longitude: number | null;
+    };
     /** A delivery brings this order and ends it itself. */ OrderHasDeliveryError: { code?: "order_has_delivery"; delivery_id?: string; } & components["schemas"]["Error"];
     /** An order that has been shipped, delivered or cancelled cannot be cancelled. */ OrderNotCancellableError: { code?: "order_not_cancellable"; status?: string; } & components["schemas"]["Error"];
     OrderNote: { note?: string | null; };
@@ -3338,7 +3343,7 @@ export interface components {
       customer: { email: string | null; full_name: string | null; id: string; phone: string | null; } | null;
       customer_notes: string | null; delivered_at: string | null;
       deliveries: {
-        delivery_id: string;
+        delivery_address: components["schemas"]["OrderDeliveryAddress"]; delivery_id: string;
         items: {
           id: string; product_name: { [key: string]: string; }; /** Pieces */ quantity: number;
           /** Stock keeping unit, unique in the tenant */ sku: string;
@@ -3346,8 +3351,8 @@ export interface components {
         status: string; tracking_number: string; warehouse_id: string;
       }[];
       delivery_assignment: {
-        /** Number of the delivery, unique in the tenant */ delivery_code: number; delivery_id: string;
-        driver: components["schemas"]["Person"] | null; driver_assigned: boolean; status: string; tracking_number: string;
+        delivery_address: components["schemas"]["OrderDeliveryAddress"]; /** Number of the delivery, unique in the tenant */ delivery_code: number;
+        delivery_id: string; driver: components["schemas"]["Person"] | null; driver_assigned: boolean; status: string; tracking_number: string;
       } | null;
       delivery_service_id: string; /** Taken off the subtotal, in major units */ discount_amount: number; estimated_delivery: string | null;
       /** The share of the order that reached its customer @enum {string} */ fulfilment: "none" | "partial" | "full" | "returned"; id: string;
@@ -9541,7 +9546,7 @@ export interface operations {
           "application/json": {
             data: {
               deliveries: {
-                delivery_id: string;
+                delivery_address: components["schemas"]["OrderDeliveryAddress"]; delivery_id: string;
                 items: {
                   id: string; product_name: { [key: string]: string; }; /** Pieces */ quantity: number;
                   /** Stock keeping unit, unique in the tenant */ sku: string;

@@ -138,9 +138,10 @@ const kinds = {
   restocked: `select r.id::text as marker, p.delivery_id || ' ' || r.status || ' '
       || (select coalesce(sum(i.received_quantity), 0) from warehousing.receiving_order_items i
         where i.tenant_id = r.tenant_id and i.receiving_order_id = r.id) as value
-    from storefront.storefront_order_parts p
-    join warehousing.receiving_orders r on r.tenant_id = p.tenant_id and r.id = p.receiving_order_id
-    where p.tenant_id = $1`,
+    from storefront.order_part_receipts q
+    join storefront.storefront_order_parts p on p.tenant_id = q.tenant_id and p.id = q.part_id
+    join warehousing.receiving_orders r on r.tenant_id = q.tenant_id and r.id = q.receiving_order_id
+    where q.tenant_id = $1`,
   // Bookings with carriers; one whose cancellation was broken off is booked.
   booked:
     `select id::text as marker, delivery_id || ' ' || case status when 'cancelling' then 'booked' else status end || ' '

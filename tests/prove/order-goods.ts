@@ -1,6 +1,7 @@
-/** The path of an approved order's goods: picked, perhaps short, delivered, and perhaps refused and received again. */
+/** The path of an approved order's goods: picked, perhaps short, delivered, and perhaps refused or sent back, and received again. */
+import { sql } from "../support/db.ts";
 import { MerchantMoney } from "./merchant-money.ts";
-import type { DriverOf } from "./world.ts";
+import { type DriverOf, steadily } from "./world.ts";
 
 export interface Approved {
   id: string;
@@ -31,6 +32,10 @@ export class OrderGoods extends MerchantMoney {
       this.facts.report("bought", order.cart, `${order.id} delivered paid`);
       const due = order.total - (short ? price : 0);
       if (!order.paid) this.facts.report("collected", order.delivery, `${driver.id} 1 ${due}`);
+      if (dice % 4 === 1) {
+        const got = order.quantity - (short ? 1 : 0);
+        await this.sendBackUnits(order, driver, dice % 8 === 1 ? got : 1);
+      }
     } else await this.refuseOrder(order, driver, order.quantity - (short ? 1 : 0));
   }
 
@@ -115,5 +120,55 @@ export class OrderGoods extends MerchantMoney {
     if (!received) return;
     this.facts.ended("assigned", order.delivery);
     this.facts.report("restocked", receipt, `${order.delivery} received ${left}`);
+  }
+
+  /** Their customer sends so many of them back; the warehouse that sent them expects and receives as many. */
+  private async sendBackUnits(order: Approved, driver: DriverOf, units: number): Promise<void> {
+    const { ops, shop, ground, id: tenant } = this.place;
+    const path = "/delivery/deliveries";
+    const found = await this.ask(
+      ops,
+      "GET",
+      `${path}/${order.delivery}`,
+      undefined,
+      ({ delivery }) => delivery.id === order.delivery && delivery.items.length === 1,
+    );
+    if (!found) return;
+    const made = await this.ask(ops, "POST", path, {
+      delivery_flow: "customer_return",
+      original_delivery_id: order.delivery,
+      delivery_service_id: ground.service,
+      payer_type: "sender",
+      payment_method: "cash",
+      unit_size: 1,
+      return_items: [{ delivery_item_id: found.delivery.items[0].id, quantity: units }],
+    }, ({ delivery }) => delivery.delivery_flow === "customer_return");
+    if (!made || !await this.give(made.id, driver)) return;
+    for (const step of ["pickup", "depart", "complete"]) {
+      if (!await this.move(driver, made.id, step)) return;
+      const fee = `${driver.id} 1 ${made.delivery.price}`;
+      this.facts.report("collected", `${made.id} pickup`, fee);
+    }
+    const [expected] = await steadily(() =>
+      sql<{ id: string }[]>`select id from warehousing.receiving_orders
+        where tenant_id = ${tenant} and delivery_id = ${made.id}`
+    );
+    if (!expected) {
+      this.facts.wrong.push(`the goods that ${made.id} brought are not expected`);
+      return;
+    }
+    this.facts.report("restocked", expected.id, `${order.delivery} pending 0`);
+    const received = await this.ask(
+      ops,
+      "PUT",
+      `/warehousing/receiving-orders/${expected.id}`,
+      { status: "received", item_details: [{ bin_id: shop.shelf.bin }] },
+      (answer) =>
+        answer.order.status === "received" &&
+        answer.order.item_details[0].item_id === shop.shelf.item &&
+        answer.order.item_details[0].received_quantity === units,
+    );
+    if (!received) return;
+    this.facts.report("restocked", expected.id, `${order.delivery} received ${units}`);
   }
 }

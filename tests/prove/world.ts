@@ -159,7 +159,7 @@ export async function newPlace(
     far: await newAddress(tenant, { latitude: 33.41 }),
   };
   await newProcessingPoint(tenant, roads.far);
-  await sql`update delivery.delivery_services set policy_mode = 'custom',
+  await sql`update delivery.delivery_services set policy_mode = 'custom', allow_returns = true,
     policy_overrides = '{"payment_policies": {"refund_delivery_fee_on_return": true}}'
     where id in (${ground.service}, ${roads.service})`;
   const there = await newWarehouse(tenant);

@@ -75,6 +75,19 @@ export const Confirm = z.object({
   }
 }).meta({ id: "ConfirmOrder" });
 
+/** Where a parcel goes. */
+const DeliveryAddress = z.object({
+  full_address: z.string(),
+  city: z.string().nullable(),
+  country: z.string().nullable(),
+  latitude: z.number().nullable(),
+  longitude: z.number().nullable(),
+  contact_info: JsonObject,
+}).describe(
+  "Where the parcel goes, as it was last redirected; the order's own address stays as agreed",
+)
+  .meta({ id: "OrderDeliveryAddress" });
+
 const Payment = z.object({
   id: Id,
   type: z.string(),
@@ -103,6 +116,9 @@ export const CustomerOrder = z.object({
   fulfilment: Fulfilment,
   customerNotes: z.string().nullable(),
   shippingAddress: JsonObject,
+  deliveryAddresses: z.array(DeliveryAddress).describe(
+    "Where its parcels go, each address once: another than `shippingAddress` once the store redirected one",
+  ),
   refund_due: z.boolean().describe(
     "Money came that fits no payment of the order, and the store has not settled it yet",
   ),
@@ -189,6 +205,7 @@ export const Deliveries = z.array(z.object({
   warehouse_id: Id,
   tracking_number: z.string(),
   status: z.string(),
+  delivery_address: DeliveryAddress,
   items: z.array(z.object({
     id: Id,
     product_name: StoredLocalizedText,
@@ -256,6 +273,7 @@ export const Order = z.object({
     delivery_code: z.int(),
     tracking_number: z.string(),
     status: z.string(),
+    delivery_address: DeliveryAddress,
     driver_assigned: z.boolean(),
     driver: Person.nullable(),
   }).nullable(),

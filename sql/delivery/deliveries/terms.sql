@@ -119,7 +119,8 @@ grant execute on function delivery.is_of_order(uuid) to barid_caller;
 -- A delivery of these terms, checked and priced but not written. input: the body of POST /delivery/deliveries with
 -- `package` and `package_field`, as POST /delivery/price reads them.
 -- Fails: what delivery_people, delivery_place, delivery_priced and require_item_prices fail with, delivery_service_id_required,
--- too_many_decimals, order_amount_fixed (what a store's customer sends back is sold to nobody), customer_required_for_cod,
+-- too_many_decimals, order_amount_fixed (what a store's customer sends back is sold to nobody), forbidden (the office alone orders a return
+-- that the store pays), customer_required_for_cod,
 -- customer_required_for_wallet, wallet_is_the_senders, invalid_delivery_window.
 create or replace function delivery.delivery_terms(input jsonb) returns delivery.deliveries
 language plpgsql set search_path = '' as $$
@@ -146,8 +147,13 @@ begin
   if input ->> 'delivery_flow' is distinct from 'customer_return' then
     perform delivery.require_item_prices(input -> 'package', d.cod_amount, v_currency.decimals, coalesce(input ->> 'package_field', 'package'));
   end if;
-  if d.cod_amount > 0 and input ->> 'delivery_flow' = 'customer_return' and delivery.is_of_order((input ->> 'original_delivery_id')::uuid) then
-    perform app.fail('order_amount_fixed', '{"text_key": "return_of_order_has_no_amount"}');
+  if input ->> 'delivery_flow' = 'customer_return' and (d.cod_amount > 0 or d.payer_type = 'receiver')
+      and delivery.is_of_order((input ->> 'original_delivery_id')::uuid) then
+    if d.cod_amount > 0 then
+      perform app.fail('order_amount_fixed', '{"text_key": "return_of_order_has_no_amount"}');
+    elsif not app.has_permission('manage:operations:tenant') then
+      perform app.fail('forbidden', '{"text_key": "return_of_order_paid_by_customer"}');
+    end if;
   end if;
   if d.cod_amount > 0 and v_owner is null then
     perform app.fail('customer_required_for_cod', '{"field": "customer_id"}');
@@ -170,7 +176,8 @@ begin
   select to_jsonb(a) into d.pickup_snapshot from delivery.addresses_list a where a.id = v_from.id;
   select to_jsonb(a) into d.dropoff_snapshot from delivery.addresses_list a where a.id = v_to.id;
   d.pickup_warehouse_id := (input ->> 'pickup_warehouse_id')::uuid;
-  d.dropoff_warehouse_id := (input ->> 'dropoff_warehouse_id')::uuid;
+  d.dropoff_warehouse_id := coalesce((input ->> 'dropoff_warehouse_id')::uuid,
+    case input ->> 'delivery_flow' when 'customer_return' then delivery.sold_in((input ->> 'original_delivery_id')::uuid, v_to.id) end);
   d.recipient := coalesce(input -> 'recipient', '{}');
   d.external_reference_id := input ->> 'external_reference_id';
   d.notes := input ->> 'notes';

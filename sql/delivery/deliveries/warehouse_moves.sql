@@ -61,4 +61,16 @@ begin
       and w.id = case when d.ordered_from_address_id is null then d.pickup_warehouse_id else d.ordered_from_warehouse_id end);
 end $$;
 
-grant execute on function delivery.warehouse_moves(uuid, uuid, uuid), delivery.sold_from(delivery.deliveries) to barid_caller;
+-- The warehouse from which goods of a store left in this parcel, if they are kept in stock and it stands at this address; null. A return
+-- of the parcel to there ends in that warehouse. SECURITY DEFINER: a customer who sends them back does not see each warehouse.
+create or replace function delivery.sold_in(parcel uuid, address uuid) returns uuid
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select w.id from storefront.storefront_order_parts p
+    join warehousing.warehouses w on w.tenant_id = p.tenant_id and w.id = p.warehouse_id and w.deleted_at is null
+    where p.tenant_id = app.tenant_id() and p.delivery_id = parcel and p.picking_order_id is not null and w.address_id = address);
+end $$;
+
+grant execute on function delivery.warehouse_moves(uuid, uuid, uuid), delivery.sold_from(delivery.deliveries),
+  delivery.sold_in(uuid, uuid) to barid_caller;

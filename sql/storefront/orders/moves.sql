@@ -181,6 +181,12 @@ begin
     perform from storefront.storefront_orders x where x.tenant_id = app.tenant_id() and x.id = v_moved.order_id for no key update;
     perform storefront.order_goods_expect(v_moved.order_id);
   end loop;
+  -- So are goods that a customer sent back after they had got them.
+  perform warehousing.receipt_open(d, delivery.ends_in(d), 'inbound')
+  from new_rows n join old_rows w on w.id = n.id
+  join delivery.deliveries d on d.tenant_id = n.tenant_id and d.id = n.id
+  where n.delivery_flow = 'customer_return' and n.status = 'delivered' and w.status <> 'delivered' and delivery.ends_in(d) is not null
+    and exists (select from warehousing.goods_sent_back(d));
   return null;
 end $$;
 
@@ -236,7 +242,8 @@ begin
       v_owed := storefront.order_refundable(o);
     end if;
   elsif o.payment_status = 'paid' and o.fulfilment = 'partial' then
-    select coalesce(sum(g.delivered), 0) as units, coalesce(sum(i.unit_price * g.delivered), 0) as value into v_got
+    -- They had got those that they sent back since: the shop says what is given back for these.
+    select coalesce(sum(g.delivered + g.sent_back), 0) as units, coalesce(sum(i.unit_price * (g.delivered + g.sent_back)), 0) as value into v_got
     from storefront.order_goods g
     join storefront.storefront_order_items i on i.tenant_id = g.tenant_id and i.id = g.order_item_id
     where g.tenant_id = o.tenant_id and g.order_id = o.id;

@@ -30,12 +30,22 @@ language plpgsql stable security definer set search_path = '' as $$
 begin
   perform app.require_tenant(o.tenant_id);
   return (
-    select count(*) = 0 or sum(g.delivered) > 0 from storefront.order_part_goods g
+    select count(*) = 0 or sum(g.delivered + g.sent_back) > 0 from storefront.order_part_goods g
     where g.tenant_id = o.tenant_id and g.order_id = o.id and g.order_item_id = order_item);
 end $$;
 grant execute on function storefront.order_item_came(storefront.storefront_orders, uuid) to barid_caller;
 
+-- Where a delivery goes, as it was last redirected. -> {full_address, city, country, latitude, longitude, contact_info}
+create or replace function storefront.delivery_address_to_json(d delivery.deliveries) returns jsonb
+language plpgsql immutable set search_path = '' as $$
+begin
+  return jsonb_build_object('full_address', d.dropoff_snapshot -> 'full_address', 'city', d.dropoff_snapshot -> 'city',
+    'country', d.dropoff_snapshot -> 'country', 'latitude', d.dropoff_snapshot -> 'latitude', 'longitude', d.dropoff_snapshot -> 'longitude',
+    'contact_info', d.dropoff_snapshot -> 'contact_info');
+end $$;
+
 -- The customer's view: camelCase, with payments in snake_case as documented. An item stands as it was ordered; `short` of it are left out.
+-- shippingAddress is what was agreed; deliveryAddresses are those where its parcels go, each once.
 create or replace function storefront.order_customer_to_json(o storefront.storefront_orders) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -43,6 +53,10 @@ begin
     'paymentStatus', o.payment_status, 'paymentMethod', o.payment_method, 'subtotal', o.subtotal, 'taxAmount', o.tax_amount,
     'deliveryFee', o.shipping_cost, 'discountAmount', o.discount_amount, 'totalPrice', o.total_price, 'currency', o.currency,
     'totalItems', o.total_items, 'fulfilment', o.fulfilment, 'customerNotes', o.customer_notes, 'shippingAddress', o.shipping_address,
+    'deliveryAddresses', (
+      select coalesce(jsonb_agg(a.address order by a.first), '[]') from (
+        select storefront.delivery_address_to_json(d) as address, min(d.delivery_code) as first from delivery.deliveries d
+        where d.tenant_id = o.tenant_id and d.order_id = o.id and d.status <> 'cancelled' group by 1) a),
     'createdAt', o.created_at, 'updatedAt', o.updated_at, 'refund_due', storefront.order_has_unmatched_payment(o),
     'items', (
       select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'variantId', i.variant_id, 'productId', i.product_id,
@@ -83,7 +97,7 @@ language plpgsql stable set search_path = '' as $$
 begin
   return (
     select jsonb_build_object('delivery_id', d.id, 'delivery_code', d.delivery_code, 'tracking_number', d.barcode, 'status', d.status,
-      'driver_assigned', a.driver_id is not null,
+      'delivery_address', storefront.delivery_address_to_json(d), 'driver_assigned', a.driver_id is not null,
       'driver', case when a.driver_id is not null then jsonb_build_object('id', a.driver_id, 'full_name', p.full_name) end)
     from delivery.deliveries d
     left join delivery.assignments a on a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('pending', 'assigned', 'accepted', 'completed')
@@ -92,14 +106,14 @@ begin
     order by a.created_at desc limit 1);
 end $$;
 
--- The deliveries of an order, one for each warehouse it leaves: [{delivery_id, warehouse_id, tracking_number, status, items: [{id,
--- product_name, sku, quantity}]}], the first first; the quantity is what travels.
+-- The deliveries of an order, one for each warehouse it leaves: [{delivery_id, warehouse_id, tracking_number, status, delivery_address,
+-- items: [{id, product_name, sku, quantity}]}], the first first; the quantity is what travels.
 create or replace function storefront.order_deliveries_to_json(o storefront.storefront_orders) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
   return (
     select coalesce(jsonb_agg(jsonb_build_object('delivery_id', d.id, 'warehouse_id', p.warehouse_id, 'tracking_number', d.barcode,
-      'status', d.status, 'items', (
+      'status', d.status, 'delivery_address', storefront.delivery_address_to_json(d), 'items', (
         select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'product_name', i.product_name, 'sku', i.sku, 'quantity', g.quantity - g.short)
           order by g.position), '[]')
         from storefront.storefront_order_part_items g

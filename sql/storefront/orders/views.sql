@@ -33,29 +33,42 @@ drop view if exists storefront.order_goods cascade;
 
 drop view if exists storefront.order_part_goods cascade;
 
+drop view if exists storefront.order_part_receipts cascade;
+
+-- The receipts by which goods of an order's part come back: that of its parcel, and those of what its customer sent back.
+create view storefront.order_part_receipts with (security_invoker = true) as
+select p.tenant_id, p.id as part_id, p.receiving_order_id
+from storefront.storefront_order_parts p where p.receiving_order_id is not null
+union all
+select p.tenant_id, p.id, r.id
+from storefront.storefront_order_parts p
+join delivery.deliveries b on b.tenant_id = p.tenant_id and b.original_delivery_id = p.delivery_id and b.delivery_flow = 'customer_return'
+join warehousing.receiving_orders r on r.tenant_id = b.tenant_id and r.delivery_id = b.id and r.status <> 'cancelled';
+
 -- The goods of orders that were approved, by the warehouse they leave. Of `quantity`, what was set aside, each unit is in one state:
 --   reserved   set aside, not yet picked          picked     fetched, waits for its driver
 --   out        on the way, there or back          delivered  with the customer
 --   back       came back and was received         lost       came back in name: the receipt did not find it
 --   short      not found, and sent without        released   set aside in vain: the order ended before it left
--- `fetched`: as many of them as were picked, in whatever state they are since.
+-- `fetched`: as many of them as were picked, in whatever state they are since. `sent_back`: as many as a warehouse got or expects from the
+-- customer, who had received them.
 -- A line of a picking order belongs to the order's lines of that item in their order.
 create view storefront.order_part_goods with (security_invoker = true) as
 select l.tenant_id, l.order_id, l.part_id, l.position, l.order_item_id, l.inventory_item_id, l.warehouse_id, l.quantity,
   case when l.stage = 'here' then l.kept - l.fetched else 0 end as reserved,
   case when l.stage = 'here' then l.fetched else 0 end as picked,
-  case when l.stage = 'out' then l.kept else 0 end as out,
-  case when l.stage = 'delivered' then l.kept else 0 end as delivered,
-  case when l.stage = 'back' then l.received else 0 end as back,
+  case l.stage when 'out' then l.kept when 'delivered' then l.sent_back - l.taken_back else 0 end as out,
+  case when l.stage = 'delivered' then l.kept - l.sent_back else 0 end as delivered,
+  case l.stage when 'back' then l.received when 'delivered' then l.found_back else 0 end as back,
   l.quantity - l.kept as short,
   case when l.stage = 'released' then l.kept else 0 end as released,
-  case when l.stage = 'back' then l.kept - l.received else 0 end as lost,
-  l.fetched
+  case l.stage when 'back' then l.kept - l.received when 'delivered' then l.taken_back - l.found_back else 0 end as lost,
+  l.fetched, case when l.stage = 'delivered' then l.sent_back else 0 end as sent_back
 from (
   select g.tenant_id, p.order_id, g.part_id, g.position, g.order_item_id, i.inventory_item_id, p.warehouse_id, g.quantity,
     g.quantity - g.short as kept,
     least(g.quantity - g.short, greatest(0, k.picked - (sum(g.quantity - g.short) over earlier - (g.quantity - g.short)))) as fetched,
-    least(g.quantity - g.short, coalesce(c.received_quantity, 0)) as received,
+    least(g.quantity - g.short, coalesce(c.received_quantity, 0)) as received, s.sent_back, s.taken_back, s.found_back,
     case
       when p.left_at is null and o.status in ('approved', 'confirmed', 'shipped') then 'here'
       when p.left_at is null then 'released'
@@ -72,6 +85,17 @@ from (
   cross join lateral (
     select coalesce(sum(x.picked_quantity), 0)::bigint as picked from warehousing.picking_order_items x
     where x.tenant_id = p.tenant_id and x.picking_order_id = p.picking_order_id and x.item_id = i.inventory_item_id) k
+  cross join lateral (
+    select coalesce(sum(x.quantity), 0)::bigint as sent_back,
+      coalesce(sum(x.quantity) filter (where n.status = 'received'), 0)::bigint as taken_back,
+      coalesce(sum(x.received_quantity) filter (where n.status = 'received'), 0)::bigint as found_back
+    from delivery.deliveries b
+    join warehousing.receiving_orders n on n.tenant_id = b.tenant_id and n.delivery_id = b.id and n.status <> 'cancelled'
+    join warehousing.receiving_order_items x on x.tenant_id = n.tenant_id and x.receiving_order_id = n.id
+      and x.position = g.position and x.item_id = i.inventory_item_id
+    -- As storefront.order_part_receipts has them, whose parts would be looked up once more here.
+    where d.status = 'delivered' and b.tenant_id = p.tenant_id and b.original_delivery_id = p.delivery_id
+      and b.delivery_flow = 'customer_return') s
   window earlier as (partition by g.tenant_id, p.order_id, g.part_id, i.inventory_item_id order by g.position)
 ) l;
 
@@ -86,10 +110,10 @@ select i.tenant_id, i.order_id, i.id as order_item_id, i.position, i.inventory_i
   coalesce(sum(g.delivered), 0) as delivered, coalesce(sum(g.back), 0) as back, coalesce(sum(g.short), 0) as short,
   case when count(g.part_id) = 0 and o.status not in ('pending', 'awaiting_approval') then i.quantity
     else coalesce(sum(g.released), 0) end as released,
-  coalesce(sum(g.lost), 0) as lost
+  coalesce(sum(g.lost), 0) as lost, coalesce(sum(g.sent_back), 0) as sent_back
 from storefront.storefront_order_items i
 join storefront.storefront_orders o on o.tenant_id = i.tenant_id and o.id = i.order_id
 left join storefront.order_part_goods g on g.tenant_id = i.tenant_id and g.order_id = i.order_id and g.order_item_id = i.id
 group by i.tenant_id, i.order_id, i.id, i.position, i.inventory_item_id, i.quantity, o.status;
 
-grant select on storefront.order_part_goods, storefront.order_goods to barid_caller;
+grant select on storefront.order_part_receipts, storefront.order_part_goods, storefront.order_goods to barid_caller;

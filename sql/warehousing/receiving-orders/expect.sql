@@ -20,6 +20,40 @@ begin
     and m.sku = 'PARCEL-' || d.delivery_code || '-' || i.position;
 end $$;
 
+-- The goods of a store that a delivery brings back from their customer, at the places they have in their parcel; none for any other delivery, for
+-- goods that are not kept in stock, and for what was given in exchange for them.
+create or replace function warehousing.goods_sent_back(d delivery.deliveries) returns table ("position" integer, item_id uuid, quantity bigint)
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+begin
+  if d.delivery_flow <> 'customer_return' or d.made_at_door then
+    return;
+  end if;
+  return query
+  select g.position, o.inventory_item_id, case when d.returns_part then x.units else i.quantity end
+  from storefront.storefront_order_parts p
+  join storefront.storefront_order_part_items g on g.tenant_id = p.tenant_id and g.part_id = p.id
+  join storefront.storefront_order_items o on o.tenant_id = g.tenant_id and o.id = g.order_item_id
+  join delivery.delivery_items i on i.tenant_id = p.tenant_id and i.delivery_id = p.delivery_id and i.position = g.position
+  cross join lateral (
+    select sum(b.quantity)::bigint as units from delivery.delivery_items b
+    where b.tenant_id = d.tenant_id and b.delivery_id = d.id and b.returned_item_id = i.id) x
+  where p.tenant_id = d.tenant_id and p.delivery_id = d.original_delivery_id and o.inventory_item_id is not null
+    and (x.units > 0 or not d.returns_part)
+  order by g.position;
+end $$;
+
+-- True for a receipt of goods that a customer sent back to their store. They are unpacked, and looked at, where they are received.
+create or replace function warehousing.receipt_is_of_goods(r warehousing.receiving_orders) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return exists (
+    select from delivery.deliveries d
+    join warehousing.receiving_order_items i on i.tenant_id = d.tenant_id and i.receiving_order_id = r.id
+    join warehousing.inventory_items k on k.tenant_id = i.tenant_id and k.id = i.item_id and k.parcel_delivery_id is null
+    where d.tenant_id = r.tenant_id and d.id = r.delivery_id and d.delivery_flow = 'customer_return');
+end $$;
+
 -- A pending receipt of a delivery's parcel at a warehouse, with a line for each thing in it; the one there is already,
 -- if there is one. A parcel that was never written down in parts is one thing; what a store sold is the goods.
 create or replace function warehousing.receipt_open(d delivery.deliveries, warehouse uuid, source text, exception uuid default null) returns uuid
@@ -27,6 +61,7 @@ language plpgsql set search_path = '' as $$
 declare
   v_id uuid;
   v_parcel delivery.deliveries := delivery.parcel_terms(d);
+  v_goods boolean := exists (select from warehousing.goods_sent_back(v_parcel));
 begin
   select r.id into v_id from warehousing.receiving_orders r
   where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.status = 'pending';
@@ -38,13 +73,17 @@ begin
   if not exists (select from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = v_parcel.id) then
     perform delivery.delivery_items_write(array[v_parcel]);
   end if;
-  perform warehousing.parcel_items_known(v_parcel.id);
+  if not v_goods then
+    perform warehousing.parcel_items_known(v_parcel.id);
+  end if;
   insert into warehousing.receiving_orders (tenant_id, reference_number, warehouse_id, source, delivery_id, exception_id, created_by)
   values (d.tenant_id, 'RCV-' || app.padded(app.take_numbers('receiving_order'), 6), warehouse, source, d.id, exception, app.user_id())
   returning id into v_id;
   insert into warehousing.receiving_order_items (tenant_id, receiving_order_id, position, warehouse_id, item_id, quantity)
   select d.tenant_id, v_id, i.position, warehouse, i.item_id, i.quantity
-  from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = v_parcel.id;
+  from delivery.delivery_items i where not v_goods and i.tenant_id = d.tenant_id and i.delivery_id = v_parcel.id
+  union all
+  select d.tenant_id, v_id, g.position, warehouse, g.item_id, g.quantity from warehousing.goods_sent_back(v_parcel) g;
   update storefront.storefront_order_parts p set receiving_order_id = v_id
   where p.tenant_id = d.tenant_id and p.delivery_id = d.id and receipt_open.source <> 'inbound';
   return v_id;
@@ -84,17 +123,19 @@ begin
 end $$;
 
 -- A delivery that came to a warehouse: received at once where staff need not count it and a default receiving bin
--- is there (setting general.warehouse.handoff_required), otherwise expected.
+-- is there (setting general.warehouse.handoff_required), otherwise expected, as are goods that come back to a store.
 create or replace function warehousing.parcel_arrives(p_delivery uuid, p_warehouse uuid) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
   d delivery.deliveries;
   v_order uuid;
+  r warehousing.receiving_orders;
 begin
   select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
   v_order := warehousing.receipt_open(d, p_warehouse, 'inbound');
+  select * into strict r from warehousing.receiving_orders x where x.tenant_id = d.tenant_id and x.id = v_order;
   if not app.boolean_or(app.settings('general', 'warehouse') -> 'handoff_required', false)
-      and warehousing.default_receiving_bin(p_warehouse) is not null then
+      and warehousing.default_receiving_bin(p_warehouse) is not null and not warehousing.receipt_is_of_goods(r) then
     perform warehousing.receipt_take(v_order, null, null);
   end if;
   return v_order;
@@ -112,5 +153,5 @@ grant execute on function warehousing.receipt_expect(uuid, uuid, boolean), wareh
   warehousing.parcel_arrives(uuid, uuid) to barid_caller;
 
 -- Nobody calls these but other functions and triggers.
-revoke execute on function warehousing.parcel_items_known(uuid),
-  warehousing.receipt_open(delivery.deliveries,uuid,text,uuid) from barid_caller;
+revoke execute on function warehousing.parcel_items_known(uuid), warehousing.goods_sent_back(delivery.deliveries),
+  warehousing.receipt_is_of_goods(warehousing.receiving_orders), warehousing.receipt_open(delivery.deliveries,uuid,text,uuid) from barid_caller;

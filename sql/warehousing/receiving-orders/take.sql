@@ -79,7 +79,7 @@ begin
 end $$;
 
 -- The stock that a receipt adds: sound goods, and damaged ones. Goods of a store come back as the lots and pieces that left for
--- their order; which of several is damaged or missing nobody says, so it is the last.
+-- their order and have not come back yet; which of several is damaged or missing nobody says, so it is the last.
 create or replace function warehousing.receipt_pieces(r warehousing.receiving_orders)
 returns table (item_id uuid, bin_id uuid, status text, lot_number text, serial_number text, quantity bigint)
 language plpgsql stable set search_path = '' as $$
@@ -92,12 +92,23 @@ begin
     from warehousing.receiving_order_items i
     cross join lateral (values ('available', i.received_quantity - i.damaged_quantity), ('damaged', i.damaged_quantity)) c (status, quantity)
     where i.tenant_id = r.tenant_id and i.receiving_order_id = r.id and c.quantity > 0
+  ), part as (
+    select p.* from storefront.storefront_order_parts p
+    where p.tenant_id = r.tenant_id and p.id in (
+      select q.part_id from storefront.order_part_receipts q where q.tenant_id = r.tenant_id and q.receiving_order_id = r.id)
   ), gone as (
-    select t.item_id, t.lot_number, t.serial_number, t.quantity, sum(t.quantity) over (partition by t.item_id order by t.id) as until
-    from storefront.storefront_order_parts p
-    join warehousing.inventory_transactions t on t.tenant_id = p.tenant_id and t.reference_id = p.order_id and t.reference_type = 'order'
-      and t.transaction_type = 'pick' and t.warehouse_id = p.warehouse_id
-    where p.tenant_id = r.tenant_id and p.receiving_order_id = r.id
+    select m.item_id, m.lot_number, m.serial_number, sum(m.units) as quantity,
+      sum(sum(m.units)) over (partition by m.item_id order by min(m.id)) as until
+    from (
+      select t.id, t.item_id, t.lot_number, t.serial_number, t.quantity as units from part p
+      join warehousing.inventory_transactions t on t.tenant_id = p.tenant_id and t.reference_id = p.order_id and t.reference_type = 'order'
+        and t.transaction_type = 'pick' and t.warehouse_id = p.warehouse_id
+      union all
+      select t.id, t.item_id, t.lot_number, t.serial_number, -t.quantity from part p
+      join storefront.order_part_receipts q on q.tenant_id = p.tenant_id and q.part_id = p.id
+      join warehousing.inventory_transactions t on t.tenant_id = p.tenant_id and t.reference_id = q.receiving_order_id
+        and t.reference_type = 'receiving_order') m
+    group by m.item_id, m.lot_number, m.serial_number having sum(m.units) > 0
   )
   select c.item_id, c.bin_id, c.status, g.lot_number, g.serial_number,
     coalesce(least(c.until, g.until) - greatest(c.until - c.quantity, g.until - g.quantity), c.quantity)::bigint
@@ -143,9 +154,12 @@ end $$;
 -- Updates the delivery that brought the parcel of a receipt.
 create or replace function warehousing.parcel_received(d delivery.deliveries, r warehousing.receiving_orders) returns void
 language plpgsql set search_path = '' as $$
+declare
+  -- Goods of a store are unpacked: no parcel lies there.
+  v_goods boolean := warehousing.receipt_is_of_goods(r);
 begin
   if r.source = 'inbound' then
-    perform delivery.parcel_at(delivery.parcel_of(d), r.warehouse_id);
+    perform delivery.parcel_at(delivery.parcel_of(d), case when not v_goods then r.warehouse_id end);
     -- It brought a parcel back here.
     if d.delivery_flow = 'operational_return' and d.status = 'delivered' then
       perform delivery.originals_come_back(array[d.original_delivery_id]);
@@ -170,8 +184,7 @@ begin
       perform delivery.returned_fees_refund(array[d.id]);
     end if;
   end if;
-  -- The goods of a store are unpacked: no parcel lies there.
-  if d.order_id is null then
+  if d.order_id is null and not v_goods then
     perform delivery.parcel_at(delivery.parcel_of(d), r.warehouse_id);
   end if;
   if delivery.leaves_warehouse(d) then

@@ -105,10 +105,15 @@ language sql stable set search_path = '' as $$
   union all
   select 'order_back', p.warehouse_id, null, null, null, null, p.order_id, null, g.back, n.taken
   from (select x.part_id, sum(x.back) as back from goods x where x.inventory_item_id is not null group by 1) g
-  join storefront.storefront_order_parts p on p.tenant_id = tenant and p.id = g.part_id and p.receiving_order_id is not null
+  join storefront.storefront_order_parts p on p.tenant_id = tenant and p.id = g.part_id
+  join (select distinct q.part_id from storefront.order_part_receipts q where q.tenant_id = tenant) e on e.part_id = p.id
   cross join lateral (
-    select coalesce(sum(t.quantity), 0) as taken from warehousing.inventory_transactions t
-    where t.tenant_id = tenant and t.reference_id = p.receiving_order_id and t.reference_type = 'receiving_order') n
+    select coalesce(sum(t.quantity), 0) as taken from storefront.order_part_receipts q
+    join warehousing.inventory_transactions t on t.tenant_id = tenant and t.reference_id = q.receiving_order_id
+      and t.reference_type = 'receiving_order'
+    where q.tenant_id = tenant and q.part_id = p.id and exists (
+      select from storefront.storefront_order_items i
+      where i.tenant_id = tenant and i.order_id = p.order_id and i.inventory_item_id = t.item_id)) n
   where g.back <> n.taken
 $$;
 

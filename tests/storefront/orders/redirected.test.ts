@@ -27,4 +27,13 @@ test("operations redirect it for the agreed fee where its service goes, and nowh
   expect(await service({ active: false, default_price: 9_000 })).toSucceed(200);
   expect((await redirect(33.31, 44.41)).body.data.price)
     .toMatchObject({ before: 1_000, after: 1_000, charged: "none" });
+  const there = { full_address: "Another house", latitude: 33.31, longitude: 44.41 };
+  const path = `/storefront/orders/${placed.body.order.id}`;
+  const { order } = (await shop.tenant.admin.get(path)).body.data;
+  expect(order.shipping_address).toMatchObject({ full_address: home.full_address });
+  expect(order.delivery_assignment.delivery_address).toMatchObject(there);
+  expect(order.deliveries).toMatchObject([{ delivery_address: there }]);
+  const seen = (await customer.get(`${path}/payment-status`)).body.order;
+  expect(seen.shippingAddress).toMatchObject({ full_address: home.full_address });
+  expect(seen.deliveryAddresses).toMatchObject([there]);
 });

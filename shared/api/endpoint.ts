@@ -106,7 +106,7 @@ export interface Endpoint<
   run(context: Run<P, Q, B>): Promise<Result>;
 }
 
-/** A row of a table with `updated_at`: by an id of the path, or the tenant's only one. */
+/** A row of a table with `updated_at`: by an id of the path, the tenant's only one, or the caller's own. */
 export interface VersionedRow {
   table: string;
   column: string;
@@ -117,6 +117,11 @@ export interface VersionedRow {
 /** The row a path is about: `row("delivery.addresses", "address_id")`; without a parameter, the tenant's only one. */
 export function versionedBy(table: string, param?: string, column = "id"): VersionedRow {
   return { table, column: param ? column : "tenant_id", param };
+}
+
+/** The caller's own row of a table whose ids are people's. */
+export function versionedByCaller(table: string): VersionedRow {
+  return { table, column: "id" };
 }
 
 // deno-lint-ignore no-explicit-any -- run's parameter is contravariant, so a list of endpoints needs it

@@ -1,6 +1,6 @@
 -- Versions of rows, so that nobody overwrites a change they have not read.
 --
--- version: table, column, key (null: the tenant's only row), expected (the versions a change may find).
+-- version: table, column, key (null: the tenant's only row, or by a column `id` the caller's own), expected (the versions a change may find).
 -- A version is updated_at in microseconds, as hexadecimal text: every update sets it (app.touched).
 
 -- The version of a row that was changed then.
@@ -10,6 +10,13 @@ begin
   return to_hex((extract(epoch from updated_at) * 1000000)::bigint);
 end $$;
 
+-- The key of the row: null in the request for one that its caller says already.
+create or replace function private.version_key(version jsonb) returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce((version ->> 'key')::uuid, case version ->> 'column' when 'id' then app.user_id() else app.tenant_id() end);
+end $$;
+
 -- The row's version now; null when the caller reaches no such row.
 create or replace function private.version_of(version jsonb) returns text
 language plpgsql stable set search_path = '' as $$
@@ -17,7 +24,7 @@ declare
   v_updated_at timestamptz;
 begin
   execute format('select r.updated_at from %s r where r.%I = $1', (version ->> 'table')::regclass, version ->> 'column')
-    into v_updated_at using coalesce((version ->> 'key')::uuid, app.tenant_id());
+    into v_updated_at using private.version_key(version);
   return private.version_at(v_updated_at);
 end $$;
 
@@ -37,7 +44,7 @@ begin
     perform app.fail('version_conflict', jsonb_build_object('current_version', v_current));
   end if;
   perform set_config('app.expected_version', jsonb_build_object('table', (version ->> 'table')::regclass::oid,
-    'column', version ->> 'column', 'key', coalesce(version ->> 'key', app.tenant_id()::text), 'version', v_current)::text, true);
+    'column', version ->> 'column', 'key', private.version_key(version), 'version', v_current)::text, true);
 end $$;
 
 -- Called by private.touch for the first change of the expected row.
@@ -89,5 +96,5 @@ begin
   perform private.version_unchanged();
 end $$;
 
-grant execute on function private.version_at(timestamptz), private.version_of(jsonb), private.version_expect(jsonb),
+grant execute on function private.version_at(timestamptz), private.version_key(jsonb), private.version_of(jsonb), private.version_expect(jsonb),
   private.version_held(jsonb, jsonb, oid), private.version_unchanged(), private.lock_tenant(), private.version_alone() to barid_caller;

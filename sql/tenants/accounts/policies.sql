@@ -13,7 +13,7 @@ create policy member on tenancy.profiles for all to barid_caller
 -- No request writes who made an account nor whether it is confirmed.
 revoke insert, update on tenancy.profiles from barid_caller;
 
-grant select, update (full_name, phone, avatar_url) on tenancy.profiles to barid_caller;
+grant select, update (full_name, first_name, last_name, phone, avatar_url) on tenancy.profiles to barid_caller;
 
 -- Changes that a company makes of a person stand in its log; those by the person, or by Auth, are no company's affair.
 drop trigger if exists audit_update on tenancy.profiles;

@@ -204,3 +204,24 @@ test("what was copied under an order stays", async () => {
   expect((await read()).recipient).toEqual(before.recipient);
   expect((await read()).pickup_address).toEqual(before.pickup_address);
 });
+
+test("a picture that a person registers with is kept where it is an address of the web", async () => {
+  // As Auth makes the row of somebody who registers.
+  const pictureOf = async (avatar_url: string) => {
+    const id = crypto.randomUUID();
+    await sql`insert into auth.users (id, email, raw_user_meta_data)
+      values (${id}, ${`${id}@barid.test`}, ${sql.json({ avatar_url })})`;
+    return (await stored(id)).avatar_url;
+  };
+  expect(await pictureOf("https://pictures.test/me.png")).toBe("https://pictures.test/me.png");
+  for (
+    const none of [
+      "javascript:alert(1)",
+      "http://pictures.test/me.png",
+      "https://",
+      "data:text/html,x",
+    ]
+  ) {
+    expect(await pictureOf(none)).toBeNull();
+  }
+});

@@ -966,6 +966,10 @@ export interface paths {
     parameters: { };
     /** I have read these, or all of them @description Who: any signed-in user. */ post: operations["post_tenants_me_notifications_read"];
   };
+  "/tenants/me/profile": {
+    parameters: { };
+    /** Change my names, telephone and picture, which all my tenants see @description Who: any signed-in user. */ put: operations["put_tenants_me_profile"];
+  };
   "/tenants/wizard": {
     parameters: { };
     /** Make a tenant with its settings, modules and administrator @description Who: permission manage:system. */ post: operations["post_tenants_wizard"];
@@ -3571,6 +3575,7 @@ export interface components {
       images?: string[]; /** False: kept, and no longer used */ is_active?: boolean; name?: string | components["schemas"]["LocalizedText"];
       variants?: components["schemas"]["ProductVariantFieldsChange"][];
     };
+    UpdateProfile: { avatar_url?: string | null; first_name?: string | null; full_name?: string; last_name?: string | null; phone?: string | null; };
     UpdateReceivingOrder: {
       /** One entry a line at most: the line of `item_id`, else the line in the entry's place */ item_details?: {
         bin_id?: string | null; /** State of the goods */ condition?: ("good" | "damaged") | null;
@@ -11081,6 +11086,30 @@ export interface operations {
       400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
+      413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  put_tenants_me_profile: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; }; header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+    };
+    requestBody: { content: { "application/json": components["schemas"]["UpdateProfile"]; }; };
+    responses: {
+      200: {
+        headers: { [name: string]: unknown; };
+        content: {
+          "application/json": {
+            active_tenant_id: string | null; memberships: components["schemas"]["Membership"][]; user: components["schemas"]["Me"];
+          } & components["schemas"]["Success"];
+        };
+      };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ApiKeyNotAPersonError"] | components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
       409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];

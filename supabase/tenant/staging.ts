@@ -90,7 +90,7 @@ export async function putInPlace(tx: postgres.TransactionSql, manifest: Manifest
 
 /**
  * Writes what follows from the rows: the events that webhooks begin after, the move that ended an attempt, kept totals,
- * the company that tokens name.
+ * whom the company has left behind, the company that tokens name.
  */
 export async function addWhatFollows(tx: postgres.TransactionSql, tenant: string): Promise<void> {
   await tx`update integration.webhook_subscriptions s set from_position = coalesce((
@@ -113,6 +113,9 @@ export async function addWhatFollows(tx: postgres.TransactionSql, tenant: string
     await tx.unsafe(`insert into app.tallies (tenant_id, tally, dims, entries, amount)
       select * from (${counted}) c (tenant_id, tally, dims, entries, amount) where c.tenant_id = '${tenant}'`);
   }
+  await tx`update tenancy.profiles p set left_tenants = tenancy.left_tenants_of(p.id)
+    where p.id in (select u.user_id from tenancy.tenant_users u where u.tenant_id = ${tenant})
+      and p.left_tenants is distinct from tenancy.left_tenants_of(p.id)`;
   await tx`insert into tenancy.active_tenants (user_id, tenant_id)
     select u.user_id, u.tenant_id from tenancy.tenant_users u
     where u.tenant_id = ${tenant} and u.is_active

@@ -43,6 +43,7 @@ export const leftOut: Readonly<Record<string, string>> = {
 export const ofTheInstallation: Readonly<Record<string, string>> = {
   "app.rate_buckets": "requests of one minute",
   "app.tally_kinds": "a migration writes it",
+  "app.timelines": "when each project was set back to an earlier moment",
   "delivery.road_distances": "distances that the routing service answers again",
   "integration.carriers": "a migration writes it",
   "integration.event_types": "a migration writes it",

@@ -2,7 +2,14 @@ import { anyone, member, memberOrKey, verifiedEmail } from "../../../shared/api/
 import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { confirmAccount } from "./confirm-account.ts";
-import { Confirm, ConfirmResponse, MeResponse, SwitchResponse, TenantResponse } from "./schemas.ts";
+import {
+  Confirm,
+  ConfirmResponse,
+  MeResponse,
+  SwitchResponse,
+  TenantResponse,
+  UpdateProfile,
+} from "./schemas.ts";
 
 /** The caller's own account, memberships, and the tenant their calls go to. */
 export const me: AnyEndpoint[] = [
@@ -14,6 +21,17 @@ export const me: AnyEndpoint[] = [
     tenant: "none",
     response: MeResponse,
     run: ({ db }) => db.call("tenancy.me_get"),
+  }),
+  endpoint({
+    method: "put",
+    path: "/me/profile",
+    person: true,
+    summary: "Change my names, telephone and picture, which all my tenants see",
+    access: anyone(),
+    tenant: "none",
+    body: UpdateProfile,
+    response: MeResponse,
+    run: ({ db, body }) => db.call("tenancy.profile_update", body),
   }),
   endpoint({
     method: "post",

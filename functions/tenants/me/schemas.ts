@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { Id, JsonObject, Timestamp } from "../../../shared/schemas/schemas.ts";
+import { Id, JsonObject, Phone, Text, Timestamp, WebUrl } from "../../../shared/schemas/schemas.ts";
+import { maxText } from "../../../shared/schemas/sizes.ts";
 import { Password } from "../password.ts";
 
 export const UserType = z.enum(["staff", "driver", "institution", "customer"]);
@@ -28,6 +29,18 @@ export const MeResponse = z.object({
   user: Me,
   memberships: z.array(Membership),
   active_tenant_id: Id.nullable(),
+});
+
+const NamePart = maxText(100).min(1).nullable().optional();
+
+export const UpdateProfile = z.object({
+  full_name: Text.optional(),
+  first_name: NamePart,
+  last_name: NamePart,
+  phone: Phone.nullable().optional(),
+  avatar_url: WebUrl.nullable().optional(),
+}).refine((profile) => Object.keys(profile).length > 0, { error: "name a field" }).meta({
+  id: "UpdateProfile",
 });
 
 export const Confirm = z.object({ password: Password }).meta({ id: "ConfirmAccount" });

@@ -23,19 +23,19 @@ select a.id, a.tenant_id, a.delivery_id, a.driver_id, a.vehicle_id, a.bulk_assig
   a.sequence_number, a.estimated_pickup_time, a.estimated_delivery_time, a.notes, a.responded_at, a.response_reason,
   (select json_build_object('id', d.id, 'delivery_code', d.delivery_code, 'external_reference_id', d.external_reference_id,
       'customer', (select json_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone)
-        from tenancy.profiles p where p.id = case when d.customer_id is null then d.institution_user_id else d.customer_id end),
+        from tenancy.people p where p.id = case when d.customer_id is null then d.institution_user_id else d.customer_id end),
       'barcode', d.barcode, 'parent_id', d.parent_id, 'leg', d.leg, 'postponed_to', d.postponed_to,
       'cod_amount', d.cod_amount, 'delivery_fee', d.delivery_fee, 'currency', d.currency, 'cash_due', d.cash_due,
       'parcel', d.parcel, 'sender', d.sender, 'recipient', d.recipient)
     from delivery.deliveries_list d where d.tenant_id = a.tenant_id and d.id = a.delivery_id) as delivery,
   json_build_object('id', a.driver_id, 'user', (select json_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone)
-    from tenancy.profiles p where p.id = a.driver_id)) as drivers,
+    from tenancy.people p where p.id = a.driver_id)) as drivers,
   (select json_build_object('id', v.id, 'name', v.name, 'image_url', v.image_url)
     from delivery.vehicles v where v.tenant_id = a.tenant_id and v.id = a.vehicle_id) as vehicle,
   (select json_build_object('id', p.id, 'full_name', p.full_name) from tenancy.profiles p where p.id = a.assigned_by) as assigned_by,
   (select json_build_object('id', p.id, 'full_name', p.full_name, 'phone', p.phone, 'email', p.email)
     from delivery.deliveries d
-    join tenancy.profiles p on p.id = case when d.customer_id is null then d.institution_user_id else d.customer_id end
+    join tenancy.people p on p.id = case when d.customer_id is null then d.institution_user_id else d.customer_id end
     where d.tenant_id = a.tenant_id and d.id = a.delivery_id) as customer,
   (select json_build_object('status', d.status, 'barcode', d.barcode, 'parent_id', d.parent_id, 'leg', d.leg,
       'delivery_flow', d.delivery_flow, 'unit_size', d.unit_size, 'payer_type', d.payer_type, 'payment_method', d.payment_method,

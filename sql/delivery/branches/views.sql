@@ -15,7 +15,7 @@ select p.id, p.full_name, p.email, p.phone, p.avatar_url as avatar,
     limit 1) as wallet,
   u.is_active, u.created_at
 from tenancy.tenant_users u
-join tenancy.profiles p on p.id = u.user_id
+join tenancy.people p on p.id = u.user_id
 where u.tenant_id = (select app.tenant_id()) and u.tenant_user_type = 'institution'
   and ((select app.sees_tenant()) or u.user_id = (select app.user_id()));
 
@@ -28,7 +28,7 @@ select b.id, b.institution_user_id, b.name, b.code, b.address_id, b.default_proc
   jsonb_build_object('id', i.id, 'full_name', i.full_name, 'phone', i.phone) as institution_user
 from delivery.institution_branches b
 join delivery.addresses_list a on a.id = b.address_id
-join tenancy.profiles i on i.id = b.institution_user_id
+join tenancy.people i on i.id = b.institution_user_id
 left join delivery.transfer_processing_points p on p.tenant_id = b.tenant_id and p.id = b.default_processing_point_id;
 
 grant select on delivery.institutions_list, delivery.branches_list to barid_caller;

@@ -9,5 +9,5 @@ begin
     select jsonb_build_object('name', coalesce(p.full_name, app.localized(f.place -> 'title')),
       'phone', coalesce(p.phone, f.place #>> '{contact_info,phone}'))
     from (values (coalesce(d.ordered_from_snapshot, d.pickup_snapshot))) f (place)
-    left join tenancy.profiles p on p.id = coalesce(d.institution_user_id, d.customer_id));
+    left join tenancy.people p on p.id = coalesce(d.institution_user_id, d.customer_id));
 end $$;

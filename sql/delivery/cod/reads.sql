@@ -11,7 +11,7 @@ declare
   v_probes text[] := app.index_patterns(v_patterns);
   v_mine uuid := case when not app.sees_tenant() then app.user_id() end;
   v_drivers uuid[] := array(
-    select p.id from delivery.drivers d join tenancy.profiles p on p.id = d.user_id
+    select p.id from delivery.drivers d join tenancy.people p on p.id = d.user_id
     where d.tenant_id = v_tenant and (p.full_name ilike any (v_patterns) or p.email ilike any (v_patterns)));
 begin
   return query

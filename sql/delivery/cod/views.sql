@@ -14,7 +14,7 @@ select c.id, c.delivery_id, c.driver_id, c.amount, c.currency,
   c.remitted_to_user_id, c.settlement_payment_id, c.external_reference_id, c.reversed_at,
   c.customer_name, c.delivery_address, p.full_name as driver_name
 from money.cod_collections c
-left join tenancy.profiles p on p.id = c.driver_id;
+left join tenancy.people p on p.id = c.driver_id;
 
 grant select on money.cod_collections_list to barid_caller;
 

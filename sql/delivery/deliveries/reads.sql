@@ -75,7 +75,8 @@ end $$;
 
 -- Ids of deliveries whose number, barcode, reference or recipient contains a text. SECURITY DEFINER because ILIKE is not
 -- leakproof: under row-level security PostgreSQL may not use the trigram index for it. It looks at the caller's own
--- tenant only, and answers ids that the caller still has to read through the policies.
+-- tenant only, and answers ids that the caller still has to read through the policies. A driver who brings a parcel into a warehouse is not shown
+-- its recipient, and does not find it by them.
 create or replace function delivery.deliveries_matching(part text) returns setof uuid
 language plpgsql stable security definer rows 20 set search_path = '' as $$
 declare
@@ -87,7 +88,9 @@ begin
       operator(pg_catalog.~~*) any ($2)
     and (d.delivery_code::text || ' ' || d.barcode || ' ' || coalesce(d.external_reference_id, '') || ' ' || coalesce(d.recipient ->> 'name', '')
       || ' ' || coalesce(d.recipient ->> 'phone', '') || '') operator(pg_catalog.~~*) any ($3)
-  $query$ using app.tenant_id(), app.index_patterns(v_patterns), v_patterns;
+    and ($4 or d.delivery_flow <> 'pnd_inbound' or $5 in (d.customer_id, d.institution_user_id)
+      or (d.delivery_code::text || ' ' || d.barcode || ' ' || coalesce(d.external_reference_id, '')) operator(pg_catalog.~~*) any ($3))
+  $query$ using app.tenant_id(), app.index_patterns(v_patterns), v_patterns, app.sees_tenant(), app.user_id();
 end $$;
 
 grant execute on function delivery.deliveries_matching(text) to barid_caller;

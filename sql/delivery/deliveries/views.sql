@@ -13,10 +13,10 @@ select d.id, d.tenant_id, d.delivery_code, d.barcode, d.external_reference_id, d
   d.delivery_flow, d.parent_id, d.leg, d.sequence_plan, d.original_delivery_id, d.parent_id is not null as is_leg,
   d.customer_id, d.institution_user_id,
   case when d.customer_id is not null then coalesce(
-    (select jsonb_build_object('id', c.id, 'full_name', c.full_name, 'phone', c.phone) from tenancy.profiles c where c.id = d.customer_id),
+    (select jsonb_build_object('id', c.id, 'full_name', c.full_name, 'phone', c.phone) from tenancy.people c where c.id = d.customer_id),
     jsonb_build_object('id', d.customer_id, 'full_name', null, 'phone', null)) end as customer,
   case when d.institution_user_id is not null then coalesce(
-    (select jsonb_build_object('id', i.id, 'full_name', i.full_name, 'phone', i.phone) from tenancy.profiles i where i.id = d.institution_user_id),
+    (select jsonb_build_object('id', i.id, 'full_name', i.full_name, 'phone', i.phone) from tenancy.people i where i.id = d.institution_user_id),
     jsonb_build_object('id', d.institution_user_id, 'full_name', null, 'phone', null)) end as institution,
   d.delivery_service_id,
   jsonb_build_object('id', d.delivery_service_id, 'code', d.service_snapshot ->> 'code',
@@ -41,14 +41,14 @@ select d.id, d.tenant_id, d.delivery_code, d.barcode, d.external_reference_id, d
           (select app.localized(t.name) from tenancy.tenants t where t.id = (select app.tenant_id()))),
         'phone', coalesce(d.source_snapshot #>> '{source,institution,phone}', s.phone))
       from (select case when d.institution_user_id is null then d.customer_id else d.institution_user_id end as id) o
-      left join tenancy.profiles s on s.id = o.id)
+      left join tenancy.people s on s.id = o.id)
     end as sender,
   case when d.delivery_flow = 'pnd_inbound' then jsonb_strip_nulls(jsonb_build_object('received_by', d.recipient -> 'received_by')) else d.recipient end
     as recipient, d.notes, d.manifest_id, d.attempts_used,
   (select jsonb_build_object('id', x.id, 'status', x.status, 'driver_id', x.driver_id, 'driver', jsonb_build_object('id', x.driver_id,
       'full_name', p.full_name, 'phone', p.phone), 'vehicle_id', x.vehicle_id, 'assignment_time', x.assignment_time)
     from delivery.assignments x
-    left join tenancy.profiles p on p.id = x.driver_id
+    left join tenancy.people p on p.id = x.driver_id
     where x.tenant_id = d.tenant_id and x.delivery_id = d.id and x.status <> 'rejected'
     order by x.status in ('pending', 'assigned', 'accepted') desc, x.assignment_time desc limit 1) as assignment,
   d.promised_at, d.picked_up_at, d.delivered_at, d.created_by, d.created_at, d.updated_at,

@@ -107,7 +107,7 @@ declare
   v_before jsonb;
 begin
   select jsonb_build_object('driver_id', d.user_id, 'driver_name', p.full_name, 'avatar_url', to_jsonb(p) -> 'avatar_url') into v_who
-  from delivery.drivers d join tenancy.profiles p on p.id = d.user_id where d.tenant_id = v_tenant and d.user_id = v_driver;
+  from delivery.drivers d join tenancy.people p on p.id = d.user_id where d.tenant_id = v_tenant and d.user_id = v_driver;
   if v_who is null then
     perform app.fail('driver_not_found', '{"field": "driver_id"}');
   end if;

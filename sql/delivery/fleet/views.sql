@@ -22,7 +22,7 @@ select d.user_id as id, jsonb_build_object('id', d.user_id, 'full_name', p.full_
   case when (select app.has_permission('manage:operations:tenant')) or d.user_id = (select app.user_id())
     then delivery.position_to_json(s) end as last_position
 from delivery.drivers d
-join tenancy.profiles p on p.id = d.user_id
+join tenancy.people p on p.id = d.user_id
 left join delivery.driver_presence s on s.tenant_id = d.tenant_id and s.driver_id = d.user_id
 left join delivery.vehicles v on v.tenant_id = d.tenant_id and v.id = d.vehicle_id;
 

@@ -24,7 +24,7 @@ select x.id, x.manifest_item_id, coalesce(i.barcode_value, x.barcode_value) as b
 from delivery.transfer_manifest_exceptions x
 left join delivery.transfer_manifest_items i on i.tenant_id = x.tenant_id and i.id = x.manifest_item_id
 left join delivery.transfer_manifests m on m.tenant_id = x.tenant_id and m.id = x.manifest_id
-left join tenancy.profiles p on p.id = m.institution_user_id
+left join tenancy.people p on p.id = m.institution_user_id
 left join tenancy.profiles c on c.id = x.created_by
 left join tenancy.profiles r on r.id = x.resolved_by;
 

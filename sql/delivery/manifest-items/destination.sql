@@ -15,7 +15,7 @@ begin
     into v_branch, v_address, v_recipient
     from delivery.institution_branches b
     join delivery.addresses a on a.tenant_id = b.tenant_id and a.id = b.address_id
-    left join tenancy.profiles p on p.id = b.institution_user_id
+    left join tenancy.people p on p.id = b.institution_user_id
     where b.id = (input ->> 'destination_branch_id')::uuid and b.is_active;
     if not found then
       perform app.fail('branch_not_found', '{"field": "destination_branch_id"}');

@@ -11,7 +11,7 @@ select i.id as manifest_item_id, i.barcode_value, i.status, m.id as manifest_id,
 from delivery.transfer_manifest_items i
 join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
 join delivery.institution_branches b on b.tenant_id = m.tenant_id and b.id = m.source_branch_id
-left join tenancy.profiles p on p.id = m.institution_user_id;
+left join tenancy.people p on p.id = m.institution_user_id;
 
 grant select on delivery.manifest_items_search_rows to barid_caller;
 

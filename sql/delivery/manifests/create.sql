@@ -134,7 +134,7 @@ begin
     v_point.id, v_driver, (input ->> 'destination_branch_id')::uuid, (input ->> 'destination_address_id')::uuid,
     input ->> 'creation_source', input ->> 'notes', app.user_id()
   from delivery.addresses_list a
-  join tenancy.profiles p on p.id = v_institution
+  join tenancy.people p on p.id = v_institution
   where a.id = v_address
   returning id into v_id;
   perform delivery.manifest_event_add(v_id, 'manifest_created', jsonb_build_object('creation_source', input -> 'creation_source'));

@@ -18,7 +18,7 @@ select m.id, m.manifest_number, m.status, m.creation_source, m.institution_user_
   m.picked_up_at, m.departed_at, m.driver_arrived_at, m.receiving_started_at, m.receiver_id, m.received_at, m.received_by,
   m.processing_started_at, m.completed_at, m.cancelled_at, m.cancel_reason, m.created_by, m.created_at, m.updated_at
 from delivery.transfer_manifests m
-left join tenancy.profiles i on i.id = m.institution_user_id
+left join tenancy.people i on i.id = m.institution_user_id
 left join tenancy.profiles d on d.id = m.driver_id
 left join delivery.institution_branches b on b.tenant_id = m.tenant_id and b.id = m.source_branch_id
 left join delivery.transfer_processing_points p on p.tenant_id = m.tenant_id and p.id = m.processing_point_id;

@@ -154,7 +154,7 @@ begin
   return jsonb_build_object(
     'customer', (
       select jsonb_build_object('id', p.id, 'full_name', p.full_name, 'email', p.email, 'phone', p.phone)
-      from tenancy.profiles p where p.id = o.user_id),
+      from tenancy.people p where p.id = o.user_id),
     'items', (
       select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'product_id', i.product_id, 'product_name', i.product_name,
         'images', i.images, 'quantity', i.quantity, 'unit_price', i.unit_price, 'total', i.total,

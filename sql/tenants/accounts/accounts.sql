@@ -98,6 +98,16 @@ begin
     and not exists (select from tenancy.system_users s where s.user_id = is_member_only_here.user_id);
 end $$;
 
+-- True when Auth has deleted the account of a member of the caller's tenant softly: nobody signs in with it any more.
+create or replace function tenancy.account_is_deleted(user_id uuid) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (
+    select from auth.users u
+    join tenancy.tenant_users m on m.tenant_id = app.tenant_id() and m.user_id = u.id
+    where u.id = account_is_deleted.user_id and u.deleted_at is not null);
+end $$;
+
 -- True while a user who was being added, and did not become a member, may be removed from Auth.
 create or replace function tenancy.removal_pending(user_id uuid) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
@@ -117,7 +127,7 @@ begin
 end $$;
 
 grant execute on function tenancy.memberships_of_caller(), tenancy.choose_tenant(), tenancy.user_with_email(text),
-  tenancy.prove_account(), tenancy.is_member_only_here(uuid), tenancy.removal_pending(uuid) to barid_caller;
+  tenancy.prove_account(), tenancy.is_member_only_here(uuid), tenancy.removal_pending(uuid), tenancy.account_is_deleted(uuid) to barid_caller;
 grant execute on function tenancy.is_without_membership(uuid) to barid_api;
 
 -- Nobody calls these but other functions and triggers.

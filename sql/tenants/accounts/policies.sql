@@ -13,11 +13,11 @@ create policy member on tenancy.profiles for all to barid_caller
 -- No request writes who made an account nor whether it is confirmed.
 revoke insert, update on tenancy.profiles from barid_caller;
 
-grant select, update (full_name, phone, avatar_url) on tenancy.profiles to barid_caller;
+grant select, update (full_name, first_name, last_name, phone, avatar_url) on tenancy.profiles to barid_caller;
 
 -- Changes that a company makes of a person stand in its log; those by the person, or by Auth, are no company's affair.
 drop trigger if exists audit_update on tenancy.profiles;
 create trigger audit_update after update on tenancy.profiles referencing old table as old_rows new table as new_rows
-  for each statement when (app.tenant_id() is not null) execute function private.audit('email,made_by_tenant,proven_at');
+  for each statement when (app.tenant_id() is not null) execute function private.audit('email,made_by_tenant,proven_at,left_tenants');
 
 select app.deny_table('tenancy.system_users');

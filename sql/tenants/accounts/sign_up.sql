@@ -35,8 +35,9 @@ begin
 end $$;
 
 -- Every user of Supabase Auth has a profile: this copies what Auth received when the user is made, and
--- follows a changed e-mail. Of a user whom Auth deletes softly the profile keeps the names alone, which stand
--- under their work; their rights end with tenancy.account_ended.
+-- follows a changed e-mail. A picture is kept by an address of the web alone: who registers says what they like.
+-- Of a user whom Auth deletes softly the profile keeps the names alone, which stand under their work; their rights
+-- end with tenancy.account_ended.
 create or replace function tenancy.follow_auth_user() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -46,7 +47,7 @@ begin
   if tg_op = 'INSERT' then
     insert into tenancy.profiles (id, email, full_name, first_name, last_name, phone, avatar_url, made_by_tenant)
     values (new.id, new.email, v_name, left(v_told ->> 'first_name', 100),
-      left(v_told ->> 'last_name', 100), left(v_told ->> 'phone', 40), left(v_told ->> 'avatar_url', 2000),
+      left(v_told ->> 'last_name', 100), left(v_told ->> 'phone', 40), substring(left(v_told ->> 'avatar_url', 2000) from '^https://[^[:space:]]+$'),
       tenancy.account_creator(new.id))
     on conflict (id) do nothing;
   elsif to_jsonb(new) ->> 'deleted_at' is not null then

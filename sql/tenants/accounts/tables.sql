@@ -12,7 +12,10 @@ create table if not exists tenancy.profiles (
   -- When the user confirmed the email address and chose a password of their own.
   proven_at timestamptz,
   created_at timestamptz not null default now(),
-  updated_at timestamptz not null default now()
+  updated_at timestamptz not null default now(),
+  -- The tenants that the user has left; null: none. Kept by tenancy.keep_left_tenants, so that lists of a tenant compare it without a look
+  -- into its members.
+  left_tenants uuid[]
 );
 
 create table if not exists tenancy.system_users (

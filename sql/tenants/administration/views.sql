@@ -23,8 +23,8 @@ drop view if exists tenancy.tenants_list cascade;
 create view tenancy.tenants_list with (security_invoker = true) as
 select t.id, t.name, t.slug, t.status, t.contact_info, t.metadata, t.logo_url, t.subscription_status,
   app.is_effective(t) as effective_active, t.effective_until, t.created_at, t.created_by, t.updated_at, t.updated_by,
-  (select jsonb_build_object('id', p.id, 'email', p.email) from tenancy.profiles p where p.id = t.created_by) as created_by_user,
-  (select jsonb_build_object('id', p.id, 'email', p.email) from tenancy.profiles p where p.id = t.updated_by) as updated_by_user,
+  (select jsonb_build_object('id', p.id, 'email', p.email) from tenancy.people p where p.id = t.created_by) as created_by_user,
+  (select jsonb_build_object('id', p.id, 'email', p.email) from tenancy.people p where p.id = t.updated_by) as updated_by_user,
   jsonb_build_object('count', tenancy.members_of(t.id)) as tenant_users
 from tenancy.tenants t;
 

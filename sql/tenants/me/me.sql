@@ -17,6 +17,26 @@ begin
     'active_tenant_id', app.tenant_id());
 end $$;
 
+-- Changes what the caller's profile says, in all their tenants; what was copied under an order or a document stays. In no company's log: it is
+-- the person's own. {full_name?, first_name?, last_name?, phone?, avatar_url?}, where null removes what may be missing
+-- -> what me_get answers. Fails: forbidden (an API key or the system is nobody).
+create or replace function tenancy.profile_update(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant text := coalesce(app.tenant_id()::text, '');
+begin
+  perform set_config('app.tenant_id', '', true);
+  update tenancy.profiles p set
+    full_name = coalesce(input ->> 'full_name', p.full_name),
+    first_name = case when input ? 'first_name' then input ->> 'first_name' else p.first_name end,
+    last_name = case when input ? 'last_name' then input ->> 'last_name' else p.last_name end,
+    phone = case when input ? 'phone' then input ->> 'phone' else p.phone end,
+    avatar_url = case when input ? 'avatar_url' then input ->> 'avatar_url' else p.avatar_url end
+  where p.id = app.user_id();
+  perform set_config('app.tenant_id', v_tenant, true);
+  return tenancy.me_get('{}');
+end $$;
+
 -- Whose account is about to be confirmed. -> {user_id}
 create or replace function tenancy.account_confirm_begin(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -46,7 +66,7 @@ create or replace function tenancy.tenant_writer(writer uuid) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 begin
   return (
-    select jsonb_build_object('id', p.id, 'email', p.email) from tenancy.profiles p
+    select jsonb_build_object('id', p.id, 'email', p.email) from tenancy.people p
     join tenancy.tenants t on t.id = app.tenant_id() and writer in (t.created_by, t.updated_by)
     where p.id = writer);
 end $$;

@@ -26,3 +26,7 @@ alter table tenancy.role_permissions force row level security;
 drop policy if exists readable on tenancy.role_permissions;
 create policy readable on tenancy.role_permissions for select to barid_caller using (true);
 grant select on tenancy.role_permissions to barid_caller;
+
+drop trigger if exists keep_left_tenants on tenancy.tenant_users;
+create trigger keep_left_tenants after update of left_at on tenancy.tenant_users
+  for each row when ((new.left_at is null) <> (old.left_at is null)) execute function tenancy.keep_left_tenants();

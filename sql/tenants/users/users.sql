@@ -151,8 +151,8 @@ end $$;
 -- Changes what is sent; e-mail and kind may be sent as they are, for clients that send whole rows.
 -- {user_id, email?, tenant_user_type?, full_name?, phone?, roles?, is_business?, employee_id?, is_active?}
 -- -> {user, stopped_api_keys [{id, name, hint}]}: keys the person answers for, which do nothing any more.
--- Fails: user_not_found, invalid_roles, user_field_fixed (e-mail, kind, and the profile of
--- somebody whom others know as well), cannot_deactivate_self, last_tenant_admin.
+-- Fails: user_not_found, invalid_roles, user_field_fixed (e-mail, kind, the profile of somebody whom others know as well, and
+-- is_active of an account that Auth has deleted), cannot_deactivate_self, last_tenant_admin.
 create or replace function tenancy.user_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -186,6 +186,10 @@ begin
     is_active = coalesce((input ->> 'is_active')::boolean, u.is_active),
     employee_id = case when input ? 'employee_id' then input ->> 'employee_id' else u.employee_id end
   where u.tenant_id = app.tenant_id() and u.user_id = v_user and input ?| array['is_business', 'is_active', 'employee_id'];
+  -- Looked at once the membership is held, which Auth's deletion changes too.
+  if input ->> 'is_active' = 'true' and tenancy.account_is_deleted(v_user) then
+    perform app.fail('user_field_fixed', '{"field": "is_active"}');
+  end if;
   if input ? 'roles' then
     perform tenancy.require_roles(v_before ->> 'tenant_user_type', input -> 'roles');
     delete from tenancy.tenant_user_roles r

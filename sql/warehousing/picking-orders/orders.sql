@@ -11,8 +11,8 @@ begin
     'assigned_to_user', case when o.assigned_to is not null then jsonb_build_object('id', o.assigned_to, 'full_name', coalesce(a.full_name, ''),
       'first_name', a.first_name, 'last_name', a.last_name, 'email', a.email) end)
     from warehousing.picking_orders_list o
-    left join tenancy.profiles c on c.id = o.created_by
-    left join tenancy.profiles a on a.id = o.assigned_to
+    left join tenancy.people c on c.id = o.created_by
+    left join tenancy.people a on a.id = o.assigned_to
     where o.id = (input ->> 'id')::uuid), 'picking_order_not_found'));
 end $$;
 

@@ -69,6 +69,24 @@ test("each company reads in its log that the person was shut out", async () => {
   ]);
 });
 
+test("nobody makes the membership of a deleted account active again", async () => {
+  const driver = await newDriver(tenant);
+  await deleteSoftly(driver.id);
+  const path = `/tenants/${tenant.id}/users/${driver.id}`;
+  const answer = await tenant.admin.put(path, { is_active: true });
+  expect(answer).toFailWith(409, "user_field_fixed");
+  expect(answer.body.field).toBe("is_active");
+  expect(
+    await sql`select u.is_active, d.status from tenancy.tenant_users u
+    join delivery.drivers d using (tenant_id, user_id) where u.user_id = ${driver.id}`,
+  )
+    .toEqual([{ is_active: false, status: "inactive" }]);
+  // A row that is sent as it is changes nothing, and the number may be corrected.
+  const whole = await tenant.admin.put(path, { is_active: false, employee_id: "E-9" });
+  expect(whole).toSucceed(200);
+  expect(whole.body.user).toMatchObject({ is_active: false, employee_id: "E-9" });
+});
+
 test("a banned person is refused with the token they had, and their keys stop until the ban is lifted", async () => {
   const admin = await newPerson(tenant.id, "staff", "tenant_admin");
   const { body: { key } } = await admin.post(keysPath, { name: "Shop", scopes, expires_at });

@@ -84,6 +84,10 @@ export const tenancy: Calls = {
   "POST /tenants/:tenantId/activate": newcomer("pending"),
   "POST /tenants/:tenantId/suspend": newcomer(),
   "POST /tenants/:tenantId/archive": newcomer(),
+  "PUT /tenants/me/profile": {
+    by: "dispatcher",
+    body: () => ({ full_name: "Shilan Rasul", phone: "+9647701234567" }),
+  },
   "POST /tenants/me/confirm": {
     before: async () => {
       const { email } = await account();

@@ -41,10 +41,9 @@ export const sendBackDraws: Draws<
       a,
       ({ there, returnedBy }) => Boolean(there) && !returnedBy,
     );
-    const waits = parcel.status === "pending" || parcel.status === "accepted";
-    // A part of an order that waits where it is sold is cancelled with its order.
-    const cancels = b % 3 === 0 && (parcel.there || !parcel.of || !waits) &&
-      (parcel.there || parcel.doorFee ? b % 2 === 0 : true);
+    // Of those that have not left, few are cancelled: a parcel whose fee its receiver pays, or a part of an order.
+    const cancels = b % 3 === 0 &&
+      (parcel.there || parcel.doorFee || parcel.of ? b % 2 === 0 : true);
     return { type: "sendBack", name, cancels: Boolean(cancels) };
   },
   callOff({ state }, [a, b]) {

@@ -99,22 +99,28 @@ test.each(
     ["credit_wallet", "credited_by_adjustment", due - 1_000],
     ["refund", "refunded_at_gateway", due - 1_000],
   ] as const,
-)("a short payment is settled by %s after its refund was told: the refund counts with it", async (action, resolution, amount) => {
-  const { tenant } = shop;
-  const placed = await placeOrder(shop, "razorpay");
-  const wallets = () =>
-    Promise.all([walletOf(tenant, null), walletOf(tenant, tenant.customer.id)]);
-  const before = await wallets();
-  await tell(refundOf(placed, amount));
-  await tell(eventFor(shop, numberOf(placed), amount));
-  const [event] = (await openOf(shop, placed)).filter(({ order_id }: Body) => order_id);
-  expect(
-    await tenant.admin.post(`/payment/webhook-events/${event.id}/resolve`, { resolution, action }),
-  ).toSucceed(200);
-  expect(await wallets()).toEqual(before);
-  expect(await openOf(shop, placed)).toEqual([]);
-  await checkAll(tenant);
-});
+)(
+  "a short payment is settled by %s after its refund was told: the refund counts with it",
+  async (action, resolution, amount) => {
+    const { tenant } = shop;
+    const placed = await placeOrder(shop, "razorpay");
+    const wallets = () =>
+      Promise.all([walletOf(tenant, null), walletOf(tenant, tenant.customer.id)]);
+    const before = await wallets();
+    await tell(refundOf(placed, amount));
+    await tell(eventFor(shop, numberOf(placed), amount));
+    const [event] = (await openOf(shop, placed)).filter(({ order_id }: Body) => order_id);
+    expect(
+      await tenant.admin.post(`/payment/webhook-events/${event.id}/resolve`, {
+        resolution,
+        action,
+      }),
+    ).toSucceed(200);
+    expect(await wallets()).toEqual(before);
+    expect(await openOf(shop, placed)).toEqual([]);
+    await checkAll(tenant);
+  },
+);
 
 test("told at the same moment, in whichever order: paid once and given back once", async () => {
   for (let round = 0; round < 6; round++) {

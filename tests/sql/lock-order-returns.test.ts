@@ -1,4 +1,4 @@
-/** What a return gives back when it ends in a warehouse: wallets before the stock that comes in, in the order that CONTRIBUTING.md gives. */
+/** A return that ends in a warehouse and gives money back: wallets before the stock that comes in, in the order that CONTRIBUTING.md gives. */
 import type { TransactionSql } from "postgres";
 import { expect, test } from "vitest";
 import { sql } from "../support/db.ts";

@@ -49,7 +49,7 @@ exception when sqlstate 'RULE0' then
     'carrier_code', carrier_code, 'amount', p.delivery_fee, 'currency', p.currency));
 end $$;
 
--- What a carrier brought ends in a warehouse. A report cannot be refused: where the tenant's wallet is too short for the fee of a parcel that
+-- Ends in a warehouse what a carrier has brought. A report cannot be refused: where the tenant's wallet is too short for the fee of a parcel that
 -- came back by it, it waits to be received by staff, which refunds the fee.
 create or replace function integration.carrier_arrives(d delivery.deliveries, warehouse uuid) returns void
 language plpgsql set search_path = '' as $$

@@ -111,8 +111,8 @@ exception
     return 'insufficient_wallet_balance';
 end $$;
 
--- Holds a gateway's transaction before everything else: what tells of its payment and what tells of its refund take turns, so that the
--- later one knows the other.
+-- Holds a gateway's transaction before everything else: the reports of its payment and of its refund take turns, so that the later one knows
+-- the other.
 create or replace function money.lock_gateway_transaction(p_code text, p_transaction text) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -121,7 +121,7 @@ begin
   end if;
 end $$;
 
--- Judges again the refunds of a transaction that were told before its payment was known, as events that these tenants' secrets proved. The
+-- Applies the refunds of a transaction that were reported before its payment was known, by events that these tenants' secrets proved. The
 -- transaction, the order and the payment are locked.
 create or replace function money.refunds_told_before(p_code text, p_transaction text, p_tenants uuid[]) returns void
 language plpgsql set search_path = '' as $$
@@ -147,9 +147,10 @@ begin
   end loop;
 end $$;
 
--- Applies what a gateway told and proved. One transaction: the gateway's transaction, the order and the payment are locked, in this order, the
--- event is written once (its key), and judged. A payment that is made is given back at once where its refund was told before it. Money that fitted nothing and that nobody settled is judged again when it
--- is told again: what was in its way, a wrong terminal, say, may have been set right.
+-- Applies what a gateway told and proved. One transaction: the gateway's transaction, the order and the payment are locked, in this order,
+-- the event is written once (its key), and judged. A payment that is made is given back at once where its refund was reported before.
+-- Money that fitted nothing and that nobody settled is judged again when it
+-- is sent again: what was in its way, a wrong terminal, say, may have been set right.
 -- p_tenants: whose secret verified it, or whose gateway answered. facts: {kind paid|failed|refunded|none, event,
 -- gateway_order_id?, reference?, transaction_id?, refund_id?, amount (text), unit major|minor, currency, terminal?,
 -- order?}. -> {outcome, reason}; outcome duplicate for an event that was there before and has its end.

@@ -86,7 +86,7 @@ begin
   return r;
 end $$;
 
--- Moves the money of an event that matched no payment; what its gateway has told of a refund since is judged again. Locks the gateway's
+-- Moves the money of an event that matched no payment; a refund of it that was reported is applied with it. Locks the gateway's
 -- transaction, the order, the payment and the event, in this order.
 -- refund: it is given back at the gateway, and the books show it coming and going. credit_wallet: it goes to the wallet of the customer, or
 -- to the one it was meant for. accept: it is the payment. Fails: forbidden, payment_event_not_found, payment_event_not_open,

@@ -1,4 +1,4 @@
-/** A refund that a gateway tells before the payment it gives back: it counts once that payment is known. */
+/** A refund that a gateway reports before the payment it gives back: it counts once that payment is known. */
 import { beforeAll, expect, test } from "vitest";
 import type { Body } from "../../support/api.ts";
 import "../../support/expect.ts";
@@ -10,7 +10,14 @@ import {
   standing,
   walletOf,
 } from "../../support/orders.ts";
-import { due, eventFor, newCardShop, numberOf, received, tell } from "../../support/payments.ts";
+import {
+  due,
+  eventFor,
+  newCardShop,
+  numberOf,
+  received,
+  tell as report,
+} from "../../support/payments.ts";
 
 let shop: Shop;
 beforeAll(async () => {
@@ -39,16 +46,16 @@ test("all of it went back: the order is not approved, and nothing waits for anyb
   const placed = await placeOrder(shop, "razorpay");
   const before = await walletOf(shop.tenant, null);
   const refund = refundOf(placed);
-  expect(await tell(refund)).toEqual(received);
+  expect(await report(refund)).toEqual(received);
   expect(await openOf(shop, placed)).toMatchObject([{ reason: "payment_unknown" }]);
-  await tell(eventFor(shop, numberOf(placed), due));
+  await report(eventFor(shop, numberOf(placed), due));
   expect(await standing(placed.id)).toMatchObject({ payment_status: "paid", paid: 1, refunds: 1 });
   expect(await openOf(shop, placed)).toEqual([]);
   expect(await walletOf(shop.tenant, null)).toBe(before);
   expect(await approve(placed)).toFailWith(409, "order_not_paid");
-  // Told again, it is known.
-  await tell(refund);
-  await tell({ ...refund, created_at: 7 });
+  // Sent again, it is known.
+  await report(refund);
+  await report({ ...refund, created_at: 7 });
   expect(await standing(placed.id)).toMatchObject({ refunds: 1 });
   expect(await openOf(shop, placed)).toEqual([]);
   await checkAll(shop.tenant);
@@ -57,10 +64,10 @@ test("all of it went back: the order is not approved, and nothing waits for anyb
 test("parts of it count each by itself; more than was paid waits as before, with its payment", async () => {
   const placed = await placeOrder(shop, "razorpay");
   const before = await walletOf(shop.tenant, null);
-  await tell(refundOf(placed, 1_000, { id: "one" }));
-  await tell(refundOf(placed, 2_000, { id: "two" }));
-  await tell(refundOf(placed, due, { id: "more" }));
-  await tell(eventFor(shop, numberOf(placed), due));
+  await report(refundOf(placed, 1_000, { id: "one" }));
+  await report(refundOf(placed, 2_000, { id: "two" }));
+  await report(refundOf(placed, due, { id: "more" }));
+  await report(eventFor(shop, numberOf(placed), due));
   expect(await standing(placed.id)).toMatchObject({ paid: 1, refunds: 2 });
   expect(await walletOf(shop.tenant, null)).toBe(before + due - 3_000);
   expect(await openOf(shop, placed)).toMatchObject([{
@@ -70,11 +77,11 @@ test("parts of it count each by itself; more than was paid waits as before, with
   await checkAll(shop.tenant);
 });
 
-test("another company tells of a refund of this payment: nothing goes back", async () => {
+test("another company reports a refund of this payment: nothing goes back", async () => {
   const other = await newCardShop(10);
   const placed = await placeOrder(shop, "razorpay");
-  await tell(refundOf(placed, due, { account: other.account }));
-  await tell(eventFor(shop, numberOf(placed), due));
+  await report(refundOf(placed, due, { account: other.account }));
+  await report(eventFor(shop, numberOf(placed), due));
   expect(await standing(placed.id)).toMatchObject({ paid: 1, refunds: 0 });
   expect(await openOf(other, placed)).toMatchObject([{ reason: "payment_unknown" }]);
   expect(await approve(placed)).toSucceed(200);
@@ -82,14 +89,14 @@ test("another company tells of a refund of this payment: nothing goes back", asy
 
 test("resolved by somebody before, it is not looked at again", async () => {
   const placed = await placeOrder(shop, "razorpay");
-  await tell(refundOf(placed));
+  await report(refundOf(placed));
   const [{ id }] = await openOf(shop, placed);
   expect(
     await shop.tenant.admin.post(`/payment/webhook-events/${id}/resolve`, {
       resolution: "dismissed",
     }),
   ).toSucceed(200);
-  await tell(eventFor(shop, numberOf(placed), due));
+  await report(eventFor(shop, numberOf(placed), due));
   expect(await standing(placed.id)).toMatchObject({ paid: 1, refunds: 0 });
 });
 
@@ -100,15 +107,15 @@ test.each(
     ["refund", "refunded_at_gateway", due - 1_000],
   ] as const,
 )(
-  "a short payment is settled by %s after its refund was told: the refund counts with it",
+  "a short payment is settled by %s after its refund was reported: the refund counts with it",
   async (action, resolution, amount) => {
     const { tenant } = shop;
     const placed = await placeOrder(shop, "razorpay");
     const wallets = () =>
       Promise.all([walletOf(tenant, null), walletOf(tenant, tenant.customer.id)]);
     const before = await wallets();
-    await tell(refundOf(placed, amount));
-    await tell(eventFor(shop, numberOf(placed), amount));
+    await report(refundOf(placed, amount));
+    await report(eventFor(shop, numberOf(placed), amount));
     const [event] = (await openOf(shop, placed)).filter(({ order_id }: Body) => order_id);
     expect(
       await tenant.admin.post(`/payment/webhook-events/${event.id}/resolve`, {
@@ -122,11 +129,11 @@ test.each(
   },
 );
 
-test("told at the same moment, in whichever order: paid once and given back once", async () => {
+test("reported at the same moment, in whichever order: paid once and given back once", async () => {
   for (let round = 0; round < 6; round++) {
     const placed = await placeOrder(shop, "razorpay");
     const events = [eventFor(shop, numberOf(placed), due), refundOf(placed)];
-    await Promise.all((round % 2 ? events : events.reverse()).map((event) => tell(event)));
+    await Promise.all((round % 2 ? events : events.reverse()).map((event) => report(event)));
     expect(await standing(placed.id)).toMatchObject({ paid: 1, refunds: 1 });
     expect(await openOf(shop, placed)).toEqual([]);
   }

@@ -3290,7 +3290,7 @@ export interface components {
       status: "booking" | "booked" | "cancelling" | "cancelled"; tracking_number: string | null;
     };
     /** The delivery is booked with a carrier. Cancel the booking first. */ ShipmentBookedError: { code?: "shipment_booked"; } & components["schemas"]["Error"];
-    /** The carrier {carrier_code} is booked to collect {amount} {currency} for this order. Cancel its shipment, accept what was found, and book it again. */ ShipmentCashChangesError: { amount?: number; carrier_code?: string; code?: "shipment_cash_changes"; currency?: string; delivery_id?: string; } & components["schemas"]["Error"];
+    /** The carrier {carrier_code} is booked to collect {amount} {currency} for this order. Cancel its shipment, do this again, and book it again. */ ShipmentCashChangesError: { amount?: number; carrier_code?: string; code?: "shipment_cash_changes"; currency?: string; delivery_id?: string; } & components["schemas"]["Error"];
     /** The booking is being worked on. Try again in a moment. */ ShipmentInProgressError: { code?: "shipment_in_progress"; } & components["schemas"]["Error"];
     /** The delivery is not booked with a carrier. */ ShipmentNotFoundError: { code?: "shipment_not_found"; } & components["schemas"]["Error"];
     /** The delivery is booked with another carrier. */ ShipmentWithOtherCarrierError: { code?: "shipment_with_other_carrier"; } & components["schemas"]["Error"];
@@ -5864,7 +5864,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["AddressNotFoundError"] | components["schemas"]["WarehouseNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["DeliveryNotInWarehouseError"] | components["schemas"]["ReturnDestinationFixedError"] | components["schemas"]["ReturnAlreadyExistsError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["DeliveryNotInWarehouseError"] | components["schemas"]["ReturnDestinationFixedError"] | components["schemas"]["ReturnAlreadyExistsError"] | components["schemas"]["ShipmentCashChangesError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];

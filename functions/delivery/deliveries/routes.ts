@@ -210,6 +210,7 @@ export const deliveries: AnyEndpoint[] = [
       "delivery_not_in_warehouse",
       ...returning,
       "insufficient_wallet_balance",
+      "shipment_cash_changes",
     ],
     async run({ db, params, body, language }) {
       const answer = await db.call<{ operational_return: { delivery_code: number } | null }>(

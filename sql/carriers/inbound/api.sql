@@ -49,6 +49,19 @@ exception when sqlstate 'RULE0' then
     'carrier_code', carrier_code, 'amount', p.delivery_fee, 'currency', p.currency));
 end $$;
 
+-- Ends in a warehouse what a carrier has brought. A report cannot be refused: where the tenant's wallet is too short for the fee of a parcel that
+-- came back by it, it waits to be received by staff, which refunds the fee.
+create or replace function integration.carrier_arrives(d delivery.deliveries, warehouse uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform warehousing.parcel_arrives(d.id, warehouse);
+exception when sqlstate 'RULE0' then
+  if sqlerrm <> 'insufficient_wallet_balance' then
+    raise;
+  end if;
+  perform warehousing.receipt_open(d, warehouse, 'inbound');
+end $$;
+
 -- The carrier does not come for what it was booked for: the booking ends, and the delivery waits to be booked again or given to a driver. The
 -- administrators are notified. One that the office is cancelling just now ends all the same.
 create or replace function integration.shipment_given_back(s integration.carrier_shipments, d delivery.deliveries, carrier_status text) returns void
@@ -173,7 +186,7 @@ begin
       perform delivery.carrier_takes(d);
     end if;
     if v_status = 'delivered' and delivery.ends_in(d) is not null then
-      perform warehousing.parcel_arrives(d.id, delivery.ends_in(d));
+      perform integration.carrier_arrives(d, delivery.ends_in(d));
     end if;
   end if;
   insert into integration.carrier_events (tenant_id, carrier_code, carrier_event_id, tracking_number, carrier_status, delivery_id, outcome)
@@ -192,5 +205,6 @@ end $$;
 grant execute on function integration.carrier_secret(text, uuid), integration.carrier_report(text, uuid, jsonb) to barid_api;
 
 -- The functions' own login (barid_api) and functions alone call these.
-revoke execute on function integration.carrier_report(text,uuid,jsonb), integration.carrier_return_refund(delivery.deliveries,text),
-  integration.carrier_secret(text,uuid), integration.shipment_given_back(integration.carrier_shipments,delivery.deliveries,text) from barid_caller;
+revoke execute on function integration.carrier_arrives(delivery.deliveries,uuid), integration.carrier_report(text,uuid,jsonb),
+  integration.carrier_return_refund(delivery.deliveries,text), integration.carrier_secret(text,uuid),
+  integration.shipment_given_back(integration.carrier_shipments,delivery.deliveries,text) from barid_caller;

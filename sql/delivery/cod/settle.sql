@@ -93,14 +93,18 @@ end $$;
 -- The receiver of the cash: the one named, else the caller. It is handed to those who can pass it on, to the bank and colleagues or, as
 -- operations managers, to merchants and drivers. A driver hands it to somebody of the office, unless
 -- the tenant lets drivers remit to themselves (setting delivery.cod.driver_self_remit). An administrator of the
--- system who is no member of the tenant has no desk in it, and names somebody. `field` is where the client named the receiver.
+-- system who is not of the tenant's staff, be it that they once were or that they buy there, has no desk in it, and names somebody.
+-- `field` is where the client named the receiver.
 -- Fails: invalid_receiver, receiver_required.
 create or replace function money.cod_receiver(asked uuid, field text default 'remitted_to_user_id') returns uuid
 language plpgsql stable set search_path = '' as $$
 begin
   if asked is null then
     if (not money.settles_for_office() and app.settings('delivery', 'cod') ->> 'driver_self_remit' = 'require_receiver')
-        or not exists (select from tenancy.tenant_users u where u.tenant_id = app.tenant_id() and u.user_id = app.user_id()) then
+        or not exists (
+          select from tenancy.tenant_users u
+          where u.tenant_id = app.tenant_id() and u.user_id = app.user_id()
+            and (u.is_active and u.tenant_user_type = 'staff' or not money.settles_for_office())) then
       perform app.fail('receiver_required', jsonb_build_object('field', field));
     end if;
     return app.user_id();

@@ -111,9 +111,46 @@ exception
     return 'insufficient_wallet_balance';
 end $$;
 
--- Applies what a gateway told and proved. One transaction: the order and the payment are locked, in this order, the
--- event is written once (its key), and judged. Money that fitted nothing and that nobody settled is judged again when it
--- is told again: what was in its way, a wrong terminal, say, may have been set right.
+-- Holds a gateway's transaction before everything else: the reports of its payment and of its refund take turns, so that the later one knows
+-- the other.
+create or replace function money.lock_gateway_transaction(p_code text, p_transaction text) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if p_transaction is not null then
+    perform pg_advisory_xact_lock(hashtextextended('gateway transaction ' || p_code || ' ' || p_transaction, 0));
+  end if;
+end $$;
+
+-- Applies the refunds of a transaction that were reported before its payment was known, by events that these tenants' secrets proved. The
+-- transaction, the order and the payment are locked.
+create or replace function money.refunds_told_before(p_code text, p_transaction text, p_tenants uuid[]) returns void
+language plpgsql set search_path = '' as $$
+declare
+  p money.payments;
+  e money.payment_webhook_events;
+  v_end record;
+begin
+  select * into p from money.payments x
+  where x.gateway_code = p_code and x.gateway_transaction_id = p_transaction and x.type <> 'REFUND' and x.tenant_id = any (p_tenants);
+  if p.id is null then
+    return;
+  end if;
+  for e in
+    select x.* from money.payment_webhook_events x
+    where x.tenant_id = any (p_tenants) and x.gateway_code = p_code and x.outcome = 'unmatched' and x.resolution is null
+      and x.facts ->> 'kind' = 'refunded' and x.facts ->> 'transaction_id' = p_transaction
+    order by x.created_at, x.id for no key update
+  loop
+    v_end := money.payment_follow(p, null, e.facts);
+    update money.payment_webhook_events x set tenant_id = p.tenant_id, payment_id = p.id, outcome = v_end.outcome, reason = v_end.reason
+    where x.id = e.id;
+  end loop;
+end $$;
+
+-- Applies what a gateway told and proved. One transaction: the gateway's transaction, the order and the payment are locked, in this order,
+-- the event is written once (its key), and judged. A payment that is made is given back at once where its refund was reported before.
+-- Money that fitted nothing and that nobody settled is judged again when it
+-- is sent again: what was in its way, a wrong terminal, say, may have been set right.
 -- p_tenants: whose secret verified it, or whose gateway answered. facts: {kind paid|failed|refunded|none, event,
 -- gateway_order_id?, reference?, transaction_id?, refund_id?, amount (text), unit major|minor, currency, terminal?,
 -- order?}. -> {outcome, reason}; outcome duplicate for an event that was there before and has its end.
@@ -129,6 +166,7 @@ declare
   v_is_new boolean;
   v_end record;
 begin
+  perform money.lock_gateway_transaction(p_code, facts ->> 'transaction_id');
   -- A refund names the payment it gives back, everything else our number or the gateway's, or our order by its id: of
   -- an order's payments the one that was made so, or the one that waits. Each name is looked up by its own index.
   v_named := case when facts ->> 'kind' = 'refunded' then array(
@@ -174,6 +212,9 @@ begin
   end if;
   v_end := money.payment_follow(p, o, facts);
   update money.payment_webhook_events e set outcome = v_end.outcome, reason = v_end.reason where e.id = v_event;
+  if facts ->> 'kind' = 'paid' and v_end.outcome = 'processed' then
+    perform money.refunds_told_before(p_code, facts ->> 'transaction_id', p_tenants);
+  end if;
   if v_is_new then
     perform money.unmatched_announce(v_event);
   end if;
@@ -184,4 +225,5 @@ grant execute on function money.payment_apply(text, uuid[], text, text, jsonb, t
 -- Nobody calls these but other functions and triggers.
 revoke execute on function money.payment_apply(text,uuid[],text,text,jsonb,text),
   money.payment_follow(money.payments,storefront.storefront_orders,jsonb),
-  money.payment_evaluate(money.payments,storefront.storefront_orders,jsonb), money.payment_refunded(money.payments,jsonb) from barid_caller;
+  money.payment_evaluate(money.payments,storefront.storefront_orders,jsonb), money.payment_refunded(money.payments,jsonb),
+  money.lock_gateway_transaction(text,text), money.refunds_told_before(text,text,uuid[]) from barid_caller;

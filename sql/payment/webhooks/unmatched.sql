@@ -86,7 +86,8 @@ begin
   return r;
 end $$;
 
--- Moves the money of an event that matched no payment. Locks the order, the payment and the event, in this order.
+-- Moves the money of an event that matched no payment; a refund of it that was reported is applied with it. Locks the gateway's
+-- transaction, the order, the payment and the event, in this order.
 -- refund: it is given back at the gateway, and the books show it coming and going. credit_wallet: it goes to the wallet of the customer, or
 -- to the one it was meant for. accept: it is the payment. Fails: forbidden, payment_event_not_found, payment_event_not_open,
 -- payment_action_not_possible (reason), insufficient_wallet_balance.
@@ -103,6 +104,8 @@ begin
   if not app.has_permission('manage:tenant') then
     perform app.fail('forbidden');
   end if;
+  select * into e from money.payment_webhook_events w where w.tenant_id = v_tenant and w.id = p_event;
+  perform money.lock_gateway_transaction(e.gateway_code, e.facts ->> 'transaction_id');
   select x.* into p from money.payment_webhook_events w
   join money.payments x on x.tenant_id = w.tenant_id and x.id = w.payment_id where w.tenant_id = v_tenant and w.id = p_event;
   select * into o from storefront.storefront_orders x where x.tenant_id = v_tenant and x.id = p.order_id for no key update;
@@ -122,6 +125,7 @@ begin
   if v_refusal is not null then
     perform app.fail('payment_action_not_possible', jsonb_build_object('field', 'action', 'reason', v_refusal));
   end if;
+  perform money.refunds_told_before(e.gateway_code, e.facts ->> 'transaction_id', array[v_tenant]);
 exception when unique_violation then
   -- Another payment took the transaction meanwhile.
   perform app.fail('payment_action_not_possible', '{"field": "action", "reason": "transaction_already_used"}');

@@ -40,9 +40,8 @@ begin
 end $$;
 
 -- The rows of order_accept_short(): the order and its parts without what is missing, and the cash that deliveries which have not left
--- collect, divided anew; the fee is on the first that has something to bring. Of those whose amounts change printed labels are outdated and
--- drivers are notified. The order is locked. -> see storefront.order_cut()
--- Fails: order_nothing_picked, shipment_cash_changes {delivery_id, carrier_code, amount, currency}.
+-- collect, divided anew. The order is locked. -> see storefront.order_cut()
+-- Fails: order_nothing_picked, what order_cash_divide fails with.
 create or replace function storefront.order_accept(p_order uuid, missing jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -50,8 +49,6 @@ declare
   v_before storefront.storefront_orders;
   o storefront.storefront_orders;
   v_left jsonb;
-  v_changed uuid[];
-  v_booked record;
 begin
   select * into strict v_before from storefront.storefront_orders x
   where x.tenant_id = v_tenant and x.id = p_order and app.has_permission('manage:tenant');
@@ -68,52 +65,83 @@ begin
   if o.payment_method = 'cash_on_delivery' then
     update money.payments p set amount = o.total_price
     where p.tenant_id = v_tenant and p.order_id = o.id and p.type = 'ORDER' and p.status = 'pending';
-    with part as (
-      select p.position, p.delivery_id, p.left_at is null as here, d.status = 'cancelled' as cancelled,
-        -- The fee stays with what has left with it; else it is on the first that is here.
-        row_number() over (partition by d.status = 'cancelled'
-          order by (p.left_at is not null and d.delivery_fee > 0) desc, (p.left_at is null) desc, p.position) as turn,
-        row_number() over (partition by p.left_at is null order by p.position) as place, (
-          select coalesce(sum(i.unit_price * (g.quantity - g.short)), 0) from storefront.storefront_order_part_items g
-          join storefront.storefront_order_items i on i.tenant_id = g.tenant_id and i.id = g.order_item_id
-          where g.tenant_id = p.tenant_id and g.part_id = p.id) as value
-      from storefront.storefront_order_parts p
-      join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id
-      where p.tenant_id = v_tenant and p.order_id = o.id and (p.charged_short > 0 or storefront.order_part_has_goods(p))
-    ), due as (
-      -- Goods whose delivery is cancelled have their share, which nobody collects.
-      select t.delivery_id, coalesce(s.goods[t.place], 0) as goods, case when t.turn = 1 then o.shipping_cost else 0 end as fee
-      from part t, (
-        select storefront.shares(storefront.goods_total(o) - storefront.goods_under_way(o), array_agg(w.value order by w.position),
-          money.decimals_of(o.currency)) as goods
-        from part w where w.here) s
-      where t.here and not t.cancelled
-    ), changed as (
-      update delivery.deliveries d set cod_amount = u.goods + least(u.fee, o.total_price), delivery_fee = u.fee,
-        label_outdated = d.label_outdated or d.label_edition > 0
-      from due u where d.tenant_id = v_tenant and d.id = u.delivery_id
-        and (d.cod_amount, d.delivery_fee) is distinct from (u.goods + least(u.fee, o.total_price), u.fee)
-      returning d.id
-    ), outdated as (
-      update delivery.deliveries l set label_outdated = true
-      from changed c where l.tenant_id = v_tenant and l.parent_id = c.id and l.label_edition > 0
-    )
-    select array_agg(c.id order by c.id) into v_changed from changed c;
-    perform delivery.drivers_notify(v_changed) where v_changed is not null;
-    select d.id, s.carrier_code, s.cash_due, d.currency into v_booked
-    from storefront.storefront_order_parts p
-    join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id and d.status <> 'cancelled'
-    join integration.carrier_shipments s on s.tenant_id = d.tenant_id and s.delivery_id = d.id and s.status <> 'cancelled' and s.cash_due > 0
-    cross join lateral money.cash_due(d, 'dropoff') n
-    where p.tenant_id = v_tenant and p.order_id = o.id and p.left_at is null and (n.cod + n.delivery_fee <> s.cash_due
-      or not storefront.order_part_has_goods(p))
-    order by p.position limit 1;
-    if found then
-      perform app.fail('shipment_cash_changes', jsonb_build_object('delivery_id', v_booked.id, 'carrier_code', v_booked.carrier_code,
-        'amount', v_booked.cash_due, 'currency', v_booked.currency));
-    end if;
+    perform storefront.order_cash_divide(o);
   end if;
   perform storefront.order_event_emit(o, 'shortened', jsonb_build_object('amount', v_before.total_price - o.total_price));
   return v_left;
 end $$;
 grant execute on function storefront.order_accept(uuid, jsonb) to barid_caller;
+
+-- Divides anew the cash that the deliveries of an order paid at the door collect, of those that have not left; the fee is on the first that
+-- has something to bring, unless it has left with another. Of those whose amounts change printed labels are outdated and drivers are notified.
+-- The order is locked with its deliveries.
+-- Fails: shipment_cash_changes {delivery_id, carrier_code, amount, currency}.
+create or replace function storefront.order_cash_divide(o storefront.storefront_orders) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_changed uuid[];
+  v_booked record;
+begin
+  with part as (
+    select p.position, p.delivery_id, p.left_at is null as here, d.status = 'cancelled' as cancelled,
+      -- The fee stays with what has left with it; else it is on the first that is here.
+      row_number() over (partition by d.status = 'cancelled'
+        order by (p.left_at is not null and d.delivery_fee > 0) desc, (p.left_at is null) desc, p.position) as turn,
+      row_number() over (partition by p.left_at is null order by p.position) as place, (
+        select coalesce(sum(i.unit_price * (g.quantity - g.short)), 0) from storefront.storefront_order_part_items g
+        join storefront.storefront_order_items i on i.tenant_id = g.tenant_id and i.id = g.order_item_id
+        where g.tenant_id = p.tenant_id and g.part_id = p.id) as value
+    from storefront.storefront_order_parts p
+    join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id
+    where p.tenant_id = o.tenant_id and p.order_id = o.id and (p.charged_short > 0 or storefront.order_part_has_goods(p))
+  ), due as (
+    -- Goods whose delivery is cancelled have their share, which nobody collects.
+    select t.delivery_id, coalesce(s.goods[t.place], 0) as goods, case when t.turn = 1 then o.shipping_cost else 0 end as fee
+    from part t, (
+      select storefront.shares(storefront.goods_total(o) - storefront.goods_under_way(o), array_agg(w.value order by w.position),
+        money.decimals_of(o.currency)) as goods
+      from part w where w.here) s
+    where t.here and not t.cancelled
+  ), changed as (
+    update delivery.deliveries d set cod_amount = u.goods + least(u.fee, o.total_price), delivery_fee = u.fee,
+      label_outdated = d.label_outdated or d.label_edition > 0
+    from due u where d.tenant_id = o.tenant_id and d.id = u.delivery_id
+      and (d.cod_amount, d.delivery_fee) is distinct from (u.goods + least(u.fee, o.total_price), u.fee)
+    returning d.id
+  ), outdated as (
+    update delivery.deliveries l set label_outdated = true
+    from changed c where l.tenant_id = o.tenant_id and l.parent_id = c.id and l.label_edition > 0
+  )
+  select array_agg(c.id order by c.id) into v_changed from changed c;
+  perform delivery.drivers_notify(v_changed) where v_changed is not null;
+  select d.id, s.carrier_code, s.cash_due, d.currency into v_booked
+  from storefront.storefront_order_parts p
+  join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id and d.status <> 'cancelled'
+  join integration.carrier_shipments s on s.tenant_id = d.tenant_id and s.delivery_id = d.id and s.status <> 'cancelled' and s.cash_due > 0
+  cross join lateral money.cash_due(d, 'dropoff') n
+  where p.tenant_id = o.tenant_id and p.order_id = o.id and p.left_at is null and (n.cod + n.delivery_fee <> s.cash_due
+    or not storefront.order_part_has_goods(p))
+  order by p.position limit 1;
+  if found then
+    perform app.fail('shipment_cash_changes', jsonb_build_object('delivery_id', v_booked.id, 'carrier_code', v_booked.carrier_code,
+      'amount', v_booked.cash_due, 'currency', v_booked.currency));
+  end if;
+end $$;
+
+-- The fee of an order that is paid at the door, once the delivery that was to collect it is cancelled: the next that has not left collects it.
+-- Nobody does where all others have left, since what those collect is not changed. SECURITY DEFINER: operations, who cancel deliveries, may
+-- not see orders. The order is locked with its deliveries.
+-- Fails: what order_cash_divide fails with.
+create or replace function storefront.order_fee_passes(p_delivery uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  perform storefront.order_cash_divide(o)
+  from delivery.deliveries d
+  join storefront.storefront_orders o on o.tenant_id = d.tenant_id and o.id = d.order_id
+  where d.tenant_id = app.tenant_id() and d.id = p_delivery and d.status = 'cancelled' and d.delivery_fee > 0
+    and o.payment_method = 'cash_on_delivery' and o.status in ('approved', 'confirmed', 'shipped') and app.has_permission('manage:operations:tenant');
+end $$;
+grant execute on function storefront.order_fee_passes(uuid) to barid_caller;
+
+-- Nobody calls these but other functions and triggers.
+revoke execute on function storefront.order_cash_divide(storefront.storefront_orders) from barid_caller;

@@ -139,6 +139,8 @@ begin
   select * into d from delivery.deliveries x where x.tenant_id = r.tenant_id and x.id = r.delivery_id;
   if found then
     perform warehousing.parcel_received(d, r);
+    -- Its fee, and what was paid for the order that it ends: wallets before stock, as everywhere.
+    perform storefront.orders_settle();
   end if;
   perform warehousing.stock_receive((
     select jsonb_agg(jsonb_build_object('item_id', p.item_id, 'warehouse_id', r.warehouse_id, 'bin_id', p.bin_id, 'quantity', p.quantity,

@@ -51,6 +51,31 @@ describe("remitting", () => {
     await expectBooksInOrder();
   });
 
+  test.each([["staff", false], ["customer", true], ["customer", false], ["driver", true]] as const)(
+    "also where the tenant knows them (as %s, active: %s)",
+    async (type, active) => {
+      const cash = await newCash(tenant);
+      const membership = { tenant_id: tenant.id, user_id: system.id, tenant_user_type: type };
+      await sql`insert into tenancy.tenant_users ${sql({ ...membership, is_active: active })}`;
+      expect(await post(remit, selected(cash.id))).toFailWith(400, "receiver_required");
+      const all = { scope: "all", driver_id: tenant.driver.id };
+      expect(await post(remit, all)).toFailWith(400, "receiver_required");
+      const named = { ...selected(cash.id), remitted_to_user_id: tenant.dispatcher.id };
+      expect(await post(remit, named)).toSucceed(200);
+      expect(await accountOf(tenant, "cash_on_hand", tenant.dispatcher.id)).toBe(1_250);
+      await expectBooksInOrder();
+    },
+  );
+
+  test("not where they are of its staff: the cash is with them", async () => {
+    const cash = await newCash(tenant);
+    const membership = { tenant_id: tenant.id, user_id: system.id, tenant_user_type: "staff" };
+    await sql`insert into tenancy.tenant_users ${sql({ ...membership, is_active: true })}`;
+    expect(await post(remit, selected(cash.id))).toSucceed(200);
+    expect(await accountOf(tenant, "cash_on_hand", system.id)).toBe(1_250);
+    await expectBooksInOrder();
+  });
+
   test("is for the members of a tenant as before", async () => {
     const cash = await newCash(tenant);
     expect(await tenant.admin.post(remit, selected(cash.id))).toSucceed(200);

@@ -76,17 +76,49 @@ export function approve(state: State, { name }: Of<"approve">): string {
   return `ok confirmed ${from.join(" and ")}`;
 }
 
-/** The cash that each delivery of an order collects, until it has left: its goods, and for the first also the fee. */
+/**
+ * The cash that each delivery of an order collects, until it has left: its goods, and the first that is here also the fee, unless that has
+ * left with another.
+ */
 function collects(state: State, name: string): void {
   const order = state.orders[name];
   if (order.wallet) return;
+  const parts = order.parts.map((part, place) => ({
+    ...part,
+    parcel: state.parcels[partName(name, place)],
+  })).filter(({ parcel }) => parcel.status !== "cancelled");
+  const goods = ({ quantity, short }: Part) => unitPrice * (quantity - short);
   let fee = unitFee * order.quantity;
-  for (const [part, { quantity, short, left }] of order.parts.entries()) {
-    const parcel = state.parcels[partName(name, part)];
-    if (parcel.status === "cancelled" || quantity === short && !left) continue;
-    if (!left) parcel.cod = unitPrice * (quantity - short) + fee;
+  if (parts.some((part) => part.left && part.parcel.cod > goods(part) + (part.charged ?? 0))) {
     fee = 0;
   }
+  for (const part of parts.filter(({ left, quantity, short }) => !left && quantity > short)) {
+    part.parcel.cod = goods(part) + fee;
+    fee = 0;
+  }
+}
+
+/** A delivery of an order is cancelled; false where a carrier is booked that would have to collect its fee, and takes no other amount. */
+export function cancelled(state: State, { order, part }: { order: string; part: number }): boolean {
+  const before = structuredClone(state);
+  moveTo(before.parcels[partName(order, part)], "cancelled");
+  const next = structuredClone(before);
+  collects(next, order);
+  if (changesBooked(before, next, order)) return false;
+  moveTo(state.parcels[partName(order, part)], "cancelled");
+  collects(state, order);
+  return true;
+}
+
+/** A carrier that is booked takes no other amount. */
+function changesBooked(state: State, next: State, name: string): boolean {
+  const order = state.orders[name]!;
+  return !order.wallet && order.parts.some((part, place) => {
+    const { booked, status } = state.parcels[partName(name, place)] ?? {};
+    const after = next.parcels[partName(name, place)];
+    return Boolean(booked) && !part.left && status !== "cancelled" &&
+      (after!.status === "cancelled" || after!.cod + (after!.doorFee ?? 0) !== booked);
+  });
 }
 
 /** Somebody of the warehouse found so many of a part. */
@@ -129,14 +161,7 @@ export function acceptShort(state: State, { name }: Of<"acceptShort">): string {
   }
   const next = structuredClone(state);
   const answer = sendWithout(next, name, units);
-  // A carrier that is booked takes no other amount.
-  const changed = order.parts.some((part, place) => {
-    const { booked, status } = state.parcels[partName(name, place)] ?? {};
-    const after = next.parcels[partName(name, place)];
-    return Boolean(booked) && !part.left && status !== "cancelled" &&
-      (after!.status === "cancelled" || after!.cod + (after!.doorFee ?? 0) !== booked);
-  });
-  if (changed && !order.wallet) return "shipment_cash_changes";
+  if (changesBooked(state, next, name)) return "shipment_cash_changes";
   Object.assign(state, next);
   return answer;
 }
@@ -158,6 +183,7 @@ function sendWithout(state: State, name: string, units: number): string {
 }
 
 function callOff(state: State, name: string): void {
+  if (state.parcels[name].status === "cancelled") return;
   leaveList(state, name, "returned");
   moveTo(state.parcels[name], "cancelled");
 }

@@ -20,7 +20,11 @@ export function shown(state: State) {
       state.parcels,
       ({ status, driver, cod, fee, part, of, from, back, there, external, booked }) =>
         `${status} with ${external ? "carrier" : driver ?? "nobody"}${
-          of || from || back ? "" : ` owes ${cod}${part ? " for part" : ""} and ${fee}`
+          of
+            ? ` owes ${cod}`
+            : from || back
+            ? ""
+            : ` owes ${cod}${part ? " for part" : ""} and ${fee}`
         }${booked === undefined ? "" : ` booked for ${booked}`}${
           there && ["pending", "accepted"].includes(status) ? " there" : ""
         }`,
@@ -64,7 +68,7 @@ export async function seen(sql: postgres.Sql, real: Real): Promise<ReturnType<ty
     (select jsonb_agg(jsonb_build_array(id, status, counted_amount, settlement_payment_id)) from money.cash_handovers
       where tenant_id = ${place.id}) as counts,
     (select jsonb_agg(jsonb_build_array(d.id, d.status,
-        case d.carrier_type when 'external' then 'carrier' else a.driver_id::text end, concat(case when d.order_id is null and d.original_delivery_id is null then ' owes ' || trim_scale(d.cod_amount) ||
+        case d.carrier_type when 'external' then 'carrier' else a.driver_id::text end, concat(case when d.order_id is not null then ' owes ' || trim_scale(d.cod_amount) when d.original_delivery_id is null then ' owes ' || trim_scale(d.cod_amount) ||
           case when (select c.kept_items from delivery.amount_changes c where c.tenant_id = d.tenant_id and c.delivery_id = d.id and c.status = 'approved'
             order by c.decided_at desc, c.id desc limit 1) is not null then ' for part' else '' end || ' and ' || trim_scale(d.delivery_fee) end,
         ' booked for ' || trim_scale(s.cash_due), case when d.current_warehouse_id = ${place.there} and d.status in ('pending', 'accepted') then ' there' end))) from delivery.deliveries d

@@ -1,5 +1,5 @@
 /** Parcels in the warehouse for parcels: how they come there, set out again, and are sent back. */
-import { ended } from "./orders.ts";
+import { cancelled, ended } from "./orders.ts";
 import type { Of } from "./ops.ts";
 import { from, giveFeeBack, leaveList, moveTo } from "./parcels.ts";
 import { type Parcel, sentBackName, type State } from "./state.ts";
@@ -76,13 +76,17 @@ export function sendBack(state: State, { id, name, cancels }: Of<"sendBack">): s
   const parcel = state.parcels[name];
   const waits = parcel.status === "pending" || parcel.status === "accepted";
   if (cancels && waits && !parcel.there) {
-    moveTo(parcel, "cancelled");
+    const { of } = parcel;
+    if (!of) moveTo(parcel, "cancelled");
+    else if (!cancelled(state, of)) return "shipment_cash_changes";
     leaveList(state, name, "returned");
+    if (of) ended(state, of.order);
     return "ok cancelled";
   }
   if (!cancels && !parcel.there) return "delivery_not_in_warehouse";
   if (!waits || !cancels && parcel.status !== "pending") return "invalid_status_transition";
   if (parcel.returnedBy) return "return_already_exists";
+  if (cancels && parcel.of && !cancelled(state, parcel.of)) return "shipment_cash_changes";
   leaveList(state, name, "returned");
   const back = sentBackName(name, id);
   state.parcels[back] = {
@@ -92,8 +96,8 @@ export function sendBack(state: State, { id, name, cancels }: Of<"sendBack">): s
   };
   parcel.returnedBy = back;
   if (!cancels) return "ok pending";
-  moveTo(parcel, "cancelled");
   if (parcel.of) ended(state, parcel.of.order);
+  else moveTo(parcel, "cancelled");
   return `ok cancelled${parcel.of || parcel.doorFee ? "" : giveFeeBack(state, name)} back pending`;
 }
 

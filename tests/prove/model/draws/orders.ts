@@ -5,11 +5,12 @@ import { customers, type Draws, one } from "./draw.ts";
 export const orderDraws: Draws<
   "order" | "approve" | "cancel" | "acceptShort" | "fetch" | "putBack"
 > = {
-  order: ({ serial }, [a, b, c]) => ({
+  // At times more than one warehouse has.
+  order: ({ serial, state }, [a, b, c, d]) => ({
     type: "order",
     name: `order ${serial + 1}`,
     customer: a % customers,
-    quantity: 1 + b % 6,
+    quantity: d % 4 ? 1 + b % 6 : Math.max(...state.goods) + 1 + b % 2,
     wallet: c % 2 === 0,
   }),
   approve({ state }, [a]) {

@@ -33,7 +33,16 @@ export const sendBackDraws: Draws<
     const [receipt] = one(receipts, a, ({ status }) => status === "pending");
     return { type: "takeIn", receipt };
   },
-  sendBack({ state }, [a, b]) {
+  sendBack({ state }, [a, b, c]) {
+    // One of an order's deliveries is cancelled before any has left, so that another may have to collect the fee.
+    const parts = Object.entries(state.parcels).filter(([, { of, status }]) =>
+      of && (status === "pending" || status === "accepted") &&
+      state.orders[of.order].parts.length > 1 &&
+      state.orders[of.order].parts.every(({ left }) => !left)
+    );
+    if (parts.length && c % 3 === 0) {
+      return { type: "sendBack", name: one(parts, a)[0], cancels: true };
+    }
     const parcels = Object.entries(state.parcels).filter(([, { from, back }]) => !from && !back);
     if (!parcels.length) return;
     const [name, parcel] = one(
@@ -41,10 +50,9 @@ export const sendBackDraws: Draws<
       a,
       ({ there, returnedBy }) => Boolean(there) && !returnedBy,
     );
-    const waits = parcel.status === "pending" || parcel.status === "accepted";
-    // A part of an order that waits where it is sold is cancelled with its order.
-    const cancels = b % 3 === 0 && (parcel.there || !parcel.of || !waits) &&
-      (parcel.there || parcel.doorFee ? b % 2 === 0 : true);
+    // Of those that have not left, few are cancelled: a parcel whose fee its receiver pays, or a part of an order.
+    const cancels = b % 3 === 0 &&
+      (parcel.there || parcel.doorFee || parcel.of ? b % 2 === 0 : true);
     return { type: "sendBack", name, cancels: Boolean(cancels) };
   },
   callOff({ state }, [a, b]) {

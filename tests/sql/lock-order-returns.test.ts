@@ -1,0 +1,80 @@
+/** A return that ends in a warehouse and gives money back: wallets before the stock that comes in, in the order that CONTRIBUTING.md gives. */
+import type { TransactionSql } from "postgres";
+import { expect, test } from "vitest";
+import { sql } from "../support/db.ts";
+import { moves, path, takenOver } from "../support/deliveries.ts";
+import "../support/expect.ts";
+import { fundWallet } from "../support/money.ts";
+import { approveOrder, newSplitShop, pick, picksOf } from "../support/order-goods.ts";
+import { checkAll, placeOrder, walletOf } from "../support/orders.ts";
+import { locksBefore } from "../support/overlapping.ts";
+import { newYard, type Yard } from "../support/packages.ts";
+import { newTenant, saveSettings, type Tenant } from "../support/people.ts";
+import { fromWarehouse, sentBackBy, transferNoted, transferred } from "../support/send-back.ts";
+import { newBin, newWarehouse } from "../support/warehouses.ts";
+
+const walletsOf = (tenant: Tenant) => (tx: TransactionSql) =>
+  tx`select from money.accounts where tenant_id = ${tenant.id} and kind = 'wallet' order by id for no key update`;
+
+/** The calls that wait for this transaction have written no stock: a row that comes is nobody's to see before. */
+const noStock = async (tx: TransactionSql) =>
+  expect(
+    await tx`select l.pid from pg_locks l where l.relation = 'warehousing.stock'::regclass
+      and l.mode = 'RowExclusiveLock' and pg_backend_pid() = any (pg_blocking_pids(l.pid))`,
+  ).toEqual([]);
+
+test("the fee of a parcel", async () => {
+  const tenant = await newTenant();
+  const yard = await newYard(tenant);
+  await sql`update warehousing.bins set is_default_receiving = true where id = ${yard.bin!}`;
+  await fundWallet(tenant, "customer", tenant.customer.id, 10_000);
+  await sql`update delivery.delivery_services set policy_mode = 'custom',
+    policy_overrides = '{"payment_policies": {"refund_delivery_fee_on_return": true}}' where id = ${yard.service}`;
+  const parcel = await fromWarehouse(yard, { payer_type: "sender", payment_method: "wallet" });
+  await transferred(yard, parcel);
+  const back = await sentBackBy(yard, parcel.id, "operational-return");
+  await takenOver(yard, back.id);
+  await moves(tenant.driver, back.id, "depart");
+  const answer = await locksBefore(
+    walletsOf(tenant),
+    () => tenant.driver.post(`${path}/${back.id}/complete`, {}),
+    noStock,
+  );
+  expect(answer).toSucceed(200);
+  expect(await walletOf(tenant, tenant.customer.id)).toBe(10_000);
+  await checkAll(tenant);
+});
+
+test.each(["its driver", "staff"])(
+  "the price of a store's order, whose parcel is brought to the warehouse that it was sold from and received by %s",
+  async (who) => {
+    const shop = await newSplitShop({ first: 3, second: 0 });
+    const { tenant } = shop;
+    const there = await newWarehouse(tenant);
+    await newBin(tenant, there, { location_type: "RECEIVING", is_default_receiving: true });
+    const yard = { tenant, warehouse: shop.shelf.warehouse, there } as Yard;
+    const { id } = await placeOrder(shop, "wallet", 2);
+    const { deliveries: [{ delivery_id }] } = await approveOrder(shop, id);
+    for (const task of await picksOf(id)) expect(await pick(shop, task.id)).toSucceed(200);
+    const [parcel] =
+      await sql`select id, barcode from delivery.deliveries where id = ${delivery_id}`;
+    await transferred(yard, { id: parcel.id, barcode: parcel.barcode });
+    const back = await sentBackBy(yard, delivery_id, "operational-return");
+    await transferNoted(yard, back.barcode, true);
+    await takenOver(yard, back.id);
+    await moves(tenant.driver, back.id, "depart");
+    const complete = () => tenant.driver.post(`${path}/${back.id}/complete`, {});
+    let last = complete;
+    if (who === "staff") {
+      await saveSettings(tenant.id, "general.warehouse", { handoff_required: true });
+      expect(await complete()).toSucceed(200);
+      const [receipt] = await sql`select id from warehousing.receiving_orders
+        where delivery_id = ${back.id} and status = 'pending'`;
+      last = () =>
+        tenant.ops.put(`/warehousing/receiving-orders/${receipt.id}`, { status: "received" });
+    }
+    expect(await locksBefore(walletsOf(tenant), last, noStock)).toSucceed(200);
+    expect(await walletOf(tenant, tenant.customer.id)).toBe(12_000);
+    await checkAll(tenant);
+  },
+);

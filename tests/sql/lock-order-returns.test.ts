@@ -45,9 +45,9 @@ test("the fee of a parcel", async () => {
   await checkAll(tenant);
 });
 
-test.each(["its driver", "staff"])(
-  "the price of a store's order, whose parcel is brought to the warehouse that it was sold from and received by %s",
-  async (who) => {
+test.each([false, true])(
+  "the price of a store's order, whose parcel is brought to the warehouse that it was sold from; counted by staff: %s",
+  async (handoff_required) => {
     const shop = await newSplitShop({ first: 3, second: 0 });
     const { tenant } = shop;
     const there = await newWarehouse(tenant);
@@ -63,18 +63,33 @@ test.each(["its driver", "staff"])(
     await transferNoted(yard, back.barcode, true);
     await takenOver(yard, back.id);
     await moves(tenant.driver, back.id, "depart");
+    await saveSettings(tenant.id, "general.warehouse", { handoff_required });
     const complete = () => tenant.driver.post(`${path}/${back.id}/complete`, {});
-    let last = complete;
-    if (who === "staff") {
-      await saveSettings(tenant.id, "general.warehouse", { handoff_required: true });
-      expect(await complete()).toSucceed(200);
-      const [receipt] = await sql`select id from warehousing.receiving_orders
-        where delivery_id = ${back.id} and status = 'pending'`;
-      last = () =>
-        tenant.ops.put(`/warehousing/receiving-orders/${receipt.id}`, { status: "received" });
-    }
-    expect(await locksBefore(walletsOf(tenant), last, noStock)).toSucceed(200);
+    expect(await locksBefore(walletsOf(tenant), complete, noStock)).toSucceed(200);
     expect(await walletOf(tenant, tenant.customer.id)).toBe(12_000);
+    // The parcel is unpacked: what comes into stock are its goods, once, when staff receive them.
+    expect(await availableIn(shop.shelf.warehouse)).toBe(1);
+    const receipts = await sql`select id from warehousing.receiving_orders
+      where warehouse_id = ${shop.shelf.warehouse} and status = 'pending'`;
+    expect(receipts).toHaveLength(1);
+    const line = { received_quantity: 2, bin_id: shop.shelf.bin };
+    const [{ id: lineId }] = await sql`select id from warehousing.receiving_order_items
+      where receiving_order_id = ${receipts[0].id}`;
+    expect(
+      await tenant.ops.put(`/warehousing/receiving-orders/${receipts[0].id}`, {
+        status: "received",
+        item_details: [{ id: lineId, ...line }],
+      }),
+    ).toSucceed(200);
+    expect(await availableIn(shop.shelf.warehouse)).toBe(3);
     await checkAll(tenant);
   },
 );
+
+/** Units that lie in a warehouse, whatever they are. */
+async function availableIn(warehouse: string): Promise<number> {
+  const [{ units }] =
+    await sql`select coalesce(sum(quantity), 0)::int as units from warehousing.stock
+    where warehouse_id = ${warehouse} and status = 'available'`;
+  return units;
+}

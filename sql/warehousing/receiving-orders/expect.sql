@@ -124,6 +124,8 @@ end $$;
 
 -- A delivery that came to a warehouse: received at once where staff need not count it and a default receiving bin
 -- is there (setting general.warehouse.handoff_required), otherwise expected, as are goods that come back to a store.
+-- A return of a store's parcel that ends here brings it back for good: its order expects the goods (storefront.order_goods_expect), and the
+-- parcel is no stock beside them. -> the receipt; null: that of the goods
 create or replace function warehousing.parcel_arrives(p_delivery uuid, p_warehouse uuid) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -132,6 +134,12 @@ declare
   r warehousing.receiving_orders;
 begin
   select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
+  if d.delivery_flow = 'operational_return' and d.status = 'delivered' and exists (
+      select from storefront.storefront_order_parts p
+      where p.tenant_id = d.tenant_id and p.delivery_id = d.original_delivery_id and p.picking_order_id is not null and p.left_at is not null) then
+    perform delivery.originals_come_back(array[d.original_delivery_id]);
+    return null;
+  end if;
   v_order := warehousing.receipt_open(d, p_warehouse, 'inbound');
   select * into strict r from warehousing.receiving_orders x where x.tenant_id = d.tenant_id and x.id = v_order;
   if not app.boolean_or(app.settings('general', 'warehouse') -> 'handoff_required', false)

@@ -16,7 +16,7 @@ const maxSockets = 20;
 const maxLanes = 4;
 /** Claimed ahead, so that connections need not wait for the database. */
 const maxAhead = 100;
-/** No new claims after this; what is in hand is sent, before the runtime's time limit. */
+/** No new claims after this: the next run begins, and what is in hand is sent, before the runtime's time limit. */
 const maxRunMs = 40_000;
 /** While something is being sent, how often to look for more. */
 const lookMs = 200;
@@ -29,12 +29,7 @@ export interface Ran {
   failed: number;
 }
 
-/** The counts of a run, and whether its time ended before its work. */
-interface Ended extends Ran {
-  left: boolean;
-}
-
-let running: Promise<Ended> | undefined;
+let running: Promise<Ran> | undefined;
 let again = false;
 let wakeUp = () => {};
 
@@ -45,36 +40,52 @@ export async function runSender(
 ): Promise<Ran> {
   again = true;
   wakeUp();
-  const first = !running;
-  running ??= run(clock).finally(() => (running = undefined));
-  const { left, ...ran } = await running;
-  if (first && left) await handOver();
-  return ran;
+  running ??= begin(clock, handOver);
+  return await running;
 }
 
-async function run(clock: Clock): Promise<Ended> {
+function begin(clock: Clock, handOver: () => Promise<void>): Promise<Ran> {
+  const leave = () => {
+    if (running === own) running = undefined;
+  };
+  const own: Promise<Ran> = run(clock, () => {
+    leave();
+    return handOver();
+  }).finally(leave);
+  return own;
+}
+
+async function run(clock: Clock, next: () => Promise<void>): Promise<Ran> {
   const lanes = new Lanes();
   const heart = setInterval(() => void renew(lanes.held()), beatMs);
   try {
-    return await work(lanes, clock);
+    return await work(lanes, clock, next);
   } finally {
     clearInterval(heart);
   }
 }
 
-async function work(lanes: Lanes, clock: Clock): Promise<Ended> {
+async function work(lanes: Lanes, clock: Clock, next: () => Promise<void>): Promise<Ran> {
   const count: Ran = { events: 0, sent: 0, failed: 0 };
   const watch = new Watch();
   const stopAt = clock.now() + maxRunMs;
   let lookedAt = -Infinity;
+  let handedOver: Promise<void> | undefined;
   while (true) {
+    const late = clock.now() >= stopAt;
+    // Others do not wait for a slow subscriber that this run still has in hand.
+    if (late && !handedOver && !lanes.idle) {
+      handedOver = next();
+      // Fails where it is awaited.
+      handedOver.catch(() => {});
+    }
     const wanted = again;
-    again = false;
+    // Of the next run by then.
+    if (!late) again = false;
     const results = lanes.take();
     if (results.length > 0) await finish(results);
     for (const { ok } of results) count[ok ? "sent" : "failed"]++;
     if (results.length > 0) watch.renew();
-    const late = clock.now() >= stopAt;
     let found = 0;
     if (!late && (wanted || lanes.idle || clock.now() - lookedAt > lookMs)) {
       lookedAt = clock.now();
@@ -86,11 +97,18 @@ async function work(lanes: Lanes, clock: Clock): Promise<Ended> {
     }
     if (!lanes.idle) await lanes.progress(lookMs);
     else if (late || (found === 0 && !again && !wanted)) {
+      if (handedOver) {
+        await handedOver;
+        return count;
+      }
       const dueMs = await watch.dueMs();
-      if (late) return { ...count, left: again || dueMs !== null };
+      if (late) {
+        if (again || dueMs !== null) await next();
+        return count;
+      }
       // Asked for while we looked: not yet the end.
       if (again) continue;
-      if (dueMs === null) return { ...count, left: false };
+      if (dueMs === null) return count;
       const woken = new Promise<void>((resolve) => (wakeUp = resolve));
       await clock.rest(Math.min(Math.max(dueMs, lookMs), stopAt - clock.now()), woken);
     }

@@ -118,6 +118,28 @@ test("the third attempt comes after 5 minutes: woken by the minute's look, the s
   expect(later.attempts[0]).toBeLessThanOrEqual(50_000);
 });
 
+test("a run whose time is over hands over at once, whatever a slow subscriber still has in hand", async () => {
+  const [slow, quick] = [await newSubscription(), await newSubscription()];
+  let now = 0;
+  const clock = { ...newClock(), now: () => now };
+  const answers: (() => void)[] = [];
+  receiver.answer((response) => {
+    answers.push(() => response.end());
+    // The slow one's is not answered; the time of the run is over while it waits.
+    if (answers.length === 1) now = 40_000;
+    else response.end();
+  });
+  await happens(slow.tenant);
+  const ran = await runSender(clock, async () => {
+    expect(answers).toHaveLength(1);
+    await happens(quick.tenant);
+    expect(await runSender({ now: () => 0, rest: clock.rest }, never)).toMatchObject({ events: 1 });
+    expect(answers).toHaveLength(2);
+    answers[0]!();
+  });
+  expect(ran).toEqual({ events: 1, sent: 1, failed: 0 });
+});
+
 test("a call while it waits is answered at once", async () => {
   const { tenant } = await newSubscription();
   const clock = newClock();

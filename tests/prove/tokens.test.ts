@@ -169,7 +169,7 @@ async function forgeries(): Promise<Forged[]> {
 
 /** The functions that may run, and tables that may be read, while the caller is identified; the first request asks for the schema, too. */
 const lookups =
-  /^private\.(check|call|read|refusal|enter|identify|member_grants|is_locked|schema_version)$|^app\.fail$|^app\.is_effective$/;
+  /^private\.(check|call|read|refusal|enter|identify|member_grants|schema_version)$|^app\.fail$|^app\.is_effective$/;
 const identity = /^tenancy\.|^auth\./;
 
 test("every one is turned away, and nothing but who is asking is looked up", async () => {

@@ -98,8 +98,11 @@ begin
   elsif user_id is not null then
     -- A token issued before the account was confirmed may belong to the person who created the account. Tokens name seconds. One that
     -- was issued before Auth deleted or banned the account holds no more.
-    if not exists (select from tenancy.profiles p where p.id = identify.user_id and (p.proven_at is null or v_mailbox or v_service
-        or to_timestamp((claims ->> 'issued_at')::bigint) > p.proven_at)) or private.is_locked(identify.user_id) then
+    if not exists (
+        select from tenancy.profiles p
+        join auth.users a on a.id = p.id and a.deleted_at is null and (a.banned_until is null or a.banned_until <= now())
+        where p.id = identify.user_id
+          and (p.proven_at is null or v_mailbox or v_service or to_timestamp((claims ->> 'issued_at')::bigint) > p.proven_at)) then
       perform app.fail('unauthorized');
     end if;
     if v_mailbox then

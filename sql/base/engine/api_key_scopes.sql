@@ -7,7 +7,7 @@ begin
   perform app.require_tenant(tenant_id);
   return array(
     select s.scope from unnest(scopes) s (scope)
-    where s.scope not like '%:system' and not private.is_locked(maker)
+    where s.scope not like '%:system' and exists (select from private.open_accounts a where a.id = maker)
       and (exists (select from tenancy.system_users u where u.user_id = maker)
         or exists (
           select from tenancy.tenant_users u

@@ -30,13 +30,6 @@ begin
   end if;
 end $$;
 
--- True of an account that Auth has deleted softly, and while it bans one.
-create or replace function private.is_locked(user_id uuid) returns boolean
-language plpgsql stable set search_path = '' as $$
-begin
-  return exists (select from auth.users a where a.id = is_locked.user_id and (a.deleted_at is not null or a.banned_until > now()));
-end $$;
-
 -- The grants of an active member of a tenant: the type, the roles and the permissions of the roles. Null for anybody else.
 create or replace function private.member_grants(tenant_id uuid, user_id uuid) returns text[]
 language plpgsql stable set search_path = '' as $$
@@ -100,7 +93,7 @@ begin
     -- was issued before Auth deleted or banned the account holds no more.
     if not exists (
         select from tenancy.profiles p
-        join auth.users a on a.id = p.id and a.deleted_at is null and (a.banned_until is null or a.banned_until <= now())
+        join private.open_accounts a on a.id = p.id
         where p.id = identify.user_id
           and (p.proven_at is null or v_mailbox or v_service or to_timestamp((claims ->> 'issued_at')::bigint) > p.proven_at)) then
       perform app.fail('unauthorized');

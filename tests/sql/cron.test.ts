@@ -42,7 +42,7 @@ test("orders are completed as fast as a company of 100,000 deliveries a day deli
     textOf("sql/cron.sql"),
   )!;
   const [, rows] = /orders_complete\(\)[^]*?limit (\d+)/.exec(
-    textOf("sql/storefront/orders/moves.sql"),
+    textOf("sql/storefront/orders/expire.sql"),
   )!;
   expect(minute).toMatch(/^\d+$/);
   const runs = hour === "*" ? 24 : hour.split(",").length;

@@ -119,7 +119,7 @@ export const carriers: Mutant[] = [
   },
   {
     name: "what a carrier collected for goods that were not found stays with the shop",
-    file: "sql/storefront/orders/moves.sql",
+    file: "sql/storefront/orders/settle.sql",
     from: "then storefront.goods_price(o, storefront.order_charged_short(o))",
     to: "then 0",
     test: [

@@ -28,7 +28,6 @@ export const areas = [
 export const ports: Record<string, string> = {
   "storefront.require_order_picked": "a store's parcel leaves when its goods are picked",
   "storefront.lock_receipt_numbers": "the numbers of what it will expect back are locked before wallets",
-  "storefront.order_fee_passes": "of a cancelled delivery another one of its order collects the fee",
   "storefront.orders_settle": "an order's money is settled when its deliveries have ended",
   "warehousing.stock_reserve": "goods of a delivery are set aside when it is confirmed",
   "warehousing.stock_release": "and offered again when it is cancelled",

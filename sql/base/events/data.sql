@@ -160,7 +160,7 @@ from (values
     '{"order_id": "uuid", "order_number": "string", "market_id": "uuid", "user_id": "uuid", "status": "string", "from_status": "string",
       "payment_status": "string", "payment_method": "string", "total_price": "number", "currency": "string", "delivery_id": "uuid?",
       "reason": "string?", "actor_id": "uuid?"}'),
-  ('{order.shortened,order.refund_due}', 'storefront', 'order',
+  ('{order.shortened,order.refund_due,order.fee_not_collected}', 'storefront', 'order',
     '{"order_id": "uuid", "order_number": "string", "market_id": "uuid", "user_id": "uuid", "status": "string", "payment_status": "string",
       "payment_method": "string", "total_price": "number", "currency": "string", "delivery_id": "uuid?", "reason": "string?",
       "amount": "number", "actor_id": "uuid?"}'),

@@ -201,18 +201,25 @@ begin
 end $$;
 
 -- Locks parcels and all their legs, whoever the caller is: parents by id, then legs by id; with an operational return also what it brings
--- back, which ends with it. Every core that moves a delivery begins with it. SECURITY DEFINER, because a driver does not see the parent of
--- what they carry.
+-- back, which ends with it, and with a delivery of a store's order all that bring it, since another one may have to collect its fee. Every
+-- core that moves a delivery begins with it. SECURITY DEFINER, because a driver does not see the parent of what they carry.
 create or replace function delivery.lock_deliveries(delivery_ids uuid[]) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_parcels uuid[];
+  v_orders uuid[];
 begin
-  select array_agg(distinct p.id) into v_parcels
+  select array_agg(distinct p.id), array_agg(distinct p.order_id) filter (where p.order_id is not null) into v_parcels, v_orders
   from delivery.deliveries d
-  cross join lateral (values (coalesce(d.parent_id, d.id)), (case d.delivery_flow when 'operational_return' then d.original_delivery_id end)) p (id)
+  cross join lateral (values (coalesce(d.parent_id, d.id), d.order_id), (
+    case d.delivery_flow when 'operational_return' then d.original_delivery_id end,
+    case d.delivery_flow when 'operational_return' then (
+      select o.order_id from delivery.deliveries o where o.tenant_id = d.tenant_id and o.id = d.original_delivery_id) end)) p (id, order_id)
   where d.tenant_id = v_tenant and d.id = any (delivery_ids) and p.id is not null;
+  if v_orders is not null then
+    v_parcels := v_parcels || array(select d.id from delivery.deliveries d where d.tenant_id = v_tenant and d.order_id = any (v_orders));
+  end if;
   perform from delivery.deliveries d where d.tenant_id = v_tenant and d.id = any (v_parcels) order by d.id for no key update;
   perform from delivery.deliveries d where d.tenant_id = v_tenant and d.parent_id = any (v_parcels) order by d.id for no key update;
 end $$;

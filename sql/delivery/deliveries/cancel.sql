@@ -27,10 +27,6 @@ begin
   -- Also where nothing goes back: a wrong place is an error of the caller.
   perform delivery.require_return_place(input);
   perform delivery.lock_manifest_item((input ->> 'id')::uuid);
-  -- All of a store's order, in their order: another one may have to collect its fee.
-  perform delivery.lock_deliveries(array(
-    select f.id from delivery.deliveries x join delivery.deliveries f on f.tenant_id = x.tenant_id and f.order_id = x.order_id
-    where x.id = (input ->> 'id')::uuid));
   d := delivery.lock_delivery((input ->> 'id')::uuid);
   select * into d from delivery.deliveries x where x.id = delivery.parcel_of(d);
   if not found then
@@ -51,7 +47,6 @@ begin
     and x.current_warehouse_id is distinct from (delivery.ordered_from(d)).warehouse_id;
   if found then
     v_return := delivery.delivery_cancel_waiting(d, v_waiting, input);
-    perform storefront.order_fee_passes(d.id);
     v_refund := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel');
     perform delivery.operational_return_shelve(v_return.id, v_return.picks);
     perform storefront.orders_settle();
@@ -77,7 +72,6 @@ begin
   end if;
   update delivery.deliveries x set status = 'cancelled', status_reason = input ->> 'reason', status_notes = input ->> 'notes'
   where x.tenant_id = d.tenant_id and x.id = any (v_ends);
-  perform storefront.order_fee_passes(d.id);
   if d.delivery_flow = 'customer_return' and d.status = 'draft' then
     perform delivery.return_request_cancel(d.id);
   end if;

@@ -73,8 +73,8 @@ end $$;
 grant execute on function storefront.order_accept(uuid, jsonb) to barid_caller;
 
 -- Divides anew the cash that the deliveries of an order paid at the door collect, of those that have not left; the fee is on the first that
--- has something to bring, unless it has left with another. Of those whose amounts change printed labels are outdated and drivers are notified.
--- The order is locked with its deliveries.
+-- has something to bring, unless it has left with another that did not come back. Of those whose amounts change printed labels are outdated
+-- and drivers are notified. The order is locked with its deliveries.
 -- Fails: shipment_cash_changes {delivery_id, carrier_code, amount, currency}.
 create or replace function storefront.order_cash_divide(o storefront.storefront_orders) returns void
 language plpgsql set search_path = '' as $$
@@ -84,8 +84,8 @@ declare
 begin
   with part as (
     select p.position, p.delivery_id, p.left_at is null as here, d.status = 'cancelled' as cancelled,
-      -- The fee stays with what has left with it; else it is on the first that is here.
-      row_number() over (partition by d.status = 'cancelled'
+      -- The fee stays with what has left with it and may still come; else it is on the first that is here.
+      row_number() over (partition by d.status in ('cancelled', 'returned')
         order by (p.left_at is not null and d.delivery_fee > 0) desc, (p.left_at is null) desc, p.position) as turn,
       row_number() over (partition by p.left_at is null order by p.position) as place, (
         select coalesce(sum(i.unit_price * (g.quantity - g.short)), 0) from storefront.storefront_order_part_items g
@@ -127,21 +127,6 @@ begin
       'amount', v_booked.cash_due, 'currency', v_booked.currency));
   end if;
 end $$;
-
--- The fee of an order that is paid at the door, once the delivery that was to collect it is cancelled: the next that has not left collects it.
--- Nobody does where all others have left, since what those collect is not changed. SECURITY DEFINER: operations, who cancel deliveries, may
--- not see orders. The order is locked with its deliveries.
--- Fails: what order_cash_divide fails with.
-create or replace function storefront.order_fee_passes(p_delivery uuid) returns void
-language plpgsql security definer set search_path = '' as $$
-begin
-  perform storefront.order_cash_divide(o)
-  from delivery.deliveries d
-  join storefront.storefront_orders o on o.tenant_id = d.tenant_id and o.id = d.order_id
-  where d.tenant_id = app.tenant_id() and d.id = p_delivery and d.status = 'cancelled' and d.delivery_fee > 0
-    and o.payment_method = 'cash_on_delivery' and o.status in ('approved', 'confirmed', 'shipped') and app.has_permission('manage:operations:tenant');
-end $$;
-grant execute on function storefront.order_fee_passes(uuid) to barid_caller;
 
 -- Nobody calls these but other functions and triggers.
 revoke execute on function storefront.order_cash_divide(storefront.storefront_orders) from barid_caller;

@@ -22,7 +22,13 @@ begin
         o.status := 'shipped';
       end if;
     end if;
-    if v_moved.was = 'delivered' then
+    if v_moved.was = 'returned' then
+      perform storefront.order_fee_comes_back(o, v_moved.id);
+    elsif v_moved.status in ('returned', 'cancelled') then
+      perform storefront.order_fee_passes(o, v_moved.id);
+    end if;
+    -- Undone.
+    if v_moved.was = 'delivered' or v_moved.was = 'returned' and o.status = 'delivered' then
       perform storefront.order_undelivered(o);
     elsif v_moved.status in ('delivered', 'returned', 'cancelled') and o.status = 'shipped' then
       perform storefront.order_after_delivery_ended(o);

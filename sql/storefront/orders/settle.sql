@@ -4,8 +4,8 @@
 -- nothing is locked after it any more: what is still set aside for it is free, what left and came back is expected in a warehouse, and
 -- what was paid for goods that the customer did not get is refunded to their wallet; the fee only where nothing was delivered. Of an order
 -- that costs less than its fee nothing was paid for goods: it is refunded where nothing was delivered, and else kept. Where
--- the shop's wallet is short, the order ends all the same, with an event. One that the shop sent itself and ends by hand
--- (storefront.order_return) has been settled there.
+-- the shop's wallet is short, the order ends all the same, with an event; so it does where no delivery that came collected its fee. One that
+-- the shop sent itself and ends by hand (storefront.order_return) has been settled there.
 create or replace function storefront.order_settle() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -38,6 +38,12 @@ begin
       when v_got.units = 0 then storefront.order_refundable(o)
       when o.payment_method = 'cash_on_delivery' then storefront.goods_price(o, storefront.order_charged_short(o))
       else storefront.order_refundable(o) - o.shipping_cost - storefront.goods_price(o, v_got.value) end;
+  end if;
+  -- What is paid at the door is what its deliveries collected.
+  if o.status = 'delivered' and o.payment_method = 'cash_on_delivery' and o.shipping_cost > 0 and o.total_price > 0
+      and (select coalesce(max(d.delivery_fee), o.shipping_cost) = 0 from delivery.deliveries d
+        where d.tenant_id = o.tenant_id and d.order_id = o.id and d.status = 'delivered') then
+    perform storefront.order_event_emit(o, 'fee_not_collected', jsonb_build_object('amount', least(o.shipping_cost, o.total_price)));
   end if;
   if v_owed > 0 then
     begin

@@ -1,5 +1,5 @@
 /** Parcels that another company carries: its bookings and reports, the cash that it collects and what it pays of it. */
-import { ended, missing } from "./orders.ts";
+import { cameBack, ended, missing } from "./orders.ts";
 import type { Of, Report } from "./ops.ts";
 import { giveFeeBack, moveTo } from "./parcels.ts";
 import { bringHome, expectGoods, expectThere, setThere, withdraw } from "./send-backs.ts";
@@ -107,7 +107,7 @@ function comeBack(state: State, name: string, id: string): void {
   if (parcel.back) expectThere(state, name, id);
   else if (parcel.of) {
     expectGoods(state, name, parcel.lay ? 2 : undefined);
-    ended(state, parcel.of.order);
+    cameBack(state, parcel.of);
   } else if (!parcel.doorFee) giveFeeBack(state, name);
 }
 

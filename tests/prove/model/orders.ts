@@ -3,7 +3,15 @@ import { leaveList, moveTo } from "./parcels.ts";
 import { expectGoods } from "./send-backs.ts";
 import { available, book } from "./statements.ts";
 import { type Of } from "./ops.ts";
-import { type Order, type Part, partName, type State, unitFee, unitPrice } from "./state.ts";
+import {
+  type Order,
+  type Parcel,
+  type Part,
+  partName,
+  type State,
+  unitFee,
+  unitPrice,
+} from "./state.ts";
 
 export function order(state: State, op: Of<"order">): string {
   const { name, customer, quantity, wallet } = op;
@@ -78,7 +86,7 @@ export function approve(state: State, { name }: Of<"approve">): string {
 
 /**
  * The cash that each delivery of an order collects, until it has left: its goods, and the first that is here also the fee, unless that has
- * left with another.
+ * left with another that did not come back.
  */
 function collects(state: State, name: string): void {
   const order = state.orders[name];
@@ -87,15 +95,31 @@ function collects(state: State, name: string): void {
     ...part,
     parcel: state.parcels[partName(name, place)],
   })).filter(({ parcel }) => parcel.status !== "cancelled");
-  const goods = ({ quantity, short }: Part) => unitPrice * (quantity - short);
   let fee = unitFee * order.quantity;
-  if (parts.some((part) => part.left && part.parcel.cod > goods(part) + (part.charged ?? 0))) {
-    fee = 0;
-  }
+  if (parts.some((part) => part.left && part.parcel.status !== "returned" && hasFee(part))) fee = 0;
   for (const part of parts.filter(({ left, quantity, short }) => !left && quantity > short)) {
     part.parcel.cod = goods(part) + fee;
     fee = 0;
   }
+}
+
+const goods = ({ quantity, short }: Part) => unitPrice * (quantity - short);
+const hasFee = (part: Part & { parcel: Parcel }) =>
+  part.parcel.cod > goods(part) + (part.charged ?? 0);
+
+/** A delivery of an order has come back: another one collects its fee, unless a carrier is booked for that without it. */
+export function cameBack(
+  state: State,
+  { order: name, part }: { order: string; part: number },
+): void {
+  const order = state.orders[name];
+  const parcel = state.parcels[partName(name, part)];
+  if (order.status === "shipped" && !order.wallet && hasFee({ ...order.parts[part], parcel })) {
+    const next = structuredClone(state);
+    collects(next, name);
+    if (!changesBooked(state, next, name)) collects(state, name);
+  }
+  ended(state, name);
 }
 
 /** A delivery of an order is cancelled; false where a carrier is booked that would have to collect its fee, and takes no other amount. */

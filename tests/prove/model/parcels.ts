@@ -1,6 +1,6 @@
 /** Parcels on the road: what drivers do with them, and how they come from one driver to another. */
 import { record } from "./door.ts";
-import { ended, leaves } from "./orders.ts";
+import { cameBack, ended, leaves } from "./orders.ts";
 import { arrive, bringHome, expectGoods, expectThere, setThere, withdraw } from "./send-backs.ts";
 import { type Of, type Step } from "./ops.ts";
 import { type Parcel, parcelFee, type State } from "./state.ts";
@@ -97,7 +97,7 @@ function comeBack(state: State, name: string): string {
   if (parcel.of) {
     // On its driver's list until the warehouse has it.
     expectGoods(state, name, parcel.lay ? 2 : undefined);
-    ended(state, parcel.of.order);
+    cameBack(state, parcel.of);
     return " expected";
   }
   leaveList(state, name, "returned");

@@ -1,5 +1,5 @@
 /** Parcels in the warehouse for parcels: how they come there, set out again, and are sent back. */
-import { cancelled, ended } from "./orders.ts";
+import { cameBack, cancelled, ended } from "./orders.ts";
 import type { Of } from "./ops.ts";
 import { from, giveFeeBack, leaveList, moveTo } from "./parcels.ts";
 import { type Parcel, sentBackName, type State } from "./state.ts";
@@ -130,7 +130,7 @@ export function bringHome(state: State, name: string): void {
   if (original.of) expectGoods(state, home);
   if (original.status !== "pending") return;
   moveTo(original, "returned");
-  if (original.of) ended(state, original.of.order);
+  if (original.of) cameBack(state, original.of);
   else if (!original.doorFee) giveFeeBack(state, home);
 }
 

@@ -5,6 +5,7 @@ import { desks } from "./desks.ts";
 import { merchants } from "./merchants.ts";
 import { money } from "./money.ts";
 import type { Mutant } from "./mutant.ts";
+import { orders } from "./orders.ts";
 import { queues } from "./queues.ts";
 import { settlements } from "./settlements.ts";
 import { stock } from "./stock.ts";
@@ -17,6 +18,7 @@ export const mutants: readonly Mutant[] = [
   ...desks,
   ...merchants,
   ...money,
+  ...orders,
   ...queues,
   ...settlements,
   ...stock,

@@ -1,51 +1,16 @@
 /** The fee of an order that is paid at the door, once the delivery that was to collect it is cancelled. */
 import { expect, test } from "vitest";
-import type { Body } from "../../support/api.ts";
 import { enable, external } from "../../support/carriers.ts";
 import { sql } from "../../support/db.ts";
 import { assign, move, moves, path } from "../../support/deliveries.ts";
 import "../../support/expect.ts";
-import { approveOrder, bring, newSplitShop, pick, picksOf } from "../../support/order-goods.ts";
-import { checkAll, placeOrder, walletOf } from "../../support/orders.ts";
+import { changesNotified, dues, split, taken } from "../../support/order-fees.ts";
+import { bring } from "../../support/order-goods.ts";
+import { checkAll, walletOf } from "../../support/orders.ts";
 import { locksBefore } from "../../support/overlapping.ts";
 import type { Yard } from "../../support/packages.ts";
-import { newPerson, type Tenant } from "../../support/people.ts";
 import { sentBackBy, transferred } from "../../support/send-back.ts";
 import { newBin, newWarehouse } from "../../support/warehouses.ts";
-
-/** Four units at 5,000 and a fee of 4,000, two of them from each of two warehouses, where they have been picked. */
-async function split(method: "cash" | "wallet" = "cash") {
-  const shop = await newSplitShop({ first: 2, second: 2, picking: true });
-  const { tenant } = shop;
-  const customer = await newPerson(tenant.id, "customer", "customer");
-  const { id } = await placeOrder(shop, method, 4, customer);
-  const { deliveries } = await approveOrder(shop, id);
-  const [first, second] = deliveries.map(({ delivery_id }: Body) => delivery_id) as [
-    string,
-    string,
-  ];
-  for (const task of await picksOf(id)) expect(await pick(shop, task.id)).toSucceed(200);
-  const cancel = (delivery: string) =>
-    tenant.ops.post(`${path}/${delivery}/cancel`, { reason: "Not this one" });
-  return { shop, tenant, customer, id, first, second, cancel };
-}
-
-/** [cod_amount, delivery_fee] of each delivery of an order. */
-const dues = async (id: string) =>
-  (await sql`select cod_amount, delivery_fee from delivery.deliveries
-    where order_id = ${id} order by delivery_code`).map((
-    row,
-  ) => [row.cod_amount, row.delivery_fee]);
-
-const taken = async (id: string) =>
-  Number(
-    (await sql`select coalesce(sum(amount), 0) as taken from money.cod_collections c
-    join delivery.deliveries d on d.id = c.delivery_id where d.order_id = ${id}`)[0].taken,
-  );
-
-const changesTold = async ({ driver }: Tenant) =>
-  (await driver.get("/tenants/me/notifications", { query: { type: "delivery_changed" } }))
-    .body.data.map((one: Body) => one.payload.delivery_id);
 
 test("cancelled before pickup: the other collects it, its label is outdated and its driver notified", async () => {
   const { shop, tenant, id, first, second, cancel } = await split();
@@ -54,7 +19,7 @@ test("cancelled before pickup: the other collects it, its label is outdated and 
   await sql`update delivery.deliveries set label_edition = 1 where id = ${second}`;
   expect(await cancel(first)).toSucceed(200);
   expect((await dues(id))[1]).toEqual([14_000, 4_000]);
-  expect(await changesTold(tenant)).toEqual([second]);
+  expect(await changesNotified(tenant)).toEqual([second]);
   const { delivery } = (await tenant.ops.get(`${path}/${second}`)).body;
   expect(delivery).toMatchObject({ cod_amount: 14_000, label_outdated: true });
 
@@ -102,7 +67,7 @@ test("the one without it is cancelled, or all with their order: nothing changes"
   expect(await tenant.admin.put(`/storefront/orders/${id}/cancel`, { reason: "other" }))
     .toSucceed(200);
   expect(await dues(id)).toEqual([[14_000, 4_000], [10_000, 0]]);
-  expect(await changesTold(tenant)).toEqual([]);
+  expect(await changesNotified(tenant)).toEqual([]);
   await checkAll(tenant);
 });
 

@@ -1,0 +1,36 @@
+/** What keeps the fee of a store's order that several deliveries bring. */
+import type { Mutant } from "./mutant.ts";
+
+const comesBack = "tests/storefront/orders/fee-comes-back.test.ts";
+
+export const orders: Mutant[] = [
+  {
+    name: "a delivery that came back keeps the fee of its order",
+    file: "sql/storefront/orders/accept_short.sql",
+    from: "row_number() over (partition by d.status in ('cancelled', 'returned')",
+    to: "row_number() over (partition by d.status = 'cancelled'",
+    test: [comesBack, "it fails and comes back: the other, which has not left, collects it"],
+  },
+  {
+    name: "a fee is collected twice after an undo",
+    file: "sql/storefront/orders/fee.sql",
+    from:
+      "where d.tenant_id = o.tenant_id and d.id = p_delivery and d.delivery_fee > 0 and exists (",
+    to: "where d.tenant_id = o.tenant_id and d.id = p_delivery and false and exists (",
+    test: [comesBack, "undone when the other has left with it, or has come"],
+  },
+  {
+    name: "an order stays delivered though a delivery of it is on its way again",
+    file: "sql/storefront/orders/follow.sql",
+    from: " or v_moved.was = 'returned' and o.status = 'delivered'",
+    to: "",
+    test: [comesBack, "undone when the other has left with it, or has come"],
+  },
+  {
+    name: "deliveries of one order are locked one at a time",
+    file: "sql/delivery/deliveries/assignability.sql",
+    from: "if v_orders is not null then",
+    to: "if false then",
+    test: [comesBack, "all deliveries of an order are locked before the order"],
+  },
+];

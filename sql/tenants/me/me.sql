@@ -60,13 +60,13 @@ begin
   return jsonb_build_object('active_tenant_id', app.tenant_id());
 end $$;
 
--- The person who made the caller's tenant, or changed it last: {id, email}. SECURITY DEFINER, since that is mostly somebody of the system,
--- whose profile members do not see; it answers for these two alone.
+-- The person who made the caller's tenant, or changed it last: {id, email}; the address for those alone who see the whole tenant. SECURITY
+-- DEFINER, since that is mostly somebody of the system, whose profile members do not see; it answers for these two alone.
 create or replace function tenancy.tenant_writer(writer uuid) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 begin
   return (
-    select jsonb_build_object('id', p.id, 'email', p.email) from tenancy.people p
+    select jsonb_build_object('id', p.id, 'email', case when app.sees_tenant() then p.email end) from tenancy.people p
     join tenancy.tenants t on t.id = app.tenant_id() and writer in (t.created_by, t.updated_by)
     where p.id = writer);
 end $$;

@@ -55,6 +55,27 @@ test("reading needs no switched-on feature, and a system administrator may read 
   expect(await tenant.driver.get(settingsOf(tenant))).toSucceed(200);
 });
 
+test("what drivers earn and how much cash they carry is shown to those who work for the tenant", async () => {
+  const cod = { driver_self_remit: "require_receiver", cash_ceiling: 500_000 };
+  const pay = { mode: "per_delivery", per_delivery: { base_amount: 1_500 } };
+  const rules = { driver_can_self_assign: true };
+  const tenant = await newTenant({
+    settings: { "delivery.cod": cod, "general.driver": { ...pay, ...rules } },
+  });
+  for (const query of [{}, { keys: "delivery.cod,general.driver" }]) {
+    for (const person of [tenant.admin, tenant.ops, tenant.staff, tenant.driver]) {
+      const { body } = await person.get(settingsOf(tenant), { query });
+      expect(body.delivery.cod.settings).toEqual(cod);
+      expect(body.general.driver.settings).toEqual({ ...pay, ...rules });
+    }
+    for (const person of [tenant.institution, tenant.customer]) {
+      const { body } = await person.get(settingsOf(tenant), { query });
+      expect(body.delivery.cod.settings).toEqual({});
+      expect(body.general.driver.settings).toEqual(rules);
+    }
+  }
+});
+
 test("keys name groups alone or with their module; unknown ones are passed over", async () => {
   const shape = (body: Body) =>
     Object.fromEntries(

@@ -53,3 +53,30 @@ test("what failed is recovered to the moment of the last one", async () => {
   expect(recovered).toSucceed(200);
   expect(recovered.body.requeued).toBe(2);
 });
+
+test("an event that is replayed when its delivery is forgotten has the webhook-id that it had", async () => {
+  const idsOf = async () => {
+    await until(async () => {
+      const rows = await deliveriesOf(subscription);
+      return rows.length === times.length &&
+        rows.every(({ status }) => ["success", "failed"].includes(status));
+    });
+    return (await sql`select id, system_event_id, body::jsonb ->> 'id' as said
+      from integration.webhook_events where subscription_id = ${subscription} order by system_event_id`)
+      .map((row) => ({ ...row }));
+  };
+  const before = await idsOf();
+  await sql`select integration.webhooks_purge()`;
+  expect(await deliveriesOf(subscription)).toEqual([]);
+  const system = await newSystemAdmin();
+  const replayed = await system.post("/system/events/replay", {
+    tenant_id: tenant.id,
+    since,
+    until: times.at(-1),
+    dry_run: false,
+  });
+  expect(replayed.body).toMatchObject({ events: 3, created: 3, requeued: 0 });
+  const after = await idsOf();
+  expect(after).toEqual(before);
+  for (const { id, said } of after) expect(said).toBe(id);
+});

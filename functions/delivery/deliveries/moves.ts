@@ -54,6 +54,7 @@ export const deliveryMoves: AnyEndpoint[] = [
       "assignment_not_accepted",
       "invalid_status_transition",
       "goods_not_picked",
+      "sender_cash_not_collected",
     ],
     run: ({ db, params, body }) =>
       db.call("delivery.delivery_depart", { ...body, id: params.delivery_id }),

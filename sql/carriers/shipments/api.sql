@@ -63,26 +63,19 @@ begin
 end $$;
 
 -- The amount a carrier has to collect from the recipient of a delivery: the same as a driver would. 0 for a leg into a
--- warehouse. Carriers collect nothing from the sender, so the sender's cash has to be collected before.
--- Fails: carrier_collects_no_cash, sender_cash_not_collected.
+-- warehouse.
+-- Fails: carrier_collects_no_cash, what money.require_sender_cash fails with.
 create or replace function integration.cash_for_carrier(d delivery.deliveries, collects_cash boolean) returns numeric
 language plpgsql stable set search_path = '' as $$
 declare
   v_parcel delivery.deliveries := delivery.parcel_terms(d);
   v_door record := money.cash_due(v_parcel, 'dropoff');
   v_due numeric := case when d.delivery_flow = 'pnd_inbound' then 0 else v_door.cod + v_door.delivery_fee end;
-  v_pickup record;
 begin
   if v_due > 0 and not collects_cash then
     perform app.fail('carrier_collects_no_cash', jsonb_build_object('amount', v_due, 'currency', v_parcel.currency));
   end if;
-  v_parcel.delivery_fee := v_parcel.delivery_fee - money.delivery_fee_borne(v_parcel.id);
-  v_pickup := money.cash_due(v_parcel, 'pickup');
-  if v_pickup.cod + v_pickup.delivery_fee > 0 and not exists (
-      select from money.cod_collections x
-      where x.tenant_id = v_parcel.tenant_id and x.delivery_id = v_parcel.id and x.collection_stage = 'pickup' and x.reversed_at is null) then
-    perform app.fail('sender_cash_not_collected', jsonb_build_object('amount', v_pickup.cod + v_pickup.delivery_fee, 'currency', v_parcel.currency));
-  end if;
+  perform money.require_sender_cash(v_parcel);
   return v_due;
 end $$;
 

@@ -116,6 +116,22 @@ begin
   return money.cash_due_on(d) -> case stage when 'dropoff' then 'delivery' else stage end;
 end $$;
 
+-- Refuses to give a parcel to another company while its sender owes cash for it: carriers collect nothing from the sender, so a driver has to
+-- have collected it. Fails: sender_cash_not_collected {amount, currency}.
+create or replace function money.require_sender_cash(parcel delivery.deliveries) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_due record;
+begin
+  parcel.delivery_fee := parcel.delivery_fee - money.delivery_fee_borne(parcel.id);
+  v_due := money.cash_due(parcel, 'pickup');
+  if v_due.cod + v_due.delivery_fee > 0 and not exists (
+      select from money.cod_collections x
+      where x.tenant_id = parcel.tenant_id and x.delivery_id = parcel.id and x.collection_stage = 'pickup' and x.reversed_at is null) then
+    perform app.fail('sender_cash_not_collected', jsonb_build_object('amount', v_due.cod + v_due.delivery_fee, 'currency', parcel.currency));
+  end if;
+end $$;
+
 -- Books the cash a driver took for a parcel at a stage: one row of cash, and what money.cash_book does. Nothing due, all of it borne by a
 -- wallet, or taken at that stage before: nothing happens.
 create or replace function money.cash_collected(p_parcel uuid, p_stage text, p_driver uuid) returns void

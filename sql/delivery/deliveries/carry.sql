@@ -77,7 +77,8 @@ end $$;
 
 -- picked_up -> in_transit; what another company carries leaves from pending, with what it has in stock (delivery.carrier_takes).
 -- {id, latitude?, longitude?, occurred_at?} -> {delivery}
--- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_occurred_at, goods_not_picked.
+-- Fails: delivery_not_found, forbidden, invalid_status_transition, invalid_occurred_at, goods_not_picked, sender_cash_not_collected (another
+-- company takes it).
 create or replace function delivery.delivery_depart(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -87,6 +88,9 @@ begin
   perform delivery.require_move(d, case d.carrier_type when 'external' then '{pending,picked_up}'::text[] else '{picked_up}' end, 'in_transit');
   perform delivery.move_reported(d, input, delivery.fetched_at(d));
   perform storefront.require_order_picked(d.id);
+  if d.status = 'pending' then
+    perform money.require_sender_cash(delivery.parcel_terms(d));
+  end if;
   update delivery.deliveries x set status = 'in_transit', picked_up_at = coalesce(x.picked_up_at, clock_timestamp())
   where x.tenant_id = d.tenant_id and x.id = d.id;
   if d.status = 'pending' then

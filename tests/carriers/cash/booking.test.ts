@@ -15,6 +15,7 @@ import { sql } from "../../support/db.ts";
 import {
   checkAll,
   type Ground,
+  move,
   newDelivery,
   path,
   stagedInWarehouse,
@@ -91,6 +92,11 @@ describe("booking", () => {
     expect(refused.body).toMatchObject({ amount: 2_000, currency: "IQD" });
     expect(await sql`select from integration.carrier_shipments where delivery_id = ${id}`)
       .toHaveLength(0);
+    // Nor is it given to a carrier by hand.
+    const departed = await move(tenant.ops, id, "depart");
+    expect(departed).toFailWith(409, "sender_cash_not_collected");
+    expect(departed.body).toMatchObject({ amount: 2_000, currency: "IQD" });
+    expect(await statusOf(id)).toBe("pending");
   });
 
   test("of a parcel that goes through a warehouse is by leg; the sender's fee is the driver's, the COD the carrier's", async () => {

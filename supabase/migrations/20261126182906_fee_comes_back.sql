@@ -242,7 +242,7 @@ begin
       when o.payment_method = 'cash_on_delivery' then storefront.goods_price(o, storefront.order_charged_short(o))
       else storefront.order_refundable(o) - o.shipping_cost - storefront.goods_price(o, v_got.value) end;
   end if;
-  -- What is paid at the door is what its deliveries collected.
+  -- Paid at the door is no more than its deliveries collected.
   if o.status = 'delivered' and o.payment_method = 'cash_on_delivery' and o.shipping_cost > 0 and o.total_price > 0
       and (select coalesce(max(d.delivery_fee), o.shipping_cost) = 0 from delivery.deliveries d
         where d.tenant_id = o.tenant_id and d.order_id = o.id and d.status = 'delivered') then

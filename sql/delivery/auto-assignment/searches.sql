@@ -41,6 +41,19 @@ begin
   perform app.job_add('delivery.auto_assignment', '{}');
 end $$;
 
+-- The search for a delivery that waited for its exception continues now. SECURITY DEFINER: staff of a warehouse, who resolve exceptions, start no
+-- search. The delivery is locked.
+create or replace function delivery.search_resume(p_delivery uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+  update delivery.driver_searches s set next_attempt_at = clock_timestamp()
+  where s.tenant_id = app.tenant_id() and s.delivery_id = p_delivery and s.status = 'searching' and not delivery.has_unresolved_exception(p_delivery);
+  if found then
+    perform app.job_add('delivery.auto_assignment', '{}');
+  end if;
+end $$;
+grant execute on function delivery.search_resume(uuid) to barid_caller;
+
 -- A delivery that becomes pending without a driver is searched for, a postponed one when its day has come, one of a carrier when it is given
 -- back to the company's drivers; one that ends, leaves or goes to a carrier is so no longer.
 create or replace function delivery.searches_follow_deliveries() returns trigger

@@ -17,6 +17,7 @@ end $$;
 -- Takes the search for one delivery a step further, if it is due:
 --   offered, assigned  a driver was asked, for the first time or again, or has it where no answer is required
 --   nobody             no driver may be asked; it is tried again later
+--   waits              the delivery itself may not be given to anybody, such as one with an open exception; no attempt is counted
 --   withdrawn          the driver who was asked did not answer in time
 --   failed             every attempt was made
 --   off                it needs no driver any more
@@ -59,6 +60,10 @@ begin
   if d.status <> 'pending' or d.postponed_to is not null or not delivery.is_auto_assignable(d) then
     update delivery.driver_searches x set status = 'off', next_attempt_at = null where x.tenant_id = tenant and x.delivery_id = d.id;
     return 'off';
+  end if;
+  if exists (select from delivery.preparation_problem(array[d.id])) then
+    perform delivery.search_continue(s, 'searching', v_settings.retry_after);
+    return 'waits';
   end if;
   if s.attempts >= v_settings.max_attempts then
     return delivery.search_fail(s, d);

@@ -11,7 +11,7 @@ import {
   timePasses,
 } from "../../support/auto-assignment.ts";
 import { sql } from "../../support/db.ts";
-import { moves, newDelivery, newWarehouse, statusOf } from "../../support/deliveries.ts";
+import { moves, newDelivery, newWarehouse, path, statusOf } from "../../support/deliveries.ts";
 import { jobsDone } from "../../support/jobs.ts";
 import { newAddress } from "../../support/make.ts";
 import { saveSettings } from "../../support/people.ts";
@@ -199,6 +199,23 @@ describe("when nobody may be asked", () => {
       status: "offered",
       attempts: 2,
     });
+  });
+
+  test("a delivery with an open exception waits, and its driver is found when that is resolved", async () => {
+    const ground = await newSearching({ max_retry_attempts: 2 });
+    const { tenant } = ground;
+    const made = await ordered(ground);
+    const opened = await tenant.ops.post(`${path}/${made.id}/exceptions`, { type: "damaged" });
+    expect(opened).toSucceed(201);
+    const driver = await newDriver(tenant);
+    for (let time = 0; time < 3; time++) await timePasses(tenant);
+    expect(await searchOf(tenant, made.id)).toMatchObject({ status: "searching", attempts: 1 });
+    expect(await driverOf(made.id)).toBeNull();
+    const resolve = `/delivery/delivery-exceptions/${opened.body.exception.id}/resolve`;
+    expect(await tenant.ops.post(resolve, { resolution: "Packed anew" })).toSucceed();
+    await jobsDone(tenant.id);
+    expect(await driverOf(made.id)).toBe(driver.id);
+    expect(await searchOf(tenant, made.id)).toMatchObject({ status: "offered", attempts: 2 });
   });
 
   test("it has failed after the last attempt: an event, and a notification where it is wanted", async () => {

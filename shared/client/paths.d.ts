@@ -2707,7 +2707,7 @@ export interface components {
     OrderAddress: {
       city?: string | null;
       contact_info?: ({
-        email?: string | null; phone?: string | null;
+        email?: string | null; /** Who receives the order: its customer unless said */ name?: string | null; phone?: string | null;
       } & { [key: string]: unknown; }) | null;
       country?: string | null; full_address: string; /** Latitude in degrees, WGS 84 */ lat?: number | null;
       /** Longitude in degrees, WGS 84 */ long?: number | null;

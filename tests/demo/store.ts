@@ -89,8 +89,13 @@ export async function sell(
 }
 
 async function join(world: World, shop: Shop, email: string, password: string): Promise<Person> {
-  const buyer = world.system.visitor("زهراء محمود");
-  const { data, error } = await buyer.supabase.auth.signUp({ email, password });
+  const full_name = "زهراء محمود";
+  const buyer = world.system.visitor(full_name);
+  const { data, error } = await buyer.supabase.auth.signUp({
+    email,
+    password,
+    options: { data: { full_name } },
+  });
   if (error || !data.user) throw new DemoFailure(`${email}: ${error?.message}`);
   if (!data.session) await confirm(world, buyer, email);
   await done(buyer.barid.POST("/storefront/public/markets/{store_name}/join", {

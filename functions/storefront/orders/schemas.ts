@@ -42,6 +42,9 @@ export const reasons = [
 const Contact = maxBytes(
   maxContactBytes,
   z.looseObject({
+    name: z.string().trim().max(200).nullish().meta({
+      description: "Who receives the order: its customer unless said",
+    }),
     phone: z.string().trim().max(40).nullish(),
     email: z.string().trim().max(320).nullish(),
   }),

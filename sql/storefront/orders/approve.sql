@@ -39,13 +39,15 @@ begin
   return v_id;
 end $$;
 
--- The receiver of an order: its customer, at the telephone of its address, else at their own; in digits that telephones dial. -> {name?, phone?}
+-- The receiver of an order: whom its address names, else its customer; at the telephone of the address, else at the customer's own; in digits
+-- that telephones dial. -> {name?, phone?}
 create or replace function storefront.order_recipient(o storefront.storefront_orders) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
   return coalesce((
-    select jsonb_strip_nulls(jsonb_build_object('name', p.full_name, 'phone', app.ascii_digits(coalesce(
-      nullif(trim(o.shipping_address #>> '{contact_info,phone}'), ''), p.phone))))
+    select jsonb_strip_nulls(jsonb_build_object(
+      'name', coalesce(nullif(left(trim(o.shipping_address #>> '{contact_info,name}'), 200), ''), p.full_name),
+      'phone', app.ascii_digits(coalesce(nullif(trim(o.shipping_address #>> '{contact_info,phone}'), ''), p.phone))))
     from tenancy.profiles p where p.id = o.user_id), '{}');
 end $$;
 

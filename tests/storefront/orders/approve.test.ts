@@ -2,7 +2,16 @@
 import { expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import "../../support/expect.ts";
-import { checkAll, newShop, placeOrder, type Shop, standing } from "../../support/orders.ts";
+import {
+  checkAll,
+  home,
+  newCart,
+  newShop,
+  orderOf,
+  placeOrder,
+  type Shop,
+  standing,
+} from "../../support/orders.ts";
 import { newBin, newWarehouse, stockIn, unitsOf } from "../../support/warehouses.ts";
 
 const approve = ({ tenant }: Shop, id: string) =>
@@ -80,4 +89,33 @@ test("an order beyond the stock is refused at once, also while another transacti
   expect(await rows()).toEqual(before);
   expect(await standing(id)).toMatchObject({ status: "pending", reserved: 0 });
   expect(await unitsOf(shop.shelf.item)).toEqual({ available: 1, reserved: 1 });
+});
+
+test("its parcel is for whom the address names, and for the customer where it names nobody", async () => {
+  const shop = await newShop();
+  const { customer, admin } = shop.tenant;
+  const receiverOf = async (contact: Record<string, unknown>) => {
+    const order = await customer.post("/storefront/orders/confirm", {
+      ...orderOf(shop, await newCart(shop)),
+      address: { ...home, contact_info: { ...home.contact_info, ...contact } },
+    });
+    expect(order).toSucceed(201);
+    expect(await approve(shop, order.body.order.id)).toSucceed(200);
+    const shown = await admin.get("/delivery/deliveries", {
+      query: { search: "", limit: 1, fields: "recipient" },
+    });
+    return shown.body.data[0].recipient.name;
+  };
+  const [{ full_name }] = await sql`select full_name from tenancy.profiles
+    where id = ${customer.id}`;
+  expect(await receiverOf({ name: "  Sara, her sister " })).toBe("Sara, her sister");
+  for (const contact of [{}, { name: null }, { name: " " }]) {
+    expect(await receiverOf(contact)).toBe(full_name);
+  }
+  const refused = await customer.post("/storefront/orders/confirm", {
+    ...orderOf(shop, await newCart(shop)),
+    address: { ...home, contact_info: { name: "x".repeat(201) } },
+  });
+  expect(refused).toFailWith(400, "validation_failed");
+  expect(refused.body.field).toBe("address.contact_info.name");
 });

@@ -35,6 +35,10 @@ select d.id, d.tenant_id, d.delivery_code, d.barcode, d.external_reference_id, d
   case when d.delivery_flow = 'pnd_outbound' or (d.delivery_flow = 'operational_return' and d.pickup_warehouse_id is not null) then null
     when d.source_snapshot #>> '{source,institution,full_name}' is not null and d.source_snapshot #>> '{source,institution,phone}' is not null
       then jsonb_build_object('name', d.source_snapshot #> '{source,institution,full_name}', 'phone', d.source_snapshot #> '{source,institution,phone}')
+    -- A store's order is sent by the store, not by its customer.
+    when d.order_id is not null then (
+      select jsonb_build_object('name', app.localized(t.name), 'phone', t.contact_info ->> 'phone')
+      from tenancy.tenants t where t.id = (select app.tenant_id()))
     else (
       select jsonb_build_object(
         'name', coalesce(d.source_snapshot #>> '{source,institution,full_name}', s.full_name,

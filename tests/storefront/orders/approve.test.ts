@@ -91,9 +91,13 @@ test("an order beyond the stock is refused at once, also while another transacti
   expect(await unitsOf(shop.shelf.item)).toEqual({ available: 1, reserved: 1 });
 });
 
-test("its parcel is for whom the address names, and for the customer where it names nobody", async () => {
+test("its parcel is from the store to whom the address names, or to the customer where it names nobody", async () => {
   const shop = await newShop();
   const { customer, admin } = shop.tenant;
+  await sql`update tenancy.tenants set contact_info = '{"phone": "+9647700000099"}'
+    where id = ${shop.tenant.id}`;
+  const [{ store }] = await sql`select name ->> 'en' as store from tenancy.tenants
+    where id = ${shop.tenant.id}`;
   const receiverOf = async (contact: Record<string, unknown>) => {
     const order = await customer.post("/storefront/orders/confirm", {
       ...orderOf(shop, await newCart(shop)),
@@ -102,9 +106,11 @@ test("its parcel is for whom the address names, and for the customer where it na
     expect(order).toSucceed(201);
     expect(await approve(shop, order.body.order.id)).toSucceed(200);
     const shown = await admin.get("/delivery/deliveries", {
-      query: { search: "", limit: 1, fields: "recipient" },
+      query: { limit: 1, fields: "sender,recipient" },
     });
-    return shown.body.data[0].recipient.name;
+    const { sender, recipient } = shown.body.data[0];
+    expect(sender).toEqual({ name: store, phone: "+9647700000099" });
+    return recipient.name;
   };
   const [{ full_name }] = await sql`select full_name from tenancy.profiles
     where id = ${customer.id}`;

@@ -9,16 +9,21 @@ begin
   return case when v_mode in ('warehouse', 'choose') then v_mode else 'sender' end;
 end $$;
 
--- The tenant's default warehouse, to which its returns go. Fails: return_destination_required (there is none in use).
+-- The tenant's default warehouse, to which its returns go; null: there is none in use.
+create or replace function delivery.default_returns_warehouse() returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select w.id from warehousing.warehouses w
+    where w.tenant_id = app.tenant_id() and w.id::text = lower(app.settings('general', 'warehouse') ->> 'default_warehouse_id')
+      and w.deleted_at is null and w.status in ('active', 'full'));
+end $$;
+
+-- The same. Fails: return_destination_required (there is none in use).
 create or replace function delivery.returns_warehouse() returns uuid
 language plpgsql stable set search_path = '' as $$
-declare
-  v_id uuid;
 begin
-  select w.id into v_id from warehousing.warehouses w
-  where w.tenant_id = app.tenant_id() and w.id::text = lower(app.settings('general', 'warehouse') ->> 'default_warehouse_id')
-    and w.deleted_at is null and w.status in ('active', 'full');
-  return coalesce(v_id, app.refuse('return_destination_required', '{"field": "dropoff_warehouse_id"}'));
+  return coalesce(delivery.default_returns_warehouse(), app.refuse('return_destination_required', '{"field": "dropoff_warehouse_id"}'));
 end $$;
 
 -- Refuses a place for a return that the caller does not see. {dropoff_address_id? | dropoff_warehouse_id?}
@@ -47,7 +52,8 @@ create or replace function delivery.return_destination(
 language plpgsql stable set search_path = '' as $$
 declare
   v_named boolean := num_nonnulls(input ->> 'dropoff_address_id', input ->> 'dropoff_warehouse_id') > 0;
-  v_mode text := delivery.return_destination_mode();
+  -- A customer's return that was cancelled goes back to them, wherever returns go.
+  v_mode text := case d.delivery_flow when 'customer_return' then 'sender' else delivery.return_destination_mode() end;
   v_sender record := delivery.ordered_from(d);
 begin
   if v_named and d.order_id is not null then

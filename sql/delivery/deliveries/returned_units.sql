@@ -1,16 +1,18 @@
 -- Returns count by item and quantity: of a delivery nothing comes back twice, and nothing that was not in it.
 
 -- True for a return that brings its units back, or has brought them. Not for one that was cancelled or undone, nor for a customer's return that
--- its driver gave back to whom they had fetched it from: received by no warehouse since, its units may be returned again. What a warehouse
--- lost, and was cancelled there, had come back all the same.
+-- a driver or a carrier gave back to its customer: its units may be returned again. A store's goods that a warehouse received are returned there,
+-- and a parcel that was lost in a warehouse, and cancelled there, had come back all the same.
 create or replace function delivery.return_counts(r delivery.deliveries) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
   return case
     when r.status = 'cancelled' then r.current_warehouse_id is not null and (r.delivery_flow = 'customer_return' or r.made_at_door)
-    when r.status = 'returned' and r.delivery_flow = 'customer_return' then exists (
+    when r.status = 'returned' and r.delivery_flow = 'customer_return' then r.current_warehouse_id is not null or exists (
       select from warehousing.receiving_orders n
-      where n.tenant_id = r.tenant_id and n.delivery_id = r.id and n.status = 'received' and n.received_at > coalesce(r.picked_up_at, '-infinity'))
+      join warehousing.receiving_order_items i on i.tenant_id = n.tenant_id and i.receiving_order_id = n.id
+      join warehousing.inventory_items k on k.tenant_id = i.tenant_id and k.id = i.item_id and k.parcel_delivery_id is null
+      where n.tenant_id = r.tenant_id and n.delivery_id = r.id and n.status = 'received')
     else true end;
 end $$;
 

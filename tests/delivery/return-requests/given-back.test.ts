@@ -1,8 +1,8 @@
 /** A customer's return that was given back to them brings nothing back: the same units may be returned again. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { enable, external, report as carrierReports } from "../../support/carriers.ts";
-import { newReturning, returning, returnOf } from "../../support/customer-returns.ts";
-import { checkAll, move, moves, path, statusOf } from "../../support/deliveries.ts";
+import { newReturning, returning, returnOf, waiting } from "../../support/customer-returns.ts";
+import { checkAll, deliveryIn, move, moves, path, statusOf } from "../../support/deliveries.ts";
 import { contents, itemsOf, kept, partial, priced } from "../../support/kept-parts.ts";
 import { onItsWay, report } from "../../support/outcomes.ts";
 import { queuedOn } from "../../support/overlapping.ts";
@@ -11,9 +11,11 @@ import type { Tenant } from "../../support/people.ts";
 
 let yard: Yard;
 let tenant: Tenant;
+let secret: string;
 beforeAll(async () => {
   yard = await newReturning();
   tenant = yard.tenant;
+  secret = (await enable(tenant)).secret;
 });
 afterAll(() => checkAll(tenant));
 
@@ -59,21 +61,25 @@ describe("a return that its driver gave back", () => {
   });
 });
 
-test("a return that a carrier brought back to its customer is ordered again", async () => {
-  const { secret } = await enable(tenant);
-  const { id: parcel } = (await tenant.ops.get(`${path}/${(await givenBack()).parcel}`)).body
-    .delivery;
-  const { id } = (await returnOf(yard, parcel, { payer_type: "receiver" })).body;
-  expect(await tenant.ops.patch(`${path}/${id}/carrier`, external)).toSucceed(200);
-  const book = { carrier_code: "simulated" };
-  const { shipment } = (await tenant.ops.post(`/carriers/shipments/${id}`, book)).body;
-  for (const status of ["in_transit", "returned"]) {
-    const { tracking_number } = shipment;
-    await carrierReports(tenant, secret, { tracking_number, status });
-  }
-  expect(await statusOf(id)).toBe("returned");
-  expect(await returnOf(yard, parcel)).toSucceed(201);
-});
+test.each(["at the door", "in a warehouse"])(
+  "a return that a carrier fetched %s and brought back to its customer is ordered again",
+  async (place) => {
+    const { id: original } = await deliveryIn(yard, "delivered", priced);
+    const { id, parcel } = place === "in a warehouse" ? await waiting(yard) : {
+      id: (await returnOf(yard, original, { payer_type: "receiver" })).body.id,
+      parcel: original,
+    };
+    expect(await tenant.ops.patch(`${path}/${id}/carrier`, external)).toSucceed(200);
+    const book = { carrier_code: "simulated" };
+    const { shipment } = (await tenant.ops.post(`/carriers/shipments/${id}`, book)).body;
+    for (const status of ["in_transit", "returned"]) {
+      const { tracking_number } = shipment;
+      await carrierReports(tenant, secret, { tracking_number, status });
+    }
+    expect(await statusOf(id)).toBe("returned");
+    expect(await returnOf(yard, parcel)).toSucceed(201);
+  },
+);
 
 describe("the rest of a parcel that was kept in part, lost in a warehouse", () => {
   async function lost() {

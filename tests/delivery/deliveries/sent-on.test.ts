@@ -44,7 +44,7 @@ async function brought(id: string): Promise<void> {
   await moves(tenant.driver2, id, "depart", "complete");
 }
 
-const again = (id: string) => move(tenant.ops, id, "operational-return");
+const again = (id: string) => move(tenant.warehouse, id, "operational-return");
 
 describe.each(Object.keys(kinds) as (keyof typeof kinds)[])("a parcel %s", (kind) => {
   test.each(["operational-return", "cancel"] as const)(

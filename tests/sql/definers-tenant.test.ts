@@ -56,6 +56,7 @@ const calls: Record<string, { of: string; call: string }> = {
   "storefront.domain_event_emit": { of: "storefront.custom_domains", call: "r, 'connected'" },
   "storefront.order_has_unmatched_payment": { of: "storefront.storefront_orders", call: "r" },
   "storefront.order_refundable": { of: "storefront.storefront_orders", call: "r" },
+  "warehousing.brings_goods_back": { of: "delivery.deliveries", call: "r" },
   "warehousing.return_is_lost": { of: "delivery.deliveries", call: "r" },
 };
 

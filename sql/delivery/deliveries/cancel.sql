@@ -41,7 +41,8 @@ begin
       'text_key', case when d.made_at_door then 'reason_return_from_door' else 'reason_return_of_cancelled' end));
   end if;
   select * into v_waiting from delivery.deliveries x
-  where x.tenant_id = d.tenant_id and (x.id = d.id or x.parent_id = d.id) and x.delivery_flow in ('standard', 'pnd_outbound')
+  where x.tenant_id = d.tenant_id and (x.id = d.id or x.parent_id = d.id)
+    and (x.delivery_flow in ('standard', 'pnd_outbound') or x.delivery_flow = 'customer_return' and not warehousing.return_is_lost(x))
     and x.status in ('pending', 'assigned', 'accepted') and x.current_warehouse_id is not null
     and (d.picked_up_at is not null or d.ordered_from_address_id is not null)
     and x.current_warehouse_id is distinct from (delivery.ordered_from(d)).warehouse_id;

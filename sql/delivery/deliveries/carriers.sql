@@ -157,7 +157,8 @@ declare
     select o.id from delivery.deliveries r
     join delivery.deliveries o on o.tenant_id = r.tenant_id and o.id = r.original_delivery_id
     -- The rest of a parcel that was delivered in part is not the parcel.
-    where r.tenant_id = v_tenant and r.id = parcel and r.delivery_flow = 'operational_return' and o.status <> 'delivered');
+    where r.tenant_id = v_tenant and r.id = parcel and r.delivery_flow = 'operational_return'
+      and (o.status <> 'delivered' or delivery.return_has_ended(o)));
 begin
   update delivery.deliveries d set current_warehouse_id = warehouse
   where d.tenant_id = v_tenant and (d.id = any (v_parcels) or d.parent_id = any (v_parcels)) and d.current_warehouse_id is distinct from warehouse;

@@ -21,13 +21,16 @@ begin
 end $$;
 
 -- Fills what a customer's return takes over from what it returns: people and places, the other way round. Where it goes, unless it says
--- so, the setting general.delivery.return_requests.destination_mode says; what a store's order brought goes back to its sender.
+-- so, the setting general.delivery.return_requests.destination_mode says; what a store's order brought goes back to its sender, or to the
+-- default warehouse where that which sent it is no more.
 -- Fails: delivery_not_found, original_not_delivered, return_destination_required.
 create or replace function delivery.customer_return_input(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
   v_original delivery.deliveries;
   v_mode text := delivery.return_destination_mode();
+  v_home uuid;
+  v_sender record;
   v_filled jsonb;
 begin
   select p.* into v_original from delivery.deliveries o
@@ -39,6 +42,8 @@ begin
   if v_original.status <> 'delivered' or v_original.delivery_flow in ('customer_return', 'operational_return') then
     perform app.fail('original_not_delivered', jsonb_build_object('field', 'original_delivery_id', 'status', v_original.status));
   end if;
+  v_home := delivery.sold_from(v_original);
+  v_sender := delivery.ordered_from(v_original);
   v_filled := jsonb_build_object('delivery_service_id',
     app.settings('general', 'delivery') #>> '{return_requests,default_delivery_service_id}');
   if input ->> 'customer_id' is null and input ->> 'institution_user_id' is null then
@@ -48,14 +53,21 @@ begin
     v_filled := v_filled || jsonb_build_object('pickup_address_id', v_original.dropoff_address_id);
   end if;
   if num_nonnulls(input -> 'dropoff', input ->> 'dropoff_address_id', input ->> 'dropoff_warehouse_id') = 0 then
-    if v_original.order_id is not null or v_mode = 'sender' then
+    if v_original.order_id is not null and v_home is null and v_sender.warehouse_id is not null and delivery.default_returns_warehouse() is not null then
+      v_filled := v_filled || jsonb_build_object('dropoff_warehouse_id', delivery.default_returns_warehouse());
+    elsif v_original.order_id is not null or v_mode = 'sender' then
       v_filled := v_filled || jsonb_build_object('dropoff_address_id',
-        coalesce(delivery.sold_from(v_original), (delivery.ordered_from(v_original)).address_id));
+        coalesce(v_home, v_sender.address_id));
     elsif v_mode = 'warehouse' then
       v_filled := v_filled || jsonb_build_object('dropoff_warehouse_id', delivery.returns_warehouse());
     else
       perform app.fail('return_destination_required', '{"field": "dropoff_address_id"}');
     end if;
+    -- A warehouse takes it back under its own name, as a sender under theirs.
+    v_filled := v_filled || jsonb_build_object('recipient', jsonb_build_object(
+      'name', coalesce(delivery.warehouse_name(v_original.tenant_id, coalesce((v_filled ->> 'dropoff_warehouse_id')::uuid, v_sender.warehouse_id)),
+        delivery.person_name(coalesce(v_original.institution_user_id, v_original.customer_id))),
+      'phone', case when not v_filled ? 'dropoff_warehouse_id' then v_sender.snapshot #> '{contact_info,phone}' end));
   end if;
   return jsonb_strip_nulls(v_filled) || input || jsonb_build_object('original_delivery_id', v_original.id);
 end $$;

@@ -97,11 +97,11 @@ begin
 end $$;
 
 -- True when a door-to-door parcel that comes back into this warehouse is not back, but continues from there: its order neither begins
--- nor ends there. A return that began at a door continues from, or ends in, whichever warehouse takes it in.
+-- nor ends there. A customer's return, and one that began at a door, continues from, or ends in, whichever warehouse takes it in.
 create or replace function delivery.stops_at(d delivery.deliveries, warehouse uuid) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
-  return warehouse is not null and (delivery.returns_from_door(d) or d.delivery_flow = 'standard' and d.order_id is null
+  return warehouse is not null and (delivery.returns_from_door(d) or d.delivery_flow = 'customer_return' or d.delivery_flow = 'standard' and d.order_id is null
     and warehouse is distinct from (delivery.ordered_from(d)).warehouse_id and warehouse is distinct from delivery.ends_in(d));
 end $$;
 

@@ -1,5 +1,21 @@
 -- Returns count by item and quantity: of a delivery nothing comes back twice, and nothing that was not in it.
 
+-- True for a return that brings its units back, or has brought them. Not for one that was cancelled or undone, nor for a customer's return that
+-- a driver or a carrier gave back to its customer: its units may be returned again. A store's goods that a warehouse received are returned there,
+-- and a parcel that was lost in a warehouse, and cancelled there, had come back all the same.
+create or replace function delivery.return_counts(r delivery.deliveries) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return case
+    when r.status = 'cancelled' then r.current_warehouse_id is not null and (r.delivery_flow = 'customer_return' or r.made_at_door)
+    when r.status = 'returned' and r.delivery_flow = 'customer_return' then r.current_warehouse_id is not null or exists (
+      select from warehousing.receiving_orders n
+      join warehousing.receiving_order_items i on i.tenant_id = n.tenant_id and i.receiving_order_id = n.id
+      join warehousing.inventory_items k on k.tenant_id = i.tenant_id and k.id = i.item_id and k.parcel_delivery_id is null
+      where n.tenant_id = r.tenant_id and n.delivery_id = r.id and n.status = 'received')
+    else true end;
+end $$;
+
 -- The units of a delivered parcel that no return brings back yet, as delivery.delivery_contents_write takes them. A return that names no items
 -- brings back all. -> [{name, quantity, weight, length, width, height, returned_item_id}]; null when all of it comes back already
 -- SECURITY DEFINER: who returns a part need not see the other returns.
@@ -9,7 +25,7 @@ declare
   v_tenant uuid := app.tenant_id();
 begin
   if exists (select from delivery.deliveries r
-      where r.tenant_id = v_tenant and r.original_delivery_id = parcel and r.status <> 'cancelled' and not r.returns_part) then
+      where r.tenant_id = v_tenant and r.original_delivery_id = parcel and not r.returns_part and delivery.return_counts(r)) then
     return null;
   end if;
   return (
@@ -19,7 +35,7 @@ begin
     cross join lateral (
       select coalesce(sum(x.quantity), 0)::bigint as back from delivery.delivery_items x
       join delivery.deliveries r on r.tenant_id = x.tenant_id and r.id = x.delivery_id
-      where x.tenant_id = v_tenant and x.returned_item_id = i.id and r.status <> 'cancelled') c
+      where x.tenant_id = v_tenant and x.returned_item_id = i.id and delivery.return_counts(r)) c
     where i.tenant_id = v_tenant and i.delivery_id = parcel);
 end $$;
 
@@ -57,14 +73,14 @@ begin
   return v_contents;
 end $$;
 
--- True when a live return brings back units of this parcel by name. SECURITY DEFINER, as delivery.units_to_return.
+-- True when a return brings back units of this parcel by name. SECURITY DEFINER, as delivery.units_to_return.
 create or replace function delivery.is_returned_in_part(parcel uuid) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
 begin
   return exists (
     select from delivery.deliveries r
     join delivery.delivery_items x on x.tenant_id = r.tenant_id and x.delivery_id = r.id and x.returned_item_id is not null
-    where r.tenant_id = app.tenant_id() and r.original_delivery_id = parcel and r.returns_part and r.status <> 'cancelled');
+    where r.tenant_id = app.tenant_id() and r.original_delivery_id = parcel and r.returns_part and delivery.return_counts(r));
 end $$;
 
 grant execute on function delivery.is_returned_in_part(uuid) to barid_caller;
@@ -79,24 +95,26 @@ begin
       where i.quantity < (
           select sum(x.quantity) from delivery.delivery_items x
           join delivery.deliveries r on r.tenant_id = x.tenant_id and r.id = x.delivery_id
-          where x.tenant_id = i.tenant_id and x.returned_item_id = i.id and r.status <> 'cancelled')
+          where x.tenant_id = i.tenant_id and x.returned_item_id = i.id and delivery.return_counts(r))
         or exists (select from delivery.deliveries r where r.tenant_id = i.tenant_id and r.original_delivery_id = i.delivery_id
-          and r.status <> 'cancelled' and not r.returns_part)) then
+          and not r.returns_part and delivery.return_counts(r))) then
     perform app.fail('return_already_exists');
   end if;
   return null;
 end $$;
 
--- The same for a return of all: no part of it is on its way back already.
+-- The same for a return of all: nothing of it is on its way back, or back, already. A parcel that an operational return has
+-- brought into a warehouse continues by another one.
 create or replace function delivery.returned_whole() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   if exists (
       select from new_rows n
-      join delivery.deliveries r on r.tenant_id = n.tenant_id and r.original_delivery_id = n.original_delivery_id and r.returns_part
-        and r.status <> 'cancelled'
-      join delivery.delivery_items x on x.tenant_id = r.tenant_id and x.delivery_id = r.id and x.returned_item_id is not null
-      where n.original_delivery_id is not null and not n.returns_part) then
+      join delivery.deliveries r on r.tenant_id = n.tenant_id and r.original_delivery_id = n.original_delivery_id and r.id <> n.id
+      where n.original_delivery_id is not null and not n.returns_part and delivery.return_counts(r)
+        and not (n.delivery_flow = 'operational_return' and r.delivery_flow = 'operational_return' and r.status = 'delivered')
+        and (not r.returns_part or exists (
+        select from delivery.delivery_items x where x.tenant_id = r.tenant_id and x.delivery_id = r.id and x.returned_item_id is not null))) then
     perform app.fail('return_already_exists');
   end if;
   return null;
@@ -110,4 +128,4 @@ create trigger returned_whole after insert on delivery.deliveries referencing ne
   for each statement execute function delivery.returned_whole();
 
 -- Nobody calls these but other functions and triggers.
-revoke execute on function delivery.returned_units(), delivery.returned_whole() from barid_caller;
+revoke execute on function delivery.return_counts(delivery.deliveries), delivery.returned_units(), delivery.returned_whole() from barid_caller;

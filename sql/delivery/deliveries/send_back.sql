@@ -34,7 +34,7 @@ end $$;
 drop trigger if exists order_keeps_its_beginning on delivery.deliveries;
 create trigger order_keeps_its_beginning before update of pickup_address_id on delivery.deliveries
   -- A warehouse that moves takes its orders along (delivery.warehouse_moves).
-  for each row when (old.delivery_flow = 'standard' and old.status <> 'draft' and old.ordered_from_address_id is null
+  for each row when (old.delivery_flow in ('standard', 'customer_return') and old.status <> 'draft' and old.ordered_from_address_id is null
     and old.pickup_address_id <> new.pickup_address_id
     and (new.pickup_warehouse_id is null or new.pickup_warehouse_id is distinct from old.pickup_warehouse_id))
   execute function delivery.order_keeps_its_beginning();
@@ -79,7 +79,8 @@ end $$;
 
 -- Sends a parcel that lies in a warehouse back to who sent it, or to where delivery.return_destination says: a delivery of its own, with
 -- its own barcode, free of charge. The original keeps its status, goes nowhere else meanwhile, and is returned when that delivery is
--- delivered (delivery.originals_come_back).
+-- delivered (delivery.originals_come_back). A parcel that such a delivery has brought into a warehouse continues by another one, and so does a
+-- return that ended there, to where its original was ordered from: the rest of a parcel, goods given in exchange, a customer's return.
 -- {id, delivery_service_id?, dropoff_address_id? | dropoff_warehouse_id?, reason?, notes?} -> the new delivery
 -- Fails: delivery_not_found, service_not_found, delivery_not_in_warehouse (with the transfer it is on, if it is on one),
 -- invalid_status_transition, what delivery.return_destination fails with, return_already_exists.
@@ -89,11 +90,13 @@ declare
   d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
   v_made record;
 begin
-  if d.delivery_flow not in ('pnd_outbound', 'pnd_inbound', 'standard') or d.current_warehouse_id is null then
+  if d.delivery_flow = 'pnd_parent' or d.delivery_flow = 'operational_return' and not d.returns_part or d.current_warehouse_id is null then
     perform app.fail('delivery_not_in_warehouse', coalesce(delivery.transfer_under_way(d), '{}'));
   end if;
-  perform delivery.require_move(d, case d.delivery_flow when 'pnd_inbound' then '{returned}'::text[] else '{pending,returned}' end, 'returned');
-  if d.delivery_flow = 'standard' and d.current_warehouse_id = (delivery.return_destination(d, input)).warehouse_id then
+  perform delivery.require_move(d, case d.delivery_flow when 'pnd_inbound' then '{returned}'::text[] when 'operational_return' then '{delivered}'
+      when 'customer_return' then '{delivered,returned}' else '{pending,returned}' end
+    || case when delivery.was_sent_back_here(d) then '{cancelled}'::text[] else '{}' end, 'returned');
+  if d.current_warehouse_id = (delivery.return_destination(delivery.parcel_terms(d), input)).warehouse_id then
     perform app.fail('invalid_status_transition',
       jsonb_build_object('from', d.status, 'to', 'returned', 'text_key', 'reason_lies_at_sender'));
   end if;
@@ -107,6 +110,23 @@ begin
   v_made := delivery.operational_return_make(d, input);
   perform delivery.operational_return_shelve(v_made.id, v_made.picks);
   return delivery.delivery_created_to_json(v_made.id);
+end $$;
+
+-- True for a return that has come to an end, wherever that was.
+create or replace function delivery.return_has_ended(d delivery.deliveries) returns boolean
+language plpgsql immutable set search_path = '' as $$
+begin
+  return d.delivery_flow = 'operational_return' and d.status = 'delivered' or d.delivery_flow = 'customer_return' and d.status in ('delivered', 'returned');
+end $$;
+
+-- True for a parcel that lies where an operational return has brought it.
+create or replace function delivery.was_sent_back_here(d delivery.deliveries) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return exists (
+    select from delivery.deliveries r
+    where r.tenant_id = d.tenant_id and r.original_delivery_id = delivery.parcel_of(d) and r.delivery_flow = 'operational_return'
+      and r.status = 'delivered' and not r.returns_part and r.current_warehouse_id = d.current_warehouse_id);
 end $$;
 
 -- The operational return of a parcel p, worked out but for where it is fetched and not written: to delivery.return_destination, under a
@@ -131,6 +151,10 @@ begin
   n.recipient := jsonb_strip_nulls(jsonb_build_object('name', coalesce(delivery.warehouse_name(n.tenant_id, v_to.warehouse_id),
     delivery.person_name(coalesce(n.institution_user_id, n.customer_id)), app.localized(v_to.snapshot -> 'title')),
     'phone', v_to.snapshot #>> '{contact_info,phone}'));
+  -- A customer's return goes back to the recipient of its original.
+  if p.delivery_flow = 'customer_return' and not delivery.return_has_ended(p) and v_to.address_id = (delivery.ordered_from(p)).address_id then
+    select o.recipient - 'received_by' into n.recipient from delivery.deliveries o where o.tenant_id = p.tenant_id and o.id = p.original_delivery_id;
+  end if;
   n.dropoff_address_id := v_to.address_id;
   n.dropoff_snapshot := v_to.snapshot;
   n.dropoff_zone_id := v_to.zone_id;
@@ -138,6 +162,8 @@ begin
   n.dropoff_warehouse_id := case when n.order_id is null then v_to.warehouse_id end;
   n.staging_warehouse_id := null;
   n.delivery_flow := 'operational_return';
+  n.made_at_door := false;
+  n.returns_part := false;
   n.status := 'pending';
   n.carrier_type := 'internal';
   n.carrier_code := null;

@@ -143,9 +143,11 @@ create unique index if not exists delivery_barcode_taken on delivery.deliveries 
 create index if not exists deliveries_manifest_item on delivery.deliveries (tenant_id, manifest_item_id) where manifest_item_id is not null;
 create unique index if not exists leg_sequence_taken on delivery.deliveries (tenant_id, parent_id, sequence_plan) where parent_id is not null;
 
--- A delivery has at most one return of all of it that is not cancelled; of parts, delivery.returned_units has the last word.
+-- A delivery has at most one return of all of it that is not cancelled, nor over by another end: a customer's that was given back to them, an
+-- operational one that has come to where it went. Of these, and of parts, delivery.returned_units and delivery.returned_whole have the last word.
 create unique index if not exists return_already_exists on delivery.deliveries (tenant_id, original_delivery_id)
-  where original_delivery_id is not null and status <> 'cancelled' and not returns_part;
+  where original_delivery_id is not null and status <> 'cancelled' and not returns_part
+    and not (delivery_flow = 'customer_return' and status = 'returned') and not (delivery_flow = 'operational_return' and status = 'delivered');
 create index if not exists deliveries_order on delivery.deliveries (tenant_id, order_id) where order_id is not null;
 create index if not exists deliveries_barcode on delivery.deliveries (tenant_id, barcode);
 create index if not exists deliveries_recent on delivery.deliveries (tenant_id, created_at desc nulls last, id desc);

@@ -61,9 +61,10 @@ begin
     (6, 'outcome_went_on', exists (select from delivery.assignments a where a.tenant_id = o.tenant_id and a.delivery_id = d.id
       and (a.status = 'pending' or (a.status in ('assigned', 'accepted') and a.driver_id is distinct from o.driver_id))),
       jsonb_build_object('status', d.status)),
-    -- A return that it made is not in its driver's hands any more, or on its way to another driver's, or another one was ordered since.
+    -- A return that it made is not in its driver's hands any more, or on its way to another driver's, or was lost; or another one was ordered since.
     (7, 'outcome_went_on', exists (select from delivery.deliveries r where r.tenant_id = o.tenant_id and r.original_delivery_id = v_parcel_id
-      and r.status <> 'cancelled' and r.created_at >= o.created_at and ((r.created_at, r.status) is distinct from (o.created_at, 'picked_up')
+      and r.created_at >= o.created_at and (r.status <> 'cancelled' or r.created_at = o.created_at)
+      and ((r.created_at, r.status) is distinct from (o.created_at, 'picked_up')
         or not exists (select from delivery.assignments a where a.tenant_id = r.tenant_id and a.delivery_id = r.id
           and a.status in ('assigned', 'accepted') and a.driver_id = o.driver_id))),
       jsonb_build_object('delivery_ids', delivery.made_of(v_parcel_id))),

@@ -68,6 +68,7 @@ language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_place jsonb;
+  v_ends_in uuid := delivery.redirect_ends_in(p, to_address);
   v_family uuid[] := p.id || array(select l.id from delivery.deliveries l where l.tenant_id = v_tenant and l.parent_id = p.id);
 begin
   select to_jsonb(a) into strict v_place from delivery.addresses x join delivery.addresses_list a on a.id = x.id
@@ -88,9 +89,9 @@ begin
     delivery_fee = priced.delivery_fee,
     service_snapshot = priced.service_snapshot,
     distance_km = priced.distance_km,
-    -- It ends at a door now; a transfer to another warehouse on the way stays.
-    dropoff_warehouse_id = case when x.transfer_kind is not null then x.dropoff_warehouse_id end,
-    ordered_to_warehouse_id = null,
+    -- A transfer to another warehouse on the way stays.
+    dropoff_warehouse_id = case when x.transfer_kind is null then v_ends_in else x.dropoff_warehouse_id end,
+    ordered_to_warehouse_id = case when x.transfer_kind is not null then v_ends_in end,
     label_outdated = true
   where x.tenant_id = v_tenant and x.id = p.id;
   perform delivery.legs_take_destination(array[p.id]);

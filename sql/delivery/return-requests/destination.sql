@@ -9,16 +9,21 @@ begin
   return case when v_mode in ('warehouse', 'choose') then v_mode else 'sender' end;
 end $$;
 
--- The tenant's default warehouse, to which its returns go. Fails: return_destination_required (there is none in use).
+-- The tenant's default warehouse, to which its returns go; null: there is none in use.
+create or replace function delivery.default_returns_warehouse() returns uuid
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select w.id from warehousing.warehouses w
+    where w.tenant_id = app.tenant_id() and w.id::text = lower(app.settings('general', 'warehouse') ->> 'default_warehouse_id')
+      and w.deleted_at is null and w.status in ('active', 'full'));
+end $$;
+
+-- The same. Fails: return_destination_required (there is none in use).
 create or replace function delivery.returns_warehouse() returns uuid
 language plpgsql stable set search_path = '' as $$
-declare
-  v_id uuid;
 begin
-  select w.id into v_id from warehousing.warehouses w
-  where w.tenant_id = app.tenant_id() and w.id::text = lower(app.settings('general', 'warehouse') ->> 'default_warehouse_id')
-    and w.deleted_at is null and w.status in ('active', 'full');
-  return coalesce(v_id, app.refuse('return_destination_required', '{"field": "dropoff_warehouse_id"}'));
+  return coalesce(delivery.default_returns_warehouse(), app.refuse('return_destination_required', '{"field": "dropoff_warehouse_id"}'));
 end $$;
 
 -- Refuses a place for a return that the caller does not see. {dropoff_address_id? | dropoff_warehouse_id?}
@@ -35,8 +40,19 @@ begin
   end if;
 end $$;
 
+-- The delivery that a return brings back, as the caller sees it.
+create or replace function delivery.original_of(d delivery.deliveries) returns delivery.deliveries
+language plpgsql stable set search_path = '' as $$
+declare
+  o delivery.deliveries;
+begin
+  select * into o from delivery.deliveries x where x.tenant_id = d.tenant_id and x.id = d.original_delivery_id;
+  return o;
+end $$;
+
 -- The place to which a parcel d goes back as an operational return: the one that is named, else that of the setting. A parcel that lies
--- in the default warehouse goes from there to its sender. The goods of a store's order always go back to where they are sold from.
+-- in the default warehouse goes from there to its sender; of a return that has ended that is the sender of its original. The goods of a store's
+-- order always go back to where they are sold from.
 -- at_door: a driver who has it in hand is not asked to choose, it goes to its sender.
 -- {dropoff_address_id? | dropoff_warehouse_id?, at_door?} -> as delivery.ordered_from
 -- Fails: return_destination_required, return_destination_fixed, address_not_found, warehouse_not_found, invalid_status_transition (it
@@ -47,8 +63,10 @@ create or replace function delivery.return_destination(
 language plpgsql stable set search_path = '' as $$
 declare
   v_named boolean := num_nonnulls(input ->> 'dropoff_address_id', input ->> 'dropoff_warehouse_id') > 0;
-  v_mode text := delivery.return_destination_mode();
-  v_sender record := delivery.ordered_from(d);
+  v_ended boolean := delivery.return_has_ended(d);
+  -- A customer's return that was cancelled goes back to them, wherever returns go.
+  v_mode text := case when d.delivery_flow = 'customer_return' and not v_ended then 'sender' else delivery.return_destination_mode() end;
+  v_sender record := delivery.ordered_from(case when v_ended then delivery.original_of(d) else d end);
 begin
   if v_named and d.order_id is not null then
     perform app.fail('return_destination_fixed',

@@ -44,12 +44,6 @@ begin
     perform from storefront.storefront_orders x where x.tenant_id = app.tenant_id() and x.id = v_moved.order_id for no key update;
     perform storefront.order_goods_expect(v_moved.order_id);
   end loop;
-  -- So are goods that a customer sent back after they had got them.
-  perform warehousing.receipt_open(d, delivery.ends_in(d), 'inbound')
-  from new_rows n join old_rows w on w.id = n.id
-  join delivery.deliveries d on d.tenant_id = n.tenant_id and d.id = n.id
-  where n.delivery_flow = 'customer_return' and n.status = 'delivered' and w.status <> 'delivered' and delivery.ends_in(d) is not null
-    and exists (select from warehousing.goods_sent_back(d));
   return null;
 end $$;
 

@@ -33,13 +33,19 @@ begin
     transfer_kind = null, ordered_to_warehouse_id = null
   from (
     select x.id, (delivery.ends_in(x) is not distinct from warehouse
-        or x.dropoff_warehouse_id is not distinct from warehouse and x.dropoff_address_id = v_here.id)
+        or x.dropoff_address_id = v_here.id and (x.dropoff_warehouse_id is not distinct from warehouse or warehousing.brings_goods_back(x)))
       and c.cod + c.delivery_fee = 0 as ends
     from delivery.deliveries x cross join lateral money.cash_due(x, 'dropoff') c
     where x.tenant_id = v_tenant
       and ((x.id = any (parcels) and x.delivery_flow <> 'pnd_parent') or (x.parent_id = any (parcels) and x.delivery_flow = 'pnd_outbound'))
   ) e
   where d.tenant_id = v_tenant and d.id = e.id and d.status = 'in_transit';
+  -- Goods that a customer sent back, or that came back to their store, end here as goods, not as a parcel: staff unpack them.
+  perform warehousing.receipt_open(d, warehouse, 'inbound') from delivery.deliveries d
+  where d.tenant_id = v_tenant and d.id = any (parcels) and d.delivery_flow = 'customer_return' and d.status = 'delivered'
+    and exists (select from warehousing.goods_sent_back(d));
+  perform delivery.parcel_at(d.id, null) from delivery.deliveries d
+  where d.tenant_id = v_tenant and d.id = any (parcels) and d.status = 'delivered' and warehousing.brings_goods_back(d);
 end $$;
 
 -- True when the warehouse a delivery is brought to is where its order ends, and nothing is to be collected there.

@@ -43,6 +43,18 @@ begin
   order by g.position;
 end $$;
 
+-- True for a return of a store's parcel that left with its goods. Where it ends it brings them back for good: its order expects the goods
+-- (storefront.order_goods_expect), and the parcel is no stock beside them. SECURITY DEFINER: staff of a warehouse see no orders. Fails: forbidden
+-- (app.require_tenant).
+create or replace function warehousing.brings_goods_back(d delivery.deliveries) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  perform app.require_tenant(d.tenant_id);
+  return d.delivery_flow = 'operational_return' and exists (
+    select from storefront.storefront_order_parts p
+    where p.tenant_id = d.tenant_id and p.delivery_id = d.original_delivery_id and p.picking_order_id is not null and p.left_at is not null);
+end $$;
+
 -- True for a receipt of goods that a customer sent back to their store. They are unpacked, and looked at, where they are received.
 create or replace function warehousing.receipt_is_of_goods(r warehousing.receiving_orders) returns boolean
 language plpgsql stable set search_path = '' as $$
@@ -124,8 +136,7 @@ end $$;
 
 -- A delivery that came to a warehouse: received at once where staff need not count it and a default receiving bin
 -- is there (setting general.warehouse.handoff_required), otherwise expected, as are goods that come back to a store.
--- A return of a store's parcel that ends here brings it back for good: its order expects the goods (storefront.order_goods_expect), and the
--- parcel is no stock beside them. -> the receipt; null: that of the goods
+-- -> the receipt; null: that of the goods, where their parcel is back (warehousing.brings_goods_back)
 create or replace function warehousing.parcel_arrives(p_delivery uuid, p_warehouse uuid) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -134,9 +145,7 @@ declare
   r warehousing.receiving_orders;
 begin
   select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
-  if d.delivery_flow = 'operational_return' and d.status = 'delivered' and exists (
-      select from storefront.storefront_order_parts p
-      where p.tenant_id = d.tenant_id and p.delivery_id = d.original_delivery_id and p.picking_order_id is not null and p.left_at is not null) then
+  if d.status = 'delivered' and warehousing.brings_goods_back(d) then
     perform delivery.originals_come_back(array[d.original_delivery_id]);
     return null;
   end if;
@@ -158,7 +167,7 @@ begin
 end $$;
 
 grant execute on function warehousing.receipt_expect(uuid, uuid, boolean), warehousing.receipts_withdraw(uuid, uuid),
-  warehousing.parcel_arrives(uuid, uuid) to barid_caller;
+  warehousing.parcel_arrives(uuid, uuid), warehousing.brings_goods_back(delivery.deliveries) to barid_caller;
 
 -- Nobody calls these but other functions and triggers.
 revoke execute on function warehousing.parcel_items_known(uuid), warehousing.goods_sent_back(delivery.deliveries),

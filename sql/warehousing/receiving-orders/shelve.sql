@@ -12,7 +12,7 @@ declare
 begin
   select * into strict r from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_return;
   select * into strict o from delivery.deliveries x where x.tenant_id = r.tenant_id and x.id = r.original_delivery_id;
-  if o.delivery_flow <> 'standard'
+  if o.delivery_flow not in ('standard', 'customer_return')
     or (o.order_id is null and exists (select from delivery.delivery_items i
       where i.tenant_id = r.tenant_id and i.delivery_id = r.id and warehousing.units_available(i.item_id, r.current_warehouse_id) > 0))
     -- Received here, and less than all of it came.
@@ -44,7 +44,8 @@ begin
   perform warehousing.parcel_leaves(p_return, null);
 end $$;
 
--- True when a return lies in a warehouse that has nothing of its parcel, and expects nothing of it. Fails: forbidden (app.require_tenant).
+-- True when a return lies in a warehouse that has nothing of its parcel any more, and expects nothing of it. What it never had in stock, such as
+-- a parcel that a waybill or a transfer brought, is not lost. Fails: forbidden (app.require_tenant).
 create or replace function warehousing.return_is_lost(r delivery.deliveries) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
 begin
@@ -54,7 +55,13 @@ begin
     and not exists (
       select from delivery.delivery_items i
       join warehousing.stock s on s.tenant_id = i.tenant_id and s.item_id = i.item_id and s.warehouse_id = r.current_warehouse_id and s.quantity > 0
-      where i.tenant_id = r.tenant_id and i.delivery_id = r.id);
+      where i.tenant_id = r.tenant_id and i.delivery_id = r.id)
+    and (exists (select from warehousing.receiving_orders n
+        where n.tenant_id = r.tenant_id and n.delivery_id = r.id and n.warehouse_id = r.current_warehouse_id and n.status = 'received')
+      or exists (
+        select from delivery.delivery_items i
+        join warehousing.stock s on s.tenant_id = i.tenant_id and s.item_id = i.item_id and s.warehouse_id = r.current_warehouse_id
+        where i.tenant_id = r.tenant_id and i.delivery_id = r.id));
 end $$;
 
 -- Books out what a parcel has in the stock of a warehouse, or of any (null): it goes along with it. A waybill that has not left holds

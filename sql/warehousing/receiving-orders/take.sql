@@ -145,7 +145,10 @@ begin
   perform warehousing.stock_receive((
     select jsonb_agg(jsonb_build_object('item_id', p.item_id, 'warehouse_id', r.warehouse_id, 'bin_id', p.bin_id, 'quantity', p.quantity,
       'status', p.status, 'lot_number', p.lot_number, 'serial_number', p.serial_number))
-    from warehousing.receipt_pieces(r) p),
+    from warehousing.receipt_pieces(r) p
+    -- A store's parcel that is back is expected as goods.
+    where not exists (select from delivery.deliveries x where x.tenant_id = r.tenant_id and x.id = r.delivery_id and x.status = 'delivered'
+      and warehousing.brings_goods_back(x))),
     'receive', 'receiving_order', r.id);
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'receiving_order.received', 'source_module', 'warehousing',
     'entity_type', 'receiving_order', 'entity_id', r.id, 'event_data', jsonb_build_object('receiving_order_id', r.id,
@@ -159,6 +162,8 @@ language plpgsql set search_path = '' as $$
 declare
   -- Goods of a store are unpacked: no parcel lies there.
   v_goods boolean := warehousing.receipt_is_of_goods(r);
+  v_continues boolean := d.status in ('picked_up', 'in_transit', 'failed') and not v_goods
+    and (d.delivery_flow = 'standard' and d.order_id is not null or delivery.stops_at(d, r.warehouse_id));
 begin
   if r.source = 'inbound' then
     perform delivery.parcel_at(delivery.parcel_of(d), case when not v_goods then r.warehouse_id end);
@@ -171,8 +176,7 @@ begin
     where n.tenant_id = d.tenant_id and n.parent_id = d.parent_id and n.sequence_plan = d.sequence_plan + 1 and n.status = 'draft';
     return;
   end if;
-  if d.status in ('picked_up', 'in_transit', 'failed')
-      and (d.delivery_flow = 'standard' and d.order_id is not null or delivery.stops_at(d, r.warehouse_id)) then
+  if v_continues then
     -- It stops here, and continues from here.
     update delivery.deliveries x set status = 'in_transit' where x.tenant_id = d.tenant_id and x.id = d.id and x.status <> 'in_transit';
     perform warehousing.parcels_advance(array[d.id], r.warehouse_id);
@@ -186,7 +190,7 @@ begin
       perform delivery.returned_fees_refund(array[d.id]);
     end if;
   end if;
-  if d.order_id is null and not v_goods then
+  if d.order_id is null and not v_goods and not v_continues then
     perform delivery.parcel_at(delivery.parcel_of(d), r.warehouse_id);
   end if;
   if delivery.leaves_warehouse(d) then

@@ -70,6 +70,24 @@ describe.each([undefined, "sender", "company"])("with the mode %s", (mode) => {
   });
 });
 
+test("a return that names nobody is for who takes it back: the sender, or the warehouse", async () => {
+  const receiverOf = async (ground: Returning, more: object = {}) => {
+    const made = await customerReturn(ground, more);
+    expect(made).toSucceed(201);
+    return (await ground.tenant.ops.get(`${path}/${made.body.id}`)).body.delivery.recipient;
+  };
+  const toSender = await newReturning();
+  const [{ full_name }] = await sql`select full_name from tenancy.profiles
+    where id = ${toSender.tenant.customer.id}`;
+  expect((await receiverOf(toSender)).name).toBe(full_name);
+  expect(await receiverOf(toSender, { recipient: { name: "The neighbour" } }))
+    .toEqual({ name: "The neighbour" });
+  const toWarehouse = await newReturning("warehouse");
+  const [{ name }] = await sql`select name from warehousing.warehouses
+    where id = ${toWarehouse.home}`;
+  expect(await receiverOf(toWarehouse)).toEqual({ name });
+});
+
 describe("with the mode warehouse", () => {
   test("returns go to the default warehouse, and are back when it has received them", async () => {
     const ground = await newReturning("warehouse");

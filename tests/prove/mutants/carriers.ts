@@ -27,8 +27,8 @@ export const carriers: Mutant[] = [
   },
   {
     name: "nobody takes the sender's cash",
-    file: shipments,
-    from: "if v_pickup.cod + v_pickup.delivery_fee > 0 and not exists (",
+    file: "sql/delivery/charges/charges.sql",
+    from: "if v_due.cod + v_due.delivery_fee > 0 and not exists (",
     to: "if false and not exists (",
     test: [bookingTest, "is refused while the sender has to pay in cash"],
   },

@@ -30,19 +30,19 @@ begin
   end if;
 end $$;
 
--- The grants of an active member of a tenant: the type, the roles and the permissions of the roles. Null for anybody else.
+-- The grants of an active member of a tenant: the type, the roles and the permissions of the roles, one that two roles have twice.
+-- Null for anybody else.
 create or replace function private.member_grants(tenant_id uuid, user_id uuid) returns text[]
 language plpgsql stable set search_path = '' as $$
 begin
   return (
-    select array['type:' || u.tenant_user_type] || array(
-      select 'role:' || r.role_key from tenancy.tenant_user_roles r
-      where r.tenant_id = u.tenant_id and r.user_id = u.user_id
-      union all
-      select distinct 'permission:' || p.permission_key
-      from tenancy.tenant_user_roles r
-      join tenancy.role_permissions p on p.role_key = r.role_key
-      where r.tenant_id = u.tenant_id and r.user_id = u.user_id)
+    select array['type:' || u.tenant_user_type]
+      || array(select 'role:' || r.role_key from tenancy.tenant_user_roles r where r.tenant_id = u.tenant_id and r.user_id = u.user_id)
+      || array(
+        select 'permission:' || p.permission_key
+        from tenancy.tenant_user_roles r
+        join tenancy.role_permissions p on p.role_key = r.role_key
+        where r.tenant_id = u.tenant_id and r.user_id = u.user_id)
     from tenancy.tenant_users u
     where u.tenant_id = member_grants.tenant_id and u.user_id = member_grants.user_id and u.is_active);
 end $$;
@@ -91,17 +91,17 @@ begin
   elsif user_id is not null then
     -- A token issued before the account was confirmed may belong to the person who created the account. Tokens name seconds. One that
     -- was issued before Auth deleted or banned the account holds no more.
-    if not exists (
-        select from tenancy.profiles p
-        join private.open_accounts a on a.id = p.id
-        where p.id = identify.user_id
-          and (p.proven_at is null or v_mailbox or v_service or to_timestamp((claims ->> 'issued_at')::bigint) > p.proven_at)) then
+    select exists (select from tenancy.system_users s where s.user_id = p.id) into v_system
+    from tenancy.profiles p
+    join private.open_accounts a on a.id = p.id
+    where p.id = identify.user_id
+      and (p.proven_at is null or v_mailbox or v_service or to_timestamp((claims ->> 'issued_at')::bigint) > p.proven_at);
+    if not found then
       perform app.fail('unauthorized');
     end if;
     if v_mailbox then
       grants := grants || array['mailbox'];
     end if;
-    v_system := exists (select from tenancy.system_users s where s.user_id = identify.user_id);
     -- A system administrator acts in the tenant that the call names, never in one that a token still carries.
     if v_system then
       tenant_id := v_asked;

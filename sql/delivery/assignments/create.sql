@@ -23,10 +23,9 @@ declare
   v_lines jsonb;
   v_ids jsonb;
 begin
-  select jsonb_agg(l.line || jsonb_build_object('id', gen_random_uuid(), 'sequence_number',
-    coalesce((l.line ->> 'sequence_number')::integer, v_last + l.place)) order by l.place) into v_lines
-  from jsonb_array_elements(plan -> 'lines') with ordinality l (line, place);
-  select jsonb_agg(l.line -> 'id' order by l.place) into v_ids from jsonb_array_elements(v_lines) with ordinality l (line, place);
+  select jsonb_agg(l.line || jsonb_build_object('id', l.id, 'sequence_number',
+    coalesce((l.line ->> 'sequence_number')::integer, v_last + l.place)) order by l.place), jsonb_agg(l.id order by l.place) into v_lines, v_ids
+  from (select p.line, p.place, gen_random_uuid() as id from jsonb_array_elements(plan -> 'lines') with ordinality p (line, place)) l;
 
   if v_bulk is not null then
     insert into delivery.bulk_assignments (id, tenant_id, driver_id, assignment_count, total_units, assigned_by)

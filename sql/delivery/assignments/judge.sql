@@ -15,7 +15,7 @@ declare
 begin
   return query select z.delivery_id, z.pickup_zone_id, z.dropoff_zone_id
     from delivery.delivery_zone_context z
-    where z.delivery_id = any (array(select d.id from delivery.deliveries d where d.tenant_id = v_tenant and d.id = any (delivery_ids)));
+    where z.tenant_id = v_tenant and z.delivery_id = any (delivery_ids);
 exception when others then
   raise warning 'the zones of deliveries cannot be read: % %', sqlstate, sqlerrm;
   perform app.fail('internal_server_error');
@@ -35,49 +35,41 @@ declare
   v_tenant uuid := app.tenant_id();
   v_all_zones boolean := coalesce((select d.all_zones from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = driver), false);
   v_zones uuid[] := array(select z.zone_id from delivery.driver_zones z where z.tenant_id = v_tenant and z.driver_id = driver);
-  v_lines jsonb;
-  v_meant uuid[];
-  v_ids uuid[];
   v_free numeric := units_free;
   v_line record;
 begin
-  -- Each join says once more which rows are meant: PostgreSQL takes a list from JSON for a hundred entries and would
-  -- rather read all deliveries of a tenant who has not many thousands.
-  select jsonb_agg(to_jsonb(a) order by a.place), array_agg(a.delivery_id) into v_lines, v_meant
-  from (
-    select asked.place, asked.id as requested_id, d.id as known_id,
-      case when d.delivery_flow = 'pnd_parent' then l.id when d.parent_id is null or d.status <> 'draft' then d.id end as delivery_id,
-      row_number() over (partition by asked.id order by asked.place) as time
-    from unnest(delivery_ids) with ordinality asked (id, place)
-    left join delivery.deliveries d on d.tenant_id = v_tenant and d.id = asked.id and d.id = any (delivery_ids)
-    left join lateral (
-      select g.id from delivery.deliveries g
-      where g.tenant_id = d.tenant_id and g.parent_id = d.id and g.status not in ('draft', 'delivered', 'returned', 'cancelled')
-      order by g.sequence_plan limit 1
-    ) l on d.delivery_flow = 'pnd_parent'
-  ) a;
-
-  -- Checks on the rows themselves come first: where they decide, the warehouse and the zones are not read.
-  select jsonb_agg(to_jsonb(a) order by a.place), coalesce(array_agg(a.delivery_id) filter (where a.code is null), '{}')
-  into v_lines, v_ids
-  from (
-    select r.place, r.requested_id, r.delivery_id, case
-        when r.known_id is null then 'delivery_not_found'
-        when r.time > 1 or row_number() over (partition by r.delivery_id order by r.place) > 1 and r.delivery_id is not null
-          then 'duplicate_deliveries'
-        when r.delivery_id is null then 'no_active_child_leg'
-        when d.carrier_type <> 'internal' then 'delivery_carrier_not_internal'
-        when l.id is not null then 'delivery_already_assigned'
-        when d.status <> 'pending' and d.id <> all (carried) then 'delivery_status_changed'
-      end as code
-    from jsonb_to_recordset(v_lines) r (place integer, requested_id uuid, known_id uuid, delivery_id uuid, "time" integer)
-    left join delivery.deliveries d on d.tenant_id = v_tenant and d.id = r.delivery_id and d.id = any (v_meant)
-    left join delivery.assignments l on l.tenant_id = v_tenant and l.delivery_id = r.delivery_id and l.delivery_id = any (v_meant)
-      and l.status in ('pending', 'assigned', 'accepted')
-  ) a;
-
   for v_line in
-    select r.place, r.requested_id, r.delivery_id, d.unit_size, case
+    with asked as (
+      select r.place, r.id as requested_id, d.id as known_id, m.*, row_number() over (partition by r.id order by r.place) as time
+      from unnest(delivery_ids) with ordinality r (id, place)
+      -- Says once more which rows are meant: PostgreSQL would rather read all deliveries of a tenant who has not many thousands.
+      left join delivery.deliveries d on d.tenant_id = v_tenant and d.id = r.id and d.id = any (delivery_ids)
+      left join lateral (
+        (select g.id as delivery_id, g.status, g.carrier_type, g.unit_size, g.delivery_flow, g.manifest_id, delivery.leaves_warehouse(g) as leaves
+        from delivery.deliveries g
+        where d.delivery_flow = 'pnd_parent' and g.tenant_id = v_tenant and g.parent_id = d.id
+          and g.status not in ('draft', 'delivered', 'returned', 'cancelled')
+        order by g.sequence_plan limit 1)
+        union all
+        select d.id, d.status, d.carrier_type, d.unit_size, d.delivery_flow, d.manifest_id,
+          d.delivery_flow <> 'standard' and delivery.leaves_warehouse(d)
+        where d.delivery_flow <> 'pnd_parent' and (d.parent_id is null or d.status <> 'draft')
+      ) m on true
+    ), line as materialized (
+      -- Checks on the rows themselves come first: where they decide, the warehouse and the zones are not read.
+      select a.*, case
+          when a.known_id is null then 'delivery_not_found'
+          when a.time > 1 or row_number() over (partition by a.delivery_id order by a.place) > 1 and a.delivery_id is not null
+            then 'duplicate_deliveries'
+          when a.delivery_id is null then 'no_active_child_leg'
+          when a.carrier_type <> 'internal' then 'delivery_carrier_not_internal'
+          when exists (select from delivery.open_assignments l where l.tenant_id = v_tenant and l.delivery_id = a.delivery_id)
+            then 'delivery_already_assigned'
+          when a.status <> 'pending' and a.delivery_id <> all (carried) then 'delivery_status_changed'
+        end as code
+      from asked a
+    )
+    select r.place, r.requested_id, r.delivery_id, r.unit_size, case
         when r.code is not null then r.code
         when p.code is not null then p.code
         when z.delivery_id is null then 'deliveries_zone_context_incomplete'
@@ -91,13 +83,13 @@ begin
       v_all_zones or coalesce(z.pickup_zone_id = any (v_zones), false) as pickup_open,
       v_all_zones or coalesce(z.dropoff_zone_id = any (v_zones), false) as dropoff_open,
       -- A parcel that a warehouse has picked goes into the driver's hands there.
-      coalesce(d.delivery_flow <> 'standard' and delivery.leaves_warehouse(d) and exists (select from warehousing.picking_orders o
-        where o.tenant_id = v_tenant and o.delivery_id = d.id and o.status = 'completed'), false) as takes_handoff,
-      coalesce(d.delivery_flow = 'pnd_inbound' and d.manifest_id is not null, false) as unstaged_inbound
-    from jsonb_to_recordset(v_lines) r (place integer, requested_id uuid, delivery_id uuid, code text)
-    left join delivery.deliveries d on d.tenant_id = v_tenant and d.id = r.delivery_id and d.id = any (v_meant)
-    left join delivery.preparation_problem(array(select i.id from unnest(v_ids) i (id) where i.id <> all (carried))) p on p.delivery_id = r.delivery_id
-    left join delivery.zones_of(v_ids) z on z.delivery_id = r.delivery_id
+      coalesce(r.leaves and exists (select from warehousing.picking_orders o
+        where o.tenant_id = v_tenant and o.delivery_id = r.delivery_id and o.status = 'completed'), false) as takes_handoff,
+      coalesce(r.delivery_flow = 'pnd_inbound' and r.manifest_id is not null, false) as unstaged_inbound
+    from line r
+    left join delivery.preparation_problem(array(select i.delivery_id from line i where i.code is null and i.delivery_id <> all (carried))) p
+      on p.delivery_id = r.delivery_id
+    left join delivery.zones_of(array(select i.delivery_id from line i where i.code is null)) z on z.delivery_id = r.delivery_id
     order by r.place
   loop
     place := v_line.place;
@@ -150,8 +142,7 @@ declare
   v_plan jsonb;
 begin
   -- A late caller is refused without waiting for locks: of many who want the same, most do.
-  if locked and exists (select from delivery.assignments a where a.tenant_id = v_tenant and a.delivery_id = any (delivery_ids)
-      and a.status in ('pending', 'assigned', 'accepted')) then
+  if locked and exists (select from delivery.open_assignments a where a.tenant_id = v_tenant and a.delivery_id = any (delivery_ids)) then
     v_plan := delivery.assignments_plan(delivery_ids, driver_id, vehicle_id, false, carried);
     if v_plan ->> 'code' is not null or jsonb_path_exists(v_plan, '$.lines[*].code ? (@ != null)') then
       return v_plan;

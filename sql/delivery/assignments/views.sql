@@ -2,12 +2,20 @@ drop view if exists delivery.assignments_list cascade;
 
 drop view if exists delivery.delivery_zone_context cascade;
 
+drop view if exists delivery.open_assignments cascade;
+
+-- The assignments that are open, for who asks by delivery. `is true` keeps PostgreSQL from the indexes of open ones alone: where the last
+-- statistics are of an hour in which there were none, it would rather read all of a tenant than look for each delivery, and keep that plan.
+create view delivery.open_assignments with (security_invoker = true) as
+select a.id, a.tenant_id, a.delivery_id, a.driver_id, a.status
+from delivery.assignments a where (a.status in ('pending', 'assigned', 'accepted')) is true;
+
 -- Where a delivery starts and ends, in zones. A place that lies in no zone has a null; a place of which
 -- nobody knows where it is (no zone and no coordinates) leaves its delivery without a row, and without a
 -- row the drivers who go there are unknown.
 create view delivery.delivery_zone_context with (security_invoker = true) as
 -- Joined, the addresses made PostgreSQL read every delivery to one of them.
-select d.id as delivery_id, d.pickup_zone_id, d.dropoff_zone_id
+select d.id as delivery_id, d.pickup_zone_id, d.dropoff_zone_id, d.tenant_id
 from delivery.deliveries d
 where (d.pickup_zone_id is not null or (select f.latitude is not null from delivery.addresses f
     where f.tenant_id = d.tenant_id and f.id = d.pickup_address_id))
@@ -51,4 +59,4 @@ select a.id, a.tenant_id, a.delivery_id, a.driver_id, a.vehicle_id, a.bulk_assig
   a.route_details as route
 from delivery.assignments a;
 
-grant select on delivery.assignments_list, delivery.delivery_zone_context to barid_caller;
+grant select on delivery.assignments_list, delivery.open_assignments, delivery.delivery_zone_context to barid_caller;

@@ -44,18 +44,18 @@ begin
 end $$;
 
 -- Sends rows under `name`: to the board of their tenant in messages of at most 100, and to each driver about their own.
--- changed: [{tenant, row}] in the order in which they are sent, row with its driver_id or without one; null: nothing is sent.
-create or replace function delivery.rows_broadcast(event text, name text, changed jsonb) returns void
+-- Each has its tenant and its driver, or none, at its place, in the order in which they are sent; null: nothing is sent.
+create or replace function delivery.rows_broadcast(event text, name text, tenants uuid[], drivers uuid[], rows jsonb[]) returns void
 language plpgsql set search_path = '' as $$
 begin
-  if changed is null then
+  if rows is null then
     return;
   end if;
-  perform delivery.broadcast(g.topic, rows_broadcast.event, jsonb_build_object(rows_broadcast.name, g.rows))
+  perform delivery.broadcast(g.topic, rows_broadcast.event, jsonb_build_object(rows_broadcast.name, g.lines))
   from (
-    select t.topic, jsonb_agg(c.line -> 'row' order by c.place) as rows
-    from jsonb_array_elements(changed) with ordinality c (line, place)
-    cross join lateral (values (format('tenant:%s:board', c.line ->> 'tenant')), ('driver:' || (c.line #>> '{row,driver_id}'))) t (topic)
+    select t.topic, jsonb_agg(c.line order by c.place) as lines
+    from unnest(rows_broadcast.tenants, rows_broadcast.drivers, rows_broadcast.rows) with ordinality c (tenant, driver, line, place)
+    cross join lateral (values (format('tenant:%s:board', c.tenant)), ('driver:' || c.driver)) t (topic)
     where t.topic is not null
     group by t.topic, (c.place - 1) / 100
     order by t.topic, min(c.place)) g;
@@ -70,29 +70,31 @@ declare
   v_fetched constant text[] := '{pending,assigned,accepted}';
 begin
   if tg_op = 'INSERT' then
-    perform delivery.rows_broadcast('delivery.status', 'deliveries', (
-      select jsonb_agg(jsonb_build_object('tenant', n.tenant_id, 'row', jsonb_build_object('id', n.id, 'delivery_code', n.delivery_code,
+    perform delivery.rows_broadcast('delivery.status', 'deliveries', array_agg(r.tenant_id), null, array_agg(r.line))
+    from (
+      select n.tenant_id, jsonb_build_object('id', n.id, 'delivery_code', n.delivery_code,
           'parent_id', n.parent_id, 'status', n.status, 'from_status', null, 'driver_id', null,
           'place', jsonb_build_object('kind', case when n.status = any (v_fetched) then 'pickup' else 'dropoff' end,
-            'latitude', p.place -> 'latitude', 'longitude', p.place -> 'longitude')))
-        order by n.delivery_code, n.sequence_plan nulls first)
+            'latitude', p.place -> 'latitude', 'longitude', p.place -> 'longitude')) as line
       from new_rows n
       cross join lateral (
-        select case when n.status = any (v_fetched) then delivery.fetched_at(n) else delivery.brought_to(n) end as place offset 0) p));
+        select case when n.status = any (v_fetched) then delivery.fetched_at(n) else delivery.brought_to(n) end as place offset 0) p
+      order by n.delivery_code, n.sequence_plan nulls first) r;
     return null;
   end if;
-  perform delivery.rows_broadcast('delivery.status', 'deliveries', (
-    select jsonb_agg(jsonb_build_object('tenant', n.tenant_id, 'row', jsonb_build_object('id', n.id, 'delivery_code', n.delivery_code,
+  perform delivery.rows_broadcast('delivery.status', 'deliveries', array_agg(r.tenant_id), array_agg(r.driver_id), array_agg(r.line))
+  from (
+    select n.tenant_id, a.driver_id, jsonb_build_object('id', n.id, 'delivery_code', n.delivery_code,
         'parent_id', n.parent_id, 'status', n.status, 'from_status', o.status, 'driver_id', a.driver_id,
         'place', jsonb_build_object('kind', case when n.status = any (v_fetched) then 'pickup' else 'dropoff' end,
-          'latitude', p.place -> 'latitude', 'longitude', p.place -> 'longitude')))
-      order by n.delivery_code, n.sequence_plan nulls first)
+          'latitude', p.place -> 'latitude', 'longitude', p.place -> 'longitude')) as line
     from new_rows n
     join old_rows o on o.id = n.id
     cross join lateral (
       select case when n.status = any (v_fetched) then delivery.fetched_at(n) else delivery.brought_to(n) end as place offset 0) p
-    left join delivery.assignments a on a.tenant_id = n.tenant_id and a.delivery_id = n.id and a.status in ('pending', 'assigned', 'accepted')
-    where n.status <> o.status));
+    left join delivery.open_assignments a on a.tenant_id = n.tenant_id and a.delivery_id = n.id
+    where n.status <> o.status
+    order by n.delivery_code, n.sequence_plan nulls first) r;
   return null;
 end $$;
 
@@ -102,16 +104,20 @@ create or replace function delivery.assignments_broadcast() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
   if tg_op = 'INSERT' then
-    perform delivery.rows_broadcast('assignment.changed', 'assignments', (
-      select jsonb_agg(jsonb_build_object('tenant', n.tenant_id, 'row', jsonb_build_object('id', n.id, 'delivery_id', n.delivery_id,
-        'driver_id', n.driver_id, 'status', n.status, 'sequence_number', n.sequence_number)) order by n.sequence_number, n.id) from new_rows n));
+    perform delivery.rows_broadcast('assignment.changed', 'assignments', array_agg(r.tenant_id), array_agg(r.driver_id), array_agg(r.line))
+    from (
+      select n.tenant_id, n.driver_id, jsonb_build_object('id', n.id, 'delivery_id', n.delivery_id,
+        'driver_id', n.driver_id, 'status', n.status, 'sequence_number', n.sequence_number) as line
+      from new_rows n order by n.sequence_number, n.id) r;
     return null;
   end if;
-  perform delivery.rows_broadcast('assignment.changed', 'assignments', (
-    select jsonb_agg(jsonb_build_object('tenant', n.tenant_id, 'row', jsonb_build_object('id', n.id, 'delivery_id', n.delivery_id,
-      'driver_id', n.driver_id, 'status', n.status, 'sequence_number', n.sequence_number)) order by n.sequence_number, n.id)
+  perform delivery.rows_broadcast('assignment.changed', 'assignments', array_agg(r.tenant_id), array_agg(r.driver_id), array_agg(r.line))
+  from (
+    select n.tenant_id, n.driver_id, jsonb_build_object('id', n.id, 'delivery_id', n.delivery_id,
+      'driver_id', n.driver_id, 'status', n.status, 'sequence_number', n.sequence_number) as line
     from new_rows n join old_rows o on o.id = n.id
-    where n.status <> o.status or n.sequence_number <> o.sequence_number));
+    where n.status <> o.status or n.sequence_number <> o.sequence_number
+    order by n.sequence_number, n.id) r;
   return null;
 end $$;
 
@@ -171,6 +177,6 @@ create trigger assignments_broadcast_changed after update on delivery.assignment
   for each statement execute function delivery.assignments_broadcast();
 
 -- Nobody calls these but other functions and triggers, and the policy of Realtime.
-revoke execute on function delivery.broadcast(text, text, jsonb), delivery.rows_broadcast(text, text, jsonb), delivery.may_listen(text),
+revoke execute on function delivery.broadcast(text, text, jsonb), delivery.rows_broadcast(text, text, uuid[], uuid[], jsonb[]), delivery.may_listen(text),
   delivery.deliveries_broadcast(), delivery.assignments_broadcast() from barid_caller;
 grant execute on function delivery.may_listen(text) to authenticated;

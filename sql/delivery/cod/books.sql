@@ -27,14 +27,28 @@ begin
     from unnest(rows) r);
 end $$;
 
--- The items of a settlement, in the order given.
-create or replace function money.cod_items_write(payment uuid, rows money.cod_collections[]) returns void
+-- Writes the items of a settlement, in the order given. -> what is written
+create or replace function money.cod_items_record(payment uuid, rows money.cod_collections[]) returns money.cod_settlement_items[]
 language plpgsql set search_path = '' as $$
+declare
+  v_items money.cod_settlement_items[];
 begin
-  insert into money.cod_settlement_items (tenant_id, payment_id, position, cod_collection_id, amount, cod_amount, delivery_fee_amount,
-    delivery_code, delivery_number)
-  select r.tenant_id, payment, r.ordinality, r.id, r.amount, r.cod_amount, r.delivery_fee_amount, r.delivery_code, r.delivery_number
-  from unnest(rows) with ordinality r;
+  with written as (
+    insert into money.cod_settlement_items (tenant_id, payment_id, position, cod_collection_id, amount, cod_amount, delivery_fee_amount,
+      delivery_code, delivery_number)
+    select r.tenant_id, payment, r.ordinality, r.id, r.amount, r.cod_amount, r.delivery_fee_amount, r.delivery_code, r.delivery_number
+    from unnest(rows) with ordinality r
+    returning cod_settlement_items as item
+  )
+  select array_agg(w.item) into v_items from written w;
+  return v_items;
+end $$;
+
+-- The items of a settlement as they are kept.
+create or replace function money.cod_items_of(s money.cod_settlements) returns money.cod_settlement_items[]
+language plpgsql stable set search_path = '' as $$
+begin
+  return array(select i from money.cod_settlement_items i where i.tenant_id = s.tenant_id and i.payment_id = s.payment_id);
 end $$;
 
 -- The account of the desk on which remitted cash lies: the receiver's in the office, or the driver's own where drivers may
@@ -85,32 +99,31 @@ begin
     case method when 'remit' then 'Cash remitted' else 'Cash settled from the wallet' end, v_accounts, v_amounts);
 end $$;
 
--- A settlement as it is answered, the first time and every time after. Both ways have the same shape,
+-- A settlement with its items as it is answered, the first time and every time after. Both ways have the same shape,
 -- under the words of their way.
-create or replace function money.cod_settlement_to_json(payment uuid) returns jsonb
+create or replace function money.cod_settlement_to_json(s money.cod_settlements, items money.cod_settlement_items[], receipt_status text) returns jsonb
 language plpgsql stable set search_path = '' as $$
+declare
+  v_list jsonb := (
+    select jsonb_agg(jsonb_build_object('cod_collection_id', i.cod_collection_id, 'amount', i.amount,
+      'allocations', jsonb_build_object('cod', i.cod_amount, 'delivery_fee', i.delivery_fee_amount),
+      'delivery_code', i.delivery_code, 'delivery_number', i.delivery_number) order by i.position)
+    from unnest(items) i);
 begin
-  return (
-    select case s.method when 'remit' then jsonb_build_object(
-        'scope', s.scope, 'remitted_collections', i.list, 'total_remitted', s.total, 'total_cash_remitted', s.total,
-        'total_cod_remitted', s.cod_total, 'total_delivery_fee_remitted', s.fee_total, 'remitted_count', s.collections,
-        'failed_count', 0, 'remitted_at', s.settled_at, 'counted', s.total - s.shortage, 'shortage', money.shortage_to_json(s))
-      else jsonb_build_object(
-        'scope', s.scope, 'settled_collections', i.list, 'total_settled', s.total, 'total_cash_settled', s.total,
-        'total_cod_settled', s.cod_total, 'total_delivery_fee_settled', s.fee_total, 'settled_count', s.collections,
-        'failed_count', 0, 'settled_at', s.settled_at, 'wallet_balance_after', (
-          select e.balance_after from money.ledger_transactions t
-          join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id and e.account_id = p.account_id
-          where t.tenant_id = s.tenant_id and t.reference_id = s.payment_id and t.kind = 'cod_settlement')) end
-      || jsonb_build_object('settlement_payment_id', s.payment_id, 'receipt_status', r.status, 'currency', s.currency)
-    from money.cod_settlements s
-    join money.payments p on p.tenant_id = s.tenant_id and p.id = s.payment_id
-    join money.settlement_receipts r on r.tenant_id = s.tenant_id and r.payment_id = s.payment_id
-    cross join lateral (
-      select jsonb_agg(jsonb_build_object('cod_collection_id', i.cod_collection_id, 'amount', i.amount,
-        'allocations', jsonb_build_object('cod', i.cod_amount, 'delivery_fee', i.delivery_fee_amount),
-        'delivery_code', i.delivery_code, 'delivery_number', i.delivery_number) order by i.position) as list
-      from money.cod_settlement_items i where i.tenant_id = s.tenant_id and i.payment_id = s.payment_id
-    ) i
-    where s.tenant_id = app.tenant_id() and s.payment_id = payment);
+  if s.method = 'remit' then
+    return jsonb_build_object(
+      'scope', s.scope, 'remitted_collections', v_list, 'total_remitted', s.total, 'total_cash_remitted', s.total,
+      'total_cod_remitted', s.cod_total, 'total_delivery_fee_remitted', s.fee_total, 'remitted_count', s.collections,
+      'failed_count', 0, 'remitted_at', s.settled_at, 'counted', s.total - s.shortage, 'shortage', money.shortage_to_json(s),
+      'settlement_payment_id', s.payment_id, 'receipt_status', receipt_status, 'currency', s.currency);
+  end if;
+  return jsonb_build_object(
+    'scope', s.scope, 'settled_collections', v_list, 'total_settled', s.total, 'total_cash_settled', s.total,
+    'total_cod_settled', s.cod_total, 'total_delivery_fee_settled', s.fee_total, 'settled_count', s.collections,
+    'failed_count', 0, 'settled_at', s.settled_at, 'wallet_balance_after', (
+      select e.balance_after from money.payments p
+      join money.ledger_transactions t on t.tenant_id = p.tenant_id and t.reference_id = p.id and t.kind = 'cod_settlement'
+      join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id and e.account_id = p.account_id
+      where p.tenant_id = s.tenant_id and p.id = s.payment_id),
+    'settlement_payment_id', s.payment_id, 'receipt_status', receipt_status, 'currency', s.currency);
 end $$;

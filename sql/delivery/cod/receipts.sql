@@ -2,15 +2,15 @@
 
 -- The mark of a settlement's money, printed in the QR code: the first 32 hex digits of SHA-256 over the
 -- payment, its currency and every item, so that changing any of them changes it.
-create or replace function money.receipt_hash(payment uuid) returns text
-language plpgsql stable set search_path = '' as $$
+create or replace function money.receipt_hash(s money.cod_settlements, items money.cod_settlement_items[]) returns text
+language plpgsql immutable set search_path = '' as $$
+declare
+  v_items text := (
+    select string_agg(concat_ws(':', i.cod_collection_id, i.amount, i.cod_amount, i.delivery_fee_amount, i.delivery_code), ';' order by i.position)
+    from unnest(items) i);
 begin
-  return (
-    select left(encode(sha256(convert_to(concat_ws('|', s.payment_id, s.tenant_id, s.method, s.driver_id, s.currency, s.total,
-      case when s.shortage > 0 then s.shortage end,
-      (select string_agg(concat_ws(':', i.cod_collection_id, i.amount, i.cod_amount, i.delivery_fee_amount, i.delivery_code), ';' order by i.position)
-        from money.cod_settlement_items i where i.tenant_id = s.tenant_id and i.payment_id = s.payment_id)), 'UTF8')), 'hex'), 32)
-    from money.cod_settlements s where s.tenant_id = app.tenant_id() and s.payment_id = payment);
+  return left(encode(sha256(convert_to(concat_ws('|', s.payment_id, s.tenant_id, s.method, s.driver_id, s.currency, s.total,
+    case when s.shortage > 0 then s.shortage end, v_items), 'UTF8')), 'hex'), 32);
 end $$;
 
 -- Has the receipt printed: by a job, which gives up after the third failure.
@@ -20,13 +20,17 @@ begin
   perform app.job_add('delivery.settlement_receipt', jsonb_build_object('settlement_payment_id', payment), attempts_max => 3);
 end $$;
 
--- Asks for the receipt of a new settlement, in the language of the request.
-create or replace function money.receipt_request(payment uuid) returns void
+-- Asks for the receipt of a new settlement with these items, in the language of the request. -> its status
+create or replace function money.receipt_request(s money.cod_settlements, items money.cod_settlement_items[]) returns text
 language plpgsql set search_path = '' as $$
+declare
+  v_status text;
 begin
   insert into money.settlement_receipts (payment_id, tenant_id, language, hash)
-  values (payment, app.tenant_id(), coalesce(app.request_setting('language'), 'en'), money.receipt_hash(payment));
-  perform money.receipt_queue(payment);
+  values (s.payment_id, s.tenant_id, coalesce(app.request_setting('language'), 'en'), money.receipt_hash(s, items))
+  returning status into v_status;
+  perform money.receipt_queue(s.payment_id);
+  return v_status;
 end $$;
 
 -- Prints the receipt of a reversed settlement anew, so that it says so. A print that is under way is not waited
@@ -85,6 +89,7 @@ declare
   v_row money.cod_collections;
   v_method text;
   v_payment uuid := gen_random_uuid();
+  v_settlement money.cod_settlements;
 begin
   select c.* into v_row from money.cod_collections c
   where c.tenant_id = v_tenant and c.id = (input ->> 'id')::uuid and (c.driver_id = app.user_id() or money.settles_for_office())
@@ -106,10 +111,10 @@ begin
   insert into money.cod_settlements (payment_id, tenant_id, method, scope, driver_id, actor_id, receiver_id, currency, total, cod_total,
     fee_total, collections, notes, reference, historical, settled_at)
   values (v_payment, v_tenant, v_method, 'selected', v_row.driver_id, app.user_id(), v_row.remitted_to_user_id, v_row.currency, v_row.amount,
-    v_row.cod_amount, v_row.delivery_fee_amount, 1, v_row.notes, v_row.reference, true, coalesce(v_row.remitted_at, v_row.settled_at));
-  perform money.cod_items_write(v_payment, array[v_row]);
+    v_row.cod_amount, v_row.delivery_fee_amount, 1, v_row.notes, v_row.reference, true, coalesce(v_row.remitted_at, v_row.settled_at))
+  returning * into v_settlement;
+  perform money.receipt_request(v_settlement, money.cod_items_record(v_payment, array[v_row]));
   update money.cod_collections c set settlement_payment_id = v_payment where c.tenant_id = v_tenant and c.id = v_row.id;
-  perform money.receipt_request(v_payment);
   return money.receipt_get(jsonb_build_object('settlement_payment_id', v_payment));
 end $$;
 
@@ -122,13 +127,14 @@ declare
 begin
   return (
     select jsonb_build_object(
-      'valid', r.hash = lower(input ->> 'hash') and r.hash = money.receipt_hash(v_payment) and s.reversed_at is null,
-      'printed', r.hash = lower(input ->> 'hash'), 'unchanged', r.hash = money.receipt_hash(v_payment),
+      'valid', r.hash = lower(input ->> 'hash') and r.hash = h.hash and s.reversed_at is null,
+      'printed', r.hash = lower(input ->> 'hash'), 'unchanged', r.hash = h.hash,
       'settlement', jsonb_build_object('settlement_payment_id', s.payment_id, 'method', s.method, 'driver', money.person(s.driver_id),
         'receiver', money.person(s.receiver_id), 'currency', s.currency, 'total', s.total, 'cod', s.cod_total, 'delivery_fee', s.fee_total,
         'collections', s.collections, 'settled_at', s.settled_at, 'reversed_at', s.reversed_at, 'reversal_reason', s.reversal_reason))
     from money.settlement_receipts r
     join money.cod_settlements s on s.tenant_id = r.tenant_id and s.payment_id = r.payment_id
+    cross join lateral (select money.receipt_hash(s, money.cod_items_of(s)) as hash offset 0) h
     where r.tenant_id = app.tenant_id() and r.payment_id = v_payment);
 end $$;
 

@@ -149,18 +149,21 @@ declare
   v_mixed boolean;
   v_ids uuid[];
   v_payment uuid := gen_random_uuid();
-  v_known money.cod_settlements;
+  v_settlement money.cod_settlements;
+  v_items money.cod_settlement_items[];
+  v_receipt text;
   v_handover money.cash_handovers;
   v_short numeric := 0;
 begin
   if v_key is not null then
-    select s.* into v_known from money.cod_settlements s
+    select s.* into v_settlement from money.cod_settlements s
     where s.tenant_id = v_tenant and s.actor_id = v_actor and s.idempotency_key = v_key;
     if found then
-      if v_known.input_hash <> fingerprint then
+      if v_settlement.input_hash <> fingerprint then
         perform app.fail('settlement_idempotency_conflict');
       end if;
-      return money.cod_settlement_to_json(v_known.payment_id);
+      return money.cod_settlement_to_json(v_settlement, money.cod_items_of(v_settlement), (
+        select r.status from money.settlement_receipts r where r.tenant_id = v_tenant and r.payment_id = v_settlement.payment_id));
     end if;
   end if;
 
@@ -191,8 +194,9 @@ begin
   insert into money.cod_settlements (payment_id, tenant_id, method, scope, driver_id, actor_id, receiver_id, currency, total, cod_total,
     fee_total, collections, shortage, shortage_handover_id, notes, reference, idempotency_key, input_hash)
   values (v_payment, v_tenant, method, scope, v_driver, v_actor, v_receiver, v_currency,
-    v_total, v_total - v_fees, v_fees, cardinality(v_rows), v_short, case when v_short > 0 then v_handover.id end, notes, reference, v_key, fingerprint);
-  perform money.cod_items_write(v_payment, v_rows);
+    v_total, v_total - v_fees, v_fees, cardinality(v_rows), v_short, case when v_short > 0 then v_handover.id end, notes, reference, v_key, fingerprint)
+  returning * into v_settlement;
+  v_items := money.cod_items_record(v_payment, v_rows);
   if v_handover.id is not null then
     update money.cash_handovers h set settlement_payment_id = v_payment where h.tenant_id = v_tenant and h.id = v_handover.id;
   end if;
@@ -204,14 +208,14 @@ begin
     settlement_payment_id = v_payment, notes = coalesce(cod_settle.notes, c.notes),
     reference = coalesce(cod_settle.reference, c.reference)
   where c.tenant_id = v_tenant and c.id = any (v_ids);
-  perform money.receipt_request(v_payment);
+  v_receipt := money.receipt_request(v_settlement, v_items);
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'cod_settlement.created', 'source_module', 'delivery',
     'entity_type', 'cod_settlement', 'entity_id', v_payment, 'event_data', jsonb_build_object('settlement_payment_id', v_payment,
       'method', method, 'driver_id', v_driver, 'receiver_id', v_receiver, 'currency', v_currency, 'total', v_total,
       'shortage', v_short, 'collections', cardinality(v_rows), 'actor_id', v_actor))));
   -- Last, because everybody who hands cash to the same desk waits for its account from here to the commit.
   perform money.cod_book(v_payment, method, v_driver, v_receiver, v_wallet, v_currency, v_total, v_fees, v_short);
-  return money.cod_settlement_to_json(v_payment);
+  return money.cod_settlement_to_json(v_settlement, v_items, v_receipt);
 end $$;
 
 -- The driver's wallet in the currency of the cash. Fails: settlement_amount_mismatch when there only is one

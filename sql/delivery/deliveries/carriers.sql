@@ -39,8 +39,9 @@ language plpgsql set search_path = '' as $$
 declare
   a delivery.assignments;
 begin
+  -- As delivery.open_assignments has it.
   select * into a from delivery.assignments x
-  where x.tenant_id = d.tenant_id and x.delivery_id = d.id and x.status in ('pending', 'assigned', 'accepted');
+  where x.tenant_id = d.tenant_id and x.delivery_id = d.id and (x.status in ('pending', 'assigned', 'accepted')) is true;
   if not app.has_permission('manage:operations:tenant') and a.driver_id is distinct from app.user_id() then
     perform app.fail(case when d.status in ('delivered', 'returned', 'cancelled') and exists (
       select from delivery.assignments x

@@ -67,10 +67,9 @@ begin
   insert into tenancy.notifications (tenant_id, user_id, type, payload)
   select v_tenant, a.driver_id, 'delivery_changed', jsonb_build_object('assignment_id', a.id, 'delivery_id', d.id,
     'delivery_code', d.delivery_code)
-  from delivery.assignments a
+  from delivery.open_assignments a
   join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
-  where a.tenant_id = v_tenant and a.delivery_id = any (v_family) and a.status in ('pending', 'assigned', 'accepted')
-    and a.driver_id is distinct from app.user_id();
+  where a.tenant_id = v_tenant and a.delivery_id = any (v_family) and a.driver_id is distinct from app.user_id();
 end $$;
 
 grant execute on function delivery.delivery_corrected(uuid, jsonb), delivery.drivers_notify(uuid[]) to barid_caller;

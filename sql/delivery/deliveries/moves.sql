@@ -44,12 +44,17 @@ end $$;
 -- Records the first status of each new delivery and emits delivery.created, once for a parent and its legs.
 create or replace function delivery.deliveries_after_insert() returns trigger
 language plpgsql security definer set search_path = '' as $$
+declare
+  v_actor uuid := app.user_id();
 begin
   insert into delivery.delivery_status_history (tenant_id, delivery_id, to_status, actor_id, note)
-  select n.tenant_id, n.id, n.status, app.user_id(), n.status_reason
+  select n.tenant_id, n.id, n.status, v_actor, n.status_reason
   from new_rows n order by n.delivery_code, n.sequence_plan nulls first;
   insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
-  select n.tenant_id, 'delivery.created', 'delivery', 'delivery', n.id, delivery.event_data(n)
+  select n.tenant_id, 'delivery.created', 'delivery', 'delivery', n.id,
+    jsonb_build_object('delivery_id', n.id, 'delivery_code', n.delivery_code, 'barcode', n.barcode, 'status', n.status,
+      'delivery_flow', n.delivery_flow, 'customer_id', n.customer_id, 'institution_user_id', n.institution_user_id,
+      'external_reference_id', n.external_reference_id, 'reason', n.status_reason, 'actor_id', v_actor)
   from new_rows n where n.parent_id is null order by n.delivery_code;
   return null;
 end $$;
@@ -96,10 +101,12 @@ begin
       reported_as text)
     on r.parcel = coalesce(n.parent_id, n.id)
   where n.status <> o.status order by n.delivery_code, n.sequence_plan nulls first;
-  -- Subscribers hear of parcels; a leg shows in its parent.
+  -- Subscribers hear of parcels; a leg shows in its parent. They get numbers, ids and states; no name, phone or address.
   insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
   select n.tenant_id, 'delivery.' || n.status, 'delivery', 'delivery', n.id,
-    delivery.event_data(n) || jsonb_build_object('from_status', o.status)
+    jsonb_build_object('delivery_id', n.id, 'delivery_code', n.delivery_code, 'barcode', n.barcode, 'status', n.status,
+      'delivery_flow', n.delivery_flow, 'customer_id', n.customer_id, 'institution_user_id', n.institution_user_id,
+      'external_reference_id', n.external_reference_id, 'reason', n.status_reason, 'actor_id', v_actor, 'from_status', o.status)
   from new_rows n join old_rows o on o.id = n.id
   where n.status <> o.status and n.parent_id is null order by n.delivery_code;
 
@@ -156,15 +163,6 @@ begin
     where o.tenant_id = app.tenant_id() and (o.id = any (parcels) or o.parent_id = any (parcels))
       and o.delivery_flow in ('standard', 'pnd_outbound') and o.status = 'pending';
   end if;
-end $$;
-
--- The payload of an event about a delivery: numbers, ids and states; no name, phone or address.
-create or replace function delivery.event_data(d delivery.deliveries) returns jsonb
-language plpgsql stable set search_path = '' as $$
-begin
-  return jsonb_build_object('delivery_id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status,
-    'delivery_flow', d.delivery_flow, 'customer_id', d.customer_id, 'institution_user_id', d.institution_user_id,
-    'external_reference_id', d.external_reference_id, 'reason', d.status_reason, 'actor_id', app.user_id());
 end $$;
 
 drop trigger if exists deliveries_made on delivery.deliveries;

@@ -138,13 +138,13 @@ begin
   elsif quote_error is not null then
     return quote_error;
   end if;
-  select a.driver_id into v_driver from delivery.assignments a
-  where a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('pending', 'assigned', 'accepted') limit 1;
+  select a.driver_id into v_driver from delivery.open_assignments a
+  where a.tenant_id = d.tenant_id and a.delivery_id = d.id limit 1;
   if found and not delivery.driver_reaches(d.tenant_id, v_driver, zone_id) then
     return 'driver_not_allowed_in_delivery_zone';
   end if;
   return case when unit_size <> d.unit_size and exists (
     select from delivery.deliveries l
-    join delivery.assignments a on a.tenant_id = l.tenant_id and a.delivery_id = l.id and a.status in ('pending', 'assigned', 'accepted')
+    join delivery.open_assignments a on a.tenant_id = l.tenant_id and a.delivery_id = l.id
     where l.tenant_id = d.tenant_id and (l.id = d.id or l.parent_id = d.id)) then 'delivery_already_assigned' end;
 end $$;

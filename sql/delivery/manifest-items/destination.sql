@@ -74,14 +74,23 @@ declare
   v_address uuid := destination ->> 'address_id';
   v_branch uuid := destination ->> 'branch_id';
 begin
+  -- Asked once each: the policies of addresses cost more than all else here.
   if hold then
     perform from delivery.addresses a where a.id = v_address for key share;
-    perform from delivery.institution_branches b where b.id = v_branch for key share;
+  else
+    perform from delivery.addresses a where a.id = v_address;
   end if;
-  return case
-    when not exists (select from delivery.addresses a where a.id = v_address) then 'address_not_found'
-    when v_branch is not null and not exists (select from delivery.institution_branches b where b.id = v_branch) then 'branch_not_found'
-  end;
+  if not found then
+    return 'address_not_found';
+  elsif v_branch is null then
+    return null;
+  end if;
+  if hold then
+    perform from delivery.institution_branches b where b.id = v_branch for key share;
+  else
+    perform from delivery.institution_branches b where b.id = v_branch;
+  end if;
+  return case when not found then 'branch_not_found' end;
 end $$;
 
 -- The same failure for every item of a batch. -> [{item_id, code}], in the order of the items.

@@ -23,7 +23,6 @@ language plpgsql set search_path = '' as $$
 declare
   v_ids uuid[] := app.uuids(input -> 'item_ids');
   v_destination jsonb := input -> 'destination';
-  v_orders private.item_order[];
   v_obstacle text := delivery.manifest_destination_obstacle(v_destination, true);
 begin
   if v_obstacle is not null then
@@ -34,13 +33,20 @@ begin
   order by m.id for share;
   perform from delivery.transfer_manifest_items i where i.id = any (v_ids) order by i.id for no key update;
   perform delivery.lock_staging_driver();
+  return jsonb_build_object('failures', delivery.manifest_orders_make(v_ids, v_destination));
+end $$;
 
-  v_orders := delivery.manifest_orders_charge(delivery.manifest_orders_price(v_ids, v_destination));
-  perform delivery.manifest_orders_write(array(select o from unnest(v_orders) o where o.failure is null order by o.position), v_destination);
-  return jsonb_build_object('failures', (
+-- The same for who holds the manifests, the items and the default driver already, and has asked for the destination. -> the failures
+create or replace function delivery.manifest_orders_make(item_ids uuid[], destination jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  v_orders private.item_order[] := delivery.manifest_orders_charge(delivery.manifest_orders_price(item_ids, destination));
+begin
+  perform delivery.manifest_orders_write(array(select o from unnest(v_orders) o where o.failure is null order by o.position), destination);
+  return (
     select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object('item_id', o.item_id, 'code', o.failure, 'params', o.failure_params))
       order by o.position), '[]')
-    from unnest(v_orders) o where o.failure is not null));
+    from unnest(v_orders) o where o.failure is not null);
 end $$;
 
 -- Prices the items that are still fit for an order, in scan order; one whose price cannot be found, or whose institution may not use

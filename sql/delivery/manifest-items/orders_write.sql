@@ -9,6 +9,7 @@ declare
   v_staging uuid := delivery.staging_warehouse();
   v_service jsonb := delivery.service_snapshot((destination ->> 'service_id')::uuid);
   v_deliveries uuid[] := array(select o.delivery_id from unnest(orders) o order by o.position);
+  v_items uuid[] := array(select o.item_id from unnest(orders) o);
   v_to jsonb;
 begin
   if cardinality(orders) = 0 then
@@ -21,24 +22,31 @@ begin
     distance_km, pickup_address_id, dropoff_address_id, pickup_snapshot, dropoff_snapshot, pickup_zone_id, dropoff_zone_id,
     staging_warehouse_id, recipient, service_snapshot, manifest_id, manifest_item_id, source_snapshot, snapshot_version, label_assignment,
     label_outdated, created_by)
+  -- Where the items of a manifest come from is written down once.
+  with origin as materialized (
+    select m.id, m.institution_user_id, a.id as address_id, a.zone_id, to_jsonb(a) as address,
+      jsonb_build_object('snapshot_version', 'manifest_origin_v1', 'manifest', jsonb_build_object('id', m.id, 'number', m.manifest_number),
+        'source', m.source_snapshot, 'processing_point', jsonb_build_object('id', p.id, 'name', p.name, 'code', p.code)) as snapshot
+    from delivery.transfer_manifests m
+    join delivery.transfer_processing_points p on p.tenant_id = m.tenant_id and p.id = m.processing_point_id
+    join delivery.addresses_list a on a.id = p.address_id
+    where m.tenant_id = v_tenant and m.id in (
+      select i.manifest_id from delivery.transfer_manifest_items i where i.tenant_id = v_tenant and i.id = any (v_items))
+  )
   select o.delivery_id, v_tenant, o.delivery_code, i.barcode_value,
-    case when v_staging is null then 'standard' else 'pnd_parent' end, 'pending', m.institution_user_id,
+    case when v_staging is null then 'standard' else 'pnd_parent' end, 'pending', g.institution_user_id,
     (destination ->> 'service_id')::uuid, 'sender', 'wallet', o.price, v_currency,
     o.unit_size, o.unit_size_source, i.package_details,
-    o.distance_km, a.id, (destination ->> 'address_id')::uuid, to_jsonb(a), v_to, a.zone_id, (v_to ->> 'zone_id')::uuid,
-    v_staging, destination -> 'recipient', v_service, m.id, i.id,
-    jsonb_build_object('snapshot_version', 'manifest_origin_v1', 'manifest', jsonb_build_object('id', m.id, 'number', m.manifest_number),
-      'item', jsonb_build_object('id', i.id, 'barcode_value', i.barcode_value), 'source', m.source_snapshot,
-      'processing_point', jsonb_build_object('id', p.id, 'name', p.name, 'code', p.code)),
+    o.distance_km, g.address_id, (destination ->> 'address_id')::uuid, g.address, v_to, g.zone_id, (v_to ->> 'zone_id')::uuid,
+    v_staging, destination -> 'recipient', v_service, g.id, i.id,
+    g.snapshot || jsonb_build_object('item', jsonb_build_object('id', i.id, 'barcode_value', i.barcode_value)),
     'manifest_origin_v1', 'manifest_shipment_label',
     -- The parcel may wear the label of an order that was cancelled.
     exists (
       select from delivery.deliveries e where e.tenant_id = i.tenant_id and e.manifest_item_id = i.id and e.label_edition > 0), v_actor
   from unnest(orders) o
-  join delivery.transfer_manifest_items i on i.id = o.item_id
-  join delivery.transfer_manifests m on m.tenant_id = i.tenant_id and m.id = i.manifest_id
-  join delivery.transfer_processing_points p on p.tenant_id = m.tenant_id and p.id = m.processing_point_id
-  join delivery.addresses_list a on a.id = p.address_id
+  join delivery.transfer_manifest_items i on i.tenant_id = v_tenant and i.id = o.item_id and i.id = any (v_items)
+  join origin g on g.id = i.manifest_id
   order by o.position;
   perform delivery.delivery_items_write((
     select array_agg(d) from delivery.deliveries d
@@ -69,11 +77,16 @@ end $$;
 -- default_warehouse_id}. Null when deliveries go straight.
 create or replace function delivery.staging_warehouse() returns uuid
 language plpgsql stable set search_path = '' as $$
+declare
+  v_set jsonb := app.settings('general', 'warehouse');
 begin
+  -- Asked apart: most have none, and the policies of warehouses cost as much where no row is asked for.
+  if (v_set ->> 'handoff_required')::boolean is not true then
+    return null;
+  end if;
   return (
-    select w.id from app.settings('general', 'warehouse') s
-    join warehousing.warehouses w on w.id = (s ->> 'default_warehouse_id')::uuid
-    where (s ->> 'handoff_required')::boolean and w.deleted_at is null and w.status in ('active', 'full'));
+    select w.id from warehousing.warehouses w
+    where w.id = (v_set ->> 'default_warehouse_id')::uuid and w.deleted_at is null and w.status in ('active', 'full'));
 end $$;
 
 -- Gives staged parents their legs: A into the warehouse, ready to be assigned, and B out of it, a draft

@@ -22,6 +22,7 @@ declare
   v_offender record;
   v_usable uuid[];
   v_pending uuid[];
+  v_obstacle text;
   v_failures jsonb := '[]';
 begin
   if v_key is not null then
@@ -79,7 +80,9 @@ begin
       'asker', jsonb_build_object('userId', app.user_id(), 'tenantId', app.tenant_id()));
   end if;
   if cardinality(v_pending) > 0 then
-    v_failures := delivery.manifest_orders_create(jsonb_build_object('item_ids', v_pending, 'destination', v_destination)) -> 'failures';
+    v_obstacle := delivery.manifest_destination_obstacle(v_destination, true);
+    v_failures := case when v_obstacle is null then delivery.manifest_orders_make(v_pending, v_destination)
+      else delivery.items_failed(v_pending, v_obstacle) end;
   end if;
   return delivery.manifest_orders_outcome(input || jsonb_build_object('failures', v_failures, 'destination', v_destination));
 end $$;

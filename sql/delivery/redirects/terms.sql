@@ -118,7 +118,7 @@ begin
   return query
   select a.id, d.id, a.driver_id, d.status in ('picked_up', 'in_transit', 'failed')
   from delivery.deliveries d
-  join delivery.assignments a on a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('pending', 'assigned', 'accepted')
+  join delivery.open_assignments a on a.tenant_id = d.tenant_id and a.delivery_id = d.id
   where d.tenant_id = v_tenant and (d.id = parcel or d.parent_id = parcel)
     and d.delivery_flow <> 'pnd_inbound' and not delivery.is_transferred(d) and d.status <> 'returned'
     and not delivery.driver_reaches(d.tenant_id, a.driver_id, redirect_misfits.zone_id)

@@ -163,6 +163,8 @@ declare
   v_journal uuid := gen_random_uuid();
   v_line record;
   v_account money.accounts;
+  v_booked money.accounts[];
+  v_changes numeric[];
   v_short money.accounts;
   v_desk boolean := false;
   v_queued boolean := false;
@@ -182,8 +184,8 @@ begin
       end if;
       perform app.fail('wallet_not_found');
     end if;
-    insert into money.ledger_entries (tenant_id, transaction_id, account_id, amount, currency, balance_after, version)
-    values (v_tenant, v_journal, v_line.account_id, v_line.amount, v_account.currency, v_account.balance, v_account.version);
+    v_booked := v_booked || v_account;
+    v_changes := v_changes || v_line.amount;
     if v_account.kind = 'cash_on_hand' then
       v_desk := true;
       v_queued := v_queued or v_account.queued_since is not null;
@@ -193,6 +195,8 @@ begin
       perform money.require_available(v_account, v_line.amount, kind);
     end if;
   end loop;
+  insert into money.ledger_entries (tenant_id, transaction_id, account_id, amount, currency, balance_after, version)
+  select v_tenant, v_journal, a.id, v_changes[a.ordinality], a.currency, a.balance, a.version from unnest(v_booked) with ordinality a;
   if v_queued or v_desk and money.brings_cash_to_bank(kind, reference_id) then
     perform money.desk_queues_follow(v_journal);
   end if;
@@ -241,10 +245,10 @@ end $$;
 create or replace function money.check_journal() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  if not exists (select from money.ledger_entries e where e.tenant_id = new.tenant_id and e.transaction_id = new.id)
-    or exists (
-      select from money.ledger_entries e where e.tenant_id = new.tenant_id and e.transaction_id = new.id
-      group by e.currency having sum(e.amount) <> 0) then
+  if (
+      select bool_and(c.total = 0) from (
+        select sum(e.amount) as total from money.ledger_entries e where e.tenant_id = new.tenant_id and e.transaction_id = new.id
+        group by e.currency) c) is not true then
     raise exception 'journal % does not balance', new.id using errcode = 'check_violation', constraint = 'journal_balances';
   end if;
   return null;
@@ -255,28 +259,33 @@ end $$;
 create or replace function money.check_entry() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
-  v_open boolean;
-  v_same_currency boolean;
+  v_wrong record;
 begin
-  select t.booked_in = pg_current_xact_id(), a.currency = new.currency into v_open, v_same_currency
-  from (select) one
-  left join money.ledger_transactions t on t.tenant_id = new.tenant_id and t.id = new.transaction_id
-  left join money.accounts a on a.tenant_id = new.tenant_id and a.id = new.account_id;
-  if v_open is not true then
-    raise exception 'journal % is closed', new.transaction_id using errcode = 'check_violation', constraint = 'journal_open';
+  -- Looked up for each entry: joined by a plan that was made for thousands of them, all of the ledger would be read for two.
+  select n.transaction_id, n.account_id, n.is_open into v_wrong
+  from (
+    select e.transaction_id, e.account_id,
+      (select t.booked_in = pg_current_xact_id() from money.ledger_transactions t
+        where t.tenant_id = e.tenant_id and t.id = e.transaction_id) as is_open,
+      (select a.currency = e.currency from money.accounts a where a.tenant_id = e.tenant_id and a.id = e.account_id) as same_currency
+    from new_rows e
+  ) n
+  where n.is_open is not true or n.same_currency is not true limit 1;
+  if not found then
+    return null;
   end if;
-  if v_same_currency is not true then
-    raise exception 'account % has another currency', new.account_id using errcode = 'check_violation',
-      constraint = 'entry_currency';
+  if v_wrong.is_open is not true then
+    raise exception 'journal % is closed', v_wrong.transaction_id using errcode = 'check_violation', constraint = 'journal_open';
   end if;
-  return new;
+  raise exception 'account % has another currency', v_wrong.account_id using errcode = 'check_violation', constraint = 'entry_currency';
 end $$;
 
 drop trigger if exists journal_balances on money.ledger_transactions;
 create constraint trigger journal_balances after insert on money.ledger_transactions
   deferrable initially deferred for each row execute function money.check_journal();
 drop trigger if exists journal_open on money.ledger_entries;
-create trigger journal_open before insert on money.ledger_entries for each row execute function money.check_entry();
+create trigger journal_open after insert on money.ledger_entries referencing new table as new_rows
+  for each statement execute function money.check_entry();
 
 -- The decimals that amounts of a currency may have here: the tenant's own setting for its own currency,
 -- otherwise none for IQD (cash practice), else those of ISO 4217.

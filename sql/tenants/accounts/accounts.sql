@@ -8,17 +8,16 @@ begin
   return (
     select coalesce(jsonb_agg(jsonb_build_object(
         'tenant_id', t.id, 'slug', t.slug, 'name', t.name, 'tenant_user_type', u.tenant_user_type,
-        'roles', (
-          select coalesce(jsonb_agg(r.role_key order by r.role_key), '[]') from tenancy.tenant_user_roles r
-          where r.tenant_id = u.tenant_id and r.user_id = u.user_id),
-        'permissions', (
-          select coalesce(jsonb_agg(distinct p.permission_key order by p.permission_key), '[]')
-          from tenancy.tenant_user_roles r
-          join tenancy.role_permissions p on p.role_key = r.role_key
-          where r.tenant_id = u.tenant_id and r.user_id = u.user_id))
+        'roles', g.roles, 'permissions', g.permissions)
       order by u.created_at, t.id), '[]')
     from tenancy.tenant_users u
     join tenancy.tenants t on t.id = u.tenant_id
+    cross join lateral (
+      select coalesce(jsonb_agg(distinct r.role_key order by r.role_key), '[]') as roles,
+        coalesce(jsonb_agg(distinct p.permission_key order by p.permission_key) filter (where p.permission_key is not null), '[]') as permissions
+      from tenancy.tenant_user_roles r
+      left join tenancy.role_permissions p on p.role_key = r.role_key
+      where r.tenant_id = u.tenant_id and r.user_id = u.user_id) g
     where u.user_id = app.user_id() and u.is_active);
 end $$;
 

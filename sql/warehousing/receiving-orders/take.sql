@@ -130,8 +130,8 @@ declare
   d delivery.deliveries;
 begin
   select * into strict r from warehousing.receiving_orders o where o.tenant_id = app.tenant_id() and o.id = p_order for no key update;
-  perform delivery.lock_driver(a.driver_id) from delivery.assignments a
-  where a.tenant_id = r.tenant_id and a.delivery_id = r.delivery_id and a.status in ('pending', 'assigned', 'accepted');
+  perform delivery.lock_driver(a.driver_id) from delivery.open_assignments a
+  where a.tenant_id = r.tenant_id and a.delivery_id = r.delivery_id;
   perform warehousing.receipt_fill(r, details);
   update warehousing.receiving_orders o set status = 'received', custody = 'in_warehouse', received_at = clock_timestamp(),
     received_by = app.user_id(), notes = coalesce(receipt_take.notes, o.notes)

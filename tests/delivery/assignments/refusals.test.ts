@@ -204,7 +204,8 @@ describe("zones", () => {
     const outcome = await sql.begin(async (tx) => {
       await tx.unsafe(
         `create or replace view delivery.delivery_zone_context with (security_invoker = true) as
-        select d.id as delivery_id, d.pickup_zone_id, (1 / (d.delivery_code - d.delivery_code))::text::uuid as dropoff_zone_id
+        select d.id as delivery_id, d.pickup_zone_id, (1 / (d.delivery_code - d.delivery_code))::text::uuid as dropoff_zone_id,
+          d.tenant_id
         from delivery.deliveries d`,
       );
       const claims = { sub: tenant.ops.id, tenant_id: tenant.id, tenant_mode: "required" };

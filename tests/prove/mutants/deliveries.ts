@@ -131,8 +131,8 @@ export const deliveries: Mutant[] = [
   {
     name: "what is on its way to another driver can be assigned",
     file: judge,
-    from: "when l.id is not null then 'delivery_already_assigned'",
-    to: "when false then 'delivery_already_assigned'",
+    from: "l.tenant_id = v_tenant and l.delivery_id = a.delivery_id)",
+    to: "false)",
     test: [
       "tests/delivery/assignments/refusals.test.ts",
       "a second driver, and one that is on the way",

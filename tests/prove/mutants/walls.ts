@@ -74,8 +74,8 @@ export const walls: Mutant[] = [
   {
     name: "a token from before the account was proven works on",
     file: identify,
-    from: "> p.proven_at)) then",
-    to: "> p.proven_at or true)) then",
+    from: "> p.proven_at);",
+    to: "> p.proven_at or true);",
     test: [ownerTest, takenOver],
   },
   {

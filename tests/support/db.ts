@@ -14,6 +14,9 @@ export interface OurStack extends StackAddresses {
 // Files of tests run one after the other in a process, and share these connections until it ends.
 const shared = { stack: ours(inject("stack")), sql: open(inject("stack").dbUrl) };
 
+/** The shared stack's, also while a test is on a stack of its own. */
+export const sharedSql = shared.sql;
+
 export let stack: OurStack = shared.stack;
 export let sql = shared.sql;
 

@@ -48,6 +48,33 @@ test("a client hears of its own rows and of nobody else's", async () => {
   await app.removeAllChannels();
 });
 
+test("changes are read while somebody listens to them, and again for the next who does", async () => {
+  const { app, session, user } = await signedIn(rig.stack, "again@example.com");
+  const { sql } = rig.stack;
+  const readers = async () => (await sql`select from pg_replication_slots`).length;
+  await until(async () => await readers() === 0);
+  app.realtime.setAuth(session!.access_token);
+  for (const id of [301, 302]) {
+    const heard: unknown[] = [];
+    await new Promise<void>((resolve, reject) => {
+      app.channel(`notes ${id}`)
+        .on("system", {}, (payload) => payload.status === "ok" && resolve())
+        .on(
+          "postgres_changes",
+          { event: "INSERT", schema: "public", table: "notes" },
+          (change) => heard.push(change.new),
+        )
+        .subscribe((_status, error) => error && reject(error));
+    });
+    expect(await readers()).toBe(1);
+    await sql`insert into public.notes values (${id}, ${user!.id}, 'again')`;
+    await until(() => heard.length > 0);
+    expect(heard).toMatchObject([{ id }]);
+    await app.removeAllChannels();
+    await until(async () => await readers() === 0);
+  }
+});
+
 test("a broadcast reaches the others on the channel", async () => {
   const [one, two] = await Promise.all([
     signedIn(rig.stack, "b1@example.com"),

@@ -11,8 +11,8 @@ import { sound } from "../support/cod-holds.ts";
 import { sql } from "../support/db.ts";
 import { fundWallet } from "../support/money.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
+import { breachesIn } from "../support/reconciled.ts";
 import { key } from "../support/wallets.ts";
-import { breachesOf } from "./invariants.ts";
 import { coin, Coins } from "./coins.ts";
 import { figure, of, say, seed } from "./proof.ts";
 
@@ -131,7 +131,7 @@ class Desks {
       held: held.map(({ reference_id }) => reference_id).sort(),
     };
     expect(seen).toEqual(this.coins.seen());
-    expect(await breachesOf(sql, this.tenant.id)).toEqual([]);
+    expect(await breachesIn(this.tenant)).toEqual([]);
   }
 }
 

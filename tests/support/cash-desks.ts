@@ -1,12 +1,11 @@
 /** Cash on desks of the office for tests, and its way out. */
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
-import { breachesOf } from "../prove/invariants.ts";
 import type { CallOptions, Person } from "./api.ts";
 import { accountOf, cashDifferences, newCash, remit, selected } from "./cod.ts";
-import { sql } from "./db.ts";
 import { checkBooks } from "./money.ts";
 import { newTenant, type Tenant } from "./people.ts";
+import { breachesIn } from "./reconciled.ts";
 
 export const desks = "/delivery/cash-desks";
 
@@ -39,5 +38,5 @@ export const heldBy = (tenant: Tenant, person: { id: string } | null) =>
 export async function sound(tenant: Tenant): Promise<void> {
   expect(await checkBooks(tenant)).toEqual([]);
   expect(await cashDifferences(tenant)).toEqual([]);
-  expect((await breachesOf(sql, tenant.id)).filter((one) => one.startsWith("desks:"))).toEqual([]);
+  expect((await breachesIn(tenant)).filter((one) => one.startsWith("desks:"))).toEqual([]);
 }

@@ -1,6 +1,5 @@
 /** COD that is held for tests: companies that hold it, and what a wallet shows. */
 import { expect } from "vitest";
-import { breachesOf } from "../prove/invariants.ts";
 import type { Body, Person } from "./api.ts";
 import { transfer } from "./cash-desks.ts";
 import { cashDifferences, remit, selected } from "./cod.ts";
@@ -8,6 +7,7 @@ import { sql } from "./db.ts";
 import { assign, type Ground, moves, newDelivery, newGround } from "./deliveries.ts";
 import { checkBooks } from "./money.ts";
 import { newTenant, saveSettings, type Tenant } from "./people.ts";
+import { breachesIn } from "./reconciled.ts";
 
 /** How a company releases COD. */
 export const setPayouts = (tenant: Tenant, rule: Record<string, unknown>) =>
@@ -92,7 +92,7 @@ export const daysLater = (tenant: { id: string }, days: number) =>
 export async function sound(tenant: Tenant): Promise<void> {
   expect(await checkBooks(tenant)).toEqual([]);
   expect(await cashDifferences(tenant)).toEqual([]);
-  const breaches = await breachesOf(sql, tenant.id);
+  const breaches = await breachesIn(tenant);
   expect(breaches.filter((one) => /^(cash|desks|holds|money|wallets):/.test(one))).toEqual([]);
 }
 

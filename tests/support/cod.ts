@@ -4,6 +4,7 @@ import { sql } from "./db.ts";
 import { newAddress } from "./make.ts";
 import { newService } from "./money.ts";
 import type { Tenant } from "./people.ts";
+import { cashOf } from "./reconciled.ts";
 
 let code = 300_000_000 + Date.now() % 50_000_000;
 
@@ -130,8 +131,7 @@ export async function newCash(
 }
 
 /** The findings of a tenant's reconciliation. */
-export const cashDifferences = (tenant: { id: string }) =>
-  sql`select kind, driver_id, expected, found, rows from money.cod_differences(${tenant.id}, now() + interval '1 second')`;
+export const cashDifferences = (tenant: { id: string }) => cashOf(tenant, "1 second");
 
 export const remit = "/delivery/cod-collections/remit";
 export const settle = "/delivery/cod-collections/settle-by-wallet";

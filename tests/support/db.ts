@@ -14,6 +14,9 @@ export interface OurStack extends StackAddresses {
 // Files of tests run one after the other in a process, and share these connections until it ends.
 const shared = { stack: ours(inject("stack")), sql: open(inject("stack").dbUrl) };
 
+/** The shared stack's, also while a test is on a stack of its own. */
+export const sharedSql = shared.sql;
+
 export let stack: OurStack = shared.stack;
 export let sql = shared.sql;
 
@@ -27,13 +30,20 @@ function ours(addresses: StackAddresses): OurStack {
  * A connection for what is asked again and again, of one tenant after the other: each question is planned once, and since tables
  * are small then and grow, no plan reads one in whole.
  */
-export const openReader = () =>
-  open(stack.dbUrl, 1, { plan_cache_mode: "force_generic_plan", enable_seqscan: "off" });
+export const openReader = (more: { onclose?: () => void } = {}) =>
+  open(stack.dbUrl, {
+    max: 1,
+    connection: { plan_cache_mode: "force_generic_plan", enable_seqscan: "off" },
+    ...more,
+  });
 
-function open(url: string, max = 4, connection: Record<string, string> = {}) {
+function open(
+  url: string,
+  more: { max?: number; connection?: Record<string, string>; onclose?: () => void } = {},
+) {
   return postgres(url, {
-    max,
-    connection,
+    max: 4,
+    ...more,
     // A Postgres that is killed between taking a connection and answering leaves it waiting; another attempt is answered.
     connect_timeout: 5,
     // A session, with all that a test made in it, lasts as long as the test, which may be hours.

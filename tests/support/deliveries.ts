@@ -6,6 +6,7 @@ import { sql } from "./db.ts";
 import { newAddress, newProcessingPoint } from "./make.ts";
 import { newService } from "./money.ts";
 import type { Tenant } from "./people.ts";
+import { booksOf, cashOf, stockOf } from "./reconciled.ts";
 
 export const path = "/delivery/deliveries";
 
@@ -213,14 +214,9 @@ export async function parcelStock(parcel: string): Promise<Record<string, number
 
 /** Nothing wrong with the books, the cash, the stock and the drivers' loads of a tenant. */
 export async function checkAll(tenant: { id: string }): Promise<void> {
-  expect(await sql`select * from money.verify_books() v where v.tenant_id = ${tenant.id}`).toEqual(
-    [],
-  );
-  expect(await sql`select * from warehousing.stock_differences(${tenant.id}, 'infinity')`)
-    .toEqual([]);
-  expect(
-    await sql`select * from tenancy.tenants t, money.cod_differences(t.id, 'infinity') where t.id = ${tenant.id}`,
-  ).toEqual([]);
+  expect(await booksOf(tenant)).toEqual([]);
+  expect(await stockOf(tenant)).toEqual([]);
+  expect(await cashOf(tenant)).toEqual([]);
   const loads = await sql`select d.user_id from delivery.drivers d
     where d.tenant_id = ${tenant.id} and d.capacity_used <> coalesce((select sum(a.units) from delivery.assignments a where a.tenant_id = d.tenant_id
       and a.driver_id = d.user_id and a.status in ('pending', 'assigned', 'accepted')), 0)`;

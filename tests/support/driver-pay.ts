@@ -1,12 +1,12 @@
 /** Pay of drivers for tests: companies that pay it, deliveries that earn it, and its payouts. */
 import { expect } from "vitest";
-import { breachesOf } from "../prove/invariants.ts";
 import type { CallOptions, Person } from "./api.ts";
 import { cashDifferences } from "./cod.ts";
 import { sql } from "./db.ts";
 import { assign, type Ground, moves, newDelivery, newGround } from "./deliveries.ts";
 import { checkBooks } from "./money.ts";
 import { newTenant, saveSettings, type Tenant } from "./people.ts";
+import { breachesIn } from "./reconciled.ts";
 
 export const payPath = "/delivery/driver-pay";
 
@@ -63,6 +63,6 @@ export const reverse = (
 export async function sound(tenant: Tenant): Promise<void> {
   expect(await checkBooks(tenant)).toEqual([]);
   expect(await cashDifferences(tenant)).toEqual([]);
-  const breaches = await breachesOf(sql, tenant.id);
+  const breaches = await breachesIn(tenant);
   expect(breaches.filter((one) => /^(cash|desks|money|pay):/.test(one))).toEqual([]);
 }

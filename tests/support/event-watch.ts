@@ -6,7 +6,7 @@
  * Whose an event is shows in what wrote it: with a function of ours on the stack it is Barid's own, unless that function is
  * the one that publishes what others ask for. Tests write rows of their own without any function.
  */
-import postgres from "postgres";
+import type postgres from "postgres";
 
 /** Puts the watch into a database, where it sees each statement that writes events. */
 export async function watchEvents(sql: postgres.Sql): Promise<void> {
@@ -74,12 +74,7 @@ export async function watchEvents(sql: postgres.Sql): Promise<void> {
 }
 
 /** The findings since the last call; each is returned once. */
-export async function untrueEvents(dbUrl: string): Promise<string[]> {
-  const sql = postgres(dbUrl, { max: 1, onnotice: () => {} });
-  try {
-    const seen = await sql`delete from watch.untrue_events returning wrong, written_by`;
-    return [...new Map(seen.map((row) => [row.wrong, `${row.wrong}\n${row.written_by}`])).values()];
-  } finally {
-    await sql.end();
-  }
+export async function untrueEvents(sql: postgres.Sql): Promise<string[]> {
+  const seen = await sql`delete from watch.untrue_events returning wrong, written_by`;
+  return [...new Map(seen.map((row) => [row.wrong, `${row.wrong}\n${row.written_by}`])).values()];
 }

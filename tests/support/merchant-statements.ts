@@ -1,12 +1,12 @@
 /** Statements of merchants for tests: companies that hold COD, statements, and their payouts. */
 import { expect } from "vitest";
-import { breachesOf } from "../prove/invariants.ts";
 import type { Answer, Body, CallOptions, Person } from "./api.ts";
 import { remit, selected } from "./cod.ts";
 import { delivered, newHolder, sound as cashSound } from "./cod-holds.ts";
 import { sql } from "./db.ts";
 import type { Ground } from "./deliveries.ts";
 import type { Tenant } from "./people.ts";
+import { breachesIn } from "./reconciled.ts";
 import { key } from "./wallets.ts";
 
 export const statementPath = "/delivery/merchant-statements";
@@ -81,7 +81,7 @@ export async function shownOf(person: Person): Promise<number[]> {
 /** The books, the cash, the desks and every invariant about holds and statements hold. */
 export async function sound(tenant: Tenant): Promise<void> {
   await cashSound(tenant);
-  const breaches = await breachesOf(sql, tenant.id);
+  const breaches = await breachesIn(tenant);
   expect(breaches.filter((one) => one.startsWith("statements:"))).toEqual([]);
 }
 

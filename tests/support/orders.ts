@@ -5,6 +5,7 @@ import type { Answer, Person } from "./api.ts";
 import { sql } from "./db.ts";
 import { fundWallet, newService } from "./money.ts";
 import { newTenant, type Tenant } from "./people.ts";
+import { booksOf, stockOf, totalsOf } from "./reconciled.ts";
 import { newProduct, newStore, type Store } from "./storefront.ts";
 import { newShelf, type Shelf } from "./warehouses.ts";
 
@@ -151,9 +152,8 @@ export const priceOf = `case when o.payment_method = 'cash_on_delivery' then coa
 
 /** Books and stock of everybody are right, and orders are paid exactly when a payment says so. */
 export async function checkAll(tenant: { id: string }): Promise<void> {
-  expect(await sql`select * from money.verify_books() where tenant_id = ${tenant.id}`).toEqual([]);
-  expect(await sql`select * from warehousing.stock_differences(${tenant.id}, 'infinity')`)
-    .toEqual([]);
+  expect(await booksOf(tenant)).toEqual([]);
+  expect(await stockOf(tenant)).toEqual([]);
   expect(
     await sql`select o.id from storefront.storefront_orders o where o.tenant_id = ${tenant.id}
       and (o.payment_status = 'paid') <> (
@@ -162,9 +162,7 @@ export async function checkAll(tenant: { id: string }): Promise<void> {
     } and p.currency = o.currency)
         from money.payments p where p.order_id = o.id and p.type = 'ORDER' and p.status = 'SUCCESS')`,
   ).toEqual([]);
-  expect(
-    await sql`select * from private.tallies_verify() where tenant_id = ${tenant.id}`,
-  ).toEqual([]);
+  expect(await totalsOf(tenant)).toEqual([]);
 }
 
 /** Balance of a wallet by its owner; null asks for the tenant's own. */

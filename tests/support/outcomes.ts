@@ -1,11 +1,11 @@
 /** Outcomes at the door and their undo for tests. */
 import { expect } from "vitest";
-import { breachesOf } from "../prove/invariants.ts";
 import type { Person } from "./api.ts";
 import { cashDifferences } from "./cod.ts";
 import { sql } from "./db.ts";
 import { bookOf, checkAll, deliveryIn, type Ground, move, moves, path } from "./deliveries.ts";
 import type { Tenant } from "./people.ts";
+import { breachesIn } from "./reconciled.ts";
 import { received } from "./send-back.ts";
 
 export const label = { en: "A", ar: "B", ku: "C" };
@@ -40,7 +40,7 @@ export const standing = async ({ id, customer, driver }: Tenant) => ({
 /** Books, stock, cash and every invariant of a tenant hold. */
 export async function sound(tenant: Tenant): Promise<void> {
   await checkAll(tenant);
-  expect(await breachesOf(sql, tenant.id)).toEqual([]);
+  expect(await breachesIn(tenant)).toEqual([]);
   expect(await cashDifferences(tenant)).toEqual([]);
 }
 

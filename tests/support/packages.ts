@@ -4,6 +4,7 @@ import type { Body } from "./api.ts";
 import { sql } from "./db.ts";
 import { type Ground, newDelivery, newGround, stagedInWarehouse } from "./deliveries.ts";
 import type { Tenant } from "./people.ts";
+import { totalsOf } from "./reconciled.ts";
 import { newBin, newWarehouse } from "./warehouses.ts";
 
 export interface Yard extends Ground {
@@ -56,6 +57,5 @@ export async function whereIs(id: string) {
 
 /** Kept totals are what the rows add up to. */
 export async function checkTallies(tenant: { id: string }): Promise<void> {
-  expect(await sql`select * from private.tallies_verify() where tenant_id = ${tenant.id}`)
-    .toEqual([]);
+  expect(await totalsOf(tenant)).toEqual([]);
 }

@@ -1,11 +1,10 @@
 /** Settlements for tests, and taking them back. */
 import { expect } from "vitest";
-import { breachesOf } from "../prove/invariants.ts";
 import type { CallOptions, Person } from "./api.ts";
 import { cashDifferences, newCash, remit, selected, settle } from "./cod.ts";
-import { sql } from "./db.ts";
 import { checkBooks, fundWallet } from "./money.ts";
 import type { Tenant } from "./people.ts";
+import { breachesIn } from "./reconciled.ts";
 
 export const settlements = "/delivery/cod-settlements";
 
@@ -42,6 +41,6 @@ export async function paid(tenant: Tenant): Promise<{ payment: string; ids: stri
 export async function sound(tenant: Tenant): Promise<void> {
   expect(await checkBooks(tenant)).toEqual([]);
   expect(await cashDifferences(tenant)).toEqual([]);
-  const breaches = await breachesOf(sql, tenant.id);
+  const breaches = await breachesIn(tenant);
   expect(breaches.filter((one) => /^(cash|desks|money):/.test(one))).toEqual([]);
 }

@@ -3,6 +3,7 @@ import { expect } from "vitest";
 import { sql } from "./db.ts";
 import { newAddress } from "./make.ts";
 import type { Tenant } from "./people.ts";
+import { stockOf } from "./reconciled.ts";
 
 let serial = Date.now() % 1_000_000;
 
@@ -108,9 +109,8 @@ export async function unitsOf(item: string, bin?: string): Promise<Record<string
 
 /** Stock is what was moved, in every row of the tenant. `madeUp`: a kind of difference that the test makes by itself. */
 export async function checkStock(tenant: { id: string }, madeUp = ""): Promise<void> {
-  const problems = await sql`select * from warehousing.stock_differences(${tenant.id}, 'infinity')
-    where kind <> ${madeUp}`;
-  expect(problems).toEqual([]);
+  const problems = await stockOf(tenant);
+  expect(problems.filter((problem) => problem.kind !== madeUp)).toEqual([]);
 }
 
 /** The movements of an item, oldest first: `[type, quantity]`. */

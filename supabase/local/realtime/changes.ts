@@ -30,6 +30,8 @@ export async function followChanges(
           select data from pg_logical_slot_get_binary_changes('barid_realtime_' || pg_backend_pid(), null, null,
             'proto_version', '1', 'publication_names', 'supabase_realtime,supabase_realtime_messages_publication')`;
         for (const { data } of messages) {
+          // Nobody listens to this reading any more; a later listener has another.
+          if (stopped) return;
           const change = read(data);
           if (change) await onChange(change);
         }

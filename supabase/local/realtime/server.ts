@@ -3,13 +3,14 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type postgres from "postgres";
 import { type WebSocket, WebSocketServer } from "ws";
-import { asCaller, type Caller, identify } from "../callers.ts";
-import { errorCode, messageOf } from "../failure.ts";
+import { type Caller, identify } from "../callers.ts";
+import { messageOf } from "../failure.ts";
 import type { TokenKeys } from "../keys.ts";
 import { type ChangeFeed, followChanges } from "./changes.ts";
 import { type Binding, matches } from "./filter.ts";
 import { decode, encode, encodePacked, type Message } from "./messages.ts";
 import type { Change } from "./pgoutput.ts";
+import { changeData, visibleRow } from "./rows.ts";
 
 /** The dependencies of Realtime. */
 export interface RealtimeParts {
@@ -43,11 +44,23 @@ export function startRealtime({ sql, dbUrl, keys, log }: RealtimeParts) {
   const clients = new Set<Client>();
   const server = new WebSocketServer({ noServer: true });
   let feed: Promise<ChangeFeed> | undefined;
+  let ended: Promise<unknown> = Promise.resolve();
+  let joining = 0;
   let lastId = 0;
   const forgetting = setInterval(() => {
     sql`delete from realtime.messages where inserted_at < now() at time zone 'UTC' - interval '1 hour'`
       .catch((error) => log(`realtime: ${messageOf(error)}`));
   }, 600_000).unref();
+
+  /** Ends the reading of changes once nobody is left who listens to any. */
+  const rest = () => {
+    const listens = [...clients].some(({ topics }) =>
+      [...topics.values()].some(({ bindings, private: rights }) => bindings.length > 0 || rights)
+    );
+    if (!feed || listens || joining > 0) return;
+    ended = Promise.all([ended, feed.then((last) => last.stop(), () => {})]);
+    feed = undefined;
+  };
 
   const join = async (client: Client, message: Message) => {
     const { config = {}, access_token: token } = message.payload ?? {};
@@ -88,9 +101,14 @@ export function startRealtime({ sql, dbUrl, keys, log }: RealtimeParts) {
   const handle = async (client: Client, message: Message) => {
     switch (message.event) {
       case "phx_join":
-        return await join(client, message);
+        joining++;
+        return await join(client, message).finally(() => {
+          joining--;
+          rest();
+        });
       case "phx_leave":
         client.topics.delete(message.topic);
+        rest();
         return reply(client, message, "ok", {});
       case "heartbeat":
         return reply(client, message, "ok", {});
@@ -132,6 +150,7 @@ export function startRealtime({ sql, dbUrl, keys, log }: RealtimeParts) {
     });
     push(client, topic, "phx_close", {});
     client.topics.delete(topic);
+    rest();
   };
 
   /** A message that the database sent goes to the listeners of its channel; it is packed once for all of them. */
@@ -178,7 +197,10 @@ export function startRealtime({ sql, dbUrl, keys, log }: RealtimeParts) {
         const apiKey = url.searchParams.get("apikey") ?? "";
         const client: Client = { socket: websocket, version, apiKey, topics: new Map() };
         clients.add(client);
-        websocket.on("close", () => clients.delete(client));
+        websocket.on("close", () => {
+          clients.delete(client);
+          rest();
+        });
         websocket.on("error", (error) => log(`realtime: ${messageOf(error)}`));
         websocket.on("message", (data: Buffer, isBinary) => {
           const message = decode(data, isBinary);
@@ -193,6 +215,7 @@ export function startRealtime({ sql, dbUrl, keys, log }: RealtimeParts) {
       clearInterval(forgetting);
       for (const { socket } of clients) socket.terminate();
       if (feed) await (await feed).stop();
+      await ended;
     },
   };
 }
@@ -239,44 +262,6 @@ async function callerOf(
   const headers = new Headers({ apikey: apiKey });
   if (token) headers.set("authorization", `Bearer ${token}`);
   return await identify(headers, keys);
-}
-
-/** The row as it is now, if the subscriber's own policies and grants let it be seen. */
-async function visibleRow(sql: postgres.Sql, caller: Caller, change: Change) {
-  const keyColumns = change.columns.filter(({ isKey, name }) =>
-    isKey && typeof change.row[name] === "string"
-  );
-  if (keyColumns.length === 0) return undefined;
-  try {
-    const [found] = await asCaller(sql, caller, async (transaction) => {
-      const conditions = keyColumns
-        .map(({ name }) => transaction`and ${transaction(name)}::text = ${change.row[name]!}`);
-      return await transaction<{ row: Record<string, unknown> }[]>`
-        select to_jsonb(t) as row from ${transaction(change.schema)}.${transaction(change.table)} t
-        where true ${conditions}`;
-    });
-    return found?.row;
-  } catch (error) {
-    // Not allowed to read the table at all: the change is simply not this subscriber's.
-    if (errorCode(error) === "42501") return undefined;
-    throw error;
-  }
-}
-
-function changeData(change: Change, record: Record<string, unknown>) {
-  const keys = change.columns.filter(({ isKey }) => isKey).map((
-    { name },
-  ) => [name, change.row[name]]);
-  return {
-    schema: change.schema,
-    table: change.table,
-    type: change.type,
-    commit_timestamp: new Date().toISOString(),
-    columns: [],
-    errors: null,
-    ...(change.type === "DELETE" ? {} : { record }),
-    ...(change.type === "INSERT" ? {} : { old_record: Object.fromEntries(keys) }),
-  };
 }
 
 function reply(client: Client, message: Message, status: "ok" | "error", response: unknown): void {

@@ -1,7 +1,6 @@
 /** Bookings of parcels with cash due at the door. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { breachesOf } from "../../prove/invariants.ts";
 import {
   bookedCash,
   collectionsOf,
@@ -23,6 +22,7 @@ import {
 } from "../../support/deliveries.ts";
 import { fundWallet, paymentsOf } from "../../support/money.ts";
 import type { Tenant } from "../../support/people.ts";
+import { breachesIn } from "../../support/reconciled.ts";
 
 let side: Side;
 let tenant: Tenant;
@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await checkAll(tenant);
-  expect(await breachesOf(sql, tenant.id)).toEqual([]);
+  expect(await breachesIn(tenant)).toEqual([]);
 });
 
 const book = (id: string, carrier_code = "simulated", language = "en") =>

@@ -1,7 +1,6 @@
 /** Cash that a carrier collects: what it is told, and what its report books, once. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { breachesOf } from "../../prove/invariants.ts";
 import {
   bookedCash,
   collectionsOf,
@@ -26,6 +25,7 @@ import {
 import { balanceOf, fundWallet, paymentsOf } from "../../support/money.ts";
 import { newShop, placeOrder, standing, walletOf } from "../../support/orders.ts";
 import type { Tenant } from "../../support/people.ts";
+import { breachesIn } from "../../support/reconciled.ts";
 
 let side: Side;
 let tenant: Tenant;
@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await checkAll(tenant);
-  expect(await breachesOf(sql, tenant.id)).toEqual([]);
+  expect(await breachesIn(tenant)).toEqual([]);
 });
 const driversRowsOf = (id: string) =>
   sql`select from money.cod_collections where delivery_id = ${id} and collection_stage = 'dropoff'`;

@@ -1,12 +1,12 @@
 /** A carrier's payment that was entered wrongly is taken back: once, by its mirror, and then counts no more. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { breachesOf } from "../../prove/invariants.ts";
 import { withKey } from "../../support/api.ts";
 import { carried, newSide, owedBy, payCarried as pay, type Side } from "../../support/carriers.ts";
 import { sql } from "../../support/db.ts";
 import { bookOf, checkAll } from "../../support/deliveries.ts";
 import type { Tenant } from "../../support/people.ts";
 import { expectGuarded, expectNoSuch, expectRefused } from "../../support/promises.ts";
+import { breachesIn } from "../../support/reconciled.ts";
 
 const path = "/carriers/tenant/simulated/remittances";
 const proof = "/delivery/cod-reconciliation";
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const { tenant } of [side, other]) {
     await checkAll(tenant);
-    expect(await breachesOf(sql, tenant.id)).toEqual([]);
+    expect(await breachesIn(tenant)).toEqual([]);
     expect((await tenant.admin.get(proof)).body.differences).toEqual([]);
   }
 });

@@ -1,12 +1,12 @@
 /** Remittances of carriers for the cash they collected: all or nothing, once. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { breachesOf } from "../../prove/invariants.ts";
 import { carried, newSide, owedBy, payCarried as pay, type Side } from "../../support/carriers.ts";
 import { sql } from "../../support/db.ts";
 import { bookOf, checkAll } from "../../support/deliveries.ts";
 import type { Tenant } from "../../support/people.ts";
 import { expectGuarded, expectRefused, expectReplayed } from "../../support/promises.ts";
+import { breachesIn } from "../../support/reconciled.ts";
 
 const path = "/carriers/tenant/simulated/remittances";
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await checkAll(side.tenant);
   await checkAll(other.tenant);
-  expect(await breachesOf(sql, tenant.id)).toEqual([]);
+  expect(await breachesIn(tenant)).toEqual([]);
 });
 
 describe("a payment", () => {

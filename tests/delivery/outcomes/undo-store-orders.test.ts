@@ -1,6 +1,5 @@
 /** Undo of what came of a store's order at the door: the order is on its way again, with its payment, its stock and its other deliveries. */
 import { describe, expect, test } from "vitest";
-import { breachesOf } from "../../prove/invariants.ts";
 import { sql } from "../../support/db.ts";
 import { moves } from "../../support/deliveries.ts";
 import "../../support/expect.ts";
@@ -14,6 +13,7 @@ import {
 } from "../../support/orders.ts";
 import { undo } from "../../support/outcomes.ts";
 import { newPerson } from "../../support/people.ts";
+import { breachesIn } from "../../support/reconciled.ts";
 
 describe("that one delivery brings", () => {
   test("is shipped again, its payment waited for and its stock as it was; and it can be delivered again", async () => {
@@ -52,7 +52,7 @@ describe("that one delivery brings", () => {
       paid: 1,
     });
     await checkShop(shop.tenant);
-    expect(await breachesOf(sql, shop.tenant.id)).toEqual([]);
+    expect(await breachesIn(shop.tenant)).toEqual([]);
   });
 
   test("that was paid before stays paid; one that is completed went on", async () => {
@@ -94,7 +94,7 @@ describe("that two deliveries bring", () => {
       .map(({ cod_amount }) => cod_amount);
   async function sound(shop: { tenant: { id: string } }) {
     await checkShop(shop.tenant);
-    expect(await breachesOf(sql, shop.tenant.id)).toEqual([]);
+    expect(await breachesIn(shop.tenant)).toEqual([]);
   }
 
   test("waits for the one that is undone, and is delivered and paid again with it", async () => {

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import "../../support/expect.ts";
 import { newPerson, newTenant, type Tenant } from "../../support/people.ts";
+import { booksOf } from "../../support/reconciled.ts";
 import { adjust, balanceOf, entriesOf, freshWallet, key } from "../../support/wallets.ts";
 
 let tenant: Tenant;
@@ -14,8 +15,7 @@ type Key = ReturnType<typeof key>;
 /** A day later: the request engine has forgotten the key. */
 const forgotten = ({ headers }: Key) =>
   sql`delete from app.idempotency_keys where key = ${headers["idempotency-key"]}`;
-const sound = async () =>
-  expect(await sql`select * from money.verify_books() where tenant_id = ${tenant.id}`).toEqual([]);
+const sound = async () => expect(await booksOf(tenant)).toEqual([]);
 
 describe("an adjustment under a key that the engine has forgotten", () => {
   test("is answered as the first was, and moves nothing", async () => {

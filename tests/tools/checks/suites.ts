@@ -68,7 +68,7 @@ export const briefInTest: Readonly<Record<string, string>> = {
   "tests/delivery/zones/zones.test.ts": "10,000 addresses find their zone; here 900",
   "tests/storefront/orders/endings.test.ts":
     "every pair of ends with every way of paying; here with one",
-  "tests/shared/driver.test.ts": "twenty seconds of broken connections; here each kind in turn",
+  "tests/shared/driver.test.ts": "twenty seconds of broken connections; here each kind twice",
   "tests/e2e/cash-history.test.ts": "250 random bookings; here 60",
   "tests/e2e/main-job.test.ts": "kills of each kind of process; here of one",
 };

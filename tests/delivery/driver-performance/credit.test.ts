@@ -4,6 +4,7 @@ import type { Person } from "../../support/api.ts";
 import { handOver, newDriver } from "../../support/assignments.ts";
 import { sql } from "../../support/db.ts";
 import { type Ground, moves, newDelivery, newGround } from "../../support/deliveries.ts";
+import { fundWallet } from "../../support/money.ts";
 import { approveOrder, bring, withDriver } from "../../support/order-goods.ts";
 import { newShop, placeOrder } from "../../support/orders.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
@@ -16,6 +17,7 @@ beforeAll(async () => {
   tenant = await newTenant();
   ground = await newGround(tenant);
   driver = await newDriver(tenant);
+  await fundWallet(tenant, "customer", tenant.customer.id, 100_000);
 });
 
 const give = async (delivery_id: string) => {
@@ -47,7 +49,7 @@ describe("a delivery that a driver had and another company carried", () => {
   test.each([["delivered", "complete"], ["failed", "fail"], ["returned", "return"]])(
     "is nobody's when it is %s",
     async (status, step) => {
-      const { id } = await newDelivery(ground, { payer_type: "sender", payment_method: "gateway" });
+      const { id } = await newDelivery(ground, { payer_type: "sender", payment_method: "wallet" });
       await take(await give(id));
       expect(
         await tenant.ops.patch(`/delivery/deliveries/${id}/carrier`, {

@@ -138,13 +138,13 @@ function isAdmitted(
 async function tried<A>(
   list: Operation[],
   ask: (operation: Operation) => Promise<A>,
-  judge: (operation: Operation, answer: A) => string[],
+  faults: (operation: Operation, answer: A) => string[],
 ): Promise<string[]> {
   const wrong: string[] = [];
   for (let at = 0; at < list.length; at += 4) {
     const group = list.slice(at, at + 4);
     const answers = await Promise.all(group.map(ask));
-    wrong.push(...group.flatMap((operation, index) => judge(operation, answers[index])));
+    wrong.push(...group.flatMap((operation, index) => faults(operation, answers[index])));
   }
   return wrong;
 }

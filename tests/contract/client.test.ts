@@ -102,7 +102,7 @@ async function wrongWith(operation: Operation, bearer: string): Promise<string |
   const path = operation.path.replace(/:(\w+)/g, "{$1}");
   const { method } = operation.endpoint;
   const { params, query, body } = sampleOf(operation, all.things);
-  // A body of no operation in particular: what is sent is judged by the server, not by the types here.
+  // A body of no operation in particular: what is sent is validated by the server, not by the types here.
   // deno-lint-ignore no-explicit-any -- a client of all paths at once
   const { data, error, response } = await (client(bearer) as any).request(method, path, {
     params: { path: params, query, header: headersOf(operation) },

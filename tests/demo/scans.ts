@@ -37,13 +37,13 @@ export async function scan(
     if (found[0]?.manifest_item_id !== items[0].id) {
       throw new DemoFailure(`search does not find ${items[0].barcode}`);
     }
-    const { data: judged } = await done(
+    const { data: validated } = await done(
       barid.POST("/delivery/transfer-manifest-items/bulk/validate", {
         body: { barcodes: [...items.map(({ barcode }) => barcode), "no barcode"] },
       }),
     );
-    if (judged.total_valid !== items.length || judged.total_failed !== 1) {
-      throw new DemoFailure(`validate: ${judged.total_valid} of ${items.length} are valid`);
+    if (validated.total_valid !== items.length || validated.total_failed !== 1) {
+      throw new DemoFailure(`validate: ${validated.total_valid} of ${items.length} are valid`);
     }
     const { data: made } = await done(
       barid.POST("/delivery/transfer-manifest-items/bulk/set-destination", {

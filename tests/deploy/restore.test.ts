@@ -146,7 +146,7 @@ describe.skipIf(!here)("a dump in a new project", () => {
     expect(await deliveriesOfDemo()).toEqual(before.deliveries);
   });
 
-  test("opens what was sealed: a carrier's secret judges its report, which is booked", async () => {
+  test("opens what was sealed: a carrier's secret verifies its report, which is booked", async () => {
     const [side, { tracking_number, id }] = [sides[1]!, before.underway];
     const forged = await report(side.tenant, "another secret", {
       tracking_number,

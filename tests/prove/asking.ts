@@ -1,4 +1,4 @@
-/** A client who judges the answers they get and keeps what they said. */
+/** A client who checks the answers they get and keeps what they said. */
 import type { Attempt, Caller } from "./caller.ts";
 import type { Facts } from "./facts.ts";
 import type { DriverOf, Member, Place } from "./world.ts";
@@ -17,7 +17,7 @@ export class Asking {
     protected readonly facts: Facts,
   ) {}
 
-  /** Asks until it is known, and judges the answer: done as `right` says, or refused with one of `codes`. A new key unless said. */
+  /** Asks until it is known, and checks the answer: done as `right` says, or refused with one of `codes`. A new key unless said. */
   protected async ask(
     who: Member,
     method: string,

@@ -38,7 +38,7 @@ const adjust = (place: Place, n = 0) => ({
   body: { amount: 1, direction: "credit", reason: "many" },
 });
 
-function judge(what: string, attempts: Attempt[]): void {
+function check(what: string, attempts: Attempt[]): void {
   const slowest = Math.round(Math.max(...attempts.map(({ from, to }) => to - from)));
   const wrong = attempts.filter(({ status, retryAfter }) =>
     status !== 200 && !(status === 503 && retryAfter)
@@ -61,7 +61,7 @@ function judge(what: string, attempts: Attempt[]): void {
 
 test(`${callers} callers at once on ten connections`, async () => {
   const caller = new Caller(world.ports, false);
-  judge("at once", await atOnce(callers, (n) => caller.once(adjust(loud, n))));
+  check("at once", await atOnce(callers, (n) => caller.once(adjust(loud, n))));
   expect((await caller.once(adjust(loud))).status).toBe(200);
 }, 60_000);
 
@@ -78,7 +78,7 @@ test(
         await tx`select from money.accounts where id = any (${wallets}) for update`;
         await held;
       });
-      judge("all connections held", await atOnce(callers, (n) => caller.once(adjust(loud, n))));
+      check("all connections held", await atOnce(callers, (n) => caller.once(adjust(loud, n))));
       release();
       await holding;
       const next = await caller.once(adjust(loud));

@@ -62,7 +62,7 @@ test(`${seconds} s of mixed load (seed ${seed})`, async () => {
   let webhooks = 0;
   const sampler = setInterval(async () => {
     samples.push({ at: elapsed(), memory: memory(), connections: await connections() });
-    // Whatever was asked is judged and let go, or this process would be what grows.
+    // Each answer is checked and dropped, or this process would be what grows.
     for (const { method, path, attempts } of caller.log.splice(0)) {
       asked += attempts.length;
       for (const { status, text } of attempts) {

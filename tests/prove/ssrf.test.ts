@@ -151,7 +151,7 @@ test("by a redirect of whatever kind", async () => {
   expect(canary.connects).toBe(before);
 });
 
-test("by a name that means something else the second time: what was judged is what is called", async () => {
+test("by a name that means something else the second time: what was checked is what is called", async () => {
   const before = canary.connects;
   const asked: string[] = [];
   const means = (...addresses: string[]) => ({
@@ -170,7 +170,7 @@ test("by a name that means something else the second time: what was judged is wh
   expect(asked).toEqual(["rebound.example"]);
   await expect(guardedPost(url, {}, "{}", rebinding)).rejects.toThrow(AddressRefused);
   expect(canary.connects).toBe(before);
-  // And the other way round: the name of this machine, judged at another of its addresses, is called there.
+  // And the other way round: the name of this machine, checked at another of its addresses, is called there.
   const elsewhere = createHttp((_request, response) => response.end("here"));
   await new Promise<void>((resolve) => elsewhere.listen(0, "127.0.0.1", resolve));
   const { port } = elsewhere.address() as AddressInfo;

@@ -50,13 +50,13 @@ describe("a name", () => {
     await expect(vet("https://hook.example/", to(...addresses))).rejects.toThrow(AddressRefused);
   });
 
-  test("that is public is called at the address that was judged, by its name", async () => {
+  test("that is public is called at the address that was checked, by its name", async () => {
     const vetted = await vet("https://hook.example:8443/a?b", to("8.8.4.4", "8.8.8.8"));
     expect(vetted).toMatchObject({ address: "8.8.4.4", family: 4 });
     expect(vetted.url.href).toBe("https://hook.example:8443/a?b");
   });
 
-  test("that changed its meaning is judged anew each time", async () => {
+  test("that changed its meaning is checked anew each time", async () => {
     const answers = ["8.8.8.8", "127.0.0.1"];
     const resolve = () => Promise.resolve([{ address: answers.shift()!, family: 4 }]);
     await vet("https://hook.example/", { allowLocal: false, resolve });

@@ -84,7 +84,7 @@ test("the bounds of a day cost the same for one row and for many", async () => {
   const wallet = await fundWallet(tenant, "institution", tenant.institution.id, 1);
   await sql.begin(async (tx) => {
     await tx`select set_config('app.tenant_id', ${tenant.id}, true)`;
-    // No index serves these days, so that each row is judged.
+    // No index serves these days, so that each row is checked.
     await tx`select money.post(jsonb_agg(jsonb_build_object('journal', n / 2, 'kind', 'TEST', 'reference_type', 'test',
         'reference_id', md5((n / 2)::text)::uuid, 'amount', case n % 2 when 0 then 1 else -1 end, 'account_id',
         case n % 2 when 0 then ${wallet}::uuid else money.account_of('external', 'tenant', null, 'IQD') end)))

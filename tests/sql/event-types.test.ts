@@ -194,14 +194,14 @@ test("docs/operations.md names each of them, or its family", () => {
 
 describe("the watch over what is written (support/event-watch.ts)", () => {
   /** The check's findings for events that are written and rolled back. */
-  async function judged(
+  async function checked(
     write: (tx: postgres.TransactionSql) => Promise<unknown>,
   ): Promise<string[]> {
     const undone = new Error("undone");
     let wrong: string[] = [];
     await sql.begin(async (tx) => {
       await write(tx);
-      // Of this transaction: others are judged meanwhile.
+      // Of this transaction: others are checked meanwhile.
       wrong = await names(tx`select wrong as name from watch.untrue_events
         where xmin = pg_current_xact_id()::xid`);
       throw undone;
@@ -211,7 +211,7 @@ describe("the watch over what is written (support/event-watch.ts)", () => {
     return wrong;
   }
   const told = (event: object) =>
-    judged((tx) => tx`select app.events_add(${tx.json([event] as never)})`);
+    checked((tx) => tx`select app.events_add(${tx.json([event] as never)})`);
   const id = "00000000-0000-4000-8000-000000000001";
   const right = {
     event_type: "inventory.moved",
@@ -251,13 +251,13 @@ describe("the watch over what is written (support/event-watch.ts)", () => {
     const other = { ...right, event_type: "inventory.lost" };
     expect(await told(other)).toHaveLength(1);
     expect(
-      await judged(async (tx) => {
+      await checked(async (tx) => {
         await tx`select set_config('app.grants', '{service}', true)`;
         await tx`select integration.event_publish(${tx.json({ ...other, tenant_id: null })})`;
       }),
     ).toEqual([]);
     expect(
-      await judged((tx) =>
+      await checked((tx) =>
         tx`insert into integration.system_events (event_type, source_module, entity_type, entity_id)
           values ('inventory.lost', 'warehousing', 'warehouse', ${id})`
       ),

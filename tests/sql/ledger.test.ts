@@ -41,7 +41,7 @@ test("a journal that does not sum to zero fails at commit and leaves nothing", a
   expect(await balance(wallet)).toBe(100);
 });
 
-test("the sum is judged in each currency, and for each journal of a call", async () => {
+test("the sum is checked in each currency, and for each journal of a call", async () => {
   const { wallet } = await funded(100);
   const dollars = await account("external", null, "USD");
   await expect(

@@ -59,7 +59,7 @@ beforeAll(async () => {
   await forgetMoved();
 }, 300_000);
 
-/** Rows are known by their place; one that others moved meanwhile (totals are folded for all) cannot be judged. */
+/** Rows are known by their place; one that others moved meanwhile (totals are folded for all) cannot be compared. */
 async function forgetMoved(): Promise<void> {
   for (const table of Object.keys(rows)) {
     const places = new Set((await rowsOf(table, tenant.id)).map(({ ctid }) => ctid));

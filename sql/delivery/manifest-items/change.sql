@@ -16,7 +16,7 @@ end $$;
 -- {item_ids (in scan order), destination (from delivery.manifest_change_destination), dry_run?}
 -- -> {changed: [{item_id, price_difference}], failures: [{item_id, code, params?}]}
 -- An item fails alone; one that goes there already, to the place where the address is now, is changed by nothing. All of them fail where the
--- destination is gone. A dry run judges, and neither locks nor writes.
+-- destination is gone. A dry run checks, and neither locks nor writes.
 -- Locks: the destination (for key share), manifests by id (shared), items by id, deliveries by id, wallets by id.
 create or replace function delivery.manifest_orders_change(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$

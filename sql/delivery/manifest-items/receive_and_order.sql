@@ -1,6 +1,6 @@
 -- The one action of the bulk screen: receive what was scanned and make orders of what is complete.
 --
--- Two phases. First every manifest of the request is judged; one that may not be used (status, arrival,
+-- Two phases. First every manifest of the request is checked; one that may not be used (status, arrival,
 -- proof, receipt) refuses the whole request, named by the first item that belongs to it. After that
 -- only items can fail, each by itself.
 --

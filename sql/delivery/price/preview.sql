@@ -2,7 +2,7 @@
 -- {delivery_service_id, pickup?{latitude, longitude}, dropoff?{latitude, longitude}, unit_size?, package?,
 -- package_field?, service_field?, place_fields [2]: what the client calls them, has_dropoff?: it goes somewhere, though the place is not known}
 -- -> {price, unit_size, unit_size_source}
--- Without places there is no distance and no zone to judge; a service that charges by distance needs both. A drop-off whose place is not
+-- Without places there is no distance and no zone to check; a service that charges by distance needs both. A drop-off whose place is not
 -- known is in no zone.
 -- Fails: service_not_found, delivery_service_not_available (switched off, or not for that drop-off zone),
 -- invalid_coordinates, invalid_package, unit_size_or_dimensions_required, can_not_use_this_delivery_for_this_unit_size.

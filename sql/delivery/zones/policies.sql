@@ -14,7 +14,7 @@ create policy tenant on delivery.zone_tags for all to barid_caller
   using (tenant_id = (select app.tenant_id()))
   with check (tenant_id = (select app.tenant_id()) and (select app.sees_tenant()));
 
--- One policy for each kind of statement: where two admit the same one, every row is judged twice.
+-- One policy for each kind of statement: where two admit the same one, every row is checked twice.
 drop policy tenant on delivery.zone_tag_map;
 drop policy if exists readable on delivery.zone_tag_map;
 create policy readable on delivery.zone_tag_map for select to barid_caller

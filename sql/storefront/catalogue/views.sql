@@ -37,7 +37,7 @@ select p.id, p.tenant_id, p.market_id, p.category_id, p.name, app.localized(p.na
 from storefront.products p
 where p.archived_at is null;
 
--- Reviews for those who judge them.
+-- Reviews for those who approve them.
 create view storefront.reviews_list with (security_invoker = true) as
 select r.id, r.tenant_id, r.product_id, jsonb_build_object('id', p.id, 'name', p.name) as product, r.user_id,
   jsonb_build_object('id', f.id, 'full_name', f.full_name) as customer,

@@ -159,7 +159,7 @@ describe("a payment", () => {
     await checkAll(mine.tenant);
   });
 
-  test("is judged before it is looked at, and is for administrators", async () => {
+  test("is validated before it is looked up, and is for administrators", async () => {
     const body = { amount: 1_000, currency: "IQD", reference: "R" };
     await expectGuarded({ method: "POST", path, body }, {
       denied: [tenant.ops, tenant.staff, tenant.dispatcher, tenant.driver, tenant.customer],

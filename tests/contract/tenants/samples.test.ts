@@ -40,7 +40,7 @@ test("the samples say something: with our own ids administrators meet no wrong i
     );
     const answer = await send(operation, own, tenant.admin);
     if (knownByTheDatabaseAlone.has(answer.body.code)) continue;
-    // A file's line is judged as the single call would be.
+    // A file's line is checked as the single call would be.
     const status = answer.body.code === "import_has_errors"
       ? statusOf(answer.body.errors[0].code)
       : answer.status;

@@ -69,7 +69,7 @@ describe("a barcode, in TypeScript and in SQL alike", () => {
     }
   });
 
-  it("is judged alike for ten thousand random values", async () => {
+  it("is validated alike for ten thousand random values", async () => {
     const values = Array.from({ length: 10_000 }, randomValue);
     const expected = values.map(here);
     const share = expected.filter((row) => row.valid_once_normalised).length / values.length;

@@ -120,7 +120,7 @@ describe("a processing point out of use", () => {
 });
 
 describe("a branch", () => {
-  test("sent back with the default it has is not judged by it", async () => {
+  test("sent back with the default it has is not checked against it", async () => {
     const point = await newProcessingPoint(tenant, address);
     const branch = await newBranch(tenant, { address, point });
     // As data from elsewhere may have it; no call leads here.

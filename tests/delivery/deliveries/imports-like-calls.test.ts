@@ -1,4 +1,4 @@
-/** A line of a file of deliveries is judged like a call of its own, and what several lines need is locked in one order. */
+/** A line of a file of deliveries is checked like a call of its own, and what several lines need is locked in one order. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import {

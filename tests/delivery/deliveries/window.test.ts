@@ -80,7 +80,7 @@ describe("an order", () => {
     },
   );
 
-  test("is judged by the moments, whatever their offsets", async () => {
+  test("is compared by the moments, whatever their offsets", async () => {
     const { id } = await newDelivery(ground, {
       deliver_after: "2027-02-03T12:00:00+03:00",
       deliver_before: "2027-02-03T09:30:00Z",

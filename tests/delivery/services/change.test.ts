@@ -69,7 +69,7 @@ describe("changing a service", () => {
     });
   });
 
-  test("access is judged as it will be: lists stay until replaced, and go with their mode", async () => {
+  test("access is validated as it will be: lists stay until replaced, and go with their mode", async () => {
     const id = await add();
     const needed = "customer_ids_required_for_selected_access_mode";
     expect(await put(id, { access_mode: "select_users" })).toFailWith(400, needed);

@@ -3,7 +3,7 @@ import type { Mutant } from "./mutant.ts";
 
 const moves = "sql/delivery/deliveries/moves.sql";
 const statesTest = "tests/delivery/deliveries/states.test.ts";
-const judge = "sql/delivery/assignments/judge.sql";
+const evaluate = "sql/delivery/assignments/evaluate.sql";
 const manifestRaces = "tests/delivery/manifests/races.test.ts";
 
 export const deliveries: Mutant[] = [
@@ -110,7 +110,7 @@ export const deliveries: Mutant[] = [
   },
   {
     name: "a van takes more than it holds",
-    file: judge,
+    file: evaluate,
     from: "if code is null and units > v_free then",
     to: "if false then",
     test: [
@@ -120,7 +120,7 @@ export const deliveries: Mutant[] = [
   },
   {
     name: "a driver is not locked while their load is checked",
-    file: judge,
+    file: evaluate,
     from: "d.user_id = assignments_plan.driver_id for no key update;",
     to: "d.user_id = assignments_plan.driver_id;",
     test: [
@@ -130,7 +130,7 @@ export const deliveries: Mutant[] = [
   },
   {
     name: "what is on its way to another driver can be assigned",
-    file: judge,
+    file: evaluate,
     from: "l.tenant_id = v_tenant and l.delivery_id = a.delivery_id)",
     to: "false)",
     test: [

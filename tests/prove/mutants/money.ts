@@ -55,7 +55,7 @@ export const money: Mutant[] = [
     file: ledger,
     from: "group by e.currency) c) is not true then",
     to: ") c) is not true then",
-    test: [ledgerTest, "the sum is judged in each currency, and for each journal of a call"],
+    test: [ledgerTest, "the sum is checked in each currency, and for each journal of a call"],
   },
   {
     name: "an effect may be booked twice",

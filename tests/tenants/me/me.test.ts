@@ -200,7 +200,7 @@ test("a driver reading their tenant finds no list of everybody's addresses", asy
 test("a subscription that is asked for and over makes the tenant inactive, at its minute", async () => {
   const tenant = await newTenant();
   // The system setting holds for everybody, so it is only ever on inside a transaction that is undone.
-  const judged = await sql.begin(async (tx) => {
+  const effective = await sql.begin(async (tx) => {
     await tx`insert into tenancy.system_settings (key, value) values ('tenant_subscription.enabled', 'true')
       on conflict (key) do update set value = 'true'`;
     const seen: boolean[] = [];
@@ -218,7 +218,7 @@ test("a subscription that is asked for and over makes the tenant inactive, at it
     }
     throw Object.assign(new Error("undo"), { seen });
   }).catch((error) => error.seen);
-  expect(judged).toEqual([false, true, false, true]);
+  expect(effective).toEqual([false, true, false, true]);
 });
 
 test("a refusal speaks the language asked for, else the tenant's", async () => {

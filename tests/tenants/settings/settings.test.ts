@@ -116,7 +116,7 @@ test("changes of different keys of one group, sent at the same moment, all hold"
     .toEqual(["heartbeat_interval_seconds", "offline_threshold_seconds"]);
 });
 
-test("drivers keep one way to make a manifest, judged on what holds after the change", async () => {
+test("drivers keep one way to make a manifest, checked on what holds after the change", async () => {
   const tenant = await newTenant();
   const put = (settings: Record<string, unknown>) =>
     tenant.admin.put(settingsOf(tenant), manifest(settings));

@@ -138,7 +138,7 @@ test("confirming may be repeated, and each time what was issued before holds no 
   expect(await signIn(email, "the second one")).toBeDefined();
 });
 
-test("nobody confirms for somebody else, and the new password is judged", async () => {
+test("nobody confirms for somebody else, and the new password is validated", async () => {
   const email = address();
   await made(v, person(email));
   const path = "/tenants/me/confirm";

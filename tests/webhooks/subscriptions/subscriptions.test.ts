@@ -111,7 +111,7 @@ describe("addresses", () => {
     ).toHaveLength(0);
   });
 
-  test("a name that does not exist is refused; a change is judged like a new one", async () => {
+  test("a name that does not exist is refused; a change is checked like a new one", async () => {
     const tenant = await newTenant();
     expect(await tenant.admin.post(path, valid({ url: "https://nobody.invalid/" }))).toFailWith(
       400,

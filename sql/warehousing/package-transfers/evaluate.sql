@@ -122,7 +122,7 @@ begin
   return jsonb_build_object('lines', coalesce(v_lines, '[]'), 'destination_warehouse_id', v_destination, 'inferred', v_inferred);
 end $$;
 
--- The rows of a judged selection that were refused, as answers show them.
+-- The rows of an evaluated selection that were refused, as answers show them.
 create or replace function warehousing.transfer_rejected(judged jsonb) returns jsonb
 language plpgsql immutable set search_path = '' as $$
 begin

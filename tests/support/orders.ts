@@ -1,6 +1,7 @@
 /** A shop that sells what a warehouse holds, and people who buy there. */
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
+import { priceOf } from "../prove/invariants/orders.ts";
 import type { Answer, Person } from "./api.ts";
 import { sql } from "./db.ts";
 import { fundWallet, newService } from "./money.ts";
@@ -138,17 +139,6 @@ export async function standing(order: string) {
     from storefront.storefront_orders o where o.id = ${order}`;
   return row;
 }
-
-/**
- * The amount of the one payment of a paid order `o`: at the door, what its deliveries collected there, or what it costs
- * where the shop brought it; else what it cost when it was paid: what it costs, and what was taken off it since.
- */
-export const priceOf = `case when o.payment_method = 'cash_on_delivery' then coalesce((
-    select sum(d.cod_amount) from delivery.deliveries d
-    where d.tenant_id = o.tenant_id and d.order_id = o.id and d.status = 'delivered'), o.total_price)
-  else o.total_price + (
-    select coalesce(sum((e.event_data ->> 'amount')::numeric), 0) from integration.system_events e
-    where e.tenant_id = o.tenant_id and e.entity_type = 'order' and e.entity_id = o.id and e.event_type = 'order.shortened') end`;
 
 /** Books and stock of everybody are right, and orders are paid exactly when a payment says so. */
 export async function checkAll(tenant: { id: string }): Promise<void> {

@@ -1,6 +1,16 @@
 /** Orders of stores and their money. */
-import { priceOf } from "../../support/orders.ts";
 import type { Invariant } from "./invariant.ts";
+
+/**
+ * The amount of the one payment of a paid order `o`: at the door, what its deliveries collected there, or what it costs
+ * where the shop brought it; else what it cost when it was paid: what it costs, and what was taken off it since.
+ */
+export const priceOf = `case when o.payment_method = 'cash_on_delivery' then coalesce((
+    select sum(d.cod_amount) from delivery.deliveries d
+    where d.tenant_id = o.tenant_id and d.order_id = o.id and d.status = 'delivered'), o.total_price)
+  else o.total_price + (
+    select coalesce(sum((e.event_data ->> 'amount')::numeric), 0) from integration.system_events e
+    where e.tenant_id = o.tenant_id and e.entity_type = 'order' and e.entity_id = o.id and e.event_type = 'order.shortened') end`;
 
 export const orders: readonly Invariant[] = [
   {

@@ -107,6 +107,15 @@ const goods = ({ quantity, short }: Part) => unitPrice * (quantity - short);
 const hasFee = (part: Part & { parcel: Parcel }) =>
   part.parcel.cod > goods(part) + (part.charged ?? 0);
 
+/** Divides the cash of an order anew; false, and nothing is changed, where a carrier is booked for another amount. */
+function collectsAnew(state: State, name: string): boolean {
+  const next = structuredClone(state);
+  collects(next, name);
+  if (changesBooked(state, next, name)) return false;
+  collects(state, name);
+  return true;
+}
+
 /** A delivery of an order has come back: another one collects its fee, unless a carrier is booked for that without it. */
 export function cameBack(
   state: State,
@@ -115,20 +124,16 @@ export function cameBack(
   const order = state.orders[name];
   const parcel = state.parcels[partName(name, part)];
   if (order.status === "shipped" && !order.wallet && hasFee({ ...order.parts[part], parcel })) {
-    const next = structuredClone(state);
-    collects(next, name);
-    if (!changesBooked(state, next, name)) collects(state, name);
+    collectsAnew(state, name);
   }
   ended(state, name);
 }
 
 /** A delivery of an order is cancelled; false where a carrier is booked that would have to collect its fee, and takes no other amount. */
 export function cancelled(state: State, { order, part }: { order: string; part: number }): boolean {
-  const before = structuredClone(state);
-  moveTo(before.parcels[partName(order, part)], "cancelled");
-  const next = structuredClone(before);
-  collects(next, order);
-  if (changesBooked(before, next, order)) return false;
+  const next = structuredClone(state);
+  moveTo(next.parcels[partName(order, part)], "cancelled");
+  if (!collectsAnew(next, order)) return false;
   moveTo(state.parcels[partName(order, part)], "cancelled");
   collects(state, order);
   return true;

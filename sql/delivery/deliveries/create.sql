@@ -53,8 +53,8 @@ begin
     v_filled := v_filled || jsonb_build_object('pickup_address_id', v_original.dropoff_address_id);
   end if;
   if num_nonnulls(input -> 'dropoff', input ->> 'dropoff_address_id', input ->> 'dropoff_warehouse_id') = 0 then
-    if v_original.order_id is not null and v_home is null and v_sender.warehouse_id is not null and delivery.default_returns_warehouse() is not null then
-      v_filled := v_filled || jsonb_build_object('dropoff_warehouse_id', delivery.default_returns_warehouse());
+    if v_original.order_id is not null and v_home is null and v_sender.warehouse_id is not null and delivery.default_warehouse() is not null then
+      v_filled := v_filled || jsonb_build_object('dropoff_warehouse_id', delivery.default_warehouse());
     elsif v_original.order_id is not null or v_mode = 'sender' then
       v_filled := v_filled || jsonb_build_object('dropoff_address_id',
         coalesce(v_home, v_sender.address_id));
@@ -63,11 +63,9 @@ begin
     else
       perform app.fail('return_destination_required', '{"field": "dropoff_address_id"}');
     end if;
-    -- A warehouse takes it back under its own name, as a sender under theirs.
-    v_filled := v_filled || jsonb_build_object('recipient', jsonb_build_object(
-      'name', coalesce(delivery.warehouse_name(v_original.tenant_id, coalesce((v_filled ->> 'dropoff_warehouse_id')::uuid, v_sender.warehouse_id)),
-        delivery.person_name(coalesce(v_original.institution_user_id, v_original.customer_id))),
-      'phone', case when not v_filled ? 'dropoff_warehouse_id' then v_sender.snapshot #> '{contact_info,phone}' end));
+    v_filled := v_filled || jsonb_build_object('recipient', delivery.return_receiver(v_original,
+      coalesce((v_filled ->> 'dropoff_warehouse_id')::uuid, v_sender.warehouse_id),
+      case when not v_filled ? 'dropoff_warehouse_id' then v_sender.snapshot end));
   end if;
   return jsonb_strip_nulls(v_filled) || input || jsonb_build_object('original_delivery_id', v_original.id);
 end $$;

@@ -51,10 +51,7 @@ begin
   select n.tenant_id, n.id, n.status, v_actor, n.status_reason
   from new_rows n order by n.delivery_code, n.sequence_plan nulls first;
   insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
-  select n.tenant_id, 'delivery.created', 'delivery', 'delivery', n.id,
-    jsonb_build_object('delivery_id', n.id, 'delivery_code', n.delivery_code, 'barcode', n.barcode, 'status', n.status,
-      'delivery_flow', n.delivery_flow, 'customer_id', n.customer_id, 'institution_user_id', n.institution_user_id,
-      'external_reference_id', n.external_reference_id, 'reason', n.status_reason, 'actor_id', v_actor)
+  select n.tenant_id, 'delivery.created', 'delivery', 'delivery', n.id, delivery.event_data(n, v_actor)
   from new_rows n where n.parent_id is null order by n.delivery_code;
   return null;
 end $$;
@@ -101,12 +98,10 @@ begin
       reported_as text)
     on r.parcel = coalesce(n.parent_id, n.id)
   where n.status <> o.status order by n.delivery_code, n.sequence_plan nulls first;
-  -- Subscribers hear of parcels; a leg shows in its parent. They get numbers, ids and states; no name, phone or address.
+  -- Subscribers hear of parcels; a leg shows in its parent.
   insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
   select n.tenant_id, 'delivery.' || n.status, 'delivery', 'delivery', n.id,
-    jsonb_build_object('delivery_id', n.id, 'delivery_code', n.delivery_code, 'barcode', n.barcode, 'status', n.status,
-      'delivery_flow', n.delivery_flow, 'customer_id', n.customer_id, 'institution_user_id', n.institution_user_id,
-      'external_reference_id', n.external_reference_id, 'reason', n.status_reason, 'actor_id', v_actor, 'from_status', o.status)
+    delivery.event_data(n, v_actor) || jsonb_build_object('from_status', o.status)
   from new_rows n join old_rows o on o.id = n.id
   where n.status <> o.status and n.parent_id is null order by n.delivery_code;
 
@@ -163,6 +158,15 @@ begin
     where o.tenant_id = app.tenant_id() and (o.id = any (parcels) or o.parent_id = any (parcels))
       and o.delivery_flow in ('standard', 'pnd_outbound') and o.status = 'pending';
   end if;
+end $$;
+
+-- The payload of an event about a delivery: numbers, ids and states; no name, phone or address.
+create or replace function delivery.event_data(d delivery.deliveries, actor uuid) returns jsonb
+language plpgsql immutable set search_path = '' as $$
+begin
+  return jsonb_build_object('delivery_id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'status', d.status,
+    'delivery_flow', d.delivery_flow, 'customer_id', d.customer_id, 'institution_user_id', d.institution_user_id,
+    'external_reference_id', d.external_reference_id, 'reason', d.status_reason, 'actor_id', actor);
 end $$;
 
 drop trigger if exists deliveries_made on delivery.deliveries;

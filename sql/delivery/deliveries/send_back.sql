@@ -129,6 +129,16 @@ begin
       and r.status = 'delivered' and not r.returns_part and r.current_warehouse_id = d.current_warehouse_id);
 end $$;
 
+-- The recipient of a parcel p that goes back to this warehouse, or to its sender's door: a warehouse under its own name, somebody's door under
+-- theirs. place: the address there, as snapshots have it. -> {name?, phone?}
+create or replace function delivery.return_receiver(p delivery.deliveries, warehouse uuid, place jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_strip_nulls(jsonb_build_object('name', coalesce(delivery.warehouse_name(p.tenant_id, warehouse),
+    delivery.person_name(coalesce(p.institution_user_id, p.customer_id)), app.localized(place -> 'title')),
+    'phone', place #>> '{contact_info,phone}'));
+end $$;
+
 -- The operational return of a parcel p, worked out but for where it is fetched and not written: to delivery.return_destination, under a
 -- number of its own, free of charge. {delivery_service_id?, dropoff_address_id? | dropoff_warehouse_id?, at_door?, reason?, notes?}
 -- Fails: service_not_found, what delivery.return_destination fails with.
@@ -147,10 +157,7 @@ begin
   v_to := delivery.return_destination(p, input);
   n.original_delivery_id := p.id;
   n.id := gen_random_uuid();
-  -- A warehouse takes it back under its own name, as somebody's door under theirs.
-  n.recipient := jsonb_strip_nulls(jsonb_build_object('name', coalesce(delivery.warehouse_name(n.tenant_id, v_to.warehouse_id),
-    delivery.person_name(coalesce(n.institution_user_id, n.customer_id)), app.localized(v_to.snapshot -> 'title')),
-    'phone', v_to.snapshot #>> '{contact_info,phone}'));
+  n.recipient := delivery.return_receiver(p, v_to.warehouse_id, v_to.snapshot);
   -- A customer's return goes back to the recipient of its original.
   if p.delivery_flow = 'customer_return' and not delivery.return_has_ended(p) and v_to.address_id = (delivery.ordered_from(p)).address_id then
     select o.recipient - 'received_by' into n.recipient from delivery.deliveries o where o.tenant_id = p.tenant_id and o.id = p.original_delivery_id;

@@ -77,16 +77,9 @@ end $$;
 -- default_warehouse_id}. Null when deliveries go straight.
 create or replace function delivery.staging_warehouse() returns uuid
 language plpgsql stable set search_path = '' as $$
-declare
-  v_set jsonb := app.settings('general', 'warehouse');
 begin
   -- Asked apart: most have none, and the policies of warehouses cost as much where no row is asked for.
-  if (v_set ->> 'handoff_required')::boolean is not true then
-    return null;
-  end if;
-  return (
-    select w.id from warehousing.warehouses w
-    where w.id = (v_set ->> 'default_warehouse_id')::uuid and w.deleted_at is null and w.status in ('active', 'full'));
+  return case when (app.settings('general', 'warehouse') ->> 'handoff_required')::boolean then delivery.default_warehouse() end;
 end $$;
 
 -- Gives staged parents their legs: A into the warehouse, ready to be assigned, and B out of it, a draft

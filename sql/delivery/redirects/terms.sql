@@ -63,7 +63,7 @@ begin
   end if;
   return coalesce(case when not p.made_at_door then delivery.sold_in(p.original_delivery_id, to_address) end, (
     select w.id from warehousing.warehouses w
-    where w.tenant_id = p.tenant_id and w.id = delivery.default_returns_warehouse() and w.address_id = to_address
+    where w.tenant_id = p.tenant_id and w.id = delivery.default_warehouse() and w.address_id = to_address
       and delivery.return_destination_mode() = 'warehouse' and (p.made_at_door or not delivery.is_of_order(p.original_delivery_id))));
 end $$;
 

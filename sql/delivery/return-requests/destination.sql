@@ -9,8 +9,8 @@ begin
   return case when v_mode in ('warehouse', 'choose') then v_mode else 'sender' end;
 end $$;
 
--- The tenant's default warehouse, to which its returns go; null: there is none in use.
-create or replace function delivery.default_returns_warehouse() returns uuid
+-- The tenant's default warehouse (setting general.warehouse.default_warehouse_id); null: there is none in use.
+create or replace function delivery.default_warehouse() returns uuid
 language plpgsql stable set search_path = '' as $$
 begin
   return (
@@ -19,11 +19,11 @@ begin
       and w.deleted_at is null and w.status in ('active', 'full'));
 end $$;
 
--- The same. Fails: return_destination_required (there is none in use).
+-- The default warehouse, to which returns go. Fails: return_destination_required (there is none in use).
 create or replace function delivery.returns_warehouse() returns uuid
 language plpgsql stable set search_path = '' as $$
 begin
-  return coalesce(delivery.default_returns_warehouse(), app.refuse('return_destination_required', '{"field": "dropoff_warehouse_id"}'));
+  return coalesce(delivery.default_warehouse(), app.refuse('return_destination_required', '{"field": "dropoff_warehouse_id"}'));
 end $$;
 
 -- Refuses a place for a return that the caller does not see. {dropoff_address_id? | dropoff_warehouse_id?}

@@ -1,17 +1,9 @@
 -- Settings of a tenant: module -> group -> {settings}.
 
--- True for a setting that only those who work for the tenant read: its office and its drivers.
-create or replace function tenancy.setting_is_hidden(p_module text, p_group text, p_key text) returns boolean
-language plpgsql immutable set search_path = '' as $$
-begin
-  return (p_module, p_group) = ('delivery', 'cod')
-    or (p_module, p_group) = ('general', 'driver') and p_key in ('mode', 'percentage', 'per_delivery');
-end $$;
-
 -- Groups as clients read them. {groups?: [[module, group], ...]}; without: all that were ever saved, and
 -- transfer_manifest, which is always shown with what holds (defaults included) and the default service. The group attempts
 -- is shown with what holds, too. What drivers earn and how much cash they may have with them is no business of customers and institutions:
--- for these it stays out (tenancy.setting_is_hidden).
+-- for these it stays out.
 create or replace function tenancy.settings_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
@@ -32,9 +24,10 @@ begin
           from delivery.delivery_services s
           where s.id = (tenancy.manifest_settings() ->> 'default_delivery_service_id')::uuid and s.deleted_at is null), '{}')
         when w.module = 'delivery' and w.group_key = 'attempts' then tenancy.attempt_settings()
-        else (
-          select coalesce(jsonb_object_agg(k.key, k.value), '{}') from jsonb_each(app.settings(w.module, w.group_key)) k
-          where v_open or not tenancy.setting_is_hidden(w.module, w.group_key, k.key)) end as settings
+        when not v_open and w.module = 'delivery' and w.group_key = 'cod' then '{}'
+        when not v_open and w.module = 'general' and w.group_key = 'driver'
+          then app.settings(w.module, w.group_key) - '{mode,percentage,per_delivery}'::text[]
+        else app.settings(w.module, w.group_key) end as settings
       from wanted w
     )
     select coalesce(jsonb_object_agg(m.module, m.groups), '{}')

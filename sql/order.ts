@@ -39,6 +39,7 @@ export const ports: Record<string, string> = {
   "warehousing.parcel_arrives": "a parcel brought to a warehouse is expected there",
   "warehousing.arrival_withdraw": "and is not, when its arrival is undone",
   "warehousing.receipt_expect": "what comes back is expected where it goes",
+  "warehousing.receipt_of": "by the receipt that the answer names",
   "warehousing.receipts_withdraw": "what was expected does not come any more",
   "warehousing.return_shelved": "what goes back from a warehouse is picked there",
   "warehousing.return_unshelved": "and is not, when it does not go back after all",

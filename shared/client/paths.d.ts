@@ -2968,6 +2968,7 @@ export interface components {
       } & { [key: string]: unknown; }) | null;
     };
     /** The driver who has the parcel may not go there. Give it to another driver first. */ RedirectNeedsOtherDriverError: { code?: "redirect_needs_other_driver"; field?: string; } & components["schemas"]["Error"];
+    /** This return comes from there. To leave it with its customer, cancel it, or report it returned. */ RedirectToCustomerError: { code?: "redirect_to_customer"; field?: string; } & components["schemas"]["Error"];
     RefundOrder: { /** Money in major units of `currency` */ amount?: number | null; note?: string | null; };
     /** At most {amount} {currency} can be refunded. */ RefundTooHighError: { amount?: number; code?: "refund_too_high"; currency?: string; field?: string; } & components["schemas"]["Error"];
     RejectedPackage: {
@@ -6165,7 +6166,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["AddressNotFoundError"] | components["schemas"]["ServiceNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryIsDraftError"] | components["schemas"]["DeliveryEndedError"] | components["schemas"]["OperationalReturnFixedError"] | components["schemas"]["ShipmentBookedError"] | components["schemas"]["DeliveryAlreadyPickedUpError"] | components["schemas"]["ReturnUnderWayError"] | components["schemas"]["RedirectNeedsOtherDriverError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryIsDraftError"] | components["schemas"]["DeliveryEndedError"] | components["schemas"]["OperationalReturnFixedError"] | components["schemas"]["ShipmentBookedError"] | components["schemas"]["DeliveryAlreadyPickedUpError"] | components["schemas"]["ReturnUnderWayError"] | components["schemas"]["RedirectNeedsOtherDriverError"] | components["schemas"]["RedirectToCustomerError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];

@@ -143,6 +143,7 @@ export const deliveryErrors = {
   amount_change_not_pending: { status: 409, fields: ["status"] },
   partial_items_invalid: { status: 400, fields: ["field"] },
   redirect_needs_other_driver: { status: 409, fields: ["field"] },
+  redirect_to_customer: { status: 409, fields: ["field"] },
   receiving_order_not_found: 404,
   bin_id_required_for_received_items: { status: 400, fields: ["field"] },
   damaged_too_much: { status: 400, fields: ["field"] },

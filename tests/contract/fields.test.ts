@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { type Rows, rowsOf } from "../../shared/api/fields.ts";
 import { listOf } from "../../shared/api/list-declaration.ts";
 import type { Answer, Person } from "../support/api.ts";
+import { settled } from "../support/changes.ts";
 import { sql } from "../support/db.ts";
 import { addEverything, type Everything } from "../support/everything.ts";
 import { newSystemAdmin, newTenant } from "../support/people.ts";
@@ -168,6 +169,7 @@ describe("of deliveries", () => {
   });
 
   test("what changed is followed with them", async () => {
+    await settled(all.tenant.id, ["delivery.deliveries"]);
     const first = await ask({ fields: "status", updated_since: "2020-01-01", limit: "1" });
     expect(Object.keys((first.body.data as object[])[0])).toEqual(["id", "status"]);
     const next = await ask({ fields: "status", cursor: first.body.next_cursor as string });

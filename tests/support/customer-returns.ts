@@ -33,8 +33,8 @@ export const returnOf = (
   });
 
 /** A parcel of two shirts and a cap that was delivered, and its return on the road. */
-export async function returning(ground: Ground, more: object = {}) {
-  const { id: parcel } = await deliveryIn(ground, "delivered", priced);
+export async function returning(ground: Ground, more: object = {}, of: object = {}) {
+  const { id: parcel } = await deliveryIn(ground, "delivered", { ...priced, ...of });
   const made = await returnOf(ground, parcel, more);
   expect(made).toSucceed(201);
   const { id } = made.body;
@@ -44,8 +44,8 @@ export async function returning(ground: Ground, more: object = {}) {
 }
 
 /** The same, brought into a warehouse by its driver and received there. */
-export async function waiting(yard: Yard, warehouse_id = yard.there) {
-  const made = await returning(yard);
+export async function waiting(yard: Yard, warehouse_id = yard.there, more: object = {}) {
+  const made = await returning(yard, more);
   const { receiving_order_id } = await moves(yard.tenant.driver, made.id, [
     "return",
     { warehouse_id },

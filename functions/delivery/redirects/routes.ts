@@ -29,6 +29,7 @@ export const redirects: AnyEndpoint[] = [
       "invalid_coordinates",
       "can_not_use_this_delivery_for_this_unit_size",
       "redirect_needs_other_driver",
+      "redirect_to_customer",
       "customer_required_for_wallet",
       "insufficient_wallet_balance",
     ],

@@ -121,12 +121,11 @@ begin
   -- Now that it is this report's turn: one that says no time, and waited, is not older than the one it waited for.
   v_at := least((report ->> 'occurred_at')::timestamptz, clock_timestamp());
   v_moves := integration.moves_to(d.delivery_flow, d.status, v_status);
-  -- Back in the warehouse it was ordered from it is when that has received it.
-  if v_status = 'returned' and d.delivery_flow = 'standard' and d.order_id is null and v_moves is not null then
-    v_home := (delivery.ordered_from(d)).warehouse_id;
-    if v_home is not null then
-      v_moves := case when d.status = 'in_transit' then '{}'::text[] else integration.moves_to(d.delivery_flow, d.status, 'in_transit') end;
-    end if;
+  -- A carrier brings back to where it took over: in a warehouse the parcel is when that has received it.
+  if v_status = 'returned' and d.delivery_flow in ('standard', 'customer_return') and d.order_id is null and d.pickup_warehouse_id is not null
+      and v_moves is not null then
+    v_home := d.pickup_warehouse_id;
+    v_moves := case when d.status = 'in_transit' then '{}'::text[] else integration.moves_to(d.delivery_flow, d.status, 'in_transit') end;
   end if;
   -- It lies with us and goes back to its sender: whatever the carrier has in hand, it is not this parcel.
   if v_status <> 'cancelled' and delivery.return_under_way(delivery.parcel_of(d)) is not null then

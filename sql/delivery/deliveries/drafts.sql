@@ -84,8 +84,9 @@ begin
     'deliver_after', d.deliver_after, 'deliver_before', d.deliver_before, 'carrier_type', d.carrier_type, 'carrier_code', d.carrier_code,
     'original_delivery_id', d.original_delivery_id, 'pickup_address_id', d.pickup_address_id, 'dropoff_address_id', d.dropoff_address_id,
     'pickup_warehouse_id', d.pickup_warehouse_id,
-    -- Of a store's goods that go back, the address says it.
-    'dropoff_warehouse_id', nullif(delivery.ends_in(d), delivery.sold_in(d.original_delivery_id, d.dropoff_address_id))));
+    -- Of what goes back the address says it.
+    'dropoff_warehouse_id', nullif(delivery.ends_in(d), case d.delivery_flow when 'customer_return'
+      then delivery.return_ends_in(d.original_delivery_id, d.dropoff_address_id) end)));
   v_old := v_old - array(select k.word from jsonb_object_keys(input) k (word) where not v_sent ? k.word);
   -- A place is said in one way: a new one takes the others away.
   foreach v_end in array '{pickup,dropoff}'::text[] loop

@@ -112,7 +112,8 @@ end $$;
 -- that warehouse_id names, and are its stock again. Anything else is back with its sender, for good; unless warehouse_id names
 -- a warehouse: then it stays in_transit until staff receive it there (warehousing.parcel_received), and nothing is refunded before; its
 -- history has the report also where the status was that already. What is
--- on its way back from a door already ends where it goes, or in a warehouse.
+-- on its way back from a door already ends where it goes, or in a warehouse. A customer's return that comes into the warehouse it goes to is
+-- completed, as delivery.delivery_complete does it.
 -- Fails: delivery_not_found, forbidden, invalid_status_transition (also on the road by waybill), invalid_occurred_at, warehouse_not_found.
 create or replace function delivery.delivery_return(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -120,6 +121,7 @@ declare
   d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
   a delivery.assignments := delivery.require_carrier(d);
   v_warehouse uuid := (input ->> 'warehouse_id')::uuid;
+  v_completed jsonb;
   v_awaited boolean;
   v_receipt uuid;
   v_refund jsonb;
@@ -133,6 +135,12 @@ begin
   end if;
   if v_warehouse is null and delivery.returns_from_door(d) then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', d.status, 'to', 'returned', 'text_key', 'reason_is_a_return'));
+  end if;
+  if d.delivery_flow = 'customer_return' and v_warehouse = delivery.ends_in(d) then
+    update delivery.deliveries x set status = 'in_transit' where x.tenant_id = d.tenant_id and x.id = d.id and x.status = 'failed';
+    v_completed := delivery.delivery_complete(input);
+    return jsonb_build_object('delivery', v_completed -> 'delivery', 'receiving_order_id', warehousing.receipt_of(d.id),
+      'refunded', false, 'refund_due', null);
   end if;
   v_awaited := v_warehouse is not null and d.order_id is null and not delivery.leaves_warehouse(d);
   -- Expected by another warehouse, such as the one it left with an open exception, it does not come there.

@@ -1,8 +1,8 @@
 -- Returns count by item and quantity: of a delivery nothing comes back twice, and nothing that was not in it.
 
 -- True for a return that brings its units back, or has brought them. Not for one that was cancelled or undone, nor for a customer's return that
--- a driver or a carrier gave back to its customer: its units may be returned again. A store's goods that a warehouse received are returned there,
--- and a parcel that was lost in a warehouse, and cancelled there, had come back all the same.
+-- a driver or a carrier gave back to its customer: its units may be returned again. A parcel that was lost in a warehouse, and cancelled there,
+-- had come back all the same. Up to 1.3.0 a return that its driver brought into a warehouse was returned there.
 create or replace function delivery.return_counts(r delivery.deliveries) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin

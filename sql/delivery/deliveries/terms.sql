@@ -177,7 +177,7 @@ begin
   select to_jsonb(a) into d.dropoff_snapshot from delivery.addresses_list a where a.id = v_to.id;
   d.pickup_warehouse_id := (input ->> 'pickup_warehouse_id')::uuid;
   d.dropoff_warehouse_id := coalesce((input ->> 'dropoff_warehouse_id')::uuid,
-    case input ->> 'delivery_flow' when 'customer_return' then delivery.sold_in((input ->> 'original_delivery_id')::uuid, v_to.id) end);
+    case input ->> 'delivery_flow' when 'customer_return' then delivery.return_ends_in((input ->> 'original_delivery_id')::uuid, v_to.id) end);
   d.recipient := coalesce(input -> 'recipient', '{}');
   d.external_reference_id := input ->> 'external_reference_id';
   d.notes := input ->> 'notes';

@@ -61,16 +61,24 @@ begin
       and w.id = case when d.ordered_from_address_id is null then d.pickup_warehouse_id else d.ordered_from_warehouse_id end);
 end $$;
 
--- The warehouse from which goods of a store left in this parcel, if they are kept in stock and it stands at this address; null. A return
--- of the parcel to there ends in that warehouse. SECURITY DEFINER: a customer who sends them back does not see each warehouse.
-create or replace function delivery.sold_in(parcel uuid, address uuid) returns uuid
+-- The warehouse in which a return of this parcel ends that goes to this address: of those that stand there the one that its goods were sold from,
+-- else the one that it began in, else the default one, else the oldest; null: somebody's door. SECURITY DEFINER: a customer who sends something
+-- back does not see each warehouse.
+create or replace function delivery.return_ends_in(parcel uuid, address uuid) returns uuid
 language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
 begin
   return (
-    select w.id from storefront.storefront_order_parts p
-    join warehousing.warehouses w on w.tenant_id = p.tenant_id and w.id = p.warehouse_id and w.deleted_at is null
-    where p.tenant_id = app.tenant_id() and p.delivery_id = parcel and p.picking_order_id is not null and w.address_id = address);
+    select w.id from warehousing.warehouses w
+    left join delivery.deliveries p on p.tenant_id = w.tenant_id and p.id = return_ends_in.parcel
+    where w.tenant_id = v_tenant and w.address_id = return_ends_in.address and w.deleted_at is null
+    order by exists (
+        select from storefront.storefront_order_parts o
+        where o.tenant_id = v_tenant and o.delivery_id = p.id and o.picking_order_id is not null and o.warehouse_id = w.id) desc,
+      w.id = (delivery.ordered_from(p)).warehouse_id desc nulls last, w.id = delivery.default_warehouse() desc nulls last, w.created_at, w.id
+    limit 1);
 end $$;
 
 grant execute on function delivery.warehouse_moves(uuid, uuid, uuid), delivery.sold_from(delivery.deliveries),
-  delivery.sold_in(uuid, uuid) to barid_caller;
+  delivery.return_ends_in(uuid, uuid) to barid_caller;

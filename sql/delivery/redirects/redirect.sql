@@ -7,8 +7,8 @@
 -- -> {delivery, price: {before, after, difference, currency, charged}, driver_unassigned, dry_run}
 -- Locks: manifest and item, the delivery's family, drivers, wallets by id.
 -- Fails: delivery_not_found, forbidden, what delivery.require_changeable fails with, delivery_already_picked_up (the owner is too late),
--- return_under_way, what delivery.redirect_place and delivery.redirect_terms fail with, redirect_needs_other_driver,
--- customer_required_for_wallet, insufficient_wallet_balance.
+-- return_under_way, redirect_to_customer (of what it sends back), what delivery.redirect_place and delivery.redirect_terms fail with,
+-- redirect_needs_other_driver, customer_required_for_wallet, insufficient_wallet_balance.
 create or replace function delivery.delivery_redirect(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -42,6 +42,9 @@ begin
   end if;
   perform delivery.require_no_return(p);
   v_to := delivery.redirect_place(p, input, v_dry_run);
+  if p.delivery_flow = 'customer_return' and not p.made_at_door and v_to.id = (delivery.ordered_from(p)).address_id then
+    perform app.fail('redirect_to_customer', jsonb_build_object('field', 'dropoff_address_id'));
+  end if;
   v_terms := delivery.redirect_terms(p, v_to, input ->> 'charge' is not null);
   v_difference := (v_terms.priced).delivery_fee - p.delivery_fee;
   if exists (select from delivery.redirect_misfits(p.id, v_to.zone_id) m where m.in_hand) then

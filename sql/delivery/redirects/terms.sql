@@ -51,20 +51,12 @@ begin
 end $$;
 
 -- The warehouse in which a parcel p ends that is sent to this address; null: at somebody's door. Where it went already it ends as before; a
--- customer's return ends in the warehouse that stands there, as one does that is ordered to there: the one its goods were sold from, or that
--- to which the company's returns go.
+-- customer's return ends in the warehouse that stands there, as one does that is ordered to there.
 create or replace function delivery.redirect_ends_in(p delivery.deliveries, to_address uuid) returns uuid
 language plpgsql stable set search_path = '' as $$
 begin
-  if to_address = p.dropoff_address_id then
-    return delivery.ends_in(p);
-  elsif p.delivery_flow <> 'customer_return' then
-    return null;
-  end if;
-  return coalesce(case when not p.made_at_door then delivery.sold_in(p.original_delivery_id, to_address) end, (
-    select w.id from warehousing.warehouses w
-    where w.tenant_id = p.tenant_id and w.id = delivery.default_warehouse() and w.address_id = to_address
-      and delivery.return_destination_mode() = 'warehouse' and (p.made_at_door or not delivery.is_of_order(p.original_delivery_id))));
+  return case when to_address = p.dropoff_address_id then delivery.ends_in(p)
+    when p.delivery_flow = 'customer_return' then delivery.return_ends_in(p.original_delivery_id, to_address) end;
 end $$;
 
 -- The terms of a parcel p that goes to another place: checked and priced with its service and its units as an order is, from where it was

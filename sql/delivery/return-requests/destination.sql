@@ -50,7 +50,8 @@ begin
   return o;
 end $$;
 
--- The place to which a parcel d goes back as an operational return: the one that is named, else that of the setting. A parcel that lies
+-- The place to which a parcel d goes back as an operational return: the one that is named, which is a warehouse where one stands, else that of the
+-- setting. A parcel that lies
 -- in the default warehouse goes from there to its sender; of a return that has ended that is the sender of its original. The goods of a store's
 -- order always go back to where they are sold from.
 -- at_door: a driver who has it in hand is not asked to choose, it goes to its sender.
@@ -72,8 +73,8 @@ begin
     perform app.fail('return_destination_fixed',
       jsonb_build_object('field', case when input ->> 'dropoff_address_id' is null then 'dropoff_warehouse_id' else 'dropoff_address_id' end));
   elsif v_named then
-    warehouse_id := (input ->> 'dropoff_warehouse_id')::uuid;
     address_id := (input ->> 'dropoff_address_id')::uuid;
+    warehouse_id := coalesce((input ->> 'dropoff_warehouse_id')::uuid, delivery.return_ends_in(d.id, address_id));
   elsif v_mode = 'choose' and d.order_id is null and not coalesce((input ->> 'at_door')::boolean, false) then
     perform app.fail('return_destination_required', '{"field": "dropoff_address_id"}');
   elsif v_mode = 'warehouse' and d.order_id is null then

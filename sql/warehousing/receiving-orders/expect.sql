@@ -158,6 +158,16 @@ begin
   return v_order;
 end $$;
 
+-- The receipt by which a delivery is expected in a warehouse, or was received there last; null: there is none. SECURITY DEFINER: drivers see
+-- nothing of a warehouse.
+create or replace function warehousing.receipt_of(p_delivery uuid) returns uuid
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select r.id from warehousing.receiving_orders r
+    where r.tenant_id = app.tenant_id() and r.delivery_id = p_delivery and r.status <> 'cancelled' order by r.created_at desc, r.id limit 1);
+end $$;
+
 -- A delivery that was said to have come to a warehouse did not: it is not expected there.
 create or replace function warehousing.arrival_withdraw(p_delivery uuid) returns void
 language plpgsql set search_path = '' as $$
@@ -167,7 +177,7 @@ begin
 end $$;
 
 grant execute on function warehousing.receipt_expect(uuid, uuid, boolean), warehousing.receipts_withdraw(uuid, uuid),
-  warehousing.parcel_arrives(uuid, uuid), warehousing.brings_goods_back(delivery.deliveries) to barid_caller;
+  warehousing.parcel_arrives(uuid, uuid), warehousing.receipt_of(uuid), warehousing.brings_goods_back(delivery.deliveries) to barid_caller;
 
 -- Nobody calls these but other functions and triggers.
 revoke execute on function warehousing.parcel_items_known(uuid), warehousing.goods_sent_back(delivery.deliveries),

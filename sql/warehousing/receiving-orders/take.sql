@@ -182,6 +182,10 @@ begin
     perform warehousing.parcels_advance(array[d.id], r.warehouse_id);
     -- A return that has come to its end.
     perform delivery.returned_fees_refund(array[d.id]);
+  elsif d.status in ('picked_up', 'in_transit', 'failed') and v_goods then
+    -- Goods that were sent back to the store are its own again, in whichever warehouse.
+    update delivery.deliveries x set status = 'in_transit' where x.tenant_id = d.tenant_id and x.id = d.id and x.status <> 'in_transit';
+    update delivery.deliveries x set status = 'delivered', delivered_at = clock_timestamp() where x.tenant_id = d.tenant_id and x.id = d.id;
   elsif d.status in ('picked_up', 'in_transit', 'failed') then
     update delivery.deliveries x set status = 'returned' where x.tenant_id = d.tenant_id and x.id = d.id;
     if not delivery.leaves_warehouse(d) then

@@ -5,12 +5,14 @@ import { enable, external, report } from "../../support/carriers.ts";
 import { sql } from "../../support/db.ts";
 import {
   checkAll,
+  deliveryIn,
   type Ground,
   move,
   newDelivery,
   path,
   statusOf,
 } from "../../support/deliveries.ts";
+import { returnOf } from "../../support/customer-returns.ts";
 import "../../support/expect.ts";
 import { balanceOf, fundWallet } from "../../support/money.ts";
 import { newYard, whereIs, type Yard } from "../../support/packages.ts";
@@ -54,28 +56,18 @@ async function waiting(more: Record<string, unknown> = {}): Promise<string> {
   return id;
 }
 
-describe("a carrier that brings a parcel back to its sender", () => {
-  test("ends it as a driver does: the fee is on the sender's wallet, once", async () => {
-    const id = await waiting();
-    const reports = await given(id);
-    const before = await balanceOf(wallet);
-    const event = randomUUID();
-    // Sent again while it is taken, and said once more beside it.
-    const said = await Promise.all(
-      [event, event, event, undefined, undefined].map((one) => reports("returned", one)),
-    );
-    expect(said).toContain("applied");
-    expect(await statusOf(id)).toBe("returned");
-    await reports("returned", event);
-    expect(await refundsOf(id)).toEqual([{
-      status: "SUCCESS",
-      payment_method: "wallet",
-      amount: fee,
-    }]);
-    expect(await balanceOf(wallet) - before).toBe(fee);
-  });
+/** The receipt by which the first warehouse expects a parcel back from its carrier. */
+async function expectedBack(id: string): Promise<string> {
+  expect(await statusOf(id)).toBe("in_transit");
+  const [receipt, ...more] = await sql`select id, warehouse_id from warehousing.receiving_orders
+    where delivery_id = ${id} and status = 'pending'`;
+  expect(more).toEqual([]);
+  expect(receipt.warehouse_id).toBe(yard.warehouse);
+  return receipt.id;
+}
 
-  test("a fee that a wallet paid is back on it", async () => {
+describe("a carrier that brings a parcel back to its sender", () => {
+  test("ends it as a driver does: the fee that a wallet paid is back on it, once", async () => {
     const before = await balanceOf(wallet);
     const { id } = await newDelivery(yard, {
       ...external,
@@ -86,13 +78,35 @@ describe("a carrier that brings a parcel back to its sender", () => {
     expect(await balanceOf(wallet) - before).toBe(-fee);
     const reports = await given(id);
     await reports("picked_up");
-    expect(await reports("returned")).toBe("applied");
+    const event = randomUUID();
+    // Sent again while it is taken, and said once more beside it.
+    const said = await Promise.all(
+      [event, event, event, undefined, undefined].map((one) => reports("returned", one)),
+    );
+    expect(said).toContain("applied");
+    expect(await statusOf(id)).toBe("returned");
+    await reports("returned", event);
+    expect(await refundsOf(id)).toHaveLength(1);
     expect(await balanceOf(wallet)).toBe(before);
+  });
+
+  test("from a warehouse, as operations say: the fee that was paid in cash is on the sender's wallet", async () => {
+    const id = await waiting();
+    expect(await (await given(id))("returned")).toBe("applied");
+    const receipt = await expectedBack(id);
+    const before = await balanceOf(wallet);
+    expect(await move(tenant.ops, id, "return")).toSucceed(200);
+    expect(await statusOf(id)).toBe("returned");
+    expect(await balanceOf(wallet) - before).toBe(fee);
+    const [{ status }] = await sql`select status from warehousing.receiving_orders
+      where id = ${receipt}`;
+    expect(status).toBe("cancelled");
   });
 
   test("a sender without a wallet gets it from a desk", async () => {
     const id = await waiting({ customer_id: null });
     expect(await (await given(id))("returned")).toBe("applied");
+    expect(await move(tenant.ops, id, "return")).toSucceed(200);
     expect(await refundsOf(id)).toEqual([{
       status: "pending",
       payment_method: "cash",
@@ -174,6 +188,34 @@ test("a carrier that brings home what was sent back: the parcel is returned, and
   expect(await balanceOf(wallet) - before).toBe(fee);
   expect(await reports("delivered")).toBe("unchanged");
   expect(await refundsOf(id)).toHaveLength(1);
+});
+
+describe("a carrier that took from a warehouse what was on its way", () => {
+  test("brings it back there: it waits again, its fee is kept, and it goes home from there", async () => {
+    const id = await waiting();
+    const reports = await given(id);
+    expect(await reports("in_transit")).toBe("applied");
+    const event = randomUUID();
+    for (const _ of [1, 2]) await reports("returned", event);
+    await received(yard, await expectedBack(id));
+    expect(await whereIs(id)).toMatchObject({ status: "pending", at: yard.warehouse });
+    expect(await refundsOf(id)).toEqual([]);
+    const back = await sentBackBy(yard, id, "operational-return");
+    expect(back.status).toBe("pending");
+  });
+
+  test("brings a customer's return back there, which waits for its next driver", async () => {
+    await sql`update delivery.delivery_services set allow_returns = true where id = ${yard.service}`;
+    const { id: parcel } = await deliveryIn(yard, "delivered");
+    const made = await returnOf(yard, parcel, { payer_type: "receiver" });
+    const receipt = await broughtInto(yard, made.body.id, yard.warehouse);
+    await received(yard, receipt);
+    const reports = await given(made.body.id);
+    expect(await reports("returned")).toBe("applied");
+    await received(yard, await expectedBack(made.body.id));
+    expect(await whereIs(made.body.id)).toMatchObject({ status: "pending", at: yard.warehouse });
+    expect(await returnOf(yard, parcel)).toFailWith(409, "return_already_exists");
+  });
 });
 
 describe("a parcel that a warehouse was to receive from its carrier, and is on its way again,", () => {

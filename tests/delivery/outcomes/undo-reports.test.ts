@@ -1,5 +1,6 @@
 /** Cash of an undone outcome in lists, files, changes and the reconciliation. */
 import { beforeAll, describe, expect, test } from "vitest";
+import { settled } from "../../support/changes.ts";
 import { sql } from "../../support/db.ts";
 import { type Ground, moves, newGround } from "../../support/deliveries.ts";
 import { newPayer, perDelivery, setRule } from "../../support/driver-pay.ts";
@@ -46,6 +47,7 @@ describe("a delivery that is undone", () => {
         reversed_at: expect.any(String),
       }),
     ]);
+    await settled(at.tenant.id, ["money.cod_collections"]);
     const changed = await all({ updated_since: since });
     expect(
       changed.collections.map((row: { reversed_at: unknown }) => row.reversed_at !== undefined)

@@ -8,6 +8,7 @@ import { onItsWay } from "../../support/outcomes.ts";
 import { whereIs, type Yard } from "../../support/packages.ts";
 import { saveSettings, type Tenant } from "../../support/people.ts";
 import { redirect } from "../../support/redirects.ts";
+import { newWarehouse } from "../../support/warehouses.ts";
 
 let yard: Yard;
 let tenant: Tenant;
@@ -36,28 +37,40 @@ test("a delivery into a warehouse ends there for another recipient, and at a doo
   expect((await whereIs(other.id)).to).toBeNull();
 });
 
-test("what goes to the default warehouse as a return ends there when it is sent back to it", async () => {
-  await saveSettings(tenant.id, "general.warehouse", { default_warehouse_id: yard.there });
-  const mode = (destination_mode: string) =>
-    saveSettings(tenant.id, "general.delivery", { return_requests: { destination_mode } });
-  await mode("warehouse");
+test("a return ends in the warehouse that stands where it goes, however that is said", async () => {
+  const stands = await newAddress(tenant);
+  const warehouse = await newWarehouse(tenant, { address_id: stands });
+  const by = async (place: object) => (await returning(yard, place)).id;
   const exchanged = { result: "exchanged", taken_back: [{ name: "Old phone", quantity: 1 }] };
   const answer = await move(tenant.driver, await onItsWay(yard), "outcome", exchanged);
-  const ids = [(await returning(yard)).id, answer.body.data.returns[0].id];
+  const ids = [
+    await by({ dropoff_warehouse_id: warehouse }),
+    await by({ dropoff_address_id: stands }),
+    answer.body.data.returns[0].id as string,
+  ];
   for (const id of ids) {
-    const home = await goesTo(id);
-    expect((await whereIs(id)).to).toBe(yard.there);
     expect(await redirect(tenant.ops, id, await newAddress(tenant))).toSucceed(200);
     expect((await whereIs(id)).to).toBeNull();
-    await mode("sender");
-    expect(await redirect(tenant.ops, id, home)).toSucceed(200);
-    expect((await whereIs(id)).to).toBeNull();
-    await mode("warehouse");
-    for (const to of [await newAddress(tenant), home]) {
-      expect(await redirect(tenant.ops, id, to)).toSucceed(200);
-    }
-    expect((await whereIs(id)).to).toBe(yard.there);
+    expect(await redirect(tenant.ops, id, stands)).toSucceed(200);
+    expect((await whereIs(id)).to).toBe(warehouse);
   }
   await moves(tenant.driver, ids[0]!, "complete");
-  expect(await receiptsIn(ids[0]!)).toEqual([yard.there]);
+  expect(await receiptsIn(ids[0]!)).toEqual([warehouse]);
+});
+
+test("of warehouses at one address it is that of the parcel, the default one, or the oldest", async () => {
+  const stands = await newAddress(tenant);
+  const [first, second, third] = [
+    await newWarehouse(tenant, { address_id: stands }),
+    await newWarehouse(tenant, { address_id: stands }),
+    await newWarehouse(tenant, { address_id: stands }),
+  ];
+  const endsIn = async (parcel: object = {}) => {
+    const { id } = await returning(yard, { dropoff_address_id: stands }, parcel);
+    return (await whereIs(id)).to;
+  };
+  expect(await endsIn()).toBe(first);
+  await saveSettings(tenant.id, "general.warehouse", { default_warehouse_id: second });
+  expect(await endsIn()).toBe(second);
+  expect(await endsIn({ pickup_address_id: undefined, pickup_warehouse_id: third })).toBe(third);
 });

@@ -1,6 +1,7 @@
 /** Redirects that are refused, and change nothing. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bookedCash, enable } from "../../support/carriers.ts";
+import { returnOf } from "../../support/customer-returns.ts";
 import { sql } from "../../support/db.ts";
 import {
   deliveryIn,
@@ -84,6 +85,20 @@ describe("a redirect is refused", () => {
     await sql`update delivery.delivery_services set deleted_at = null where id = ${roads.service}`;
     await sql`update delivery.deliveries set delivery_flow = 'customer_return' where id = ${id}`;
     expect(await redirect(tenant.ops, id, roads.far)).toFailWith(400, "service_not_for_returns");
+  });
+
+  test("of a return to the customer it comes from, and of nothing else", async () => {
+    await sql`update delivery.delivery_services set allow_returns = true where id = ${roads.service}`;
+    const { id: parcel } = await deliveryIn(roads, "delivered");
+    const { id } = (await returnOf(roads, parcel)).body;
+    for (const more of [{ dry_run: true }, {}]) {
+      const refused = await redirect(tenant.ops, id, roads.to, more);
+      expect(refused).toFailWith(409, "redirect_to_customer");
+      expect(refused.body.field).toBe("dropoff_address_id");
+    }
+    expect(await redirect(tenant.ops, id, roads.far)).toSucceed(200);
+    const { id: other } = await newDelivery(roads);
+    expect(await redirect(tenant.ops, other, roads.from)).toSucceed(200);
   });
 
   test("without one place, with another company's, and to everybody else", async () => {

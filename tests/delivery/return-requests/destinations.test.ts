@@ -189,6 +189,17 @@ test("the goods of a store's order go back to where they are sold from, whatever
   expect((await placeOf(made.body.id)).address).toBe(sold_from);
 });
 
+test("a parcel that goes back to the address of a warehouse is expected there, and does not go where it lies", async () => {
+  const ground = await newReturning();
+  const named = await sentBack(ground, { dropoff_address_id: ground.stands });
+  expect(named).toSucceed(201);
+  expect(await placeOf(named.body.id)).toEqual({ address: ground.stands, warehouse: ground.home });
+  const [{ address_id }] = await sql`select address_id from warehousing.warehouses
+    where id = ${ground.warehouse}`;
+  expect(await sentBack(ground, { dropoff_address_id: address_id }))
+    .toFailWith(409, "invalid_status_transition");
+});
+
 test("a place that is named counts in every mode, and has to be the company's own", async () => {
   const ground = await newReturning("warehouse");
   const stranger = await newReturning();

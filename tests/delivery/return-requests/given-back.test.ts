@@ -76,6 +76,11 @@ test.each(["at the door", "in a warehouse"])(
       const { tracking_number } = shipment;
       await carrierReports(tenant, secret, { tracking_number, status });
     }
+    // The warehouse expects it until operations say that its customer has it.
+    if (place === "in a warehouse") {
+      expect(await statusOf(id)).toBe("in_transit");
+      await moves(tenant.ops, id, "return");
+    }
     expect(await statusOf(id)).toBe("returned");
     expect(await returnOf(yard, parcel)).toSucceed(201);
   },

@@ -105,21 +105,44 @@ describe("on its way into a warehouse that it does not go to", () => {
   });
 });
 
-test("brought by its driver into the warehouse that it goes to, it is delivered, and no fee is given back", async () => {
-  const own = await newReturning();
-  await saveSettings(own.tenant.id, "general.warehouse", { default_warehouse_id: own.there });
-  await saveSettings(own.tenant.id, "general.delivery", {
-    return_requests: { destination_mode: "warehouse" },
+describe("brought by its driver into the warehouse that it goes to", () => {
+  const into = { dropoff_warehouse_id: "" };
+  beforeAll(async () => {
+    into.dropoff_warehouse_id = yard.there;
+    await saveSettings(tenant.id, "general.driver", {
+      mode: "per_delivery",
+      per_delivery: { base_amount: 700 },
+    });
+    await sql`update delivery.delivery_services set policy_mode = 'custom',
+      policy_overrides = '{"payment_policies": {"refund_delivery_fee_on_return": true}}'
+      where id = ${yard.service}`;
   });
-  await sql`update delivery.delivery_services set policy_mode = 'custom',
-    policy_overrides = '{"payment_policies": {"refund_delivery_fee_on_return": true}}'
-    where id = ${own.service}`;
-  const { id } = await waiting(own);
-  expect(await whereIs(id)).toMatchObject({ status: "delivered", at: own.there, to: own.there });
-  expect(await parcelStock(id)).toEqual({ available: 1 });
-  expect(await sql`select from money.payments where delivery_id = ${id} and type = 'REFUND'`)
-    .toEqual([]);
-  await checkAll(own.tenant);
+
+  test("it is completed: received there, its driver paid, and no fee given back", async () => {
+    const { id } = await waiting(yard, yard.there, into);
+    expect(await whereIs(id)).toMatchObject({ status: "delivered", at: yard.there });
+    expect(await parcelStock(id)).toEqual({ available: 1 });
+    expect(await sql`select from money.payments where delivery_id = ${id} and type = 'REFUND'`)
+      .toEqual([]);
+    expect(
+      await sql`select driver_id, amount::int as amount from money.driver_pay
+      where delivery_id = ${id}`,
+    ).toEqual([{ driver_id: tenant.driver.id, amount: 700 }]);
+  });
+
+  test("the fee that is due there is taken, also after an attempt that failed", async () => {
+    const { id } = await returning(yard, { ...into, payer_type: "receiver" });
+    const { receiving_order_id, refunded, refund_due } = await moves(
+      tenant.driver,
+      id,
+      ["fail", { reason: "closed" }],
+      ["return", { warehouse_id: yard.there }],
+    );
+    expect({ refunded, refund_due }).toEqual({ refunded: false, refund_due: null });
+    await received(yard, receiving_order_id);
+    expect(await whereIs(id)).toMatchObject({ status: "delivered", at: yard.there });
+    expect(await cashOf(id)).toEqual([1000]);
+  });
 });
 
 test("a return from a door that a transfer brought without stock is not lost: nobody cancels it", async () => {

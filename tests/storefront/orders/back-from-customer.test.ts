@@ -116,7 +116,7 @@ test("goods are stock of whichever warehouse the driver brings them into, and no
   expect(await unitsOf(shop.shelf.item, bin)).toEqual({ available: 2 });
   const [row] = await sql`select status, current_warehouse_id as at from delivery.deliveries
     where id = ${back}`;
-  expect(row).toEqual({ status: "returned", at: null });
+  expect(row).toEqual({ status: "delivered", at: null });
   await checkAll(tenant);
 });
 

@@ -117,7 +117,7 @@ test("given back to their customer they are theirs, and are sent back again; rec
   await assign(other.tenant, id);
   await moves(other.tenant.driver, id, "pickup", "depart", ["return", { warehouse_id: there }]);
   expect(await receive(other, (await receiptOf(id)).id)).toSucceed(200);
-  expect((await whereIs(id)).status).toBe("returned");
+  expect((await whereIs(id)).status).toBe("delivered");
   expect(await other.order()).toFailWith(409, "return_already_exists");
   expect(await other.order(1)).toFailWith(409, "return_already_exists");
   await checkAll(other.tenant);

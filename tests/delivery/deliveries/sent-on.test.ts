@@ -1,6 +1,6 @@
 /** A parcel that an operational return brought into a warehouse lies there, and continues to its sender by another one. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { newReturning, returning, waiting } from "../../support/customer-returns.ts";
+import { newReturning, returning, returnOf, waiting } from "../../support/customer-returns.ts";
 import { sql } from "../../support/db.ts";
 import {
   checkAll,
@@ -117,6 +117,23 @@ test.each(Object.keys(rests) as (keyof typeof rests)[])(
     expect(await again(id)).toFailWith(409, "delivery_not_in_warehouse");
   },
 );
+
+test("a customer's return that 1.3.0 left returned in a warehouse continues to its sender", async () => {
+  const { id, parcel } = await waiting(yard, yard.there);
+  await sql.begin(async (tx) => {
+    await tx`set local session_replication_role = replica`;
+    await tx`update delivery.deliveries set status = 'returned', delivered_at = null where id = ${id}`;
+  });
+  expect(await returnOf(yard, parcel)).toFailWith(409, "return_already_exists");
+  const sent = await again(id);
+  expect(sent).toSucceed(201);
+  expect(await again(id)).toFailWith(409, "return_already_exists");
+  await brought(sent.body.id);
+  expect(await whereIs(id)).toMatchObject({ status: "returned", at: null });
+  expect(await statusOf(sent.body.id)).toBe("delivered");
+  expect(await parcelStock(id)).toEqual({});
+  expect(await again(id)).toFailWith(409, "delivery_not_in_warehouse");
+});
 
 test("a customer's return that waits there is cancelled, not sent back", async () => {
   const { id } = await waiting(yard, yard.warehouse);

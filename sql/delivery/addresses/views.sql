@@ -19,19 +19,11 @@ select a.id, a.title, a.full_address, a.city, a.country, a.latitude, a.longitude
 from delivery.addresses a
 where a.in_address_book and ((select app.sees_tenant()) or a.owner_user_id = (select app.user_id()));
 
--- The addresses that a caller may name in what they order: staff the tenant's, everybody else their own, those of their own
--- orders, and the places of the company that they see anyway. The policy also shows a driver where the orders go that they carry, and
--- being shown a recipient's home does not make it theirs to use.
+-- The addresses that a caller may name in what they order: staff the tenant's, everybody else their own and those of
+-- delivery.address_is_usable.
 create view delivery.usable_addresses with (security_invoker = true) as
 select a.id
 from delivery.addresses a
-where (select app.sees_tenant()) or a.owner_user_id = (select app.user_id())
-  or exists (select from delivery.transfer_processing_points p where p.tenant_id = a.tenant_id and p.address_id = a.id)
-  or exists (select from delivery.institution_branches b where b.tenant_id = a.tenant_id and b.address_id = a.id)
-  or exists (select from warehousing.warehouses w where w.tenant_id = a.tenant_id and w.address_id = a.id)
-  or exists (select from delivery.deliveries d where d.tenant_id = a.tenant_id and d.pickup_address_id = a.id
-    and (select app.user_id()) in (d.customer_id, d.institution_user_id))
-  or exists (select from delivery.deliveries d where d.tenant_id = a.tenant_id and d.dropoff_address_id = a.id
-    and (select app.user_id()) in (d.customer_id, d.institution_user_id));
+where (select app.sees_tenant()) or a.owner_user_id = (select app.user_id()) or delivery.address_is_usable(a);
 
 grant select on delivery.addresses_list, delivery.own_addresses_list, delivery.usable_addresses to barid_caller;

@@ -26,6 +26,7 @@ export const areas = [
  * that leaves takes its goods along in the same locks. Everything else that follows from a delivery is heard by a trigger.
  */
 export const ports: Record<string, string> = {
+  "integration.shipments_end": "a booking whose carrier has brought the parcel back ends when that goes another way",
   "storefront.require_order_picked": "a store's parcel leaves when its goods are picked",
   "storefront.lock_receipt_numbers": "the numbers of what it will expect back are locked before wallets",
   "storefront.orders_settle": "an order's money is settled when its deliveries have ended",

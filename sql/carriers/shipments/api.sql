@@ -34,6 +34,7 @@ begin
   if not found then
     perform app.fail('carrier_not_enabled');
   end if;
+  perform integration.shipments_end(array[d.id]);
   select t.* into s from integration.carrier_shipments t
   where t.tenant_id = v_tenant and t.delivery_id = d.id and t.status <> 'cancelled' for update;
   if found then
@@ -86,6 +87,22 @@ begin
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'shipment.cancelled', 'source_module', 'carriers',
     'entity_type', 'delivery', 'entity_id', s.delivery_id, 'event_data', jsonb_build_object('shipment_id', s.id,
       'delivery_id', s.delivery_id, 'carrier_code', s.carrier_code, 'actor_id', app.user_id()))));
+end $$;
+
+-- Ends the bookings of these deliveries that bind them no more, since their carrier has brought them back (delivery.booking_binds): they are booked
+-- anew, or go another way. The deliveries are locked.
+create or replace function integration.shipments_end(deliveries uuid[]) returns void
+language plpgsql set search_path = '' as $$
+declare
+  s integration.carrier_shipments;
+begin
+  for s in
+    update integration.carrier_shipments t set status = 'cancelled', cancelled_at = now()
+    where t.tenant_id = app.tenant_id() and t.delivery_id = any (deliveries) and t.status = 'booked' and not delivery.booking_binds(t)
+    returning t.*
+  loop
+    perform integration.shipment_cancelled_emit(s);
+  end loop;
 end $$;
 
 -- {shipment} as the API returns it.

@@ -1,20 +1,5 @@
 -- The conditions under which people change what a parcel owes at the door.
 
--- True while another company's booking of a parcel, or of a leg of it, lives: the amount and the address are its. SECURITY DEFINER:
--- neither owners nor drivers see bookings.
-create or replace function delivery.shipment_lives(parcel uuid) returns boolean
-language plpgsql stable security definer set search_path = '' as $$
-declare
-  v_tenant uuid := app.tenant_id();
-begin
-  return exists (
-    select from integration.carrier_shipments s
-    join delivery.deliveries d on d.tenant_id = s.tenant_id and d.id = s.delivery_id
-    where s.tenant_id = v_tenant and (d.id = parcel or d.parent_id = parcel) and s.status <> 'cancelled');
-end $$;
-
-grant execute on function delivery.shipment_lives(uuid) to barid_caller;
-
 -- True once somebody has carried a parcel, also while it waits for its next driver.
 create or replace function delivery.was_picked_up(d delivery.deliveries) returns boolean
 language plpgsql immutable set search_path = '' as $$

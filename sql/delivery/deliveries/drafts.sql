@@ -195,10 +195,11 @@ begin
   end if;
   if exists (
       select from integration.carrier_shipments s
-      where s.tenant_id = d.tenant_id and s.delivery_id = d.id and s.status <> 'cancelled'
+      where s.tenant_id = d.tenant_id and s.delivery_id = d.id and delivery.booking_binds(s)
         and (input ->> 'carrier_type' <> 'external' or s.carrier_code is distinct from input ->> 'carrier_code')) then
     perform app.fail('shipment_with_other_carrier');
   end if;
+  perform integration.shipments_end(array[d.id]);
   update delivery.deliveries x set carrier_type = input ->> 'carrier_type',
     carrier_code = case input ->> 'carrier_type' when 'external' then input ->> 'carrier_code' end
   where x.tenant_id = d.tenant_id and x.id = d.id;

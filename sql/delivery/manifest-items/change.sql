@@ -111,7 +111,7 @@ begin
       select from delivery.deliveries l where l.tenant_id = d.tenant_id and l.parent_id = d.id
         and l.status not in ('draft', 'pending', 'assigned', 'accepted')) or delivery.return_under_way(d.id) is not null then 'delivery_already_picked_up'
     when exists (select from integration.carrier_shipments c
-      where c.tenant_id = d.tenant_id and c.delivery_id = d.id and c.status <> 'cancelled') then 'shipment_with_other_carrier'
+      where c.tenant_id = d.tenant_id and c.delivery_id = d.id and delivery.booking_binds(c)) then 'shipment_with_other_carrier'
   end;
 end $$;
 

@@ -124,7 +124,8 @@ end $$;
 -- their parcels. Drafts bind nobody and stay drafts; what another company has carried away is taken off. {id, driver_id, vehicle_id?}
 -- -> {waybill}
 -- Fails: waybill_not_found, forbidden, waybill_action_not_allowed, waybill_has_no_deliveries, driver_not_found, driver_inactive,
--- vehicle_not_found, vehicle_inactive, waybill_delivery_not_ready (moved by somebody else), goods_not_picked (of a store's parcel).
+-- vehicle_not_found, vehicle_inactive, waybill_delivery_not_ready (moved by somebody else, or booked with a carrier that is to fetch it here),
+-- goods_not_picked (of a store's parcel).
 create or replace function warehousing.waybill_hand_over(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -146,6 +147,8 @@ begin
   if found then
     perform app.fail('waybill_delivery_not_ready', jsonb_build_object('delivery_id', v_stuck.id, 'status', v_stuck.status));
   end if;
+  perform app.fail('waybill_delivery_not_ready', jsonb_build_object('delivery_id', p.id, 'status', 'pending', 'text_key', 'reason_is_booked'))
+  from unnest(v_parcels) p (id) where delivery.shipment_lives(p.id);
   update warehousing.waybills x set status = 'in_transit', driver_id = w.driver_id, vehicle_id = w.vehicle_id, handed_over_at = clock_timestamp()
   where x.tenant_id = w.tenant_id and x.id = w.id;
   update delivery.deliveries d set status = 'in_transit', status_reason = null, status_notes = w.waybill_number

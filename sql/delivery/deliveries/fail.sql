@@ -17,7 +17,7 @@ create or replace function delivery.attempt_fails(
 ) returns delivery.deliveries
 language plpgsql set search_path = '' as $$
 declare
-  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+  d delivery.deliveries := delivery.delivery_reported(input);
   a delivery.assignments := delivery.require_carrier(d);
 begin
   perform delivery.require_move(d, '{picked_up,in_transit}', 'failed');
@@ -49,7 +49,7 @@ end $$;
 create or replace function delivery.delivery_retry(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
-  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+  d delivery.deliveries := delivery.delivery_reported(input);
   a delivery.assignments := delivery.require_carrier(d);
   v_operations boolean := app.has_permission('manage:operations:tenant');
   v_reassign boolean := coalesce((input ->> 'reassign')::boolean, false);
@@ -117,7 +117,7 @@ end $$;
 create or replace function delivery.delivery_return(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
-  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+  d delivery.deliveries := delivery.delivery_reported(input);
   a delivery.assignments := delivery.require_carrier(d);
   v_warehouse uuid := (input ->> 'warehouse_id')::uuid;
   v_awaited boolean;

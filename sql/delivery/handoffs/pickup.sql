@@ -21,6 +21,7 @@ begin
   if not found then
     perform app.fail('handoff_not_found');
   end if;
+  perform delivery.require_first_report(d, input);
   perform delivery.require_carrier(d);
   if h.status <> 'pending' then
     perform app.fail('handoff_not_pending', jsonb_build_object('status', h.status));

@@ -1,17 +1,20 @@
 /** The answers to a phone that had no network: to a step that was taken already, and of a delivery that the office has given away meanwhile. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Answer, Body, Person } from "../../support/api.ts";
-import { handOver } from "../../support/assignments.ts";
+import { handOver, newDriver } from "../../support/assignments.ts";
 import { sql } from "../../support/db.ts";
 import {
   assign,
   checkAll,
   type Ground,
+  handedTo,
   move,
   moves,
   newDelivery,
   newGround,
   path,
+  stagedInWarehouse,
+  statusOf,
 } from "../../support/deliveries.ts";
 import { failed, undo } from "../../support/outcomes.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
@@ -74,6 +77,28 @@ describe("a step that is sent again, under no key or another", () => {
     expect(again).toFailWith(409, "delivery_status_changed");
     expect(again.body).toMatchObject({ status, status_reason, delivery_ids: [id] });
     expect(again.body.message).toMatch(/^This step was reported already\./);
+  });
+
+  test("a pickup from a warehouse, and one that another driver is to take from there", async () => {
+    const { b } = await stagedInWarehouse(ground);
+    const handoff = await handedTo(ground, b);
+    const pickup = (by: Person) =>
+      by.post(`/delivery/handoffs/${handoff}/pickup`, { occurred_at: at });
+    const at = ago(5);
+    const [{ id }] =
+      await sql`select id from delivery.assignments where delivery_id = ${b} and status = 'accepted'`;
+    await tenant.ops.post(`/delivery/assignments/${id}/unassign`);
+    expect(await pickup(tenant.driver)).toFailWith(409, "assignment_ended");
+    expect(await pickup(tenant.driver2)).toFailWith(404, "handoff_not_found");
+    const given = { delivery_id: b, driver_id: tenant.driver2.id };
+    const made = await tenant.ops.post("/delivery/assignments", given);
+    expect(made).toSucceed(201);
+    await tenant.driver2.put(`/delivery/assignments/${made.body.id}`, { status: "accepted" });
+    expect(await pickup(tenant.driver)).toFailWith(409, "assignment_ended");
+    expect(await pickup(tenant.driver2)).toSucceed(200);
+    const again = await pickup(tenant.driver2);
+    expect(again).toFailWith(409, "delivery_status_changed");
+    expect(again.body).toMatchObject({ status: "picked_up", delivery_ids: [b] });
   });
 
   test("of the parcel's way before this one as well", async () => {
@@ -162,4 +187,24 @@ test("an answer that comes late says what became of the assignment", async () =>
     status: "accepted",
     message: "The assignment no longer waits for an answer: it is accepted.",
   });
+});
+
+test("a driver who was given a rest accepts nothing new, and confirms what is in their hands", async () => {
+  const resting = await newDriver(tenant);
+  const { id } = await newDelivery(ground);
+  const offered = await assign(tenant, id, resting, "pending");
+  const carried = await taken(tenant.driver, "pickup");
+  await handOver(tenant.ops, tenant.driver, resting, [carried.id]);
+  const [confirm] = await sql`select id from delivery.assignments
+    where delivery_id = ${carried.id} and status = 'pending'`;
+  const status = (word: string) =>
+    tenant.ops.patch(`/delivery/drivers/${resting.id}`, { status: word });
+  const accept = (assignment: string, word = "accepted") =>
+    resting.put(`/delivery/assignments/${assignment}`, { status: word });
+  await status("inactive");
+  expect(await accept(offered)).toFailWith(409, "driver_inactive");
+  expect(await accept(confirm.id)).toSucceed(200);
+  await moves(resting, carried.id, "complete");
+  expect(await accept(offered, "rejected")).toSucceed(200);
+  expect(await statusOf(id)).toBe("pending");
 });

@@ -28,16 +28,15 @@ begin
             'city', n.place -> 'city', 'latitude', n.place -> 'latitude', 'longitude', n.place -> 'longitude')) as next_stop
         from delivery.assignments a
         join delivery.deliveries y on y.tenant_id = a.tenant_id and y.id = a.delivery_id
+        left join warehousing.receiving_orders r on r.tenant_id = y.tenant_id and r.delivery_id = y.id and r.status = 'pending'
         cross join lateral (
-          select case
-            when y.status not in ('pending', 'assigned', 'accepted') then coalesce((
-                select r.warehouse_id from warehousing.receiving_orders r
-                where r.tenant_id = y.tenant_id and r.delivery_id = y.id and r.status = 'pending' limit 1),
-              case when y.carrier_type = 'internal' and y.transfer_kind = 'single_delivery' then y.dropoff_warehouse_id end)
-            when y.delivery_flow <> 'pnd_inbound' then y.current_warehouse_id end as warehouse_id,
-            case when y.status in ('pending', 'assigned', 'accepted') then y.pickup_snapshot else y.dropoff_snapshot end as place) w
+          select case when y.status in ('pending', 'assigned', 'accepted') then case when y.delivery_flow <> 'pnd_inbound' then y.current_warehouse_id end
+              when r.id is not null then r.warehouse_id
+              when y.carrier_type = 'internal' and y.transfer_kind = 'single_delivery' then y.dropoff_warehouse_id end as warehouse_id) w
         cross join lateral (
-          select case when w.warehouse_id is null then w.place else delivery.warehouse_place(y.tenant_id, w.warehouse_id, w.place) end as place) n
+          select case when y.status in ('pending', 'assigned', 'accepted') then y.pickup_snapshot else y.dropoff_snapshot end as ordered) o
+        cross join lateral (
+          select case when w.warehouse_id is null then o.ordered else delivery.warehouse_place(y.tenant_id, w.warehouse_id, o.ordered) end as place) n
         where a.tenant_id = d.tenant_id and a.driver_id = d.user_id and a.status in ('pending', 'assigned', 'accepted')
           and y.postponed_to is null and (d.status = 'active' or y.status not in ('pending', 'assigned', 'accepted'))
         order by a.sequence_number limit 1) x on d.live_stops > 0

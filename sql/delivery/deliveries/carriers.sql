@@ -43,9 +43,11 @@ begin
   select * into a from delivery.assignments x
   where x.tenant_id = d.tenant_id and x.delivery_id = d.id and (x.status in ('pending', 'assigned', 'accepted')) is true;
   if not app.has_permission('manage:operations:tenant') and a.driver_id is distinct from app.user_id() then
-    perform app.fail('assignment_ended', jsonb_build_object('text_key', 'delivery_left_driver', 'delivery_ids', array[d.id], 'status', d.status))
+    perform app.fail('assignment_ended', jsonb_build_object('delivery_ids', array[d.id], 'status', d.status,
+      'text_key', case x.status when 'completed' then 'delivery_done_by_driver' else 'delivery_left_driver' end))
     from delivery.assignments x
-    where x.tenant_id = d.tenant_id and x.delivery_id = d.id and x.driver_id = app.user_id() and x.status in ('completed', 'returned');
+    where x.tenant_id = d.tenant_id and x.delivery_id = d.id and x.driver_id = app.user_id() and x.status in ('completed', 'returned')
+    order by x.assignment_time desc limit 1;
     perform app.fail('forbidden');
   end if;
   -- Handed over on the road: whoever gets the parcel says first that it is there.

@@ -145,9 +145,20 @@ describe("a driver who lost the delivery while the phone had no network", () => 
       await moves(tenant.ops, id, "complete");
       const late = await send(tenant.driver, id);
       expect(late, step).toFailWith(409, "assignment_ended");
-      expect(late.body).toMatchObject({ status: "delivered", message: gone("delivered") });
+      expect(late.body).toMatchObject({
+        status: "delivered",
+        message: "Your part of this delivery is done; it is delivered now.",
+      });
     },
   );
+
+  test("because it was cancelled hears so", async () => {
+    const { id } = await taken(tenant.driver);
+    await moves(tenant.ops, id, ["cancel", { reason: "no" }]);
+    const late = await move(tenant.driver, id, "pickup", { occurred_at: ago(30) });
+    expect(late).toFailWith(409, "assignment_ended");
+    expect(late.body).toMatchObject({ status: "cancelled", message: gone("cancelled") });
+  });
 
   test("hears it of an undo and of another amount as well; who never had it does not", async () => {
     const { id, assignment } = await taken(tenant.driver);

@@ -1323,10 +1323,10 @@ export interface components {
       vehicle: { id: string; image_url: string | null; name: string; } | null;
     };
     /** Say which driver gets the delivery. */ AssignmentDriverRequiredError: { code?: "assignment_driver_required"; field?: string; } & components["schemas"]["Error"];
-    /** This assignment has ended and can no longer be changed. */ AssignmentEndedError: { code?: "assignment_ended"; } & components["schemas"]["Error"];
+    /** This assignment has ended and can no longer be changed. */ AssignmentEndedError: { code?: "assignment_ended"; delivery_ids?: string[]; status?: string; } & components["schemas"]["Error"];
     /** The driver has not accepted this delivery yet. */ AssignmentNotAcceptedError: { code?: "assignment_not_accepted"; status?: string; } & components["schemas"]["Error"];
     /** This assignment does not exist. */ AssignmentNotFoundError: { code?: "assignment_not_found"; field?: string; } & components["schemas"]["Error"];
-    /** The assignment no longer waits for an answer. */ AssignmentNotPendingError: { code?: "assignment_not_pending"; } & components["schemas"]["Error"];
+    /** The assignment no longer waits for an answer: it is {status}. */ AssignmentNotPendingError: { code?: "assignment_not_pending"; status?: string; } & components["schemas"]["Error"];
     AttemptReason: {
       /** Whether it uses up one of the attempts that the service allows */ counts: boolean; kind: "failed" | "postponed" | "refused";
       /** In the language asked for */ label: string;
@@ -1390,7 +1390,9 @@ export interface components {
     BoardDriver: {
       /** Units that the vehicle takes */ capacity: number | null; full_name: string; id: string; is_online: boolean;
       last_position: components["schemas"]["LastPosition"] | null; /** Units that the driver's open deliveries take */ load: number;
-      next_stop: components["schemas"]["NextStop"] | null; /** Whether the driver works now: gets offers, and is tracked */ on_duty: boolean;
+      /** Nothing that is postponed, nor, of an inactive driver, what is not picked up */ next_stop: components["schemas"]["NextStop"] | null;
+      /** Whether the driver works now: gets offers, and is tracked */ on_duty: boolean;
+      /** Inactive: fetches nothing any more; what is in hand stays with the driver until it is handed over @enum {string} */ status: "active" | "inactive";
       /** Deliveries that are the driver's and have not ended */ stops_left: number; vehicle: components["schemas"]["VehicleRef"] | null;
     };
     Branch: {
@@ -2101,6 +2103,12 @@ export interface components {
     /** There is no such delivery. */ DeliveryNotFoundError: { code?: "delivery_not_found"; delivery_codes?: number[]; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
     /** This parcel is not in a warehouse. */ DeliveryNotInWarehouseError: { code?: "delivery_not_in_warehouse"; destination_warehouse_id?: string; transfer_id?: string; waybill_id?: string | null; } & components["schemas"]["Error"];
     /** The package is not on this waybill. */ DeliveryNotInWaybillError: { code?: "delivery_not_in_waybill"; field?: string; } & components["schemas"]["Error"];
+    DeliveryOnBoard: {
+      /** The receiver cannot be met after */ deliver_before: string | null;
+      /** Number of the delivery, unique in the tenant */ delivery_code: number; driver_id: string | null; dropoff_zone_id: string | null; id: string;
+      pickup_zone_id: string | null; /** When the receiver may expect it */ promised_at: string | null;
+      status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
+    };
     DeliveryOutcome: {
       /** Of what is delivered: all that is due there, of a part what is due for it */ cash_collected?: {
         /** Cash on delivery, in major units */ cod?: number | null; /** What the delivery costs, in major units */ delivery_fee?: number | null;
@@ -2439,12 +2447,6 @@ export interface components {
       /** Degrees, WGS 84 */ longitude: number; /** Format: date-time @description By the device's clock */ recorded_at: string;
     };
     /** The company needs at least one active administrator. */ LastTenantAdminError: { code?: "last_tenant_admin"; } & components["schemas"]["Error"];
-    LateDelivery: {
-      /** The receiver cannot be met after */ deliver_before: string | null;
-      /** Number of the delivery, unique in the tenant */ delivery_code: number; driver_id: string | null; dropoff_zone_id: string | null; id: string;
-      pickup_zone_id: string | null; /** When the receiver may expect it */ promised_at: string | null;
-      status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
-    };
     LocalizedText: { ar?: string | null; en?: string | null; ku?: string | null; };
     /** Sign in by the link in a password-recovery mail first: it shows that the mailbox is yours. */ MailboxNotProvenError: { code?: "mailbox_not_proven"; } & components["schemas"]["Error"];
     Manifest: {
@@ -4400,7 +4402,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["AssignmentNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["AssignmentNotPendingError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["AssignmentNotPendingError"] | components["schemas"]["DriverInactiveError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -4511,7 +4513,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["BulkAssignmentNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["AssignmentNotPendingError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["AssignmentNotPendingError"] | components["schemas"]["DriverInactiveError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -4732,8 +4734,11 @@ export interface operations {
               /** Format: date-time @description The moment the books are read at; now unless said */ as_of: string;
               drivers: components["schemas"]["BoardDriver"][];
               /** Automatic assignments that found none; the office assigns */ failed_to_assign: number;
-              late: { /** The first 50, the longest late first */ deliveries: components["schemas"]["LateDelivery"][]; total: number; };
+              late: { /** The first 50, the longest late first */ deliveries: components["schemas"]["DeliveryOnBoard"][]; total: number; };
               /** Automatic assignments that look for a driver */ searching: number;
+              /** What drivers who are inactive were to fetch: nobody does until it is given to somebody else */ to_reassign: {
+                /** The first 50, those that are due first */ deliveries: components["schemas"]["DeliveryOnBoard"][]; total: number;
+              };
               /** What waits for a driver, by the zone it is fetched in; a parcel that is sent back counts as its return */ unassigned: {
                 by_zone: { count: number; name: string | null; oldest_at: string; zone_id: string | null; }[];
                 total: number;
@@ -5745,7 +5750,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["OrderAmountFixedError"] | components["schemas"]["DeliveryIsDraftError"] | components["schemas"]["DeliveryEndedError"] | components["schemas"]["OperationalReturnFixedError"] | components["schemas"]["ShipmentBookedError"] | components["schemas"]["AmountMayOnlyFallError"] | components["schemas"]["AmountChangePendingError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["OrderAmountFixedError"] | components["schemas"]["DeliveryIsDraftError"] | components["schemas"]["DeliveryEndedError"] | components["schemas"]["OperationalReturnFixedError"] | components["schemas"]["ShipmentBookedError"] | components["schemas"]["AmountMayOnlyFallError"] | components["schemas"]["AssignmentEndedError"] | components["schemas"]["AmountChangePendingError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -6066,7 +6071,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryStatusChangedError"] | components["schemas"]["AssignmentNotAcceptedError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["AmountIsForPartError"] | components["schemas"]["DeliveryHasNoDriverError"] | components["schemas"]["OutcomeNotAtDoorError"] | components["schemas"]["OrderAmountFixedError"] | components["schemas"]["ReturnAlreadyExistsError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryStatusChangedError"] | components["schemas"]["AssignmentEndedError"] | components["schemas"]["AssignmentNotAcceptedError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["AmountIsForPartError"] | components["schemas"]["DeliveryHasNoDriverError"] | components["schemas"]["OutcomeNotAtDoorError"] | components["schemas"]["OrderAmountFixedError"] | components["schemas"]["ReturnAlreadyExistsError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -6094,7 +6099,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["NoOutcomeToUndoError"] | components["schemas"]["CarrierReportsOutcomeError"] | components["schemas"]["OutcomeAlreadyUndoneError"] | components["schemas"]["UndoPeriodOverError"] | components["schemas"]["OutcomeWentOnError"] | components["schemas"]["OutcomeIsSettledError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["AssignmentEndedError"] | components["schemas"]["NoOutcomeToUndoError"] | components["schemas"]["CarrierReportsOutcomeError"] | components["schemas"]["OutcomeAlreadyUndoneError"] | components["schemas"]["UndoPeriodOverError"] | components["schemas"]["OutcomeWentOnError"] | components["schemas"]["OutcomeIsSettledError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];

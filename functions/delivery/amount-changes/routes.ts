@@ -49,7 +49,7 @@ export const amountChanges: AnyEndpoint[] = [
     body: ChangeAmount,
     response: AmountChangeResponse,
     status: 201,
-    errors: [...changing, "partial_items_invalid", "amount_change_pending"],
+    errors: [...changing, "assignment_ended", "partial_items_invalid", "amount_change_pending"],
     run: async ({ db, params, body }) => ({
       data: await db.call("delivery.amount_change_create", { ...body, id: params.delivery_id }),
     }),

@@ -110,7 +110,12 @@ export const assignments: AnyEndpoint[] = [
     params: ids("bulkAssignmentId"),
     body: AnswerAssignment,
     response: BulkAnswered,
-    errors: ["bulk_assignment_not_found", "assignment_not_pending", "invalid_status_transition"],
+    errors: [
+      "bulk_assignment_not_found",
+      "assignment_not_pending",
+      "driver_inactive",
+      "invalid_status_transition",
+    ],
     async run({ db, params, body }) {
       const bulk_assignment_id = params.bulkAssignmentId;
       const answered = await db.call("delivery.assignments_answer", {
@@ -128,7 +133,12 @@ export const assignments: AnyEndpoint[] = [
     params: ids("assignmentId"),
     body: AnswerAssignment,
     response: AssignmentAnswered,
-    errors: ["assignment_not_found", "assignment_not_pending", "invalid_status_transition"],
+    errors: [
+      "assignment_not_found",
+      "assignment_not_pending",
+      "driver_inactive",
+      "invalid_status_transition",
+    ],
     async run({ db, params, body }) {
       const assignment_id = params.assignmentId;
       const answered = await db.call("delivery.assignments_answer", { ...body, assignment_id });

@@ -3,13 +3,13 @@ import { defineList, flag, id, oneOf } from "../../../shared/api/list.ts";
 import { Id, Pagination, Text, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { Quantity, Url } from "../services/schemas.ts";
 
-const statuses = ["active", "inactive"] as const;
+export const driverStatuses = ["active", "inactive"] as const;
 
 export const UpdateDriver = z.object({
   vehicle_id: Id.nullable(),
   all_zones: z.boolean(),
   zone_ids: z.array(Id).max(300),
-  status: z.enum(statuses),
+  status: z.enum(driverStatuses),
   default: z.boolean().describe("The driver of setting `delivery.assignment_change_settings`"),
 }).partial().meta({ id: "UpdateDriver" });
 export const CreateDriver = z.object({ user_id: Id }).extend(UpdateDriver.shape).meta({
@@ -48,7 +48,7 @@ export const Driver = z.object({
   vehicle: VehicleRef.nullable(),
   all_zones: z.boolean(),
   zone_ids: z.array(Id),
-  status: z.enum(statuses),
+  status: z.enum(driverStatuses),
   capacity_used: z.number(),
   on_duty: z.boolean(),
   is_online: z.boolean().describe("On duty, and heard of within `offline_threshold_seconds`"),
@@ -76,7 +76,7 @@ export const driverList = defineList({
   search: ["full_name", "phone"],
   sort: ["created_at", "full_name", "status", "capacity_used", "updated_at"],
   params: {
-    status: oneOf("status", statuses),
+    status: oneOf("status", driverStatuses),
     is_online: flag("is_online"),
     all_zones: flag("all_zones"),
     vehicle_id: {

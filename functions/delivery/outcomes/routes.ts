@@ -36,6 +36,7 @@ export const outcomes: AnyEndpoint[] = [
       "delivery_not_found",
       "invalid_occurred_at",
       "delivery_status_changed",
+      "assignment_ended",
       "assignment_not_accepted",
       "invalid_status_transition",
       "outcome_evidence_required",
@@ -69,6 +70,7 @@ export const outcomes: AnyEndpoint[] = [
     response: UndoResponse,
     errors: [
       "delivery_not_found",
+      "assignment_ended",
       "no_outcome_to_undo",
       "carrier_reports_outcome",
       "outcome_already_undone",

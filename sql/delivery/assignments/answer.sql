@@ -7,7 +7,7 @@
 -- A rejected delivery is pending again and its units are free; the pick and the reservation stay. A parcel that is on the road
 -- keeps its status: accepted, it is in this driver's hands; rejected, it stays with the previous driver, who is notified.
 -- Locks: deliveries, driver, assignments. Fails: assignment_not_found, bulk_assignment_not_found, forbidden
--- (somebody else's), assignment_not_pending.
+-- (somebody else's), assignment_not_pending {status} (of the first that does not wait), driver_inactive.
 create or replace function delivery.assignments_answer(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -43,7 +43,14 @@ begin
     return jsonb_build_object('status', v_answer, 'updated_count', cardinality(v_rows));
   end if;
   if cardinality(v_rows) = 0 or exists (select from unnest(v_rows) r where r.status <> 'pending') then
-    perform app.fail('assignment_not_pending');
+    perform app.fail('assignment_not_pending', case when cardinality(v_rows) = 0 then '{"status": "returned", "text_key": "assignment_withdrawn"}'
+      else jsonb_build_object('status', (select r.status from unnest(v_rows) r where r.status <> 'pending' limit 1)) end);
+  end if;
+
+  -- Somebody who was given a rest fetches nothing new; a parcel on the road they do confirm.
+  if v_answer = 'accepted' and exists (select from delivery.deliveries d where d.tenant_id = v_tenant and d.id = any (v_deliveries) and d.status = 'assigned')
+    and exists (select from delivery.drivers r where r.tenant_id = v_tenant and r.user_id = v_me and r.status <> 'active') then
+    perform app.fail('driver_inactive');
   end if;
 
   -- The delivery first: drivers may change only what they still carry. A parcel on the road keeps its status and is written all the same,

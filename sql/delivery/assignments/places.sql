@@ -26,6 +26,16 @@ begin
     else delivery.warehouse_place(d.tenant_id, d.dropoff_warehouse_id, d.dropoff_snapshot) end;
 end $$;
 
+-- The warehouse that expects a parcel which a driver has in hand, such as after their `return`; null: none does. SECURITY DEFINER: drivers do
+-- not see what warehouses expect.
+create or replace function delivery.expected_in(delivery_id uuid) returns uuid
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select r.warehouse_id from warehousing.receiving_orders r
+    where r.tenant_id = app.tenant_id() and r.delivery_id = expected_in.delivery_id and r.status = 'pending' limit 1);
+end $$;
+
 -- A place without its people: {full_address, city, latitude, longitude}.
 create or replace function delivery.place_without_people(place jsonb) returns jsonb
 language plpgsql immutable set search_path = '' as $$
@@ -34,4 +44,4 @@ begin
     'latitude', place -> 'latitude', 'longitude', place -> 'longitude');
 end $$;
 
-grant execute on function delivery.warehouse_place(uuid, uuid, jsonb) to barid_caller;
+grant execute on function delivery.warehouse_place(uuid, uuid, jsonb), delivery.expected_in(uuid) to barid_caller;

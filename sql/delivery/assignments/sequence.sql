@@ -43,7 +43,7 @@ end $$;
 
 -- {driver_id, assignments: [{assignment_id, sequence_number}]} -> {updated_count}
 -- One row that is not active or not the driver's fails the whole. Locks: assignments by id. Fails: what sequence_of fails
--- with, invalid_sequence.
+-- with, invalid_sequence {assignment_ids} (those that are in the way).
 create or replace function delivery.sequence_write(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -66,16 +66,21 @@ begin
   where a.tenant_id = v_tenant and a.id = l.assignment_id and a.driver_id = v_driver and a.status in ('pending', 'assigned', 'accepted');
   get diagnostics v_count = row_count;
   if v_count <> v_asked then
-    perform app.fail('invalid_sequence', '{"field": "assignments"}');
+    perform app.fail('invalid_sequence', jsonb_build_object('field', 'assignments', 'assignment_ids', array(
+      select n.assignment_id from jsonb_to_recordset(input -> 'assignments') n (assignment_id uuid)
+      group by n.assignment_id
+      having count(*) > 1 or not exists (select from delivery.assignments a where a.tenant_id = v_tenant and a.id = n.assignment_id
+        and a.driver_id = v_driver and a.status in ('pending', 'assigned', 'accepted'))
+      order by 1)));
   end if;
   return jsonb_build_object('updated_count', v_count);
 end $$;
 
 -- The input of a proposed sequence. {driver_id} -> {start: {latitude, longitude} | null, detour, assignments: [{assignment_id,
 -- delivery_id, delivery_code, picked_up, pickup, dropoff: {latitude, longitude} | null, pickup_by, dropoff_after, dropoff_by}]}
--- start: the driver's last known position, at the latest pickup or delivery. dropoff_by: the earliest of the assignment's estimate,
--- the promised time and the end of the receiver's window; the last two bind nobody who brings a parcel into a warehouse. What is postponed
--- to another day is no stop. detour: how much longer roads are than great circles at the first place.
+-- start: the driver's latest position, or latest pickup or delivery where that was later. dropoff_by: the earliest of the assignment's estimate,
+-- the promised time and the end of the receiver's window; the last two bind nobody who brings a parcel into a warehouse, as does who has it in
+-- hand while one expects it. What is postponed to another day is no stop. detour: how much longer roads are than great circles at the first place.
 create or replace function delivery.sequence_stops(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
@@ -87,32 +92,41 @@ begin
   perform delivery.sequence_of(v_driver);
   select s.place into v_start
   from (
-    select a.delivery_id from delivery.assignments a
-    where a.tenant_id = v_tenant and a.driver_id = v_driver and a.status in ('accepted', 'assigned', 'completed', 'returned')
-    order by a.assignment_time desc nulls last, a.id desc limit 200
-  ) recent
-  join delivery.deliveries d on d.tenant_id = v_tenant and d.id = recent.delivery_id
-  cross join lateral (values (d.delivered_at, d.dropoff_snapshot), (d.picked_up_at, d.pickup_snapshot)) s (seen_at, place)
+    select x.seen_at, x.place
+    from (
+      select a.delivery_id from delivery.assignments a
+      where a.tenant_id = v_tenant and a.driver_id = v_driver and a.status in ('accepted', 'assigned', 'completed', 'returned')
+      order by a.assignment_time desc nulls last, a.id desc limit 200
+    ) recent
+    join delivery.deliveries d on d.tenant_id = v_tenant and d.id = recent.delivery_id
+    cross join lateral (values (d.delivered_at, d.dropoff_snapshot), (d.picked_up_at, d.pickup_snapshot)) x (seen_at, place)
+    union all
+    select p.recorded_at, jsonb_build_object('latitude', p.latitude, 'longitude', p.longitude)
+    from delivery.driver_presence p where p.tenant_id = v_tenant and p.driver_id = v_driver
+  ) s
   where s.seen_at is not null and s.place ->> 'latitude' is not null and s.place ->> 'longitude' is not null
   order by s.seen_at desc limit 1;
 
   select coalesce(jsonb_agg(jsonb_build_object('assignment_id', a.id, 'delivery_id', d.id, 'delivery_code', d.delivery_code,
-      'picked_up', d.status in ('picked_up', 'in_transit', 'failed'),
+      'picked_up', w.in_hand,
       'pickup', case when f.latitude is not null then jsonb_build_object('latitude', f.latitude, 'longitude', f.longitude) end,
       'dropoff', case when t.latitude is not null then jsonb_build_object('latitude', t.latitude, 'longitude', t.longitude) end,
-      'pickup_by', a.estimated_pickup_time, 'dropoff_after', case when d.delivery_flow <> 'pnd_inbound' then d.deliver_after end,
-      'dropoff_by', case when d.delivery_flow = 'pnd_inbound' then a.estimated_delivery_time
-        else least(a.estimated_delivery_time, d.promised_at, d.deliver_before) end)
+      'pickup_by', a.estimated_pickup_time, 'dropoff_after', case when w.to_door then d.deliver_after end,
+      'dropoff_by', case when w.to_door then least(a.estimated_delivery_time, d.promised_at, d.deliver_before) else a.estimated_delivery_time end)
     order by a.sequence_number, a.assignment_time, a.id), '[]') into v_list
   from delivery.assignments a
   join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
+  cross join lateral (select d.status in ('picked_up', 'in_transit', 'failed', 'returned') as in_hand offset 0) h
+  cross join lateral (select case when h.in_hand then delivery.expected_in(d.id) end as warehouse_id offset 0) e
+  cross join lateral (select h.in_hand, e.warehouse_id, d.delivery_flow <> 'pnd_inbound' and e.warehouse_id is null as to_door) w
   -- Not from the addresses: a driver does not see every one.
   cross join lateral (
     select (p.place ->> 'latitude')::double precision as latitude, (p.place ->> 'longitude')::double precision as longitude
     from (select delivery.fetched_at(d) as place offset 0) p) f
   cross join lateral (
     select (p.place ->> 'latitude')::double precision as latitude, (p.place ->> 'longitude')::double precision as longitude
-    from (select delivery.brought_to(d) as place offset 0) p) t
+    from (select case when w.warehouse_id is null then delivery.brought_to(d)
+      else delivery.warehouse_place(d.tenant_id, w.warehouse_id, d.dropoff_snapshot) end as place offset 0) p) t
   where a.tenant_id = v_tenant and a.driver_id = v_driver and a.status in ('pending', 'assigned', 'accepted') and d.postponed_to is null;
   return jsonb_build_object('start', case when v_start is not null then jsonb_build_object(
     'latitude', v_start -> 'latitude', 'longitude', v_start -> 'longitude') end, 'assignments', v_list,

@@ -1,7 +1,7 @@
 -- The first checks of every move of a carried delivery: the leg, its carrier and the proof.
 
 -- The delivery a move is about, its family locked: of a staged parcel the leg under way (the first one that has not
--- ended), else the last. Fails: delivery_not_found.
+-- ended), else the last. Fails: delivery_not_found, assignment_ended (delivery.delivery_unseen).
 create or replace function delivery.delivery_to_move(delivery_id uuid) returns delivery.deliveries
 language plpgsql set search_path = '' as $$
 declare
@@ -32,7 +32,7 @@ begin
 end $$;
 
 -- The live assignment of a delivery: the caller's own, or for operations whoever has it; null when nobody does. Its driver is locked.
--- Fails: assignment_ended (it came to its end and the caller had it, such as a driver who repeats the call),
+-- Fails: assignment_ended {delivery_ids, status} (the caller had it: it has ended, or the office has given it to somebody else),
 -- forbidden (the caller neither carries it nor sends those who do).
 create or replace function delivery.require_carrier(d delivery.deliveries) returns delivery.assignments
 language plpgsql set search_path = '' as $$
@@ -43,10 +43,12 @@ begin
   select * into a from delivery.assignments x
   where x.tenant_id = d.tenant_id and x.delivery_id = d.id and (x.status in ('pending', 'assigned', 'accepted')) is true;
   if not app.has_permission('manage:operations:tenant') and a.driver_id is distinct from app.user_id() then
-    perform app.fail(case when d.status in ('delivered', 'returned', 'cancelled') and exists (
-      select from delivery.assignments x
-      where x.tenant_id = d.tenant_id and x.delivery_id = d.id and x.driver_id = app.user_id() and x.status in ('completed', 'returned'))
-      then 'assignment_ended' else 'forbidden' end);
+    perform app.fail('assignment_ended', jsonb_build_object('delivery_ids', array[d.id], 'status', d.status,
+      'text_key', case x.status when 'completed' then 'delivery_done_by_driver' else 'delivery_left_driver' end))
+    from delivery.assignments x
+    where x.tenant_id = d.tenant_id and x.delivery_id = d.id and x.driver_id = app.user_id() and x.status in ('completed', 'returned')
+    order by x.assignment_time desc limit 1;
+    perform app.fail('forbidden');
   end if;
   -- Handed over on the road: whoever gets the parcel says first that it is there.
   if a.status = 'pending' and d.status in ('picked_up', 'in_transit', 'failed', 'returned') then

@@ -55,7 +55,7 @@ end $$;
 create or replace function delivery.delivery_pickup(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
-  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+  d delivery.deliveries := delivery.delivery_reported(input);
   v_handoff uuid;
   v_cash jsonb;
 begin
@@ -82,7 +82,7 @@ end $$;
 create or replace function delivery.delivery_depart(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
-  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+  d delivery.deliveries := delivery.delivery_reported(input);
 begin
   perform delivery.require_carrier(d);
   perform delivery.require_move(d, case d.carrier_type when 'external' then '{pending,picked_up}'::text[] else '{picked_up}' end, 'in_transit');
@@ -110,7 +110,7 @@ end $$;
 create or replace function delivery.delivery_complete(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
-  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+  d delivery.deliveries := delivery.delivery_reported(input);
   a delivery.assignments := delivery.require_carrier(d);
   v_parcel delivery.deliveries := delivery.parcel_terms(d);
   v_transferred boolean := delivery.is_transferred(d);

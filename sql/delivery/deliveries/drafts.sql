@@ -1,6 +1,18 @@
 -- A delivery before it is under way: a draft is changed and submitted, an order changes carriers.
 
--- A delivery the caller sees, with its family locked. Fails: delivery_not_found.
+-- Refuses a delivery that the caller does not see; of one that was withdrawn from them as a driver, says that alone of it: their phone may
+-- have had no network, and they the parcel. Fails: assignment_ended, else with `otherwise`.
+create or replace function delivery.delivery_unseen(delivery_id uuid, otherwise text default 'delivery_not_found') returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  perform app.fail('assignment_ended', '{"text_key": "delivery_withdrawn"}')
+  from delivery.assignments a
+  where a.tenant_id = app.tenant_id() and a.delivery_id = delivery_unseen.delivery_id and a.driver_id = app.user_id() and a.withdrawn
+    and app.has_role('driver');
+  perform app.fail(otherwise);
+end $$;
+
+-- A delivery the caller sees, with its family locked. Fails: delivery_not_found, assignment_ended (delivery.delivery_unseen).
 create or replace function delivery.lock_delivery(delivery_id uuid) returns delivery.deliveries
 language plpgsql set search_path = '' as $$
 declare
@@ -8,7 +20,7 @@ declare
 begin
   perform from delivery.deliveries x where x.id = lock_delivery.delivery_id;
   if not found then
-    perform app.fail('delivery_not_found');
+    perform delivery.delivery_unseen(lock_delivery.delivery_id);
   end if;
   perform delivery.lock_deliveries(array[lock_delivery.delivery_id]);
   -- As it is now, whoever held it before.

@@ -17,7 +17,7 @@ create or replace function delivery.attempt_fails(
 ) returns delivery.deliveries
 language plpgsql set search_path = '' as $$
 declare
-  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+  d delivery.deliveries := delivery.delivery_reported(input);
   a delivery.assignments := delivery.require_carrier(d);
 begin
   perform delivery.require_move(d, '{picked_up,in_transit}', 'failed');
@@ -49,7 +49,7 @@ end $$;
 create or replace function delivery.delivery_retry(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
-  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+  d delivery.deliveries := delivery.delivery_reported(input);
   a delivery.assignments := delivery.require_carrier(d);
   v_operations boolean := app.has_permission('manage:operations:tenant');
   v_reassign boolean := coalesce((input ->> 'reassign')::boolean, false);
@@ -118,7 +118,7 @@ end $$;
 create or replace function delivery.delivery_return(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
-  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+  d delivery.deliveries := delivery.delivery_reported(input);
   a delivery.assignments := delivery.require_carrier(d);
   v_warehouse uuid := (input ->> 'warehouse_id')::uuid;
   v_completed jsonb;
@@ -128,6 +128,12 @@ declare
 begin
   perform delivery.require_move(d, '{picked_up,in_transit,failed}', 'returned');
   perform delivery.require_off_waybill(d, a, 'returned');
+  if d.delivery_flow = 'customer_return' and not delivery.is_transferred(d) and v_warehouse = delivery.ends_in(d) then
+    update delivery.deliveries x set status = 'in_transit' where x.tenant_id = d.tenant_id and x.id = d.id and x.status = 'failed';
+    v_completed := delivery.delivery_complete(input);
+    return jsonb_build_object('delivery', v_completed -> 'delivery', 'receiving_order_id', warehousing.receipt_of(d.id),
+      'refunded', false, 'refund_due', null);
+  end if;
   perform delivery.move_reported(d, input, case when v_warehouse is null then delivery.fetched_at(d)
     else delivery.warehouse_place(d.tenant_id, v_warehouse, d.pickup_snapshot) end);
   if v_warehouse is not null and not exists (select from warehousing.warehouses w where w.id = v_warehouse and w.deleted_at is null) then
@@ -135,12 +141,6 @@ begin
   end if;
   if v_warehouse is null and delivery.returns_from_door(d) then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', d.status, 'to', 'returned', 'text_key', 'reason_is_a_return'));
-  end if;
-  if d.delivery_flow = 'customer_return' and v_warehouse = delivery.ends_in(d) then
-    update delivery.deliveries x set status = 'in_transit' where x.tenant_id = d.tenant_id and x.id = d.id and x.status = 'failed';
-    v_completed := delivery.delivery_complete(input);
-    return jsonb_build_object('delivery', v_completed -> 'delivery', 'receiving_order_id', warehousing.receipt_of(d.id),
-      'refunded', false, 'refund_due', null);
   end if;
   v_awaited := v_warehouse is not null and d.order_id is null and not delivery.leaves_warehouse(d);
   -- Expected by another warehouse, such as the one it left with an open exception, it does not come there.

@@ -2,7 +2,7 @@
 
 -- The driver takes a picked parcel over: handoff completed, picking order handed off, stock out of the house, custody
 -- theirs, delivery picked_up. {id, proof?, cash_collected?, latitude?, longitude?, occurred_at?} -> {handoff, delivery, cash}
--- Fails: handoff_not_found, forbidden, handoff_not_pending, invalid_status_transition, assignment_not_accepted,
+-- Fails: handoff_not_found, assignment_ended (delivery.delivery_unseen), forbidden, handoff_not_pending, invalid_status_transition, assignment_not_accepted,
 -- invalid_proof_url, delivery_proof_required, cash_amount_mismatch, warehouse_preparation_inconsistent.
 create or replace function delivery.handoff_pickup(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -14,13 +14,14 @@ declare
 begin
   select * into h from delivery.package_handoffs x where x.id = v_id;
   if not found then
-    perform app.fail('handoff_not_found');
+    perform delivery.delivery_unseen(delivery.handed_off_in(v_id), 'handoff_not_found');
   end if;
   d := delivery.lock_delivery(h.delivery_id);
   select * into h from delivery.package_handoffs x where x.id = v_id for no key update;
   if not found then
     perform app.fail('handoff_not_found');
   end if;
+  perform delivery.require_first_report(d, input);
   perform delivery.require_carrier(d);
   if h.status <> 'pending' then
     perform app.fail('handoff_not_pending', jsonb_build_object('status', h.status));
@@ -33,6 +34,13 @@ begin
   perform warehousing.stock_exit('picking_order', h.picking_order_id, 'pick');
   return jsonb_build_object('handoff', (select to_jsonb(r) from delivery.handoffs_list r where r.id = v_id),
     'delivery', delivery.delivery_to_json(d.id), 'cash', v_cash);
+end $$;
+
+-- The delivery of a handoff. SECURITY DEFINER: a handoff that waits for another driver now is not seen by the one before.
+create or replace function delivery.handed_off_in(handoff uuid) returns uuid
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (select h.delivery_id from delivery.package_handoffs h where h.tenant_id = app.tenant_id() and h.id = handoff);
 end $$;
 
 -- completed -> handed_off for the pick of a delivery. SECURITY DEFINER: the driver sees no picking orders.
@@ -86,5 +94,5 @@ begin
       and exists (select from warehousing.stock s where s.tenant_id = p.tenant_id and s.reserved_for_id = p.id and s.quantity > 0));
 end $$;
 
-grant execute on function delivery.pick_of(delivery.deliveries) to barid_caller;
+grant execute on function delivery.pick_of(delivery.deliveries), delivery.handed_off_in(uuid) to barid_caller;
 grant execute on function delivery.picking_hand_off(uuid, uuid) to barid_caller;

@@ -122,7 +122,7 @@ end $$;
 create or replace function delivery.delivery_outcome(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
-  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+  d delivery.deliveries := delivery.delivery_reported(input);
   v_parcel delivery.deliveries := delivery.parcel_terms(d);
   v_result text := input ->> 'result';
   v_reason jsonb;

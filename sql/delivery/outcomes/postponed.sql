@@ -25,13 +25,14 @@ begin
   return case when postponed_to > v_tomorrow then (v_tomorrow + delivery.morning()) at time zone app.timezone() end;
 end $$;
 
--- The day to which an attempt is postponed: from tomorrow to 30 days on, in the tenant's time zone. {postponed_to} -> the day
+-- The day to which an attempt is postponed: from tomorrow to 30 days on, in the tenant's time zone, seen from the day on which it was agreed at
+-- the door: the report may come after midnight. {postponed_to, occurred_at?} -> the day
 -- Fails: invalid_postponed_to {first, last}.
 create or replace function delivery.require_postponed_to(input jsonb) returns date
 language plpgsql stable set search_path = '' as $$
 declare
   v_day date := (input ->> 'postponed_to')::date;
-  v_today date := (now() at time zone app.timezone())::date;
+  v_today date := (coalesce(app.instant(input ->> 'occurred_at'), now()) at time zone app.timezone())::date;
 begin
   if v_day is null or v_day not between v_today + 1 and v_today + 30 then
     perform app.fail('invalid_postponed_to', jsonb_build_object('field', 'postponed_to', 'first', v_today + 1, 'last', v_today + 30));

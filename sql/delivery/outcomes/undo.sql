@@ -2,7 +2,7 @@
 -- Rows that an outcome made carry the time of its transaction: `= o.created_at` means made by it, `>=` by it or later.
 
 -- Locks a parcel, its legs and the returns that were made of it. -> the delivery that the undo is about: of a staged parcel the leg
--- under way, else the last one. Fails: delivery_not_found.
+-- under way, else the last one. Fails: delivery_not_found, assignment_ended (delivery.delivery_unseen).
 create or replace function delivery.lock_for_undo(p_delivery uuid) returns delivery.deliveries
 language plpgsql set search_path = '' as $$
 declare
@@ -10,7 +10,7 @@ declare
 begin
   select * into d from delivery.deliveries x where x.id = p_delivery;
   if not found then
-    perform app.fail('delivery_not_found');
+    perform delivery.delivery_unseen(p_delivery);
   end if;
   perform delivery.lock_deliveries(d.id || delivery.made_of(delivery.parcel_of(d)));
   return delivery.delivery_to_move(d.id);

@@ -41,7 +41,7 @@ test("goes along as it is; cash stays with who took it, and the rest is the new 
   expect(moved).toSucceed(201);
   expect(moved.body).toMatchObject({ count: 1, to_confirm: 1, kept: [] });
   expect(await statusOf(id)).toBe("in_transit");
-  expect(await move(tenant.driver, id, "complete")).toFailWith(403, "forbidden");
+  expect(await move(tenant.driver, id, "complete")).toFailWith(409, "assignment_ended");
   for (const step of ["complete", "fail", "return"]) {
     expect(await move(tenant.driver2, id, step, step === "fail" ? { reason: "absent" } : {}), step)
       .toFailWith(409, "assignment_not_accepted");

@@ -73,13 +73,12 @@ describe("the sequence", () => {
     const [foreign] = await listOf(second, 1);
     const [theirs] = await listOf(other.driver, 1, other);
     for (const id of [foreign, theirs, randomUUID(), a]) {
-      expectUnkeyed(
-        await set(driver, [
-          { assignment_id: a, sequence_number: 9 },
-          { assignment_id: id, sequence_number: 8 },
-        ]),
-        400,
-      );
+      const answer = await set(driver, [
+        { assignment_id: a, sequence_number: 9 },
+        { assignment_id: id, sequence_number: 8 },
+      ]);
+      expectUnkeyed(answer, 400);
+      expect(answer.body.assignment_ids).toEqual([id]);
     }
     const rows = await sql`select sequence_number from delivery.assignments
       where id in (${a}, ${b}) order by sequence_number`;

@@ -124,7 +124,8 @@ describe("a delivery", () => {
     expect((await tenant.driver.get(`${path}/${id}`)).status).toBe(200);
     await assign(tenant, id, tenant.driver2);
     for (const step of ["pickup", "depart", "complete", "fail"]) {
-      expect(await move(tenant.driver, id, step, { reason: "x" })).toFailWith(403, "forbidden");
+      expect(await move(tenant.driver, id, step, { reason: "x" }))
+        .toFailWith(409, "assignment_ended");
     }
     await moves(tenant.driver2, id, "pickup", "complete");
   });

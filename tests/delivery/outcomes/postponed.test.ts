@@ -183,6 +183,19 @@ describe("a postponed parcel", () => {
     expect(await statusOf(id)).toBe("in_transit");
   });
 
+  test("has the day that was agreed at the door, also where the report comes after midnight", async () => {
+    const id = await onItsWay(ground);
+    const occurred_at = new Date(Date.now() - 24 * 3_600_000).toISOString();
+    const agreed = { ...postponed(), occurred_at };
+    const late = await report(tenant.driver, id, { ...agreed, postponed_to: dayIn(-1) });
+    expect(late).toFailWith(400, "invalid_postponed_to");
+    expect(late.body).toMatchObject({ first: dayIn(0), last: dayIn(29) });
+    expect(await report(tenant.driver, id, { ...agreed, postponed_to: dayIn(0) })).toSucceed(200);
+    expect([await statusOf(id), await dayOf(id)]).toEqual(["failed", dayIn(0)]);
+    await daysPass(id);
+    expect([await statusOf(id), await dayOf(id)]).toEqual(["in_transit", null]);
+  });
+
   test("needs what its reason needs", async () => {
     const strict = await newGround(await newTenant());
     await saveSettings(strict.tenant.id, "delivery.attempts", {

@@ -132,12 +132,16 @@ describe("brought by its driver into the warehouse that it goes to", () => {
 
   test("the fee that is due there is taken, also after an attempt that failed", async () => {
     const { id } = await returning(yard, { ...into, payer_type: "receiver" });
+    const to = { warehouse_id: yard.there, occurred_at: new Date().toISOString() };
     const { receiving_order_id, refunded, refund_due } = await moves(
       tenant.driver,
       id,
       ["fail", { reason: "closed" }],
-      ["return", { warehouse_id: yard.there }],
+      ["return", to],
     );
+    const again = await move(tenant.driver, id, "return", to);
+    expect(again).toFailWith(409, "delivery_status_changed");
+    expect(again.body.status).toBe("delivered");
     expect({ refunded, refund_due }).toEqual({ refunded: false, refund_due: null });
     await received(yard, receiving_order_id);
     expect(await whereIs(id)).toMatchObject({ status: "delivered", at: yard.there });

@@ -18,6 +18,7 @@ import {
   Text,
   Timestamp,
 } from "../../../shared/schemas/schemas.ts";
+import { scannedText } from "../../../shared/schemas/digits.ts";
 import { maxText } from "../../../shared/schemas/sizes.ts";
 
 const Word = z.string().trim().min(1).max(200);
@@ -32,7 +33,7 @@ export const StockStatus = z.string().regex(/^(?!reserved$)[a-z][a-z_]{0,31}$/);
 export const CreateItem = z.object({
   name: Text,
   sku: Word,
-  barcode: Word.nullish(),
+  barcode: z.string().overwrite(scannedText).min(1).max(200).nullish(),
   brand: Word.nullish(),
   model: Word.nullish(),
   unit_size: z.number().positive().max(999_999_999).multipleOf(0.001).optional(),
@@ -233,7 +234,7 @@ export const itemList = defineList({
   sort: ["created_at", "name", "sku", "updated_at"],
   params: {
     sku: equal("sku"),
-    barcode: equal("barcode"),
+    barcode: { ...equal("barcode"), schema: z.string().max(200).overwrite(scannedText) },
     is_active: flag("is_active"),
     is_serialized: flag("is_serialized"),
   },

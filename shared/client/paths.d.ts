@@ -2929,7 +2929,7 @@ export interface components {
     /** You are not allowed to create companies or give access to their administrators. */ RbacForbiddenError: { code?: "rbac_forbidden"; } & components["schemas"]["Error"];
     RebuildPerformance: { /** 1 to 12 */ month?: number | null; year?: number | null; };
     /** Receiving all items at once is switched off for this company. */ ReceiveAllNotAllowedError: { code?: "receive_all_not_allowed"; } & components["schemas"]["Error"];
-    /** At most {expected} of this item were expected. */ ReceivedTooMuchError: { code?: "received_too_much"; expected?: number; field?: string; } & components["schemas"]["Error"];
+    /** At most {expected} of this item were expected. Receive that many, and say the rest in the notes. */ ReceivedTooMuchError: { code?: "received_too_much"; expected?: number; field?: string; } & components["schemas"]["Error"];
     ReceiveManifestItems: { item_ids: string[]; };
     /** Name who received the cash. */ ReceiverRequiredError: { code?: "receiver_required"; field?: string; } & components["schemas"]["Error"];
     ReceiveWaybill: {
@@ -3709,7 +3709,7 @@ export interface components {
     /** Deliveries, waybills, receipts, picks or sorting are still under way at the warehouse; it cannot be deleted. */ WarehouseInUseError: { code?: "warehouse_in_use"; } & components["schemas"]["Error"];
     /** There is an open exception on items of this parcel in the warehouse. */ WarehouseItemExceptionOpenError: { code?: "warehouse_item_exception_open"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
     /** The warehouse was not found. */ WarehouseNotFoundError: { code?: "warehouse_not_found"; field?: string; } & components["schemas"]["Error"];
-    /** The warehouse has not prepared this delivery completely. */ WarehousePreparationInconsistentError: { code?: "warehouse_preparation_inconsistent"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
+    /** The warehouse has not prepared this delivery completely. All its items have to lie there as available stock and be picked, and be on no waybill. */ WarehousePreparationInconsistentError: { code?: "warehouse_preparation_inconsistent"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
     /** Source and destination must be different warehouses. */ WarehousesMustDifferError: { code?: "warehouses_must_differ"; field?: string; } & components["schemas"]["Error"];
     WarehouseStaff: {
       created_at: string; employee_id: string | null; id: string; /** False: kept, and no longer used */ is_active: boolean; role: string | null;
@@ -11263,9 +11263,10 @@ export interface operations {
       query?: {
         bin_id?: string; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
         item_id?: components["parameters"]["item_id"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
-        lot_number?: string; page?: components["parameters"]["page"]; search?: components["parameters"]["search"]; serial_number?: string;
-        /** Column that orders the rows */ sort_by?: "created_at" | "quantity" | "updated_at"; sort_order?: components["parameters"]["sort_order"];
-        status?: string; tenant_id?: components["parameters"]["tenant_id"]; warehouse_id?: components["parameters"]["warehouse_id"];
+        lot_number?: string; page?: components["parameters"]["page"]; reserved_for_id?: string; search?: components["parameters"]["search"];
+        serial_number?: string; /** Column that orders the rows */ sort_by?: "created_at" | "quantity" | "updated_at";
+        sort_order?: components["parameters"]["sort_order"]; status?: string; tenant_id?: components["parameters"]["tenant_id"];
+        warehouse_id?: components["parameters"]["warehouse_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };

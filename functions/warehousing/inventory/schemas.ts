@@ -251,6 +251,8 @@ export const inventoryList = defineList({
     status: equal("status"),
     lot_number: equal("lot_number"),
     serial_number: equal("serial_number"),
+    /** A picking order in progress, a store's order or a waybill: what is set aside for it, and where it lies. */
+    reserved_for_id: id("reserved_for_id"),
     search: foundBy("warehousing.items_found", "item_id"),
   },
   limit: { default: 20, max: 100 },

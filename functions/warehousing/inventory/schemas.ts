@@ -199,7 +199,7 @@ export const CreateAdjustment = z.object({
   lot_number: Lot,
   serial_number: Lot,
   delta: z.int().min(-1_000_000_000).max(1_000_000_000).refine((delta) => delta !== 0, {
-    error: "changes nothing",
+    params: { reason_key: "reason_not_zero" },
   }).describe("Units found (positive) or missing (negative)"),
   reason: Text,
 }).meta({ id: "CreateInventoryAdjustment" });
@@ -222,7 +222,7 @@ export const CreateMove = z.object({
     }).refine(
       ({ from_bin_id, to_bin_id, status = "available", to_status = status }) =>
         from_bin_id !== to_bin_id || status !== to_status,
-      { error: "changes nothing", path: ["to_bin_id"] },
+      { params: { reason_key: "reason_lies_here" }, path: ["to_bin_id"] },
     ),
   ).min(1).max(1_000),
 }).meta({ id: "CreateInventoryMove" });

@@ -145,6 +145,18 @@ begin
   perform warehousing.stock_move(warehousing.stock_movements(movements));
 end $$;
 
+-- Refuses a movement of more than lies at its place. Where lots or pieces lie there, and it names none, the text says so.
+-- Fails: insufficient_stock.
+create or replace function warehousing.stock_short(m private.stock_movement) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  perform app.fail('insufficient_stock', jsonb_strip_nulls(jsonb_build_object('field', m.field, 'item_id', m.item_id,
+    'text_key', case when m.from_lot is null and m.from_serial is null and exists (
+      select from warehousing.stock s
+      where s.tenant_id = app.tenant_id() and s.bin_id = m.from_bin and s.item_id = m.item_id and s.status = m.from_status and s.quantity > 0
+        and (s.lot_number is not null or s.serial_number is not null)) then 'reason_stock_of_lot' end)));
+end $$;
+
 -- stock_post() of movements that were read already, in the order of their lines.
 create or replace function warehousing.stock_move(movements private.stock_movement[]) returns void
 language plpgsql set search_path = '' as $$
@@ -169,9 +181,9 @@ begin
   perform warehousing.require_stock_movement(movements);
 
   movements := warehousing.stock_open(movements);
-  select l.field, l.item_id into v_short from unnest(movements) l where l.comes and l.from_stock is null order by l.line limit 1;
+  select l as movement into v_short from unnest(movements) l where l.comes and l.from_stock is null order by l.line limit 1;
   if found then
-    perform app.fail('insufficient_stock', jsonb_build_object('field', v_short.field, 'item_id', v_short.item_id));
+    perform warehousing.stock_short(v_short.movement);
   end if;
   select array_agg((n.id, n.delta, n.written_off)::private.stock_change) into v_changes from (
     select g.id, sum(g.delta)::bigint as delta, bool_or(g.written_off) as written_off from (
@@ -182,7 +194,7 @@ begin
   perform from warehousing.stock s
   where s.tenant_id = v_tenant and s.id = any (array(select c.stock_id from unnest(v_changes) c)) order by s.id for no key update;
 
-  select l.field, l.item_id, b.twice into v_short
+  select l as movement, l.field, l.item_id, b.twice into v_short
   from (
     select s.id, s.quantity + c.delta > 1 as twice
     from unnest(v_changes) c join warehousing.stock s on s.tenant_id = v_tenant and s.id = c.stock_id
@@ -190,9 +202,11 @@ begin
     offset 0) b
   join unnest(movements) l on b.id in (l.from_stock, l.to_stock)
   order by l.line limit 1;
-  if found then
-    perform app.fail(case when v_short.twice then 'serial_number_taken' else 'insufficient_stock' end, jsonb_build_object('item_id', v_short.item_id,
-      'field', case when v_short.twice then warehousing.beside_quantity(v_short.field, 'serial_number') else v_short.field end));
+  if found and v_short.twice then
+    perform app.fail('serial_number_taken', jsonb_build_object('item_id', v_short.item_id,
+      'field', warehousing.beside_quantity(v_short.field, 'serial_number')));
+  elsif found then
+    perform warehousing.stock_short(v_short.movement);
   end if;
 
   insert into warehousing.inventory_transactions (tenant_id, transaction_type, item_id, warehouse_id, quantity, from_stock_id, to_stock_id,
@@ -245,4 +259,4 @@ grant execute on function warehousing.stock_post(jsonb) to barid_caller;
 revoke execute on function warehousing.require_stock_movement(private.stock_movement[]), warehousing.stock_move(private.stock_movement[]),
   warehousing.stock_movements(jsonb), warehousing.stock_open(private.stock_movement[]),
   warehousing.stock_places(private.stock_movement[]), warehousing.stock_write(private.stock_change[]),
-  warehousing.beside_quantity(text,text) from barid_caller;
+  warehousing.stock_short(private.stock_movement), warehousing.beside_quantity(text,text) from barid_caller;

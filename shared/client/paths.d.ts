@@ -1382,10 +1382,10 @@ export interface components {
     /** Another bin of this warehouse already has this code. */ BinCodeExistsError: { code?: "bin_code_exists"; field?: string; } & components["schemas"]["Error"];
     /** The bin holds more than that. */ BinFullError: { code?: "bin_full"; field?: string; } & components["schemas"]["Error"];
     /** Name the bin: the warehouse has no default receiving location. */ BinIdRequiredForReceivedItemsError: { code?: "bin_id_required_for_received_items"; field?: string; } & components["schemas"]["Error"];
-    /** The bin is out of use. */ BinInactiveError: { code?: "bin_inactive"; field?: string; } & components["schemas"]["Error"];
-    /** The bin still holds stock. */ BinNotEmptyError: { code?: "bin_not_empty"; } & components["schemas"]["Error"];
+    /** The bin is out of use. Choose another one. */ BinInactiveError: { code?: "bin_inactive"; field?: string; } & components["schemas"]["Error"];
+    /** The bin still holds stock. Move it to another bin first. */ BinNotEmptyError: { code?: "bin_not_empty"; } & components["schemas"]["Error"];
     /** The bin was not found in this warehouse. */ BinNotFoundError: { code?: "bin_not_found"; field?: string; } & components["schemas"]["Error"];
-    /** The place belongs to a sorting session: it is changed there, and takes no stock. */ BinOfSortingSessionError: { code?: "bin_of_sorting_session"; } & components["schemas"]["Error"];
+    /** The place belongs to a sorting session: it is changed there, and takes no stock. */ BinOfSortingSessionError: { code?: "bin_of_sorting_session"; field?: string; } & components["schemas"]["Error"];
     BinRef: { code: string; id: string; name: string; };
     BoardDriver: {
       /** Units that the vehicle takes */ capacity: number | null; full_name: string; id: string; is_online: boolean;
@@ -1419,7 +1419,7 @@ export interface components {
       resolved_deliveries?: { assigned_delivery_id: string; requested_delivery_id: string; }[];
       /** Sum of the units */ total_units: number;
     };
-    /** The cage is full. */ CageFullError: { assignment_id?: string; code?: "cage_full"; } & components["schemas"]["Error"];
+    /** The cage is full. Raise its capacity, or add another cage for the same destination. */ CageFullError: { assignment_id?: string; code?: "cage_full"; } & components["schemas"]["Error"];
     /** There are packages in the cage. */ CageNotEmptyError: { code?: "cage_not_empty"; } & components["schemas"]["Error"];
     CancelCashHandover: { notes?: string | null; };
     CancelDelivery: {
@@ -2663,7 +2663,7 @@ export interface components {
       };
     };
     /** The parcel has no leg that can be assigned now. */ NoActiveChildLegError: { code?: "no_active_child_leg"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
-    /** No cage of the session is for this package's destination. */ NoMatchingDestinationError: { code?: "no_matching_destination"; } & components["schemas"]["Error"];
+    /** No cage of the session is for this package's destination. Add one for it. */ NoMatchingDestinationError: { code?: "no_matching_destination"; } & components["schemas"]["Error"];
     /** This delivery has no outcome to undo. */ NoOutcomeToUndoError: { code?: "no_outcome_to_undo"; status?: string; } & components["schemas"]["Error"];
     /** There is no collected cash that waits to be settled. */ NoPendingCollectionsError: { code?: "no_pending_collections"; } & components["schemas"]["Error"];
     /** The driver has nothing that could still be handed over. */ NothingToHandOverError: { code?: "nothing_to_hand_over"; } & components["schemas"]["Error"];
@@ -2747,7 +2747,7 @@ export interface components {
     /** This result is for parcels at their receiver's door. */ OutcomeNotAtDoorError: { code?: "outcome_not_at_door"; field?: string; } & components["schemas"]["Error"];
     OutcomeUndo: { /** Why, in words or from the list */ reason: string; };
     /** More has happened since this outcome, so it cannot be undone. */ OutcomeWentOnError: { code?: "outcome_went_on"; delivery_ids?: string[]; status?: string; } & components["schemas"]["Error"];
-    /** The package is in another warehouse. */ PackageElsewhereError: { code?: "package_elsewhere"; current_warehouse_id?: string | null; } & components["schemas"]["Error"];
+    /** The package is in another warehouse. It is sorted here once it was transferred here. */ PackageElsewhereError: { code?: "package_elsewhere"; current_warehouse_id?: string | null; } & components["schemas"]["Error"];
     /** No warehouse holds the package: it is with its sender or in a driver's hands. Receive it first. */ PackageNotHereError: { code?: "package_not_here"; field?: string; } & components["schemas"]["Error"];
     /** The package is {status} and is not sorted any more. */ PackageNotSortableError: { code?: "package_not_sortable"; status?: string; } & components["schemas"]["Error"];
     PackageScanSummary: {
@@ -2809,7 +2809,7 @@ export interface components {
     Picker: { email: string | null; first_name: string | null; full_name: string; id: string; last_name: string | null; };
     /** This picking order fetches the goods of a store's order. Change or cancel the store's order instead. */ PickingBelongsToOrderError: { code?: "picking_belongs_to_order"; field?: string; order_id?: string; } & components["schemas"]["Error"];
     /** Not everything of this picking order has been picked. */ PickingIncompleteError: { code?: "picking_incomplete"; field?: string; } & components["schemas"]["Error"];
-    /** The items of this picking order can no longer be changed. */ PickingItemsFixedError: { code?: "picking_items_fixed"; field?: string; } & components["schemas"]["Error"];
+    /** The picking order is {status}; its items can no longer be changed. */ PickingItemsFixedError: { code?: "picking_items_fixed"; field?: string; status?: string; } & components["schemas"]["Error"];
     /** The picking order has no line of this item in this bin ({field}). */ PickingLineNotFoundError: { code?: "picking_line_not_found"; field?: string; } & components["schemas"]["Error"];
     /** The picking order is {status}; its reference and priority change only while it is pending. */ PickingNotPendingError: { code?: "picking_not_pending"; field?: string; status?: string; } & components["schemas"]["Error"];
     PickingOrder: {
@@ -2931,7 +2931,7 @@ export interface components {
     /** You are not allowed to create companies or give access to their administrators. */ RbacForbiddenError: { code?: "rbac_forbidden"; } & components["schemas"]["Error"];
     RebuildPerformance: { /** 1 to 12 */ month?: number | null; year?: number | null; };
     /** Receiving all items at once is switched off for this company. */ ReceiveAllNotAllowedError: { code?: "receive_all_not_allowed"; } & components["schemas"]["Error"];
-    /** At most {expected} of this item were expected. */ ReceivedTooMuchError: { code?: "received_too_much"; expected?: number; field?: string; } & components["schemas"]["Error"];
+    /** At most {expected} of this item were expected. Receive that many, and say the rest in the notes. */ ReceivedTooMuchError: { code?: "received_too_much"; expected?: number; field?: string; } & components["schemas"]["Error"];
     ReceiveManifestItems: { item_ids: string[]; };
     /** Name who received the cash. */ ReceiverRequiredError: { code?: "receiver_required"; field?: string; } & components["schemas"]["Error"];
     ReceiveWaybill: {
@@ -3232,7 +3232,7 @@ export interface components {
       /** Format: date-time @description By the device's clock */ recorded_at: string; /** Kilometres an hour */ speed_kmh?: number | null;
     };
     /** This item needs a serial number for each piece. */ SerialNumberRequiredError: { code?: "serial_number_required"; field?: string; item_id?: string; } & components["schemas"]["Error"];
-    /** This serial number is already in stock. */ SerialNumberTakenError: { code?: "serial_number_taken"; field?: string; item_id?: string; } & components["schemas"]["Error"];
+    /** This serial number is already in stock. Check the number, or move the piece from where it lies. */ SerialNumberTakenError: { code?: "serial_number_taken"; field?: string; item_id?: string; } & components["schemas"]["Error"];
     /** A serial number stands for exactly one piece. */ SerialQuantityMustBeOneError: { code?: "serial_quantity_must_be_one"; field?: string; item_id?: string; } & components["schemas"]["Error"];
     Service: {
       /** Who may use it: all, only those named, or all but those named */ access_mode: string; active: boolean;
@@ -3317,7 +3317,7 @@ export interface components {
       started_at: string; status: "active" | "completed"; temporary_locations: components["schemas"]["TemporaryLocation"][]; tenant_id: string;
       updated_at: string; warehouse: components["schemas"]["NamedRef"]; warehouse_id: string;
     };
-    /** The sorting session has ended. */ SortingSessionNotActiveError: { code?: "sorting_session_not_active"; } & components["schemas"]["Error"];
+    /** The sorting session has ended. Start a new one. */ SortingSessionNotActiveError: { code?: "sorting_session_not_active"; } & components["schemas"]["Error"];
     /** Sorting session not found. */ SortingSessionNotFoundError: { code?: "sorting_session_not_found"; } & components["schemas"]["Error"];
     /** This person already works at the warehouse. */ StaffAlreadyAssignedError: { code?: "staff_already_assigned"; } & components["schemas"]["Error"];
     /** The staff assignment was not found. */ StaffNotFoundError: { code?: "staff_not_found"; field?: string; } & components["schemas"]["Error"];
@@ -3712,7 +3712,7 @@ export interface components {
     /** Deliveries, waybills, receipts, picks or sorting are still under way at the warehouse; it cannot be deleted. */ WarehouseInUseError: { code?: "warehouse_in_use"; } & components["schemas"]["Error"];
     /** There is an open exception on items of this parcel in the warehouse. */ WarehouseItemExceptionOpenError: { code?: "warehouse_item_exception_open"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
     /** The warehouse was not found. */ WarehouseNotFoundError: { code?: "warehouse_not_found"; field?: string; } & components["schemas"]["Error"];
-    /** The warehouse has not prepared this delivery completely. */ WarehousePreparationInconsistentError: { code?: "warehouse_preparation_inconsistent"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
+    /** The warehouse has not prepared this delivery completely. All its items have to lie there as available stock and be picked, and be on no waybill. */ WarehousePreparationInconsistentError: { code?: "warehouse_preparation_inconsistent"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
     /** Source and destination must be different warehouses. */ WarehousesMustDifferError: { code?: "warehouses_must_differ"; field?: string; } & components["schemas"]["Error"];
     WarehouseStaff: {
       created_at: string; employee_id: string | null; id: string; /** False: kept, and no longer used */ is_active: boolean; role: string | null;
@@ -3758,7 +3758,7 @@ export interface components {
       waybill_number: string;
     };
     /** The waybill has no packages. */ WaybillHasNoDeliveriesError: { code?: "waybill_has_no_deliveries"; } & components["schemas"]["Error"];
-    /** Open discrepancies: {count}. */ WaybillHasOpenDiscrepanciesError: { code?: "waybill_has_open_discrepancies"; count?: number; } & components["schemas"]["Error"];
+    /** Open discrepancies: {count}. Resolve each first, as found or lost. */ WaybillHasOpenDiscrepanciesError: { code?: "waybill_has_open_discrepancies"; count?: number; } & components["schemas"]["Error"];
     WaybillMade: {
       delivery_ids: string[]; mode: "delivery_operation";
       operation_result: {
@@ -11269,9 +11269,10 @@ export interface operations {
       query?: {
         bin_id?: string; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
         item_id?: components["parameters"]["item_id"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
-        lot_number?: string; page?: components["parameters"]["page"]; search?: components["parameters"]["search"]; serial_number?: string;
-        /** Column that orders the rows */ sort_by?: "created_at" | "quantity" | "updated_at"; sort_order?: components["parameters"]["sort_order"];
-        status?: string; tenant_id?: components["parameters"]["tenant_id"]; warehouse_id?: components["parameters"]["warehouse_id"];
+        lot_number?: string; page?: components["parameters"]["page"]; reserved_for_id?: string; search?: components["parameters"]["search"];
+        serial_number?: string; /** Column that orders the rows */ sort_by?: "created_at" | "quantity" | "updated_at";
+        sort_order?: components["parameters"]["sort_order"]; status?: string; tenant_id?: components["parameters"]["tenant_id"];
+        warehouse_id?: components["parameters"]["warehouse_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -11627,7 +11628,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WarehouseNotFoundError"] | components["schemas"]["BinNotFoundError"] | components["schemas"]["InventoryItemNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InventoryItemInactiveError"] | components["schemas"]["BinInactiveError"] | components["schemas"]["BinOfSortingSessionError"] | components["schemas"]["SerialNumberTakenError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InventoryItemInactiveError"] | components["schemas"]["ItemOfParcelError"] | components["schemas"]["BinInactiveError"] | components["schemas"]["BinOfSortingSessionError"] | components["schemas"]["SerialNumberTakenError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];

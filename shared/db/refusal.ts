@@ -1,5 +1,5 @@
 /** Refusals that the database answers with, as errors that clients are shown. */
-import { AppError, type ErrorCode, isErrorCode } from "../errors/errors.ts";
+import { AppError, type ErrorCode, isErrorCode, paramsOfConstraint } from "../errors/errors.ts";
 import { log } from "../runtime/log.ts";
 
 /** The answer of `private.refusal`: the reason why nothing was done. */
@@ -39,7 +39,7 @@ export function refusalOf(
   message: string,
   context?: string,
 ): AppError | undefined {
-  if (isErrorCode(constraint)) return new AppError(constraint);
+  if (isErrorCode(constraint)) return new AppError(constraint, paramsOfConstraint(constraint));
   const sized = /^(.+)_above_(\d+)_bytes$/.exec(constraint);
   if (sized) {
     return new AppError("field_too_large", { field: sized[1], bytes_max: Number(sized[2]) });

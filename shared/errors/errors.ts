@@ -66,6 +66,12 @@ export function publicFieldsOf(code: ErrorCode): readonly string[] {
   return typeof definition === "number" ? [] : definition.fields;
 }
 
+/** The params of a refusal by the constraint of this name: the field it is about, where that is one. */
+export function paramsOfConstraint(code: ErrorCode): { field?: string } {
+  const definition = table[code];
+  return typeof definition === "number" || !definition.field ? {} : { field: definition.field };
+}
+
 /**
  * A refusal on its way to the client. `params` fill the message and, where declared, the body;
  * `language` is the tenant's, for a client that asked for none.

@@ -5,3 +5,9 @@ export function asciiDigits(text: string): string {
     (digit) => String(digit.charCodeAt(0) & 0xf),
   );
 }
+
+/** A text as a scanner of any keyboard sends it: ASCII digits, and none of the marks that right-to-left text leaves around it. */
+export function scannedText(text: string): string {
+  return asciiDigits(text.replace(/[\u061c\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g, ""))
+    .trim();
+}

@@ -1,11 +1,13 @@
 import { anyOf, permission, role } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import type { ShipmentLabel } from "./label.ts";
+import { moneyOf } from "../../../shared/pdf/values.ts";
 import { LabelsBody } from "./schemas.ts";
 
 type LabelRow = Omit<ShipmentLabel, "cod_amount" | "delivery_fee"> & {
   cod_amount: number | null;
   delivery_fee: number | null;
+  decimals: number;
 };
 
 /** Shipment labels as a PDF: page n belongs to the n-th code asked for. */
@@ -24,8 +26,8 @@ export const shipmentLabels: AnyEndpoint[] = [
       const { renderLabels } = await import("./label-page.ts");
       const labels = rows.map((row) => ({
         ...row,
-        cod_amount: amount(row.cod_amount),
-        delivery_fee: amount(row.delivery_fee),
+        cod_amount: amount(row, row.cod_amount),
+        delivery_fee: amount(row, row.delivery_fee),
       }));
       const pdf = await renderLabels(labels, { language: language(), brand: rows[0].tenant_name });
       return new Response(pdf as BodyInit, {
@@ -38,6 +40,6 @@ export const shipmentLabels: AnyEndpoint[] = [
   }),
 ];
 
-function amount(value: number | null): string | null {
-  return value === null ? null : value.toLocaleString("en-US", { maximumFractionDigits: 3 });
+function amount(label: LabelRow, value: number | null): string | null {
+  return value === null ? null : moneyOf(label)(value);
 }

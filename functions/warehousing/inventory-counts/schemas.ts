@@ -42,7 +42,8 @@ export const CreateCount = z.object({
     const counted = new Set<string>();
     for (const [line, place] of lines.map(placeOf).entries()) {
       if (counted.has(place)) {
-        context.addIssue({ code: "custom", path: [line, "item_id"], message: "counted twice" });
+        const params = { reason_key: "reason_place_twice" };
+        context.addIssue({ code: "custom", path: [line, "item_id"], params });
       }
       counted.add(place);
     }

@@ -110,7 +110,7 @@ export const inventory: AnyEndpoint[] = [
     body: CreateReceipt,
     response: ReceiptResponse,
     status: 201,
-    errors: ["inventory_item_inactive", ...arriving],
+    errors: ["inventory_item_inactive", "item_of_parcel", ...arriving],
     run: ({ db, body }) => db.call("warehousing.receipt_create", body),
   }),
   endpoint({

@@ -18,6 +18,7 @@ import {
   Text,
   Timestamp,
 } from "../../../shared/schemas/schemas.ts";
+import { scannedText } from "../../../shared/schemas/digits.ts";
 import { maxText } from "../../../shared/schemas/sizes.ts";
 
 const Word = z.string().trim().min(1).max(200);
@@ -32,7 +33,7 @@ export const StockStatus = z.string().regex(/^(?!reserved$)[a-z][a-z_]{0,31}$/);
 export const CreateItem = z.object({
   name: Text,
   sku: Word,
-  barcode: Word.nullish(),
+  barcode: z.string().overwrite(scannedText).min(1).max(200).nullish(),
   brand: Word.nullish(),
   model: Word.nullish(),
   unit_size: z.number().positive().max(999_999_999).multipleOf(0.001).optional(),
@@ -198,7 +199,7 @@ export const CreateAdjustment = z.object({
   lot_number: Lot,
   serial_number: Lot,
   delta: z.int().min(-1_000_000_000).max(1_000_000_000).refine((delta) => delta !== 0, {
-    error: "changes nothing",
+    params: { reason_key: "reason_not_zero" },
   }).describe("Units found (positive) or missing (negative)"),
   reason: Text,
 }).meta({ id: "CreateInventoryAdjustment" });
@@ -221,7 +222,7 @@ export const CreateMove = z.object({
     }).refine(
       ({ from_bin_id, to_bin_id, status = "available", to_status = status }) =>
         from_bin_id !== to_bin_id || status !== to_status,
-      { error: "changes nothing", path: ["to_bin_id"] },
+      { params: { reason_key: "reason_lies_here" }, path: ["to_bin_id"] },
     ),
   ).min(1).max(1_000),
 }).meta({ id: "CreateInventoryMove" });
@@ -233,7 +234,7 @@ export const itemList = defineList({
   sort: ["created_at", "name", "sku", "updated_at"],
   params: {
     sku: equal("sku"),
-    barcode: equal("barcode"),
+    barcode: { ...equal("barcode"), schema: z.string().max(200).overwrite(scannedText) },
     is_active: flag("is_active"),
     is_serialized: flag("is_serialized"),
   },
@@ -250,6 +251,8 @@ export const inventoryList = defineList({
     status: equal("status"),
     lot_number: equal("lot_number"),
     serial_number: equal("serial_number"),
+    /** A picking order in progress, a store's order or a waybill: what is set aside for it, and where it lies. */
+    reserved_for_id: id("reserved_for_id"),
     search: foundBy("warehousing.items_found", "item_id"),
   },
   limit: { default: 20, max: 100 },

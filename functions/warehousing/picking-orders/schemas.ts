@@ -82,7 +82,7 @@ export const ReportProgress = z.object({
   })).max(1_000).refine(
     (items) =>
       new Set(items.map(({ item_id, bin_id }) => `${item_id} ${bin_id}`)).size === items.length,
-    { error: "names a place twice" },
+    { params: { reason_key: "reason_place_twice" } },
   ),
   picker_notes: LongText.nullish(),
 }).meta({ id: "ReportProgress" });

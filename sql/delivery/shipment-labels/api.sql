@@ -61,6 +61,7 @@ begin
       'cod_amount', nullif((delivery.parcel_terms(d)).cod_amount, 0),
       'delivery_fee', nullif((delivery.parcel_terms(d)).delivery_fee, 0),
       'currency', d.currency,
+      'decimals', money.decimals_of(d.currency),
       'payer', d.payer_type,
       'unit_size', trim_scale(d.unit_size)::text,
       'pieces', greatest(1, coalesce(jsonb_array_length(case when jsonb_typeof(d.package_details -> 'items') = 'array'

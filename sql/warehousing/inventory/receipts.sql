@@ -61,19 +61,21 @@ end $$;
 
 -- Puts the lines of a request into a warehouse, {warehouse_id, items: [{item_id, bin_id, quantity, status?, lot_number?, serial_number?}]},
 -- by movements of a type. Fails: warehouse_not_found, bin_not_found, bin_inactive, inventory_item_not_found, inventory_item_inactive,
--- serial_number_required, serial_quantity_must_be_one, serial_number_taken.
+-- item_of_parcel (it comes with its parcel, by a receiving order), serial_number_required, serial_quantity_must_be_one, serial_number_taken.
 create or replace function warehousing.goods_in(input jsonb, transaction_type text, reference_type text, reference_id uuid, reason text) returns void
 language plpgsql set search_path = '' as $$
 declare
   v_warehouse uuid := (input ->> 'warehouse_id')::uuid;
-  v_item uuid;
+  v_retired record;
 begin
   perform warehousing.require_warehouse(v_warehouse);
   perform warehousing.require_places(v_warehouse, input -> 'items', 'items');
-  select i.id into v_item from jsonb_to_recordset(input -> 'items') as l (item_id uuid)
-  join warehousing.inventory_items i on i.id = l.item_id where not i.is_active limit 1;
+  perform warehousing.require_goods(input -> 'items', 'items');
+  select l.line - 1 as place, i.id into v_retired
+  from rows from (jsonb_to_recordset(input -> 'items') as (item_id uuid)) with ordinality l (item_id, line)
+  join warehousing.inventory_items i on i.id = l.item_id where not i.is_active order by l.line limit 1;
   if found then
-    perform app.fail('inventory_item_inactive', jsonb_build_object('field', 'items', 'item_id', v_item));
+    perform app.fail('inventory_item_inactive', jsonb_build_object('field', format('items.%s.item_id', v_retired.place), 'item_id', v_retired.id));
   end if;
   perform warehousing.stock_receive((
     select jsonb_agg(l.item || jsonb_build_object('warehouse_id', v_warehouse, 'field', format('items.%s.quantity', l.line - 1)) order by l.line)
@@ -97,13 +99,12 @@ begin
 end $$;
 
 -- Takes goods back that come without a delivery, with what it says of why in every movement. {warehouse_id, reason, notes?, items}
--- -> {return_id, transactions}. Fails: item_of_parcel (it comes back with its parcel), and what goods_in fails with.
+-- -> {return_id, transactions}. Fails: what goods_in fails with.
 create or replace function warehousing.return_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_return uuid := gen_random_uuid();
 begin
-  perform warehousing.require_goods(input -> 'items', 'items');
   perform warehousing.goods_in(input, 'return', 'return', v_return, concat_ws(': ', input ->> 'reason', input ->> 'notes'));
   perform warehousing.stock_event_emit('inventory.returned', 'return_id', v_return, input);
   return jsonb_build_object('return_id', v_return, 'transactions', warehousing.movements_of(v_return));

@@ -10,6 +10,15 @@ begin
     from warehousing.picking_order_items i where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id));
 end $$;
 
+-- Says of each line of an ended pick that nobody has said more of: picked, short, or missing where nothing was found.
+create or replace function warehousing.picking_lines_end(p_order warehousing.picking_orders) returns void
+language plpgsql set search_path = '' as $$
+begin
+  update warehousing.picking_order_items i
+  set status = case i.picked_quantity when i.quantity then 'picked' when 0 then 'missing' else 'short' end
+  where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.status = 'pending';
+end $$;
+
 -- Ends the picking: what was picked leaves the house, what was left is free again. When nobody recorded what was
 -- picked, all was; a line whose status says neither pending nor picked was recorded. The pick of a delivery stays reserved until its
 -- driver takes it, and must be whole. The pick of an order stays reserved until the order leaves, and may be short: whether the order
@@ -25,8 +34,7 @@ begin
     select from warehousing.picking_order_items x
     where x.tenant_id = p_order.tenant_id and x.picking_order_id = p_order.id
       and (x.picked_quantity > 0 or x.status not in ('pending', 'picked')));
-  update warehousing.picking_order_items i set status = 'picked'
-  where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.status = 'pending' and i.picked_quantity = i.quantity;
+  perform warehousing.picking_lines_end(p_order);
   if p_order.order_id is not null then
     return;
   end if;

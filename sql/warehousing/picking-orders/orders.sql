@@ -53,7 +53,7 @@ end $$;
 
 -- New lines for an order. Which items, where and how many, may change until picking has ended, unless the order
 -- belongs to a delivery or to a storefront order; what was picked is recorded until then, and for a storefront order until it leaves: what
--- was missing may be found. The lines of an ended order as they are change nothing.
+-- was missing may be found. The lines of an ended order as they are change nothing, and `pending` says nothing of them.
 -- Fails: picking_items_fixed, picking_belongs_to_order, and what require_picking_state fails with.
 create or replace function warehousing.picking_change_lines(p_order warehousing.picking_orders, lines jsonb) returns void
 language plpgsql set search_path = '' as $$
@@ -67,7 +67,7 @@ begin
   if v_same and p_order.status not in ('pending', 'in_progress') and not exists (
       select from rows from (jsonb_to_recordset(lines) as (picked_quantity bigint, status text)) with ordinality l (picked_quantity, status, line)
       join warehousing.picking_order_items i on i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.position = l.line
-      where l.picked_quantity <> i.picked_quantity or l.status <> i.status) then
+      where l.picked_quantity <> i.picked_quantity or nullif(l.status, 'pending') <> i.status) then
     return;
   end if;
   if p_order.order_id is not null and p_order.status in ('pending', 'in_progress', 'completed') then
@@ -78,7 +78,7 @@ begin
     return;
   end if;
   if p_order.status not in ('pending', 'in_progress') or (p_order.delivery_id is not null and not v_same) then
-    perform app.fail('picking_items_fixed', '{"field": "item_details"}');
+    perform app.fail('picking_items_fixed', jsonb_build_object('field', 'item_details', 'status', p_order.status));
   end if;
   if v_same or p_order.status = 'pending' then
     perform warehousing.require_picking_state(p_order.warehouse_id, lines, p_order.id);
@@ -112,11 +112,15 @@ begin
   update warehousing.picking_order_items i set picked_quantity = coalesce(l.picked_quantity, 0), status = coalesce(l.status, 'pending')
   from rows from (jsonb_to_recordset(lines) as (picked_quantity bigint, status text)) with ordinality l (picked_quantity, status, line)
   where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.position = l.line;
+  if p_order.status = 'completed' then
+    perform warehousing.picking_lines_end(p_order);
+  end if;
 end $$;
 
 -- Applies pickers' reports to an order that is locked: what was picked (lines, null: nothing new), then how far it has come (null: as it
 -- is). Everything that sets picked quantities or moves a picking order on comes here.
--- Fails: pnd_picking_handed_off_by_driver_pickup, picking_belongs_to_order, and what picking_change_lines and picking_move fail with.
+-- Fails: pnd_picking_handed_off_by_driver_pickup, picking_belongs_to_order, invalid_status_transition (of an order that is over, before
+-- anything is said of its lines), and what picking_change_lines and picking_move fail with.
 create or replace function warehousing.picking_report(p_order warehousing.picking_orders, lines jsonb, to_status text) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -124,6 +128,8 @@ begin
     perform app.fail('pnd_picking_handed_off_by_driver_pickup');
   elsif p_order.order_id is not null and to_status in ('cancelled', 'handed_off') and to_status <> p_order.status then
     perform app.fail('picking_belongs_to_order', jsonb_build_object('field', 'status', 'order_id', p_order.order_id));
+  elsif p_order.status in ('cancelled', 'handed_off') and to_status <> p_order.status then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', p_order.status, 'to', to_status));
   end if;
   if lines is not null then
     perform warehousing.picking_change_lines(p_order, lines);
@@ -133,14 +139,14 @@ begin
   end if;
 end $$;
 
--- Notifies the person an order is given to, unless they took it themselves.
+-- Notifies the person an order is given to, unless they took it themselves or nothing is left to pick.
 create or replace function warehousing.picking_assigned(p_order warehousing.picking_orders) returns void
 language plpgsql set search_path = '' as $$
 begin
   insert into tenancy.notifications (tenant_id, user_id, type, payload)
   select p_order.tenant_id, p_order.assigned_to, 'picking_assigned', jsonb_build_object('picking_order_id', p_order.id,
     'reference_number', p_order.reference_number, 'warehouse_id', p_order.warehouse_id)
-  where p_order.assigned_to is not null and p_order.assigned_to is distinct from app.user_id();
+  where p_order.assigned_to is not null and p_order.assigned_to is distinct from app.user_id() and p_order.status in ('pending', 'in_progress');
 end $$;
 
 -- Refuses to change what identifies or ranks an order once its picking has begun, and the number of a storefront order's pick, which is

@@ -262,7 +262,8 @@ begin
   if d.id is not null and (d.status = 'delivered' or (d.delivery_flow = 'operational_return' and r.source = 'inbound')
     or (d.status = 'returned' and not (delivery.leaves_warehouse(d) and exists (
       select from delivery.assignments a where a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('assigned', 'accepted'))))) then
-    perform app.fail('invalid_status_transition', jsonb_build_object('from', r.status, 'to', 'cancelled'));
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', r.status, 'to', 'cancelled',
+      'text_key', 'reason_receipt_only'));
   end if;
   update warehousing.receiving_orders o set status = 'cancelled', notes = coalesce(receiving_order_cancel.notes, o.notes)
   where o.tenant_id = r.tenant_id and o.id = r.id;

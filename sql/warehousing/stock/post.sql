@@ -35,6 +35,13 @@ begin
       lot_number text, serial_number text));
 end $$;
 
+-- The name of what a line says beside its quantity, which `field` names: items.3.quantity, bin_id -> items.3.bin_id
+create or replace function warehousing.beside_quantity(field text, name text) returns text
+language plpgsql immutable set search_path = '' as $$
+begin
+  return regexp_replace(field, '[^.]*$', '') || name;
+end $$;
+
 -- Refuses movements that name no warehouse, no bin of it, no item, or a quantity that is none; and a serial number that is missing where the
 -- item has them or counts more than one piece. Something goes into bins in use, and into no cage of a sorting session, which is taken down with
 -- it; what lies in a bin is set aside there, and free again, whatever became of the bin.
@@ -43,6 +50,7 @@ language plpgsql stable set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_bad record;
+  v_bin jsonb;
 begin
   select l.*, i.id as known_item, f.id as known_from, t.id as known_to, t.is_active as bin_in_use, t.is_temporary as bin_of_session,
     w.id as known_warehouse into v_bad
@@ -58,6 +66,8 @@ begin
   if not found then
     return;
   end if;
+  v_bin := jsonb_build_object('field', warehousing.beside_quantity(v_bad.field, case when v_bad.type = 'move' then 'to_bin_id'
+    when v_bad.reference_type = 'transfer' then 'destination_bin_id' else 'bin_id' end));
   if v_bad.known_warehouse is null then
     perform app.fail('warehouse_not_found', jsonb_build_object('field', 'warehouse_id'));
   elsif v_bad.known_item is null then
@@ -65,13 +75,14 @@ begin
   elsif (v_bad.comes and v_bad.known_from is null) or (v_bad.goes and v_bad.known_to is null) then
     perform app.fail('bin_not_found', jsonb_build_object('field', 'bin_id'));
   elsif v_bad.goes and v_bad.from_bin is distinct from v_bad.to_bin and not v_bad.bin_in_use then
-    perform app.fail('bin_inactive', jsonb_build_object('field', 'bin_id'));
+    perform app.fail('bin_inactive', v_bin);
   elsif v_bad.goes and v_bad.from_bin is distinct from v_bad.to_bin and v_bad.bin_of_session then
-    perform app.fail('bin_of_sorting_session');
+    perform app.fail('bin_of_sorting_session', v_bin);
   elsif v_bad.quantity is null or v_bad.quantity <= 0 then
     perform app.fail('validation_failed', jsonb_build_object('field', v_bad.field));
   elsif v_bad.to_serial is null then
-    perform app.fail('serial_number_required', jsonb_build_object('field', 'serial_number', 'item_id', v_bad.item_id));
+    perform app.fail('serial_number_required', jsonb_build_object('field', warehousing.beside_quantity(v_bad.field, 'serial_number'),
+      'item_id', v_bad.item_id));
   else
     perform app.fail('serial_quantity_must_be_one', jsonb_build_object('field', v_bad.field, 'item_id', v_bad.item_id));
   end if;
@@ -134,6 +145,18 @@ begin
   perform warehousing.stock_move(warehousing.stock_movements(movements));
 end $$;
 
+-- Refuses a movement of more than lies at its place. Where lots or pieces lie there, and it names none, the text says so.
+-- Fails: insufficient_stock.
+create or replace function warehousing.stock_short(m private.stock_movement) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  perform app.fail('insufficient_stock', jsonb_strip_nulls(jsonb_build_object('field', m.field, 'item_id', m.item_id,
+    'text_key', case when m.from_lot is null and m.from_serial is null and exists (
+      select from warehousing.stock s
+      where s.tenant_id = app.tenant_id() and s.bin_id = m.from_bin and s.item_id = m.item_id and s.status = m.from_status and s.quantity > 0
+        and (s.lot_number is not null or s.serial_number is not null)) then 'reason_stock_of_lot' end)));
+end $$;
+
 -- stock_post() of movements that were read already, in the order of their lines.
 create or replace function warehousing.stock_move(movements private.stock_movement[]) returns void
 language plpgsql set search_path = '' as $$
@@ -158,9 +181,9 @@ begin
   perform warehousing.require_stock_movement(movements);
 
   movements := warehousing.stock_open(movements);
-  select l.field, l.item_id into v_short from unnest(movements) l where l.comes and l.from_stock is null order by l.line limit 1;
+  select l as movement into v_short from unnest(movements) l where l.comes and l.from_stock is null order by l.line limit 1;
   if found then
-    perform app.fail('insufficient_stock', jsonb_build_object('field', v_short.field, 'item_id', v_short.item_id));
+    perform warehousing.stock_short(v_short.movement);
   end if;
   select array_agg((n.id, n.delta, n.written_off)::private.stock_change) into v_changes from (
     select g.id, sum(g.delta)::bigint as delta, bool_or(g.written_off) as written_off from (
@@ -171,7 +194,7 @@ begin
   perform from warehousing.stock s
   where s.tenant_id = v_tenant and s.id = any (array(select c.stock_id from unnest(v_changes) c)) order by s.id for no key update;
 
-  select l.field, l.item_id, b.twice into v_short
+  select l as movement, l.field, l.item_id, b.twice into v_short
   from (
     select s.id, s.quantity + c.delta > 1 as twice
     from unnest(v_changes) c join warehousing.stock s on s.tenant_id = v_tenant and s.id = c.stock_id
@@ -179,9 +202,11 @@ begin
     offset 0) b
   join unnest(movements) l on b.id in (l.from_stock, l.to_stock)
   order by l.line limit 1;
-  if found then
-    perform app.fail(case when v_short.twice then 'serial_number_taken' else 'insufficient_stock' end,
-      jsonb_build_object('field', v_short.field, 'item_id', v_short.item_id));
+  if found and v_short.twice then
+    perform app.fail('serial_number_taken', jsonb_build_object('item_id', v_short.item_id,
+      'field', warehousing.beside_quantity(v_short.field, 'serial_number')));
+  elsif found then
+    perform warehousing.stock_short(v_short.movement);
   end if;
 
   insert into warehousing.inventory_transactions (tenant_id, transaction_type, item_id, warehouse_id, quantity, from_stock_id, to_stock_id,
@@ -192,14 +217,40 @@ begin
   from unnest(movements) l
   order by l.line;
 
-  -- Decreases first: a serial number may not be in two places, not even for a moment.
-  for sign in 0..1 loop
-    exit when sign = 1 and not v_serials;
-    update warehousing.stock s set quantity = s.quantity + c.delta,
-      written_off_at = case when s.quantity + c.delta = 0 and c.written_off then clock_timestamp() end
-    from unnest(v_changes) c
-    where s.tenant_id = v_tenant and s.id = c.stock_id and c.delta <> 0 and (not v_serials or (sign = 0) = (c.delta < 0));
-  end loop;
+  if not v_serials then
+    perform warehousing.stock_write(v_changes);
+    return;
+  end if;
+  -- Decreases first: a serial number may not be in two places, not even for a moment. Where it lies in another one, the index says so.
+  begin
+    perform warehousing.stock_write(array(select c from unnest(v_changes) c where c.delta < 0));
+    perform warehousing.stock_write(array(select c from unnest(v_changes) c where c.delta > 0));
+  exception when unique_violation then
+    select l.field, l.item_id into v_short
+    from (
+      select m.*, first_value(m.to_stock) over (partition by m.item_id, m.to_serial order by m.line) as first
+      from unnest(movements) m
+      where m.to_serial is not null and m.to_stock = any (array(select c.stock_id from unnest(v_changes) c where c.delta > 0))) l
+    where l.to_stock <> l.first or exists (
+      select from warehousing.stock s
+      where s.tenant_id = v_tenant and s.item_id = l.item_id and s.serial_number = l.to_serial and s.quantity > 0
+        and s.id <> all (array(select c.stock_id from unnest(v_changes) c where c.delta < 0)))
+    order by l.line limit 1;
+    perform app.fail('serial_number_taken', jsonb_build_object('item_id', v_short.item_id,
+      'field', warehousing.beside_quantity(v_short.field, 'serial_number')));
+  end;
+end $$;
+
+-- Writes what rows of stock gain and lose, which are held.
+create or replace function warehousing.stock_write(changes private.stock_change[]) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  update warehousing.stock s set quantity = s.quantity + c.delta,
+    written_off_at = case when s.quantity + c.delta = 0 and c.written_off then clock_timestamp() end
+  from unnest(changes) c
+  where s.tenant_id = v_tenant and s.id = c.stock_id and c.delta <> 0;
 end $$;
 
 grant execute on function warehousing.stock_post(jsonb) to barid_caller;
@@ -207,4 +258,5 @@ grant execute on function warehousing.stock_post(jsonb) to barid_caller;
 -- Nobody calls these but other functions and triggers.
 revoke execute on function warehousing.require_stock_movement(private.stock_movement[]), warehousing.stock_move(private.stock_movement[]),
   warehousing.stock_movements(jsonb), warehousing.stock_open(private.stock_movement[]),
-  warehousing.stock_places(private.stock_movement[]) from barid_caller;
+  warehousing.stock_places(private.stock_movement[]), warehousing.stock_write(private.stock_change[]),
+  warehousing.stock_short(private.stock_movement), warehousing.beside_quantity(text,text) from barid_caller;

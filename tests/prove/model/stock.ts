@@ -56,9 +56,14 @@ function finish(state: State, found: Pick): void {
   if (found.picked === 0 && ["pending", "picked"].includes(found.line)) {
     found.picked = found.quantity;
   }
-  if (found.line === "pending" && found.picked === found.quantity) found.line = "picked";
+  if (found.line === "pending") found.line = ended(found.picked, found.quantity);
   state.units[found.shelf][found.item] += found.quantity - found.picked;
   found.status = "completed";
+}
+
+/** The status of a line once its pick has ended. */
+function ended(picked: number, quantity: number): Pick["line"] {
+  return picked === quantity ? "picked" : picked ? "short" : "missing";
 }
 
 /** The picker reports the quantity so far, and whether the picking is complete. */
@@ -66,13 +71,9 @@ export function report(state: State, { name, to, picked }: Of<"report">): string
   const found = state.picks[name];
   if (!found) return "picking_order_not_found";
   if (picked > found.quantity) return "picked_too_much";
-  const line = picked === found.quantity
-    ? "picked"
-    : to === "in_progress"
+  const line = to === "in_progress" && picked < found.quantity
     ? "pending"
-    : picked
-    ? "short"
-    : "missing";
+    : ended(picked, found.quantity);
   if (found.status !== "in_progress") {
     const same = found.status === to && found.picked === picked && found.line === line;
     return same ? `ok ${to} ${picked}` : "picking_ended";

@@ -89,6 +89,26 @@ export const stock: Mutant[] = [
     ],
   },
   {
+    name: "the contents of a parcel are taken in by hand",
+    file: "sql/warehousing/inventory/receipts.sql",
+    from: "perform warehousing.require_goods(input -> 'items', 'items');",
+    to: "null;",
+    test: [
+      "tests/warehousing/receiving-orders/parcel-items.test.ts",
+      "not by a receipt or a return of goods either: there is one parcel",
+    ],
+  },
+  {
+    name: "a line that was reported before a pick ended stays as it was",
+    file: "sql/warehousing/picking-orders/moves.sql",
+    from: "perform warehousing.picking_lines_end(p_order);",
+    to: "null;",
+    test: [
+      "tests/warehousing/picking-orders/ends.test.ts",
+      "two pickers share an order: %s that the one took are %s when the other ends it",
+    ],
+  },
+  {
     name: "units of orders are not compared with what was ordered",
     file: "sql/warehousing/stock/verify.sql",
     from: "where n.total <> i.quantity or n.least < 0",

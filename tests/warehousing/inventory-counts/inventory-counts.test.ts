@@ -179,7 +179,7 @@ describe("a count", () => {
       const [sent, status, code, field] of [
         [piece(null, 0), 400, "serial_number_required", "items.1.serial_number"],
         [piece("S3", 2), 400, "serial_quantity_must_be_one", "items.1.counted"],
-        [piece("S2", 1, beside), 409, "serial_number_taken", undefined],
+        [piece("S2", 1, beside), 409, "serial_number_taken", "items.1.serial_number"],
       ] as const
     ) {
       const answer = await tenant.ops.post(countsPath, body(at, piece("S1", 0), sent));
@@ -264,7 +264,7 @@ test("wrong input, unknown places and the wrong people are refused", async () =>
         "warehouse_not_found",
         "warehouse_id",
       ],
-      [body(at, line(at, 1, { bin_id: closed })), 409, "bin_inactive", "bin_id"],
+      [body(at, line(at, 1, { bin_id: closed })), 409, "bin_inactive", "items.0.bin_id"],
     ] as const
   ) {
     const answer = await tenant.ops.post(countsPath, sent);

@@ -64,7 +64,12 @@ describe("a transfer", () => {
           "inventory_item_not_found",
           "items.0.item_id",
         ],
-        [r.body({}, r.line({ destination_bin_id: closed })), 409, "bin_inactive", "bin_id"],
+        [
+          r.body({}, r.line({ destination_bin_id: closed })),
+          409,
+          "bin_inactive",
+          "items.0.destination_bin_id",
+        ],
       ] as const
     ) {
       const answer = await tenant.ops.post(path, body);

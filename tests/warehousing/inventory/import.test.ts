@@ -54,8 +54,8 @@ test("a code that exists, in the file or before it, is a fault of its line and n
     { name: "F", sku: sku() },
   ];
   const faults = [
-    [3, null, "item_sku_exists"],
-    [4, null, "item_sku_exists"],
+    [3, "sku", "item_sku_exists"],
+    [4, "sku", "item_sku_exists"],
     [5, "unit_size", "validation_failed"],
     [6, "is_active", "validation_failed"],
   ];

@@ -203,8 +203,8 @@ describe("receipts", () => {
         [receipt({ bin_id: beside.bin }), 404, "bin_not_found", "items.0.bin_id"],
         [receipt({ item_id: foreign.item }), 404, "inventory_item_not_found", "items.0.item_id"],
         [receipt({ item_id: randomUUID() }), 404, "inventory_item_not_found", "items.0.item_id"],
-        [receipt({ item_id: retired }), 409, "inventory_item_inactive", "items"],
-        [receipt({ bin_id: closed }), 409, "bin_inactive", "bin_id"],
+        [receipt({ item_id: retired }), 409, "inventory_item_inactive", "items.0.item_id"],
+        [receipt({ bin_id: closed }), 409, "bin_inactive", "items.0.bin_id"],
       ] as const
     ) {
       const answer = await tenant.ops.post(receipts, body);

@@ -195,7 +195,7 @@ test("wrong input, unknown places and the wrong people are refused", async () =>
         "warehouse_not_found",
         "warehouse_id",
       ],
-      [body(line({ to_bin_id: closed })), 409, "bin_inactive", "bin_id"],
+      [body(line({ to_bin_id: closed })), 409, "bin_inactive", "items.0.to_bin_id"],
     ] as const
   ) {
     const answer = await tenant.ops.post(path, sent);

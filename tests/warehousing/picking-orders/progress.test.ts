@@ -110,7 +110,7 @@ describe("a report", () => {
       .toEqual([[2, "picked"], [0, "pending"], [1, "pending"]]);
     const more = { items: [{ ...beside, picked_quantity: 4 }] };
     expect(pickedOf(await report(tenant.ops, order.id, "completed", 0, more, at)))
-      .toEqual([[2, "picked"], [4, "picked"], [1, "pending"]]);
+      .toEqual([[2, "picked"], [4, "picked"], [1, "short"]]);
     expect(await unitsOf(at.item)).toEqual({ available: 7 });
     expect(await unitsOf(second)).toEqual({});
     await checkStock(tenant);

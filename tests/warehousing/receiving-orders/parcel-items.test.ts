@@ -54,6 +54,42 @@ test("not by a pick, not by a transfer of inventory; the parcel can be prepared 
   await checkStock(tenant);
 });
 
+test("not by a receipt or a return of goods either: there is one parcel", async () => {
+  const { parent } = await newStagedPackage(yard);
+  const item_id = await itemOf(parent.id);
+  for (const call of ["receipts", "returns"]) {
+    const again = await tenant.warehouse.post(`/warehousing/inventory/${call}`, {
+      ...{ warehouse_id: yard.warehouse, reason: "scanned twice" },
+      items: [{ item_id, bin_id: yard.bin, quantity: 1 }],
+    });
+    expect(again).toFailWith(409, "item_of_parcel");
+    expect(again.body).toMatchObject({ field: "items.0.item_id", item_id });
+  }
+  expect(await unitsOf(item_id)).toEqual({ available: 1 });
+});
+
+test("found or mended later, it is prepared after all", async () => {
+  const { parent, b: outbound } = await newStagedPackage(yard);
+  const item_id = await itemOf(parent.id);
+  const at = { warehouse_id: yard.warehouse, item_id, bin_id: yard.bin, reason: "looked again" };
+  const adjust = (delta: number, status: string) =>
+    tenant.warehouse.post("/warehousing/inventory/adjustments", { ...at, delta, status });
+  expect(await adjust(-1, "available")).toSucceed(201);
+  expect(await move(tenant.ops, outbound, "execute"))
+    .toFailWith(409, "warehouse_preparation_inconsistent");
+  expect(await adjust(1, "damaged")).toSucceed(201);
+  expect(await move(tenant.ops, outbound, "execute"))
+    .toFailWith(409, "warehouse_preparation_inconsistent");
+  const sound = { item_id, quantity: 1, status: "damaged", to_status: "available" };
+  const mended = await tenant.warehouse.post("/warehousing/inventory/moves", {
+    warehouse_id: yard.warehouse,
+    items: [{ ...sound, from_bin_id: yard.bin, to_bin_id: yard.bin }],
+  });
+  expect(mended).toSucceed(201);
+  expect(await move(tenant.ops, outbound, "execute")).toSucceed(200);
+  await checkStock(tenant);
+});
+
 test("is received whatever number an item of the catalogue was given", async () => {
   const parent = await newDelivery(yard, { staged: true, warehouse_id: yard.warehouse });
   const taken = { name: "Out of an old list", sku: `PARCEL-${parent.delivery_code}-1` };

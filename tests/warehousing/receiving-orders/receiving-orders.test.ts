@@ -1,7 +1,14 @@
 /** The lines of a receipt, and the entry that an error names. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { deliveryIn, type Ground, moves, newGround } from "../../support/deliveries.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
+import {
+  assign,
+  deliveryIn,
+  type Ground,
+  moves,
+  newDelivery,
+  newGround,
+} from "../../support/deliveries.ts";
+import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
 import { newBin } from "../../support/warehouses.ts";
 
 const receipts = "/warehousing/receiving-orders";
@@ -93,4 +100,25 @@ describe("a line of a receipt", () => {
     expect(answer.body.field).toBe("item_details.1.bin_id");
     expect(await take({ bin_id: shelf })).toSucceed(200);
   });
+});
+
+test("a parcel that was handed over is received, or missed in its lines, and its receipt not cancelled", async () => {
+  const strict = await newTenant();
+  await saveSettings(strict.id, "general.warehouse", { handoff_required: true });
+  const at = await newGround(strict);
+  const { legs } = await newDelivery(at, { staged: true, warehouse_id: at.warehouse });
+  await assign(strict, legs[0].id);
+  await moves(strict.driver, legs[0].id, "pickup", "depart", "complete");
+  const [{ id }] = (await strict.warehouse.get(receipts)).body.data;
+  for (
+    const [language, says] of [["en", /receive it/], ["ar", /استلمه/], ["ku", /وەریبگرە/]] as const
+  ) {
+    const off = await strict.warehouse.in(language).put(`${receipts}/${id}`, {
+      status: "cancelled",
+    });
+    expect(off).toFailWith(409, "invalid_status_transition");
+    expect(off.body.message).toMatch(says);
+  }
+  const nothing = { status: "received", item_details: [{ received_quantity: 0 }] };
+  expect(await strict.warehouse.put(`${receipts}/${id}`, nothing)).toSucceed(200);
 });

@@ -78,11 +78,11 @@ describe("goods that come back without a delivery", () => {
     for (
       const [more, status, code, field] of [
         [{ item_id }, 409, "item_of_parcel", "items.0.item_id"],
-        [{ item_id: idle }, 409, "inventory_item_inactive", "items"],
+        [{ item_id: idle }, 409, "inventory_item_inactive", "items.0.item_id"],
         [{ item_id: foreign.item }, 404, "inventory_item_not_found", "items.0.item_id"],
         [{ bin_id: foreign.bin }, 404, "bin_not_found", "items.0.bin_id"],
-        [{ bin_id: closed }, 409, "bin_inactive", "bin_id"],
-        [{ item_id: piece, quantity: 1 }, 400, "serial_number_required", "serial_number"],
+        [{ bin_id: closed }, 409, "bin_inactive", "items.0.bin_id"],
+        [{ item_id: piece, quantity: 1 }, 400, "serial_number_required", "items.0.serial_number"],
         [
           { item_id: piece, serial_number: "S1" },
           400,

@@ -103,7 +103,7 @@ const kinds: [RegExp, keyof Things][] = [
   [/^destination_warehouse_id$/, "other_warehouse"],
   [/warehouse_id$/, "warehouse"],
   [/^staff_id$/, "staff"],
-  [/^picking_order_id$/, "picking_order"],
+  [/^(picking_order_id|reserved_for_id)$/, "picking_order"],
   [/^transfer_id$/, "inventory_transfer"],
   [/^payout_id$/, "driver_payout"],
   [/^count_id$/, "inventory_count"],

@@ -29,6 +29,7 @@ const calls: Record<string, { of: string; call: string }> = {
     of: "delivery.deliveries",
     call: "r, 1, 'price', null, false",
   },
+  "delivery.booking_binds": { of: "integration.carrier_shipments", call: "r" },
   "delivery.has_ended": { of: "delivery.deliveries", call: "r" },
   "delivery.is_for_waybill": { of: "delivery.deliveries", call: "r" },
   "delivery.lock_outcome_effects": {

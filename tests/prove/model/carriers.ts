@@ -1,9 +1,10 @@
 /** Parcels that another company carries: its bookings and reports, the cash that it collects and what it pays of it. */
+import { endReturn } from "./customer-returns.ts";
 import { cameBack, ended, missing } from "./orders.ts";
 import type { Of, Report } from "./ops.ts";
 import { giveFeeBack, moveTo } from "./parcels.ts";
 import { bringHome, expectGoods, expectThere, setThere, withdraw } from "./send-backs.ts";
-import { type Parcel, type State, unitPrice } from "./state.ts";
+import { type Parcel, type State, tally, unitPrice } from "./state.ts";
 import { book as bookWallet } from "./statements.ts";
 
 /** A waiting parcel is given to a carrier, or taken back from one that is not booked. */
@@ -15,13 +16,16 @@ export function consign(state: State, { name, external }: Of<"consign">): string
   return "ok";
 }
 
-/** It is told to collect the cash that is due at the door. */
+/** It has to collect the cash that is due at the door. */
 export function book(state: State, { name }: Of<"book">): string {
   const parcel = state.parcels[name];
   if (!parcel.external) return "delivery_not_external";
   if (parcel.booked === undefined) {
     if (parcel.status !== "pending") return "delivery_not_bookable";
     if (parcel.returnedBy) return "return_under_way";
+    // No carrier takes a fee from who sends a parcel.
+    const { returns, doorFee, taken } = parcel;
+    if (returns && !returns.wallet && !doorFee && !taken) return "sender_cash_not_collected";
     const part = parcel.of && state.orders[parcel.of.order].parts[parcel.of.part];
     // A warehouse that need not pick gives it all; one that picked too little, nothing.
     if (part && !part.left && missing(part)) return "goods_not_picked";
@@ -63,7 +67,7 @@ export function tell(state: State, { id, name, report }: Of<"tell">): string {
   if (status === "pending") take(state, name);
   withdraw(state, parcel);
   moveTo(parcel, report);
-  if (report === "delivered") deliver(state, name);
+  if (report === "delivered") deliver(state, name, id);
   else if (report === "returned") comeBack(state, name, id);
   return "ok applied";
 }
@@ -85,7 +89,7 @@ function take(state: State, name: string): void {
 }
 
 /** It owes what it was told to collect; no driver earns anything. */
-function deliver(state: State, name: string): void {
+function deliver(state: State, name: string, id: string): void {
   const parcel = state.parcels[name];
   if (parcel.back) return bringHome(state, name);
   const { of, cod, customer, doorFee: fee = 0 } = parcel;
@@ -99,6 +103,7 @@ function deliver(state: State, name: string): void {
     else if (cod) bookWallet(state, customer!, { amount: cod, parcel: name, row });
   }
   if (of) ended(state, of.order);
+  if (parcel.returns) endReturn(state, name, id);
 }
 
 /** As when a driver brings a parcel back: goods are received, a return is expected in its warehouse, and else the fee is given back. */
@@ -108,7 +113,10 @@ function comeBack(state: State, name: string, id: string): void {
   else if (parcel.of) {
     expectGoods(state, name, parcel.lay ? 2 : undefined);
     cameBack(state, parcel.of);
-  } else if (!parcel.doorFee) giveFeeBack(state, name);
+  } else {
+    if (parcel.returns) tally(state, "given back");
+    giveFeeBack(state, name);
+  }
 }
 
 /** A payment is for rows that are named, or for the oldest: it pays whole ones. */

@@ -1,7 +1,8 @@
 /** Results that are reported at the door and undone again, and parcels on the road that owe another amount or go elsewhere. */
+import { redirectReturn } from "./customer-returns.ts";
 import { withdraw } from "./send-backs.ts";
 import { complete, from, leaveList, moveTo } from "./parcels.ts";
-import { type Of } from "./ops.ts";
+import type { Of, Place } from "./ops.ts";
 import { backName, fees, type Parcel, type State } from "./state.ts";
 import { available, book, isStated } from "./statements.ts";
 
@@ -29,16 +30,18 @@ export function record(
 }
 
 /** One of the two things that are in each parcel is kept, or it is exchanged, refused, or wanted another day. */
-export function outcome(state: State, { name, driver, result }: Of<"outcome">): string {
+export function outcome(state: State, { id, name, driver, result }: Of<"outcome">): string {
   const parcel = state.parcels[name];
   if (!from.complete.includes(parcel.status) || parcel.driver !== driver) return "not_now";
   if (parcel.inHand !== null) return "assignment_not_accepted";
   const before = structuredClone(parcel);
-  if (result === "postponed" || result === "refused" && parcel.from) {
+  const isReturn = parcel.from || parcel.returns;
+  if (result === "postponed" || result === "refused" && isReturn) {
     moveTo(parcel, "failed");
+    parcel.refused = result === "refused";
     return record(state, name, before, () => "ok failed took 0");
   }
-  if (parcel.from) return "outcome_not_at_door";
+  if (isReturn) return "outcome_not_at_door";
   // Prices of things add up to what was ordered, not to what was agreed since for both.
   const priced = result === "partial" && parcel.cod > 0 && !parcel.part;
   if (priced && parcel.cod !== parcel.ordered) return "item_prices_required";
@@ -62,7 +65,7 @@ export function outcome(state: State, { name, driver, result }: Of<"outcome">): 
     state.parcels[backName(name)] = { ...back, ...fresh, from: { parcel: name, brings } };
     if (priced) Object.assign(parcel, { cod: parcel.cod / 2, part: true });
     moveTo(parcel, "delivered");
-    return `ok delivered${complete(state, name)} back picked_up`;
+    return `ok delivered${complete(state, name, id)} back picked_up`;
   });
 }
 
@@ -98,6 +101,8 @@ export function undo(state: State, { name, driver }: Of<"undo">): string {
   }
   if (parcel.of) state.orders[parcel.of.order].status = "shipped";
   moveTo(parcel, before.status);
+  Object.assign(parcel, { attempts: before.attempts, refused: before.refused });
+  if (parcel.returns && ended) withdraw(state, parcel);
   // A failed one may owe another amount by now.
   if (ended) {
     const { cod, part = false } = before;
@@ -123,6 +128,13 @@ function obstacleOf(state: State, name: string): string | undefined {
     const withDriver = back.driver === result.driver && back.inHand === null;
     if (back.status !== "picked_up" || !withDriver) return "outcome_went_on";
   }
+  const since = Object.values(state.parcels).some(({ returns, status }) =>
+    returns?.parcel === name && status !== "cancelled"
+  );
+  // A warehouse has what its return brought, or gave it on.
+  const { there, returnedBy, received } = parcel;
+  const taken = parcel.returns && (there || returnedBy || received !== undefined);
+  if (since || taken) return "outcome_went_on";
   if (parcel.from?.brings === "all" && parcel.status === "delivered") return "outcome_went_on";
   if (
     parcel.back && parcel.status === "delivered" && state.parcels[parcel.back].status === "returned"
@@ -159,11 +171,14 @@ export function changeAmount(state: State, op: Of<"changeAmount">): string {
 }
 
 /** The office sends a parcel elsewhere; its fee was taken in cash, so another one is charged to the owner's wallet or not at all. */
-export function redirect(state: State, { name, place, charge }: Of<"redirect">): string {
+export function redirect(state: State, op: Of<"redirect">): string {
+  const { name, charge } = op;
   const parcel = state.parcels[name];
   if (hasEnded(parcel)) return "delivery_ended";
   if (parcel.booked !== undefined) return "shipment_booked";
   if (parcel.returnedBy) return "return_under_way";
+  if (parcel.returns) return redirectReturn(state, op);
+  const place = op.place as Place;
   const fee = charge && place !== parcel.place ? fees[place] : parcel.fee;
   const more = fee - parcel.fee;
   if (more) {

@@ -55,7 +55,9 @@ export const carrierDraws: Draws<
       booked !== undefined && !["delivered", "cancelled"].includes(status);
     const [name, parcel] = one(parcels, a, isOpen);
     if (c % 11 === 0) return { type: "tell", name, report: "cancelled" };
-    const list = c % 7 ? likely[parcel.status] ?? reports : reports;
+    // The end of a return that it took from a warehouse and brings back is not in the model.
+    const list = (c % 7 ? likely[parcel.status] ?? reports : reports)
+      .filter((report) => report !== "returned" || !parcel.returns || !parcel.lay);
     return { type: "tell", name, report: list[b % list.length] };
   },
   carrierPays({ state }, [a, b, c]) {

@@ -2,12 +2,16 @@
 
 -- True for a return that brings its units back, or has brought them. Not for one that was cancelled or undone, nor for a customer's return that
 -- a driver or a carrier gave back to its customer: its units may be returned again. A store's goods that a warehouse received are returned there,
--- and a parcel that was lost in a warehouse, and cancelled there, had come back all the same.
+-- and a parcel that was lost in a warehouse, and cancelled there, had come back all the same. What was cancelled in a warehouse and goes back to
+-- its customer counts until they have it.
 create or replace function delivery.return_counts(r delivery.deliveries) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
   return case
-    when r.status = 'cancelled' then r.current_warehouse_id is not null and (r.delivery_flow = 'customer_return' or r.made_at_door)
+    when r.status = 'cancelled' then (r.delivery_flow = 'customer_return' or r.made_at_door) and (r.current_warehouse_id is not null or exists (
+      select from delivery.deliveries b
+      where b.tenant_id = r.tenant_id and b.original_delivery_id = r.id and b.delivery_flow = 'operational_return' and b.status <> 'cancelled'
+        and (b.status <> 'delivered' or b.current_warehouse_id is not null)))
     when r.status = 'returned' and r.delivery_flow = 'customer_return' then r.current_warehouse_id is not null or exists (
       select from warehousing.receiving_orders n
       join warehousing.receiving_order_items i on i.tenant_id = n.tenant_id and i.receiving_order_id = n.id

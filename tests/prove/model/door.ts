@@ -16,6 +16,7 @@ export function record(
   const { customer, of } = before;
   const movements = customer === null ? 0 : state.movements[customer].length;
   const refunded = of ? state.orders[of.order].refunded : 0;
+  const parcels = Object.keys(state.parcels).length;
   const said = follow();
   const parcel = state.parcels[name];
   parcel.result = {
@@ -24,6 +25,7 @@ export function record(
     moves: parcel.moves,
     movements,
     refunded,
+    parcels,
     undone: false,
   };
   return said;
@@ -128,8 +130,13 @@ function obstacleOf(state: State, name: string): string | undefined {
     const withDriver = back.driver === result.driver && back.inHand === null;
     if (back.status !== "picked_up" || !withDriver) return "outcome_went_on";
   }
-  const since = Object.values(state.parcels).some(({ returns, status }) =>
-    returns?.parcel === name && status !== "cancelled"
+  // Its customer has ordered a return, perhaps of what this delivery gave back to them.
+  const original = parcel.back ? state.parcels[parcel.back] : undefined;
+  const gaveBackOf = parcel.status === "delivered" && original?.status === "cancelled"
+    ? original.returns?.parcel
+    : undefined;
+  const since = Object.values(state.parcels).slice(result.parcels).some(({ returns, status }) =>
+    returns?.parcel === (gaveBackOf ?? name) && status !== "cancelled"
   );
   // A warehouse has what its return brought, or gave it on.
   const { there, returnedBy, received } = parcel;

@@ -86,8 +86,9 @@ export interface Parcel {
     /** `moves` when it was over, and how many movements of the owner's wallet there were before it. */
     moves: number;
     movements: number;
-    /** The amount of the order that was refunded before it. */
+    /** The amount of the order that was refunded before it, and how many parcels there were. */
     refunded: number;
+    parcels: number;
     undone: boolean;
   };
   /** The cash refund due to a sender without a wallet. */
@@ -202,7 +203,8 @@ export const returnWays = [
   "redirected",
   "tried again",
   "carried to its end",
-  "ordered again",
+  "ordered again when given back",
+  "ordered again when cancelled",
 ] as const;
 export type ReturnWay = typeof returnWays[number];
 

@@ -32,7 +32,9 @@ export function orderReturn(state: State, op: Of<"orderReturn">): string {
     book(state, customer, { amount: -fee, parcel: name });
     state.house += fee;
   }
-  if (returnsOf(state, of).some((other) => !counts(state, other))) tally(state, "ordered again");
+  for (const other of returnsOf(state, of).filter((other) => !counts(state, other))) {
+    tally(state, `ordered again when ${other.status === "returned" ? "given back" : "cancelled"}`);
+  }
   state.parcels[name] = {
     ...{ status: "pending", driver: null, inHand: null, hand: null, customer, fee },
     ...{ cod: 0, ordered: 0, place: "near", moves: 0, due: null },

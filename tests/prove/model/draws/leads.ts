@@ -8,27 +8,32 @@ import { customers, type Dice, type Drawn, type Known } from "./draw.ts";
 /** Any operation. */
 type Any = Drawn<Op["type"]>;
 
+type Fits = (state: State, parcel: Parcel) => boolean;
+
+/** A parcel of no store that goes to the warehouse for parcels, or to a door. */
+const parcelTo = (ends: 2 | null): Fits => (state, parcel) =>
+  !isOfGoods(state, parcel) && parcel.returns!.ends === ends;
+
 /** The returns that may go each way. */
-const mayGo: Record<ReturnWay, (state: State, parcel: Parcel) => boolean> = {
+const mayGo: Record<ReturnWay, Fits> = {
   "came to a door": (_, { returns }) => returns!.ends === null,
   "came to its warehouse": (_, { returns }) => returns!.ends !== null,
   "received as goods": isOfGoods,
   "received damaged": isOfGoods,
   "received in part": isOfGoods,
-  "came into a warehouse on its way": (state, parcel) =>
-    !isOfGoods(state, parcel) && parcel.returns!.ends === null,
+  "came into a warehouse on its way": parcelTo(null),
   "ended where its driver brought it": (state, parcel) =>
-    !isOfGoods(state, parcel) && parcel.returns!.ends !== null && !parcel.doorFee,
+    parcelTo(2)(state, parcel) && !parcel.doorFee,
   "given back": () => true,
   "cancelled": (_, { there }) => !there,
-  "cancelled in a warehouse": (state, parcel) =>
-    !isOfGoods(state, parcel) && parcel.returns!.ends === null,
-  "brought on": (state, parcel) => !isOfGoods(state, parcel) && parcel.returns!.ends !== null,
+  "cancelled in a warehouse": parcelTo(null),
+  "brought on": parcelTo(2),
   "redirected": () => true,
   "tried again": () => true,
   "carried to its end": (_, { taken, returns, doorFee }) =>
     Boolean(taken || returns!.wallet || doorFee),
-  "ordered again": () => true,
+  "ordered again when given back": () => true,
+  "ordered again when cancelled": (_, { there }) => !there,
 };
 
 /** The next operation by which one goes a way that none has gone; a driver has to be given it by chance. */
@@ -38,7 +43,9 @@ export function leadReturn(known: Known, way: ReturnWay, dice: Dice): Any {
     parcel.returns && parcel.received === undefined && mayGo[way](state, parcel) &&
     next(state, way, parcel)
   );
-  if (!returns.length || way === "ordered again" && dice[3] % 2) return orderFor(known, way, dice);
+  if (!returns.length || way.startsWith("ordered") && dice[3] % 2) {
+    return orderFor(known, way, dice);
+  }
   const [name, parcel] = returns[dice[0] % returns.length];
   return next(state, way, parcel)!(name, dice);
 }
@@ -120,7 +127,7 @@ function next(state: State, way: ReturnWay, parcel: Parcel): Next | undefined {
       ? (name) => ({ type: "redirect", name, place, charge: true })
       : undefined;
   }
-  if (way === "cancelled" && (status === "pending" || status === "accepted")) {
+  if (way.endsWith("cancelled") && (status === "pending" || status === "accepted")) {
     return (name) => ({ type: "sendBack", name, cancels: true });
   }
   if (status === "accepted") return step("pickup");
@@ -131,6 +138,6 @@ function next(state: State, way: ReturnWay, parcel: Parcel): Next | undefined {
       : (name) => ({ type: "bringIn", name, driver });
   }
   if (way === "tried again") return step(status === "failed" ? "retry" : "fail");
-  if (way === "given back" || way === "ordered again") return step("return");
+  if (way.endsWith("given back")) return step("return");
   return step(status === "failed" ? "retry" : "complete");
 }

@@ -86,6 +86,10 @@ export function endOf(state: State, { of }: Parcel, to: ReturnPlace): number | n
 export const isOfGoods = (state: State, { returns }: Parcel): boolean =>
   Boolean(returns && state.parcels[returns.parcel].of);
 
+/** It leaves something with its customer. */
+export const isOfSome = (state: State, { returns }: Parcel): boolean =>
+  returns!.units < unitsOf(state, returns!.parcel);
+
 /** It has come to where it goes: goods of a store are expected there, anything else lies there. */
 export function endReturn(state: State, name: string, op: string): void {
   const parcel = state.parcels[name];
@@ -93,8 +97,9 @@ export function endReturn(state: State, name: string, op: string): void {
   tally(state, ends === null ? "came to a door" : "came to its warehouse");
   if (parcel.external) tally(state, "carried to its end");
   if (ends === null) return;
-  if (isOfGoods(state, parcel)) expectThere(state, name, op, ends);
-  else setThere(state, parcel, true);
+  if (!isOfGoods(state, parcel)) return setThere(state, parcel, true);
+  expectThere(state, name, op, ends);
+  if (isOfSome(state, parcel)) tally(state, "came with some of the goods");
 }
 
 /** Its receiver, or its sender at the pickup, pays another fee in cash; a wallet the difference; where cash was taken, only if the office says so. */
@@ -114,7 +119,7 @@ export function redirectReturn(state: State, { name, place, charge }: Of<"redire
   }
   if (elsewhere) {
     Object.assign(returns!, { to: place, ends: endOf(state, original, place) });
-    tally(state, "redirected");
+    tally(state, place === "home" ? "redirected home" : "redirected");
   }
   parcel.fee = fee;
   if (parcel.doorFee) parcel.doorFee = fee;

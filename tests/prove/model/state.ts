@@ -191,6 +191,7 @@ export interface Receipt {
 export const returnWays = [
   "came to a door",
   "came to its warehouse",
+  "came with some of the goods",
   "received as goods",
   "received damaged",
   "received in part",
@@ -201,6 +202,7 @@ export const returnWays = [
   "cancelled in a warehouse",
   "brought on",
   "redirected",
+  "redirected home",
   "tried again",
   "carried to its end",
   "ordered again when given back",

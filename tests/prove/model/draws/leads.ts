@@ -1,5 +1,5 @@
 /** The ways of customers' returns that chance seldom makes: each operation that leads there. */
-import { isOfGoods } from "../customer-returns.ts";
+import { isOfGoods, isOfSome } from "../customer-returns.ts";
 import type { Op, Step } from "../ops.ts";
 import type { Parcel, ReturnWay, State } from "../state.ts";
 import { customerReturnDraws, isToReturn } from "./customer-returns.ts";
@@ -18,6 +18,8 @@ const parcelTo = (ends: 2 | null): Fits => (state, parcel) =>
 const mayGo: Record<ReturnWay, Fits> = {
   "came to a door": (_, { returns }) => returns!.ends === null,
   "came to its warehouse": (_, { returns }) => returns!.ends !== null,
+  "came with some of the goods": (state, parcel) =>
+    isOfGoods(state, parcel) && parcel.returns!.ends !== null && isOfSome(state, parcel),
   "received as goods": isOfGoods,
   "received damaged": isOfGoods,
   "received in part": isOfGoods,
@@ -29,6 +31,7 @@ const mayGo: Record<ReturnWay, Fits> = {
   "cancelled in a warehouse": parcelTo(null),
   "brought on": parcelTo(2),
   "redirected": () => true,
+  "redirected home": isOfGoods,
   "tried again": () => true,
   "carried to its end": (_, { taken, returns, doorFee }) =>
     Boolean(taken || returns!.wallet || doorFee),
@@ -53,7 +56,8 @@ export function leadReturn(known: Known, way: ReturnWay, dice: Dice): Any {
 /** Orders one that may go that way; where nobody has anything to return, somebody gets something first. */
 function orderFor(known: Known, way: ReturnWay, [a, b, c]: Dice): Any {
   const { state } = known;
-  const ofGoods = way.startsWith("received");
+  const some = way === "came with some of the goods";
+  const ofGoods = some || way.startsWith("received") || way === "redirected home";
   const has = Object.entries(state.parcels).some(([name, parcel]) =>
     Boolean(parcel.of) === ofGoods && isToReturn(state, name)
   );
@@ -64,7 +68,7 @@ function orderFor(known: Known, way: ReturnWay, [a, b, c]: Dice): Any {
     ? 1
     : b % 4;
   const drawn = customerReturnDraws.orderReturn(known, [2 * a + Number(ofGoods), b, c, to]);
-  return drawn && { ...drawn, payer: "sender" } as Any;
+  return drawn && { ...drawn, payer: "sender", ...(some ? { units: 1 } : {}) } as Any;
 }
 
 /** The next step of a parcel on its way to its receiver. */
@@ -86,7 +90,7 @@ function leadOrder({ state, serial }: Known, die: number): Any {
   const [name] = Object.entries(state.orders).find(([, { status }]) => status === "pending") ?? [];
   return (name && die % 3 !== 1 ? { type: "approve", name } : {
     ...{ type: "order", name: `order ${serial + 1}`, wallet: false },
-    ...{ quantity: 1 + die % 2, customer: die % customers },
+    ...{ quantity: 2, customer: die % customers },
   }) as Any;
 }
 
@@ -120,9 +124,10 @@ function next(state: State, way: ReturnWay, parcel: Parcel): Next | undefined {
     if (parcel.booked === undefined) return (name) => ({ type: "book", name });
     return (name) => ({ type: "tell", name, report: "delivered" });
   }
-  if (way === "redirected") {
+  if (way.startsWith("redirected")) {
     const open = ["pending", "accepted", "picked_up", "in_transit", "failed"].includes(status);
-    const place = state.parcels[returns!.parcel].place === "far" ? "near" : "far";
+    const away = state.parcels[returns!.parcel].place === "far" ? "near" : "far";
+    const place = way === "redirected home" && returns!.to !== "home" ? "home" : away;
     return open && parcel.booked === undefined
       ? (name) => ({ type: "redirect", name, place, charge: true })
       : undefined;

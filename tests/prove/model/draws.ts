@@ -137,15 +137,16 @@ const needs: Partial<Record<Op["type"], readonly Op["type"][]>> = {
   reverseStatement: ["openStatement", "payStatement"],
 };
 
-/** A draft of an operation or a return that is missing, or of one that it needs; as it is where none is missing. */
+/** A draft of an operation or a return that is missing, or of one that it needs; mostly as it is where none is missing. */
 export function towards(missing: readonly string[], draft: Draft): Draft {
-  const ways = returnWays.filter((way) => missing.includes(returnName(way)));
-  const [, , c, d] = draft.dice;
+  const [a, b, c, d] = draft.dice;
+  const lacking = returnWays.filter((way) => missing.includes(returnName(way)));
+  // Chance alone would bring few returns to their end.
+  const ways = missing.length ? lacking : a % 2 ? returnWays : [];
   // Small numbers are drawn more often.
   if (ways.length && d % 3 !== 1) return { ...draft, way: ways[c % ways.length] };
   const kinds = types.filter((kind) => missing.includes(kind))
     .flatMap((kind) => [...needs[kind] ?? [], kind]);
-  const [a, b] = draft.dice;
   return kinds.length ? { ...draft, kind: kinds[(a + b) % kinds.length] } : draft;
 }
 

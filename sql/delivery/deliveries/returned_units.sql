@@ -2,12 +2,16 @@
 
 -- True for a return that brings its units back, or has brought them. Not for one that was cancelled or undone, nor for a customer's return that
 -- a driver or a carrier gave back to its customer: its units may be returned again. A parcel that was lost in a warehouse, and cancelled there,
--- had come back all the same. Up to 1.3.0 a return that its driver brought into a warehouse was returned there.
+-- had come back all the same; one that was cancelled there and goes back to its customer counts until they have it. Up to 1.3.0 a return that its
+-- driver brought into a warehouse was returned there.
 create or replace function delivery.return_counts(r delivery.deliveries) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
   return case
-    when r.status = 'cancelled' then r.current_warehouse_id is not null and (r.delivery_flow = 'customer_return' or r.made_at_door)
+    when r.status = 'cancelled' then (r.delivery_flow = 'customer_return' or r.made_at_door) and (r.current_warehouse_id is not null or exists (
+      select from delivery.deliveries b
+      where b.tenant_id = r.tenant_id and b.original_delivery_id = r.id and b.delivery_flow = 'operational_return' and b.status <> 'cancelled'
+        and (b.status <> 'delivered' or b.current_warehouse_id is not null)))
     when r.status = 'returned' and r.delivery_flow = 'customer_return' then r.current_warehouse_id is not null or exists (
       select from warehousing.receiving_orders n
       join warehousing.receiving_order_items i on i.tenant_id = n.tenant_id and i.receiving_order_id = n.id

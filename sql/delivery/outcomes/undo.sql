@@ -1,8 +1,8 @@
 -- Undo of an outcome: the delivery is on its way again, and all that the outcome made is reversed.
 -- Rows that an outcome made carry the time of its transaction: `= o.created_at` means made by it, `>=` by it or later.
 
--- Locks a parcel, its legs and the returns that were made of it. -> the delivery that the undo is about: of a staged parcel the leg
--- under way, else the last one. Fails: delivery_not_found, assignment_ended (delivery.delivery_unseen).
+-- Locks a parcel, its legs and the returns that were made of it, or the parcel of which it gave something back. -> the delivery that the undo
+-- is about: of a staged parcel the leg under way, else the last one. Fails: delivery_not_found, assignment_ended (delivery.delivery_unseen).
 create or replace function delivery.lock_for_undo(p_delivery uuid) returns delivery.deliveries
 language plpgsql set search_path = '' as $$
 declare
@@ -12,7 +12,7 @@ begin
   if not found then
     perform delivery.delivery_unseen(p_delivery);
   end if;
-  perform delivery.lock_deliveries(d.id || delivery.made_of(delivery.parcel_of(d)));
+  perform delivery.lock_deliveries(array[d.id, delivery.gave_back_of(d.id)] || delivery.made_of(delivery.parcel_of(d)));
   return delivery.delivery_to_move(d.id);
 end $$;
 
@@ -22,6 +22,18 @@ language plpgsql stable security definer set search_path = '' as $$
 begin
   return array(select r.id from delivery.deliveries r
     where r.tenant_id = app.tenant_id() and r.original_delivery_id = parcel and r.status <> 'cancelled');
+end $$;
+
+-- The parcel of which an operational return gives its customer back what they had sent: their return was cancelled on its way. Null for any
+-- other delivery. SECURITY DEFINER: its driver sees neither.
+create or replace function delivery.gave_back_of(p_delivery uuid) returns uuid
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return (
+    select r.original_delivery_id from delivery.deliveries d
+    join delivery.deliveries r on r.tenant_id = d.tenant_id and r.id = d.original_delivery_id
+      and r.delivery_flow = 'customer_return' and r.status = 'cancelled'
+    where d.tenant_id = app.tenant_id() and d.id = p_delivery and d.delivery_flow = 'operational_return');
 end $$;
 
 -- Locks what stands between an outcome and its undo, in the order in which completions and settlements hold it: the store's order, the
@@ -75,6 +87,9 @@ begin
     (9, 'outcome_went_on', exists (select from delivery.delivery_status_history h
       join delivery.deliveries x on x.tenant_id = h.tenant_id and x.id = h.delivery_id
       where h.tenant_id = o.tenant_id and v_brought_back in (x.id, x.parent_id) and h.to_status = 'returned' and h.created_at >= o.created_at), '{}'),
+    -- It gave something back, and its customer has ordered another return of that parcel.
+    (9, 'outcome_went_on', d.status = 'delivered' and exists (select from delivery.deliveries r where r.tenant_id = o.tenant_id
+      and r.original_delivery_id = delivery.gave_back_of(d.id) and r.created_at >= o.created_at and r.status <> 'cancelled'), '{}'),
     -- Its fee was given back since.
     (10, 'outcome_went_on', exists (select from money.payments p where p.tenant_id = o.tenant_id and p.type = 'REFUND'
       and p.delivery_id in (v_parcel_id, v_brought_back) and p.created_at >= o.created_at), '{}'),

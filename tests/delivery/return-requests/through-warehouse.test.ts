@@ -1,5 +1,6 @@
 /** A customer's return that its driver brings into a warehouse: it continues from there, ends there, or goes back to its customer. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Person } from "../../support/api.ts";
 import { newReturning, returning, returnOf, waiting } from "../../support/customer-returns.ts";
 import { sql } from "../../support/db.ts";
 import {
@@ -70,9 +71,19 @@ describe("on its way into a warehouse that it does not go to", () => {
     expect(await placeOf(back.id)).toEqual({ to: yard.to, name: "Recipient" });
     expect(await returnOf(yard, parcel)).toFailWith(409, "return_already_exists");
     await takenOver(yard, back.id, tenant.driver2);
-    await moves(tenant.driver2, back.id, "depart", "complete");
+    await moves(tenant.driver2, back.id, "depart");
+    expect(await returnOf(yard, parcel)).toFailWith(409, "return_already_exists");
+    await moves(tenant.driver2, back.id, "complete");
     expect(await statusOf(id)).toBe("cancelled");
-    expect(await returnOf(yard, parcel)).toSucceed(201);
+    const again = await returnOf(yard, parcel);
+    expect(again).toSucceed(201);
+    const undo = (by: Person) => move(by, back.id, "outcome/undo", { reason: "Not there" });
+    for (const by of [tenant.driver2, tenant.ops]) {
+      expect(await undo(by)).toFailWith(409, "outcome_went_on");
+    }
+    expect(await move(tenant.ops, again.body.id, "cancel", { reason: "kept" })).toSucceed(200);
+    expect(await undo(tenant.driver2)).toSucceed(200);
+    expect(await returnOf(yard, parcel)).toFailWith(409, "return_already_exists");
     await checkAll(tenant);
   });
 

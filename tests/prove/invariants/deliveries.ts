@@ -117,14 +117,23 @@ export const deliveries: readonly Invariant[] = [
   {
     name:
       "returns: of an item no more comes back than there was, and nothing beside a return of all",
-    sql: `select i.id from delivery.delivery_items i
+    sql: `with r as (
+        select d.* from delivery.deliveries d where d.tenant_id = $1 and d.original_delivery_id is not null and case
+          -- Cancelled in a warehouse, it counts until its customer has it again.
+          when d.status = 'cancelled' then exists (select from delivery.deliveries b where b.tenant_id = d.tenant_id
+            and b.original_delivery_id = d.id and b.status not in ('delivered', 'cancelled'))
+          -- Given back, unless a store's warehouse received its goods.
+          when d.status = 'returned' and d.delivery_flow = 'customer_return' then exists (select from warehousing.receiving_orders n
+            where n.tenant_id = d.tenant_id and n.delivery_id = d.id and n.status = 'received' and exists (
+              select from delivery.deliveries o where o.tenant_id = d.tenant_id and o.id = d.original_delivery_id and o.order_id is not null))
+          else true end)
+      select i.id from delivery.delivery_items i
       join delivery.delivery_items x on x.tenant_id = i.tenant_id and x.returned_item_id = i.id
-      join delivery.deliveries r on r.tenant_id = x.tenant_id and r.id = x.delivery_id and r.status <> 'cancelled'
+      join r on r.id = x.delivery_id
       where i.tenant_id = $1
       group by i.id, i.quantity, i.delivery_id
-      having sum(x.quantity) > i.quantity or bool_or(r.original_delivery_id <> i.delivery_id) or exists (
-        select from delivery.deliveries w where w.tenant_id = $1 and w.original_delivery_id = i.delivery_id and w.status <> 'cancelled'
-          and not w.returns_part)`,
+      having sum(x.quantity) > i.quantity or bool_or(r.original_delivery_id <> i.delivery_id)
+        or exists (select from r w where w.original_delivery_id = i.delivery_id and not w.returns_part)`,
   },
   {
     name: "door: what a receiver kept and what went back from the door is what was ordered",

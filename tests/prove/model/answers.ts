@@ -47,6 +47,7 @@ export async function answerOf(op: Op, body: Body, real: Real, first: boolean): 
     case "step": {
       const said = ` ${body.delivery.status}`;
       if (op.what === "complete") {
+        await expectedAfter(real, op);
         await dueAfter(real, body.delivery.original_delivery_id);
         return `${said} took ${body.cash.collected.cod}`;
       }
@@ -81,6 +82,9 @@ export async function answerOf(op: Op, body: Body, real: Real, first: boolean): 
     case "divert":
     case "consign":
       return "";
+    case "orderReturn":
+      real.ids[op.name] = body.delivery.id;
+      return ` ${body.delivery.status} for ${body.delivery.price}`;
     case "bringIn":
       real.ids[`in ${op.id}`] = body.receiving_order_id;
       return ` ${body.delivery.status}${body.receiving_order_id ? " expected" : ""}`;
@@ -141,19 +145,19 @@ export async function answerOf(op: Op, body: Body, real: Real, first: boolean): 
   }
 }
 
-/** Notes the fee that is due to the sender of a parcel which this return brought back. */
+/** Notes the fee that is due to the sender of this parcel, or of that which this return brought back. */
 async function dueAfter(real: Real, of: string | null): Promise<void> {
   if (!of) return;
   const [{ original }] =
-    await sql`select coalesce(original_delivery_id, id) as original from delivery.deliveries
+    await sql`select case delivery_flow when 'operational_return' then original_delivery_id else id end as original from delivery.deliveries
     where tenant_id = ${real.place.id} and id = ${of}`;
   const [due] = await sql`select id from money.payments
     where tenant_id = ${real.place.id} and delivery_id = ${original} and type = 'REFUND' and payment_method = 'cash'`;
   if (due) real.ids[`due ${real.nameOf(original)}`] = due.id;
 }
 
-/** Keeps the receipt by which a warehouse expects what a carrier brings back, under the report's id. */
-async function expectedAfter(real: Real, { id, name }: Of<"tell">): Promise<void> {
+/** Keeps the receipt by which a warehouse expects what was brought to it, under the id of the report. */
+async function expectedAfter(real: Real, { id, name }: Of<"tell" | "step">): Promise<void> {
   const [receipt] = await sql`select id from warehousing.receiving_orders
     where tenant_id = ${real.place.id} and delivery_id = ${real.ids[name]} and status = 'pending'`;
   if (receipt) real.ids[`in ${id}`] = receipt.id;

@@ -1,6 +1,7 @@
 /** The effect and response of each operation on the model, and the order that explains concurrent operations. */
 import * as carriers from "./carriers.ts";
 import * as cash from "./cash.ts";
+import * as customerReturns from "./customer-returns.ts";
 import * as door from "./door.ts";
 import * as orders from "./orders.ts";
 import * as parcels from "./parcels.ts";
@@ -39,6 +40,7 @@ const rules: { [T in Op["type"]]: (state: State, op: Of<T>) => string } = {
   sendBack: sendBacks.sendBack,
   callOff: sendBacks.callOff,
   execute: sendBacks.execute,
+  orderReturn: customerReturns.orderReturn,
   consign: carriers.consign,
   book: carriers.book,
   unbook: carriers.unbook,

@@ -42,6 +42,7 @@ export async function begin(
       state.parcels[name] = {
         ...{ driver, inHand: null, hand: null, customer, cod, ordered: cod, fee: parcelFee },
         ...{ status: "picked_up", place: "near", moves: 0, due: null },
+        ...{ things: 2, taken: parcelFee },
       };
       state.rows[`${name} pickup`] = { driver, cod: 0, fee: 2_000, status: "collected" };
       return true;
@@ -62,7 +63,10 @@ export async function begin(
         (!parcel.back || parcel.picked)
       );
       if (!waiting.length) return false;
-      const [part, parcel] = waiting[b % waiting.length];
+      // Few get as far as an order or a return, and much depends on where these end.
+      const rare = waiting.filter(([, { of, returns }]) => of || returns);
+      const list = c % 3 !== 1 && rare.length ? rare : waiting;
+      const [part, parcel] = list[b % list.length];
       await real.give(part, driver);
       parcel.driver = driver;
       moveTo(parcel, "accepted");

@@ -1,31 +1,45 @@
 /** Parcels that another company carries: its bookings and reports, the cash that it collects and what it pays of it. */
+import { endReturn } from "./customer-returns.ts";
 import { cameBack, ended, missing } from "./orders.ts";
 import type { Of, Report } from "./ops.ts";
 import { giveFeeBack, moveTo } from "./parcels.ts";
 import { bringHome, expectGoods, expectThere, setThere, withdraw } from "./send-backs.ts";
-import { type Parcel, type State, unitPrice } from "./state.ts";
+import { type Parcel, type State, tally, unitPrice } from "./state.ts";
 import { book as bookWallet } from "./statements.ts";
+
+/** Its booking stands; not where the carrier has brought it back, and it waits. */
+export const isBooked = ({ booked, broughtBack, status }: Parcel): boolean =>
+  booked !== undefined && !(broughtBack && status === "pending");
+
+function unbooked(parcel: Parcel): void {
+  delete parcel.booked;
+  parcel.broughtBack = false;
+}
 
 /** A waiting parcel is given to a carrier, or taken back from one that is not booked. */
 export function consign(state: State, { name, external }: Of<"consign">): string {
   const parcel = state.parcels[name];
   if (parcel.status !== "pending") return "invalid_status_transition";
-  if (parcel.booked !== undefined && !external) return "shipment_with_other_carrier";
+  if (isBooked(parcel) && !external) return "shipment_with_other_carrier";
+  if (!isBooked(parcel)) unbooked(parcel);
   parcel.external = external;
   return "ok";
 }
 
-/** It is told to collect the cash that is due at the door. */
+/** It has to collect the cash that is due at the door. */
 export function book(state: State, { name }: Of<"book">): string {
   const parcel = state.parcels[name];
   if (!parcel.external) return "delivery_not_external";
-  if (parcel.booked === undefined) {
+  if (!isBooked(parcel)) {
     if (parcel.status !== "pending") return "delivery_not_bookable";
     if (parcel.returnedBy) return "return_under_way";
+    // No carrier takes a fee from who sends a parcel.
+    const { returns, doorFee, taken } = parcel;
+    if (returns && !returns.wallet && !doorFee && !taken) return "sender_cash_not_collected";
     const part = parcel.of && state.orders[parcel.of.order].parts[parcel.of.part];
     // A warehouse that need not pick gives it all; one that picked too little, nothing.
     if (part && !part.left && missing(part)) return "goods_not_picked";
-    parcel.booked = parcel.cod + (parcel.doorFee ?? 0);
+    Object.assign(parcel, { booked: parcel.cod + (parcel.doorFee ?? 0), broughtBack: false });
   }
   return `ok booked ${parcel.booked}`;
 }
@@ -34,7 +48,7 @@ export function unbook(state: State, { name }: Of<"unbook">): string {
   const parcel = state.parcels[name];
   if (parcel.booked === undefined) return "shipment_not_found";
   if (!["pending", "cancelled"].includes(parcel.status)) return "delivery_not_bookable";
-  delete parcel.booked;
+  unbooked(parcel);
   return "ok cancelled";
 }
 
@@ -54,16 +68,23 @@ export function tell(state: State, { id, name, report }: Of<"tell">): string {
   if (parcel.booked === undefined || !parcel.external) return "ok unknown_shipment";
   // It ends the booking, and moves nothing.
   if (report === "cancelled" && ["pending", "cancelled"].includes(status)) {
-    delete parcel.booked;
+    unbooked(parcel);
     return status === "pending" ? "ok applied" : "ok unchanged";
   }
   if (status === report) return "ok unchanged";
   const may = parcel.back && status === "returned" ? again : believed[status] ?? [];
   if (!may.includes(report) || parcel.returnedBy) return "ok impossible";
   if (status === "pending") take(state, name);
-  withdraw(state, parcel);
+  const leaves = status === "returned" || status === "failed" && report === "in_transit";
+  if (leaves || report === "delivered") withdraw(state, parcel);
+  if (report === "returned" && parcel.lay && !parcel.of && !parcel.back) {
+    // Fetched in the warehouse on its way, it comes back there.
+    if (parcel.status !== "in_transit") moveTo(parcel, "in_transit");
+    expectThere(state, name, id);
+    return "ok applied";
+  }
   moveTo(parcel, report);
-  if (report === "delivered") deliver(state, name);
+  if (report === "delivered") deliver(state, name, id);
   else if (report === "returned") comeBack(state, name, id);
   return "ok applied";
 }
@@ -85,7 +106,7 @@ function take(state: State, name: string): void {
 }
 
 /** It owes what it was told to collect; no driver earns anything. */
-function deliver(state: State, name: string): void {
+function deliver(state: State, name: string, id: string): void {
   const parcel = state.parcels[name];
   if (parcel.back) return bringHome(state, name);
   const { of, cod, customer, doorFee: fee = 0 } = parcel;
@@ -99,6 +120,7 @@ function deliver(state: State, name: string): void {
     else if (cod) bookWallet(state, customer!, { amount: cod, parcel: name, row });
   }
   if (of) ended(state, of.order);
+  if (parcel.returns) endReturn(state, name, id);
 }
 
 /** As when a driver brings a parcel back: goods are received, a return is expected in its warehouse, and else the fee is given back. */
@@ -108,7 +130,10 @@ function comeBack(state: State, name: string, id: string): void {
   else if (parcel.of) {
     expectGoods(state, name, parcel.lay ? 2 : undefined);
     cameBack(state, parcel.of);
-  } else if (!parcel.doorFee) giveFeeBack(state, name);
+  } else {
+    if (parcel.returns) tally(state, "given back");
+    giveFeeBack(state, name);
+  }
 }
 
 /** A payment is for rows that are named, or for the oldest: it pays whole ones. */

@@ -1,6 +1,6 @@
 /** Cash: settlements and what takes them back, counts with their shortages, the desk. */
 import { type Of } from "./ops.ts";
-import { parcelFee, type Settled, type State } from "./state.ts";
+import type { Settled, State } from "./state.ts";
 
 export function settle(state: State, op: Of<"settle">): string {
   const names = op.rows === "all"
@@ -163,11 +163,12 @@ export function payDue(state: State, { name, id }: Of<"payDue">): string {
   if (!parcel.due) return "cash_refund_not_found";
   if (parcel.due === "paid") return "cash_refund_already_paid";
   if (state.desk === null) return "cash_desk_not_found";
-  if (state.desk < parcelFee) return "insufficient_desk_cash";
-  state.desk -= parcelFee;
+  const { taken = 0 } = parcel;
+  if (state.desk < taken) return "insufficient_desk_cash";
+  state.desk -= taken;
   parcel.due = "paid";
   state.paid[id] = { parcel: name, reversed: false };
-  return `ok ${parcelFee}`;
+  return `ok ${taken}`;
 }
 
 export function unpay(state: State, { payment }: Of<"unpay">): string {
@@ -175,9 +176,11 @@ export function unpay(state: State, { payment }: Of<"unpay">): string {
   if (!paid) return "cash_transfer_not_found";
   if (paid.reversed) return "cash_transfer_already_reversed";
   paid.reversed = true;
-  state.parcels[paid.parcel].due = "open";
-  state.desk = (state.desk ?? 0) + parcelFee;
-  return `ok ${parcelFee}`;
+  const parcel = state.parcels[paid.parcel];
+  parcel.due = "open";
+  const { taken = 0 } = parcel;
+  state.desk = (state.desk ?? 0) + taken;
+  return `ok ${taken}`;
 }
 
 export function adjust(state: State, op: Of<"adjust">): string {

@@ -1,7 +1,9 @@
 /** Results that are reported at the door and undone again, and parcels on the road that owe another amount or go elsewhere. */
+import { redirectReturn } from "./customer-returns.ts";
 import { withdraw } from "./send-backs.ts";
+import { isBooked } from "./carriers.ts";
 import { complete, from, leaveList, moveTo } from "./parcels.ts";
-import { type Of } from "./ops.ts";
+import type { Of, Place } from "./ops.ts";
 import { backName, fees, type Parcel, type State } from "./state.ts";
 import { available, book, isStated } from "./statements.ts";
 
@@ -15,6 +17,7 @@ export function record(
   const { customer, of } = before;
   const movements = customer === null ? 0 : state.movements[customer].length;
   const refunded = of ? state.orders[of.order].refunded : 0;
+  const parcels = Object.keys(state.parcels).length;
   const said = follow();
   const parcel = state.parcels[name];
   parcel.result = {
@@ -23,22 +26,25 @@ export function record(
     moves: parcel.moves,
     movements,
     refunded,
+    parcels,
     undone: false,
   };
   return said;
 }
 
 /** One of the two things that are in each parcel is kept, or it is exchanged, refused, or wanted another day. */
-export function outcome(state: State, { name, driver, result }: Of<"outcome">): string {
+export function outcome(state: State, { id, name, driver, result }: Of<"outcome">): string {
   const parcel = state.parcels[name];
   if (!from.complete.includes(parcel.status) || parcel.driver !== driver) return "not_now";
   if (parcel.inHand !== null) return "assignment_not_accepted";
   const before = structuredClone(parcel);
-  if (result === "postponed" || result === "refused" && parcel.from) {
+  const isReturn = parcel.from || parcel.returns;
+  if (result === "postponed" || result === "refused" && isReturn) {
     moveTo(parcel, "failed");
+    parcel.refused = result === "refused";
     return record(state, name, before, () => "ok failed took 0");
   }
-  if (parcel.from) return "outcome_not_at_door";
+  if (isReturn) return "outcome_not_at_door";
   // Prices of things add up to what was ordered, not to what was agreed since for both.
   const priced = result === "partial" && parcel.cod > 0 && !parcel.part;
   if (priced && parcel.cod !== parcel.ordered) return "item_prices_required";
@@ -62,7 +68,7 @@ export function outcome(state: State, { name, driver, result }: Of<"outcome">): 
     state.parcels[backName(name)] = { ...back, ...fresh, from: { parcel: name, brings } };
     if (priced) Object.assign(parcel, { cod: parcel.cod / 2, part: true });
     moveTo(parcel, "delivered");
-    return `ok delivered${complete(state, name)} back picked_up`;
+    return `ok delivered${complete(state, name, id)} back picked_up`;
   });
 }
 
@@ -98,6 +104,8 @@ export function undo(state: State, { name, driver }: Of<"undo">): string {
   }
   if (parcel.of) state.orders[parcel.of.order].status = "shipped";
   moveTo(parcel, before.status);
+  Object.assign(parcel, { attempts: before.attempts, refused: before.refused });
+  if (parcel.returns && ended) withdraw(state, parcel);
   // A failed one may owe another amount by now.
   if (ended) {
     const { cod, part = false } = before;
@@ -123,6 +131,18 @@ function obstacleOf(state: State, name: string): string | undefined {
     const withDriver = back.driver === result.driver && back.inHand === null;
     if (back.status !== "picked_up" || !withDriver) return "outcome_went_on";
   }
+  // Its customer has ordered a return, perhaps of what this delivery gave back to them.
+  const original = parcel.back ? state.parcels[parcel.back] : undefined;
+  const gaveBackOf = parcel.status === "delivered" && original?.status === "cancelled"
+    ? original.returns?.parcel
+    : undefined;
+  const since = Object.values(state.parcels).slice(result.parcels).some(({ returns, status }) =>
+    returns?.parcel === (gaveBackOf ?? name) && status !== "cancelled"
+  );
+  // A warehouse has what its return brought, or gave it on.
+  const { there, returnedBy, received } = parcel;
+  const taken = parcel.returns && (there || returnedBy || received !== undefined);
+  if (since || taken) return "outcome_went_on";
   if (parcel.from?.brings === "all" && parcel.status === "delivered") return "outcome_went_on";
   if (
     parcel.back && parcel.status === "delivered" && state.parcels[parcel.back].status === "returned"
@@ -147,7 +167,7 @@ export function changeAmount(state: State, op: Of<"changeAmount">): string {
   const { name, cod, part, byOwner } = op;
   const parcel = state.parcels[name];
   if (hasEnded(parcel)) return "delivery_ended";
-  if (parcel.booked !== undefined) return "shipment_booked";
+  if (isBooked(parcel)) return "shipment_booked";
   if (cod > 0 && parcel.customer === null) return "customer_required_for_cod";
   // Others were picked up once, also where they wait.
   const ordered = parcel.doorFee && ["pending", "accepted"].includes(parcel.status);
@@ -159,11 +179,14 @@ export function changeAmount(state: State, op: Of<"changeAmount">): string {
 }
 
 /** The office sends a parcel elsewhere; its fee was taken in cash, so another one is charged to the owner's wallet or not at all. */
-export function redirect(state: State, { name, place, charge }: Of<"redirect">): string {
+export function redirect(state: State, op: Of<"redirect">): string {
+  const { name, charge } = op;
   const parcel = state.parcels[name];
   if (hasEnded(parcel)) return "delivery_ended";
-  if (parcel.booked !== undefined) return "shipment_booked";
+  if (isBooked(parcel)) return "shipment_booked";
   if (parcel.returnedBy) return "return_under_way";
+  if (parcel.returns) return redirectReturn(state, op);
+  const place = op.place as Place;
   const fee = charge && place !== parcel.place ? fees[place] : parcel.fee;
   const more = fee - parcel.fee;
   if (more) {

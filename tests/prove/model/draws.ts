@@ -3,19 +3,27 @@ import fc from "fast-check";
 import { randomUUID } from "node:crypto";
 import { carrierDraws } from "./draws/carriers.ts";
 import { cashDraws } from "./draws/cash.ts";
+import { customerReturnDraws } from "./draws/customer-returns.ts";
 import { type Dice, type Draws, type Known } from "./draws/draw.ts";
+import { leadReturn } from "./draws/leads.ts";
 import { orderDraws } from "./draws/orders.ts";
 import { parcelDraws } from "./draws/parcels.ts";
 import { sendBackDraws } from "./draws/send-backs.ts";
 import { statementDraws } from "./draws/statements.ts";
 import { stockDraws } from "./draws/stock.ts";
 import { type Op, types } from "./ops.ts";
+import { type ReturnWay, returnWays } from "./state.ts";
+
+/** The name under which a way of returns is counted. */
+export const returnName = (way: ReturnWay) => `return ${way}`;
 
 export const die = fc.nat(999);
 
 /** The form in which a command is drawn. */
 export interface Draft {
   kind: Op["type"] | "again";
+  /** The operation is the next by which a customer's return goes this way. */
+  way?: ReturnWay;
   dice: Dice;
 }
 
@@ -27,6 +35,10 @@ export const draft: fc.Arbitrary<Draft> = fc.record({
     ...[
       "settle",
       "settle",
+      "step",
+      "step",
+      "step",
+      "step",
       "step",
       "step",
       "step",
@@ -69,6 +81,7 @@ export const draft: fc.Arbitrary<Draft> = fc.record({
       "tell",
       "carrierPays",
     ] as const,
+    ...["orderReturn", "orderReturn", "orderReturn", "orderReturn"] as const,
   ),
   dice: fc.tuple(die, die, die, die),
 });
@@ -81,13 +94,15 @@ const draws: Draws<Op["type"]> = {
   ...orderDraws,
   ...sendBackDraws,
   ...carrierDraws,
+  ...customerReturnDraws,
 };
 
 /** The operation that a draft is in this state; undefined when it needs something that is not there yet. */
-export function operation(known: Known, { kind, dice }: Draft): Op | undefined {
+export function operation(known: Known, { kind, way, dice }: Draft): Op | undefined {
   if (kind === "again") return again(known, dice);
-  const drawn = draws[kind](known, dice);
-  return drawn && { id: `${kind} ${++known.serial} ${randomUUID().slice(0, 8)}`, ...drawn } as Op;
+  const drawn = way ? leadReturn(known, way, dice) : draws[kind](known, dice);
+  const id = () => `${drawn!.type} ${++known.serial} ${randomUUID().slice(0, 8)}`;
+  return drawn && { id: id(), ...drawn } as Op;
 }
 
 /** The operations that one needs before it, where chance seldom makes them all. */
@@ -113,6 +128,7 @@ const needs: Partial<Record<Op["type"], readonly Op["type"][]>> = {
   sendBack: ["bringIn", "takeIn"],
   callOff: ["bringIn", "takeIn", "sendBack"],
   execute: ["bringIn", "takeIn", "sendBack"],
+  orderReturn: ["step"],
   unbook: ["book"],
   carrierPays: ["book", "tell"],
   unpayCarrier: ["book", "tell", "carrierPays"],
@@ -121,11 +137,16 @@ const needs: Partial<Record<Op["type"], readonly Op["type"][]>> = {
   reverseStatement: ["openStatement", "payStatement"],
 };
 
-/** A draft of an operation that is missing, or of one that it needs; as it is where none is missing. */
+/** A draft of an operation or a return that is missing, or of one that it needs; mostly as it is where none is missing. */
 export function towards(missing: readonly string[], draft: Draft): Draft {
+  const [a, b, c, d] = draft.dice;
+  const lacking = returnWays.filter((way) => missing.includes(returnName(way)));
+  // Chance alone would bring few returns to their end.
+  const ways = missing.length ? lacking : a % 2 ? returnWays : [];
+  // Small numbers are drawn more often.
+  if (ways.length && d % 3 !== 1) return { ...draft, way: ways[c % ways.length] };
   const kinds = types.filter((kind) => missing.includes(kind))
     .flatMap((kind) => [...needs[kind] ?? [], kind]);
-  const [a, b] = draft.dice;
   return kinds.length ? { ...draft, kind: kinds[(a + b) % kinds.length] } : draft;
 }
 

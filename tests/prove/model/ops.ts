@@ -4,11 +4,20 @@
  */
 export type Way = "remit" | "settle-by-wallet";
 export type Resolution = "recounted" | "driver_owes" | "written_off" | "returned";
-export type Step = "pickup" | "depart" | "complete" | "fail" | "return";
+export type Step = "pickup" | "depart" | "complete" | "fail" | "return" | "retry";
 export type Result = "partial" | "exchanged" | "postponed" | "refused";
 export type Place = "near" | "far";
+/** A return also goes home, to where its parcel was ordered from, or to the warehouse for parcels. */
+export type ReturnPlace = Place | "home" | "there";
 /** The states of a parcel that a carrier reports. */
 export type Report = "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
+
+/** Goods that a warehouse receives, some of them damaged. */
+export interface Goods {
+  warehouse: number;
+  received: number;
+  damaged: number;
+}
 
 /** `driver`, `customer`, `shelf`, `item`, `warehouse`: places in the lists of the state. */
 export type Op =
@@ -36,7 +45,7 @@ export type Op =
     | { type: "undo"; name: string; driver: number | null }
     // A parcel on the road owes another amount, for the whole or for one of its two things, or goes elsewhere.
     | { type: "changeAmount"; name: string; cod: number; part: boolean; byOwner: boolean }
-    | { type: "redirect"; name: string; place: Place; charge: boolean }
+    | { type: "redirect"; name: string; place: Place | "home"; charge: boolean }
     // Statements of what an owner is due, their payouts, and what ends or reverses them.
     | { type: "openStatement"; name: string; customer: number }
     | { type: "payStatement"; name: string; cash: boolean }
@@ -45,9 +54,20 @@ export type Op =
     // there it is sent back, perhaps since its order is cancelled, by a delivery that is cancelled, or picked for its driver.
     | { type: "divert"; name: string }
     | { type: "bringIn"; name: string; driver: number }
-    | { type: "takeIn"; receipt: string }
+    | { type: "takeIn"; receipt: string; goods?: Goods }
     | { type: "sendBack"; name: string; cancels: boolean }
     | { type: "callOff" | "execute"; name: string }
+    // A customer, or the office, orders a return of what was delivered, or of so many units of it.
+    | {
+      type: "orderReturn";
+      name: string;
+      parcel: string;
+      units: number | null;
+      owner: number | null;
+      payer: "sender" | "receiver";
+      wallet: boolean;
+      to: ReturnPlace;
+    }
     // Another company carries a parcel, collects its cash and pays it.
     | { type: "consign"; name: string; external: boolean }
     | { type: "book" | "unbook"; name: string }
@@ -109,6 +129,7 @@ export const types = [
   "sendBack",
   "callOff",
   "execute",
+  "orderReturn",
   "consign",
   "book",
   "unbook",

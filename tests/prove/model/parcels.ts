@@ -1,9 +1,10 @@
 /** Parcels on the road: what drivers do with them, and how they come from one driver to another. */
 import { record } from "./door.ts";
+import { endReturn, takeFee } from "./customer-returns.ts";
 import { cameBack, ended, leaves } from "./orders.ts";
 import { arrive, bringHome, expectGoods, expectThere, setThere, withdraw } from "./send-backs.ts";
 import { type Of, type Step } from "./ops.ts";
-import { type Parcel, parcelFee, type State } from "./state.ts";
+import { type Parcel, type State, tally } from "./state.ts";
 import { book } from "./statements.ts";
 
 export const from: Record<Step, string[]> = {
@@ -12,6 +13,7 @@ export const from: Record<Step, string[]> = {
   complete: ["picked_up", "in_transit"],
   fail: ["picked_up", "in_transit"],
   return: ["picked_up", "in_transit", "failed"],
+  retry: ["failed"],
 };
 const to = {
   pickup: "picked_up",
@@ -19,6 +21,7 @@ const to = {
   complete: "delivered",
   fail: "failed",
   return: "returned",
+  retry: "in_transit",
 } as const;
 
 export function step(state: State, { id, name, driver, what }: Of<"step">): string {
@@ -31,19 +34,31 @@ export function step(state: State, { id, name, driver, what }: Of<"step">): stri
   if (what === "return" && parcel.from) return "invalid_status_transition";
   if (what === "complete" && parcel.diverted) return arrive(state, name);
   if (what === "complete" && parcel.part) return "amount_is_for_part";
+  if (what === "retry" && (parcel.refused || (parcel.attempts ?? 0) > 0)) {
+    return "delivery_attempts_exhausted";
+  }
   const before = structuredClone(parcel);
   moveTo(parcel, to[what]);
-  if (what === "pickup") setThere(state, parcel, false);
-  if (what === "return" || what === "complete") withdraw(state, parcel);
+  if (what === "pickup") {
+    setThere(state, parcel, false);
+    takeFee(state, name);
+  }
+  if (["return", "complete", "retry"].includes(what)) withdraw(state, parcel);
+  if (what === "retry" && parcel.returns) tally(state, "tried again");
   if (what === "return" && parcel.back) {
     expectThere(state, name, id);
     return "ok returned expected";
   }
   if (what === "return") return `ok ${to[what]}${comeBack(state, name)}`;
   if (what === "complete") {
-    return `ok ${to[what]}${record(state, name, before, () => complete(state, name))}`;
+    return `ok ${to[what]}${record(state, name, before, () => complete(state, name, id))}`;
   }
-  if (what === "fail") record(state, name, before, () => "");
+  if (what === "fail") {
+    // The driver may try once more where it was not at the door of its receiver.
+    const atDoor = !parcel.from && !parcel.back && !parcel.returns && !parcel.diverted;
+    Object.assign(parcel, { refused: false, attempts: (parcel.attempts ?? 0) + (atDoor ? 1 : 0) });
+    record(state, name, before, () => "");
+  }
   return `ok ${to[what]}`;
 }
 
@@ -53,7 +68,7 @@ export function moveTo(parcel: Parcel, status: Parcel["status"]): void {
 }
 
 /** The consequences of a delivery: its cash, its pay, the order it belongs to, or the parcel that it brought back. */
-export function complete(state: State, name: string): string {
+export function complete(state: State, name: string, id: string): string {
   const parcel = state.parcels[name];
   if (parcel.from) {
     const { parcel: original, brings } = parcel.from;
@@ -88,6 +103,7 @@ export function complete(state: State, name: string): string {
   state.pay[name] = { driver: parcel.driver!, payout: null };
   leaveList(state, name, "completed");
   if (parcel.of) ended(state, parcel.of.order);
+  if (parcel.returns) endReturn(state, name, id);
   return ` took ${parcel.cod}`;
 }
 
@@ -101,19 +117,23 @@ function comeBack(state: State, name: string): string {
     return " expected";
   }
   leaveList(state, name, "returned");
-  return parcel.doorFee ? "" : giveFeeBack(state, name);
+  if (parcel.returns) tally(state, "given back");
+  return giveFeeBack(state, name);
 }
 
+/** Nothing where nobody has paid it. */
 export function giveFeeBack(state: State, name: string): string {
   const parcel = state.parcels[name];
+  const { taken = 0 } = parcel;
+  if (!taken && !parcel.returns?.wallet) return "";
   if (parcel.customer !== null) {
     // Cash that was taken is credited from outside, what a wallet paid from the company's.
     book(state, parcel.customer, { amount: parcel.fee, parcel: name });
-    state.house -= parcel.fee - parcelFee;
+    state.house -= parcel.fee - taken;
     return " refunded";
   }
   parcel.due = "open";
-  return ` due ${parcelFee}`;
+  return ` due ${taken}`;
 }
 
 /** Off the list of its driver. */

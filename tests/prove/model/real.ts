@@ -174,6 +174,18 @@ export class Real {
       this.ids[`barcode of ${op.name}`] = parcel.barcode;
       this.ids[`source of ${op.name}`] = parcel.pickup_warehouse_id;
     }
+    const opened = op.type === "orderReturn" ? op.parcel : op.type === "outcome" ? op.name : null;
+    if (opened) {
+      const [item] = await sql`select id from delivery.delivery_items
+        where tenant_id = ${tenant_id} and delivery_id = ${this.ids[opened]}`;
+      this.ids[`item of ${opened}`] ??= item.id;
+    }
+    if (op.type === "redirect" && op.place === "home") {
+      const [home] = await sql`select o.pickup_address_id as id from delivery.deliveries r
+        join delivery.deliveries o on o.tenant_id = r.tenant_id and o.id = r.original_delivery_id
+        where r.tenant_id = ${tenant_id} and r.id = ${this.ids[op.name]}`;
+      this.ids[`home of ${op.name}`] = home.id;
+    }
     if (op.type !== "order" || this.ids[`cart ${op.name}`]) return;
     const customer = this.place.customers[op.customer].id;
     this.ids[`cart ${op.name}`] = await newCart(this.place.shop, op.quantity, customer);

@@ -1,8 +1,10 @@
 /** Parcels in the warehouse for parcels: how they come there, set out again, and are sent back. */
+import { record } from "./door.ts";
+import { isOfGoods, receiveGoods } from "./customer-returns.ts";
 import { cameBack, cancelled, ended } from "./orders.ts";
 import type { Of } from "./ops.ts";
-import { from, giveFeeBack, leaveList, moveTo } from "./parcels.ts";
-import { type Parcel, sentBackName, type State } from "./state.ts";
+import { complete, from, giveFeeBack, leaveList, moveTo } from "./parcels.ts";
+import { type Parcel, sentBackName, type State, tally } from "./state.ts";
 
 /** It lies there, or does not; so does what it brings back. */
 export function setThere(state: State, parcel: Parcel, there: boolean): void {
@@ -17,11 +19,13 @@ export function withdraw(state: State, parcel: Parcel): void {
   delete parcel.expected;
 }
 
-export function expectThere(state: State, name: string, op: string): void {
+/** Parcels are expected in the warehouse for parcels, goods in any. */
+export function expectThere(state: State, name: string, op: string, at = 2): void {
   const parcel = state.parcels[name];
   if (parcel.expected) return;
   parcel.expected = op;
-  state.receipts[op] = { parcel: name, status: "pending" };
+  const goods = isOfGoods(state, parcel) ? { at } : {};
+  state.receipts[op] = { parcel: name, ...goods, status: "pending" };
 }
 
 /** A part of an order that waits where it is sold goes there before it goes to its door. */
@@ -50,12 +54,21 @@ export function bringIn(state: State, { id, name, driver }: Of<"bringIn">): stri
   if (parcel.driver !== driver) return "not_the_drivers";
   if (parcel.inHand !== null) return "assignment_not_accepted";
   if (!from.return.includes(parcel.status)) return "invalid_status_transition";
+  if (parcel.returns?.ends === 2) {
+    tally(state, "ended where its driver brought it");
+    if (parcel.status === "failed") moveTo(parcel, "in_transit");
+    const before = structuredClone(parcel);
+    moveTo(parcel, "delivered");
+    withdraw(state, parcel);
+    record(state, name, before, () => complete(state, name, id));
+    return "ok delivered expected";
+  }
   expectThere(state, name, id);
   if (parcel.status !== "in_transit") moveTo(parcel, "in_transit");
   return "ok in_transit expected";
 }
 
-export function takeIn(state: State, { receipt }: Of<"takeIn">): string {
+export function takeIn(state: State, { receipt, goods }: Of<"takeIn">): string {
   const found = state.receipts[receipt];
   if (!found) return "receiving_order_not_found";
   if (found.status === "cancelled") return "invalid_status_transition";
@@ -65,6 +78,12 @@ export function takeIn(state: State, { receipt }: Of<"takeIn">): string {
     delete parcel.expected;
     parcel.picked = false;
     leaveList(state, found.parcel, "returned");
+    if (found.at !== undefined) {
+      receiveGoods(state, found.parcel, goods!);
+      return "ok received";
+    }
+    if (parcel.returns) tally(state, "came into a warehouse on its way");
+    if (parcel.booked !== undefined) parcel.broughtBack = true;
     moveTo(parcel, "pending");
     setThere(state, parcel, true);
   }
@@ -81,10 +100,14 @@ export function sendBack(state: State, { id, name, cancels }: Of<"sendBack">): s
     else if (!cancelled(state, of)) return "shipment_cash_changes";
     leaveList(state, name, "returned");
     if (of) ended(state, of.order);
-    return "ok cancelled";
+    if (!parcel.returns) return "ok cancelled";
+    tally(state, "cancelled");
+    return `ok cancelled${giveFeeBack(state, name)}`;
   }
   if (!cancels && !parcel.there) return "delivery_not_in_warehouse";
-  if (!waits || !cancels && parcel.status !== "pending") return "invalid_status_transition";
+  // A customer's return continues from where it ended; it waits else, or is cancelled.
+  const goesBack = parcel.status === (parcel.returns ? "delivered" : "pending");
+  if (cancels ? !waits : !goesBack) return "invalid_status_transition";
   if (parcel.returnedBy) return "return_already_exists";
   if (cancels && parcel.of && !cancelled(state, parcel.of)) return "shipment_cash_changes";
   leaveList(state, name, "returned");
@@ -95,10 +118,11 @@ export function sendBack(state: State, { id, name, cancels }: Of<"sendBack">): s
     ...{ there: true, back: name },
   };
   parcel.returnedBy = back;
+  if (parcel.returns) tally(state, cancels ? "cancelled in a warehouse" : "brought on");
   if (!cancels) return "ok pending";
   if (parcel.of) ended(state, parcel.of.order);
   else moveTo(parcel, "cancelled");
-  return `ok cancelled${parcel.of || parcel.doorFee ? "" : giveFeeBack(state, name)} back pending`;
+  return `ok cancelled${parcel.of ? "" : giveFeeBack(state, name)} back pending`;
 }
 
 /** The parcel is not sent back, and waits as before; one that was cancelled goes back in any case. */
@@ -131,7 +155,7 @@ export function bringHome(state: State, name: string): void {
   if (original.status !== "pending") return;
   moveTo(original, "returned");
   if (original.of) cameBack(state, original.of);
-  else if (!original.doorFee) giveFeeBack(state, home);
+  else giveFeeBack(state, home);
 }
 
 /** The goods of a part are to be received where they are sold from, or where their driver fetched them. */

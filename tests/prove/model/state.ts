@@ -1,5 +1,7 @@
 /** The model: a state without a database, which operations change. Whole units only. */
-import type { Place, Resolution, Way } from "./ops.ts";
+import type { Place, Resolution, ReturnPlace, Way } from "./ops.ts";
+
+export type { ReturnPlace };
 
 export interface Row {
   driver: number;
@@ -67,6 +69,13 @@ export interface Parcel {
   /** That COD is for one of its two things. */
   part?: boolean;
   place: Place;
+  /** How many things are in a parcel that is no order; one unless it says so. */
+  things?: number;
+  /** The fee that was taken from its sender in cash. */
+  taken?: number;
+  /** Attempts that count, and whether its receiver refused the last. */
+  attempts?: number;
+  refused?: boolean;
   /** How often its status changed. */
   moves: number;
   /** The last result of an attempt. */
@@ -77,8 +86,9 @@ export interface Parcel {
     /** `moves` when it was over, and how many movements of the owner's wallet there were before it. */
     moves: number;
     movements: number;
-    /** The amount of the order that was refunded before it. */
+    /** The amount of the order that was refunded before it, and how many parcels there were. */
     refunded: number;
+    parcels: number;
     undone: boolean;
   };
   /** The cash refund due to a sender without a wallet. */
@@ -100,10 +110,22 @@ export interface Parcel {
   external?: boolean;
   /** Its carrier is booked, and was told to collect this cash. */
   booked?: number;
+  /** The carrier of its booking has brought it back into the warehouse. */
+  broughtBack?: boolean;
   /** The fee that its receiver pays in cash. */
   doorFee?: number;
   /** The parcel at whose door this return began, and what it brings back of it. */
   from?: { parcel: string; brings: "all" | "part" | "exchange" };
+  /** The parcel of which a customer sends so many units back, where to, and the warehouse in which it ends; null: at a door. */
+  returns?: {
+    parcel: string;
+    units: number;
+    wallet: boolean;
+    to: ReturnPlace;
+    ends: number | null;
+  };
+  /** So many of the goods that it brought were received, and not all where some were lost. */
+  received?: number;
 }
 
 export interface Part {
@@ -160,6 +182,40 @@ export interface Pick {
   status: string;
 }
 
+export interface Receipt {
+  parcel: string;
+  /** Of goods: the warehouse. */
+  at?: number;
+  status: "pending" | "received" | "cancelled";
+}
+
+/** The ways that customers' returns go. */
+export const returnWays = [
+  "came to a door",
+  "came to its warehouse",
+  "came with some of the goods",
+  "received as goods",
+  "received damaged",
+  "received in part",
+  "came into a warehouse on its way",
+  "ended where its driver brought it",
+  "given back",
+  "cancelled",
+  "cancelled in a warehouse",
+  "brought on",
+  "redirected",
+  "redirected home",
+  "tried again",
+  "carried to its end",
+  "ordered again when given back",
+  "ordered again when cancelled",
+] as const;
+export type ReturnWay = typeof returnWays[number];
+
+export function tally(state: State, way: ReturnWay): void {
+  state.ways[way] = (state.ways[way] ?? 0) + 1;
+}
+
 export interface State {
   rows: Record<string, Row>;
   counts: Record<string, Count>;
@@ -185,8 +241,8 @@ export interface State {
   owed: Record<string, Owed>;
   carrierPaid: Record<string, { rows: string[]; amount: number; reversed: boolean }>;
   till: number | null;
-  /** The receipts of the warehouse for parcels, by the id of the operation that it follows from. */
-  receipts: Record<string, { parcel: string; status: "pending" | "received" | "cancelled" }>;
+  /** The receipts of parcels, and of goods that customers send back, by the id of the operation that it follows from. */
+  receipts: Record<string, Receipt>;
   /** Cash on the dispatcher's desk and on those of drivers who remit to themselves; null: nobody put any there yet. */
   desk: number | null;
   ownDesks: (number | null)[];
@@ -203,6 +259,10 @@ export interface State {
   units: number[][];
   /** Available units of what the shop sells, in each of its warehouses and in that for parcels. */
   goods: number[];
+  /** Damaged units of it. */
+  damaged: number[];
+  /** How often a return of a customer's went each way. */
+  ways: Partial<Record<ReturnWay, number>>;
   picks: Record<string, Pick>;
   orders: Record<string, Order>;
   settlements: Record<string, Settled>;
@@ -216,6 +276,12 @@ export const unitFee = 1_000;
 /** The fee of a parcel that is no order, as it is sent, and by where it goes. */
 export const parcelFee = 2_000;
 export const fees: Record<Place, number> = { near: parcelFee, far: 3_112 };
+/** The cost of the distance from where a return begins to where it goes. */
+export const distances: Record<Place | "shop's customer", Record<ReturnPlace, number>> = {
+  near: { home: 0, there: 0, near: 0, far: 1_112 },
+  far: { home: 1_112, there: 1_112, near: 1_112, far: 0 },
+  "shop's customer": { home: 93, there: 93, near: 93, far: 1_116 },
+};
 
 export const backName = (parcel: string) => `${parcel} back`;
 /** The delivery that an operation made to bring a parcel back from a warehouse. */

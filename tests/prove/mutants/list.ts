@@ -7,6 +7,7 @@ import { money } from "./money.ts";
 import type { Mutant } from "./mutant.ts";
 import { orders } from "./orders.ts";
 import { queues } from "./queues.ts";
+import { returns } from "./returns.ts";
 import { settlements } from "./settlements.ts";
 import { stock } from "./stock.ts";
 import { walls } from "./walls.ts";
@@ -20,6 +21,7 @@ export const mutants: readonly Mutant[] = [
   ...money,
   ...orders,
   ...queues,
+  ...returns,
   ...settlements,
   ...stock,
   ...walls,

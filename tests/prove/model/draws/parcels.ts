@@ -1,7 +1,7 @@
 /** Draws of parcels on the road: steps, results, and what changes on the way. */
 import type { Step } from "../ops.ts";
 import type { State } from "../state.ts";
-import { type Draws, drivers, one } from "./draw.ts";
+import { type Dice, type Drawn, type Draws, drivers, one } from "./draw.ts";
 
 export const parcelDraws: Draws<
   "step" | "outcome" | "undo" | "changeAmount" | "redirect" | "handOver" | "confirm"
@@ -11,26 +11,31 @@ export const parcelDraws: Draws<
     if (!parcels.length) return;
     // Few orders are on the road, and much depends on their outcome.
     const ofOrders = parcels.filter(([, { of, driver }]) => of && driver !== null);
-    const list = d % 4 && ofOrders.length ? ofOrders : parcels;
-    const [name, { driver, status }] = one(list, a, (parcel) => parcel.driver !== null);
+    const returns = parcels.filter(([, { returns, driver }]) => returns && driver !== null);
+    const list = [returns, ofOrders, ofOrders, parcels][d % 4];
+    const [name, { driver, status }] = one(
+      list.length ? list : parcels,
+      a,
+      (parcel) => parcel.driver !== null,
+    );
     const next: Partial<Record<typeof status, Step[]>> = {
       accepted: ["pickup"],
-      picked_up: ["depart", "complete", "return", "return"],
-      in_transit: ["complete", "return", "fail", "return"],
-      failed: ["return"],
+      picked_up: ["depart", "complete", "return", "complete"],
+      in_transit: ["complete", "return", "fail", "complete"],
+      failed: ["return", "retry", "return"],
     };
     const likely = next[status] ?? ["complete"];
-    const all = ["pickup", "depart", "complete", "fail", "return"] as const;
+    const all = ["pickup", "depart", "complete", "fail", "return", "retry"] as const;
     return {
       type: "step",
       name,
       driver: c % 6 && driver !== null ? driver : b % drivers,
-      what: c % 9 ? likely[b % likely.length] : all[b % 5],
+      what: c % 9 ? likely[b % likely.length] : all[b % 6],
     };
   },
   outcome({ state }, [a, b, c, d]) {
-    const parcels = Object.entries(state.parcels).filter(([, { of, back, doorFee }]) =>
-      !of && !back && !doorFee
+    const parcels = Object.entries(state.parcels).filter(([, { of, back, doorFee, returns }]) =>
+      !of && !back && (!doorFee || returns)
     );
     if (!parcels.length) return;
     const [name, { driver }] = one(
@@ -65,7 +70,8 @@ export const parcelDraws: Draws<
     // The things of a parcel for a carrier are one.
     return { type: "changeAmount", name, cod, part: !parcel.doorFee && d % 4 === 1, byOwner };
   },
-  redirect({ state }, [a, b, c]) {
+  redirect({ state }, [a, b, c, d]) {
+    if (d % 2) return redirectOfReturn(state, [a, b, c, d]);
     const [name, parcel] = underWay(state, a) ?? [];
     // A fee that is paid at the door changes with the place.
     if (!name || parcel?.doorFee) return;
@@ -89,10 +95,27 @@ export const parcelDraws: Draws<
   },
 };
 
+/** Not to the door that it comes from; the address of a warehouse is a warehouse for what was sold from there. */
+function redirectOfReturn(state: State, [a, b, c]: Dice): Drawn<"redirect"> {
+  const returns = Object.entries(state.parcels).filter(([, parcel]) => parcel.returns);
+  if (!returns.length) return;
+  const [name, { returns: of }] = one(
+    returns,
+    a,
+    ({ status, booked }) =>
+      !["delivered", "returned", "cancelled"].includes(status) && booked === undefined,
+  );
+  const original = state.parcels[of!.parcel];
+  const places = (["near", "far", "home"] as const).filter((place) =>
+    original.of || place !== "home" && place !== original.place
+  );
+  return { type: "redirect", name, place: places[b % places.length], charge: c % 3 > 0 };
+}
+
 /** A parcel that is no order and no return, most likely one on the road. */
 function underWay(state: State, die: number) {
-  const parcels = Object.entries(state.parcels).filter(([, { of, from, back }]) =>
-    !of && !from && !back
+  const parcels = Object.entries(state.parcels).filter(([, { of, from, back, returns }]) =>
+    !of && !from && !back && !returns
   );
   if (!parcels.length) return;
   return one(parcels, die, ({ status }) => ["picked_up", "in_transit", "failed"].includes(status));

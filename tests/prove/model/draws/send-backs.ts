@@ -2,8 +2,9 @@
 import type { Parcel } from "../state.ts";
 import { type Draws, drivers, one } from "./draw.ts";
 
-/** A parcel from door to door, which is no order and brings nothing back. */
-const isPlain = ({ of, from, back }: Parcel) => !of && !from && !back;
+/** A parcel from door to door, which is no order and brings nothing back; or a customer's return, which goes where it likes. */
+const mayStop = ({ of, from, back, doorFee, returns }: Parcel) =>
+  !of && !from && !back && (!doorFee || returns && returns.ends !== 2);
 const onTheRoad = ({ status }: Parcel) => ["picked_up", "in_transit", "failed"].includes(status);
 
 export const sendBackDraws: Draws<
@@ -20,18 +21,20 @@ export const sendBackDraws: Draws<
     return { type: "divert", name };
   },
   bringIn({ state }, [a, b, c]) {
-    const parcels = Object.entries(state.parcels).filter(([, parcel]) =>
-      isPlain(parcel) && !parcel.doorFee
-    );
+    const parcels = Object.entries(state.parcels).filter(([, parcel]) => mayStop(parcel));
     if (!parcels.length) return;
     const [name, { driver }] = one(parcels, a, onTheRoad);
     return { type: "bringIn", name, driver: c % 6 && driver !== null ? driver : b % drivers };
   },
-  takeIn({ state }, [a]) {
+  takeIn({ state }, [a, b, c, d]) {
     const receipts = Object.entries(state.receipts);
     if (!receipts.length) return;
-    const [receipt] = one(receipts, a, ({ status }) => status === "pending");
-    return { type: "takeIn", receipt };
+    const [receipt, { at, parcel }] = one(receipts, a, ({ status }) => status === "pending");
+    if (at === undefined) return { type: "takeIn", receipt };
+    const { units } = state.parcels[parcel].returns!;
+    const received = d % 4 === 1 ? a % (units + 1) : units;
+    const damaged = b % 3 === 1 ? c % (received + 1) : 0;
+    return { type: "takeIn", receipt, goods: { warehouse: at, received, damaged } };
   },
   sendBack({ state }, [a, b, c]) {
     // One of an order's deliveries is cancelled before any has left, so that another may have to collect the fee.
@@ -51,8 +54,8 @@ export const sendBackDraws: Draws<
       ({ there, returnedBy }) => Boolean(there) && !returnedBy,
     );
     // Of those that have not left, few are cancelled: a parcel whose fee its receiver pays, or a part of an order.
-    const cancels = b % 3 === 0 &&
-      (parcel.there || parcel.doorFee || parcel.of ? b % 2 === 0 : true);
+    const often = !parcel.there && !parcel.doorFee && !parcel.of && !parcel.returns;
+    const cancels = b % 3 === 0 && (often || b % 2 === 0);
     return { type: "sendBack", name, cancels: Boolean(cancels) };
   },
   callOff({ state }, [a, b]) {

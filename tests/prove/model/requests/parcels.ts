@@ -48,7 +48,7 @@ export const parcelRequests: Requests<
   },
   redirect(op, { place, ids, places, by }) {
     return by(place.ops.token, `/delivery/deliveries/${ids[op.name]}/redirect`, {
-      dropoff_address_id: places[op.place],
+      dropoff_address_id: op.place === "home" ? ids[`home of ${op.name}`] : places[op.place],
       ...(op.charge ? { charge: "wallet" } : {}),
     });
   },

@@ -70,7 +70,8 @@ from (
     least(g.quantity - g.short, greatest(0, k.picked - (sum(g.quantity - g.short) over earlier - (g.quantity - g.short)))) as fetched,
     least(g.quantity - g.short, coalesce(c.received_quantity, 0)) as received, s.sent_back, s.taken_back, s.found_back,
     case
-      when p.left_at is null and o.status in ('approved', 'confirmed', 'shipped') then 'here'
+      -- Not what the order gave up when it ended, though the end was undone.
+      when p.left_at is null and o.status in ('approved', 'confirmed', 'shipped') and w.status is distinct from 'cancelled' then 'here'
       when p.left_at is null then 'released'
       when r.status = 'received' then 'back'
       when coalesce(d.status, o.status) in ('delivered', 'completed') then 'delivered'
@@ -80,6 +81,7 @@ from (
   join storefront.storefront_orders o on o.tenant_id = p.tenant_id and o.id = p.order_id
   join storefront.storefront_order_items i on i.tenant_id = g.tenant_id and i.id = g.order_item_id
   left join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id
+  left join warehousing.picking_orders w on w.tenant_id = p.tenant_id and w.id = p.picking_order_id
   left join warehousing.receiving_orders r on r.tenant_id = p.tenant_id and r.id = p.receiving_order_id
   left join warehousing.receiving_order_items c on c.tenant_id = p.tenant_id and c.receiving_order_id = p.receiving_order_id and c.position = g.position
   cross join lateral (

@@ -97,7 +97,7 @@ type Next = (name: string, dice: Dice) => Any;
 
 /** The next operation of such a return; undefined where it cannot go that way any more, or waits for its driver. */
 function next(state: State, way: ReturnWay, parcel: Parcel): Next | undefined {
-  const { status, driver, there, returns, doorFee, expected } = parcel;
+  const { status, driver, there, returns, expected } = parcel;
   const step = (what: Step): Next | undefined =>
     driver === null ? undefined : (name) => ({ type: "step", name, driver, what });
   const onTheRoad = ["picked_up", "in_transit", "failed"].includes(status);

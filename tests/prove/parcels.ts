@@ -72,7 +72,8 @@ export class Parcels extends DriverPay {
     const [holder, other] = status === "accepted" ? [to, from] : [from, to];
     this.facts.report("assigned", id, holder.id);
     await this.refused(other, "POST", `/delivery/deliveries/${id}/complete`, {}, [
-      "forbidden",
+      // Rejected, it was never the other's; accepted, it is no more.
+      status === "accepted" ? "assignment_ended" : "forbidden",
       "delivery_not_found",
     ]);
     if (!await this.move(holder, id, "complete")) return;

@@ -31,7 +31,7 @@ describe("an item that fails", () => {
   const words = {
     en: "This service takes 1 to 100 units; the package has 120.",
     ar: "تقبل هذه الخدمة من 1 إلى 100 وحدة، والطرد 120.",
-    ku: "ئەم خزمەتگوزارییە لە 1 بۆ 100 یەکە وەردەگرێت، پاکەتەکە 120 یەکەیە.",
+    ku: "ئەم خزمەتگوزارییە لە 1 بۆ 100 یەکە وەردەگرێت، پارسەڵەکە 120 یەکەیە.",
   };
 
   test.each(["en", "ar", "ku"] as const)("says in %s what does not fit", async (language) => {

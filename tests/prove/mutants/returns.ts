@@ -58,8 +58,8 @@ export const returns: Mutant[] = [
   {
     name: "a return that is sent home again ends at a door",
     file: "sql/delivery/redirects/terms.sql",
-    from: "return coalesce(case when not p.made_at_door then",
-    to: "return coalesce(case when false then",
+    from: "when p.delivery_flow = 'customer_return' then",
+    to: "when false then",
     test,
   },
 ];

@@ -181,7 +181,9 @@ export class Real {
       this.ids[`item of ${opened}`] ??= item.id;
     }
     if (op.type === "redirect" && op.place === "home") {
-      const [home] = await sql`select o.pickup_address_id as id from delivery.deliveries r
+      // Where it was sold or sent from, wherever it was fetched by then.
+      const [home] = await sql`select coalesce(o.ordered_from_address_id, o.pickup_address_id) as id
+        from delivery.deliveries r
         join delivery.deliveries o on o.tenant_id = r.tenant_id and o.id = r.original_delivery_id
         where r.tenant_id = ${tenant_id} and r.id = ${this.ids[op.name]}`;
       this.ids[`home of ${op.name}`] = home.id;

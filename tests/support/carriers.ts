@@ -1,5 +1,6 @@
 /** Deliveries for external carriers, and carriers that report on them. */
 import { createHmac, randomUUID } from "node:crypto";
+import { expect } from "vitest";
 import { type Answer, type Body, nobody, type Person } from "./api.ts";
 import { sql } from "./db.ts";
 import { type Ground, newDelivery, newGround } from "./deliveries.ts";
@@ -96,6 +97,19 @@ export async function statusOf(delivery: { id: string }): Promise<string> {
 
 /** How an external delivery is ordered whose receiver pays 2,000 for it in cash. */
 export const external = { carrier_type: "external", carrier_code: "simulated" };
+
+/** Books a delivery that is the simulated carrier's; returns its number with the carrier. */
+export async function booked({ ops }: Tenant, id: string): Promise<string> {
+  const answer = await ops.post(`/carriers/shipments/${id}`, { carrier_code: "simulated" });
+  expect(answer).toSucceed(200);
+  return answer.body.shipment.tracking_number;
+}
+
+/** Gives a delivery to the simulated carrier, and books it; returns its number with the carrier. */
+export async function givenToCarrier(tenant: Tenant, id: string): Promise<string> {
+  expect(await tenant.ops.patch(`/delivery/deliveries/${id}/carrier`, external)).toSucceed(200);
+  return await booked(tenant, id);
+}
 
 /** A delivery that the simulated carrier has: its receiver pays the fee and 7,000 COD at the door unless said. */
 export async function bookedCash(

@@ -1,7 +1,7 @@
 /** The fee of a parcel that comes back is refunded by the policy in force, once, also where a carrier brings it back. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { enable, external, report } from "../../support/carriers.ts";
+import { enable, external, givenToCarrier, report } from "../../support/carriers.ts";
 import { sql } from "../../support/db.ts";
 import {
   checkAll,
@@ -9,7 +9,6 @@ import {
   type Ground,
   move,
   newDelivery,
-  path,
   statusOf,
 } from "../../support/deliveries.ts";
 import { returnOf } from "../../support/customer-returns.ts";
@@ -37,10 +36,7 @@ afterAll(() => checkAll(tenant));
 
 /** Gives it to the carrier and books it; returns a function that sends its reports. */
 async function given(id: string) {
-  expect(await tenant.ops.patch(`${path}/${id}/carrier`, external)).toSucceed(200);
-  const booked = await tenant.ops.post(`/carriers/shipments/${id}`, { carrier_code: "simulated" });
-  expect(booked).toSucceed(200);
-  const { tracking_number } = booked.body.shipment;
+  const tracking_number = await givenToCarrier(tenant, id);
   return async (status: string, event_id: string = randomUUID()) =>
     (await report(tenant, secret, { event_id, tracking_number, status })).body.outcome;
 }

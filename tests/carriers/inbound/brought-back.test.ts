@@ -1,6 +1,6 @@
 /** A booking whose carrier has brought the parcel back into a warehouse binds nobody: it is booked again, or goes another way. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { collectionsOf, enable, external, report } from "../../support/carriers.ts";
+import { booked, collectionsOf, enable, givenToCarrier, report } from "../../support/carriers.ts";
 import { sql } from "../../support/db.ts";
 import {
   checkAll,
@@ -28,27 +28,18 @@ beforeAll(async () => {
 });
 afterAll(() => checkAll(tenant));
 
-/** Books it, and returns its number with the carrier. */
-async function booked(id: string): Promise<string> {
-  const answer = await tenant.ops.post(`/carriers/shipments/${id}`, { carrier_code: "simulated" });
-  expect(answer).toSucceed(200);
-  return answer.body.shipment.tracking_number;
-}
 const says = async (tracking_number: string, status: string) =>
   (await report(tenant, secret, { tracking_number, status })).body.outcome;
 const bookingsOf = async (id: string) =>
   (await sql`select status from integration.carrier_shipments
     where delivery_id = ${id} order by created_at`).map(({ status }) => status);
-const toCarrier = async (id: string) =>
-  expect(await tenant.ops.patch(`${path}/${id}/carrier`, external)).toSucceed(200);
 const ended = async (id: string) =>
   (await sql`select from integration.system_events
     where entity_id = ${id} and event_type = 'shipment.cancelled'`).length;
 
 /** Brought back by its carrier and received: it waits in the warehouse. */
 async function back(id: string): Promise<string> {
-  await toCarrier(id);
-  const number = await booked(id);
+  const number = await givenToCarrier(tenant, id);
   for (const status of ["picked_up", "returned"]) {
     expect(await says(number, status)).toBe("applied");
   }
@@ -88,7 +79,7 @@ describe.each(Object.keys(kinds) as (keyof typeof kinds)[])("%s", (kind) => {
       if (answer.status === 409) expect(answer).toFailWith(409, "shipment_in_progress");
       else expect(answer).toSucceed(200);
     }
-    const number = await booked(id);
+    const number = await booked(tenant, id);
     expect(await bookingsOf(id)).toEqual(["cancelled", "booked"]);
     expect(await ended(id)).toBe(1);
     for (const status of ["picked_up", "delivered"]) {
@@ -114,8 +105,7 @@ describe.each(Object.keys(kinds) as (keyof typeof kinds)[])("%s", (kind) => {
 
   test("goes to another address", async () => {
     const id = await kinds[kind]();
-    await toCarrier(id);
-    await booked(id);
+    await givenToCarrier(tenant, id);
     const to = await newAddress(tenant);
     expect(await redirect(tenant.ops, id, to)).toFailWith(409, "shipment_booked");
     const other = await kinds[kind]();
@@ -131,8 +121,7 @@ describe("a waybill", () => {
     const { draft, step } = waybillSteps(tenant, yard);
     const { id: waybill } = await draft(parcel);
     expect(await step(waybill, "seal")).toSucceed(200);
-    await toCarrier(parcel);
-    await booked(parcel);
+    await givenToCarrier(tenant, parcel);
     const hand = () => step(waybill, "driver-handover", { driver_id: tenant.driver.id });
     const refused = await hand();
     expect(refused).toFailWith(409, "waybill_delivery_not_ready");

@@ -1,13 +1,12 @@
 /** A carrier's report from before our warehouse received the parcel back comes too late: it moves nothing. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { collectionsOf, enable, external, report } from "../../support/carriers.ts";
+import { collectionsOf, enable, external, givenToCarrier, report } from "../../support/carriers.ts";
 import { sql } from "../../support/db.ts";
 import {
   checkAll,
   move,
   newDelivery,
   parcelStock,
-  path,
   stagedInWarehouse,
   statusOf,
 } from "../../support/deliveries.ts";
@@ -28,10 +27,7 @@ afterAll(() => checkAll(tenant));
 
 /** Gives it to the carrier and books it; returns a function that reports what happened so many minutes ago. */
 async function given(id: string) {
-  expect(await tenant.ops.patch(`${path}/${id}/carrier`, external)).toSucceed(200);
-  const booked = await tenant.ops.post(`/carriers/shipments/${id}`, { carrier_code: "simulated" });
-  expect(booked).toSucceed(200);
-  const { tracking_number } = booked.body.shipment;
+  const tracking_number = await givenToCarrier(tenant, id);
   return async (status: string, minutesAgo?: number) => {
     const at = minutesAgo === undefined ? {} : {
       occurred_at: new Date(Date.now() - minutesAgo * 60_000).toISOString(),

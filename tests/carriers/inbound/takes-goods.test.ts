@@ -1,7 +1,7 @@
 /** Goods that a carrier takes from a warehouse are booked out as a driver's pickup books them out, once; those it brings back are received. */
 import { randomUUID } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
-import { enable, external, report } from "../../support/carriers.ts";
+import { enable, external, givenToCarrier, report } from "../../support/carriers.ts";
 import { sql } from "../../support/db.ts";
 import {
   checkAll,
@@ -43,10 +43,7 @@ const leftOf = async (parcel: string): Promise<number> =>
 
 /** Gives it to the carrier and books it; returns a function that sends its reports. */
 async function given(id: string, who = tenant, signed = secret) {
-  expect(await who.ops.patch(`${path}/${id}/carrier`, external)).toSucceed(200);
-  const booked = await who.ops.post(`/carriers/shipments/${id}`, { carrier_code: "simulated" });
-  expect(booked).toSucceed(200);
-  const { tracking_number } = booked.body.shipment;
+  const tracking_number = await givenToCarrier(who, id);
   return async (status: string, event_id: string = randomUUID()) =>
     (await report(who, signed, { event_id, tracking_number, status })).body;
 }

@@ -1,8 +1,8 @@
 /** A customer's return that was given back to them brings nothing back: the same units may be returned again. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { enable, external, report as carrierReports } from "../../support/carriers.ts";
+import { enable, givenToCarrier, report as carrierReports } from "../../support/carriers.ts";
 import { newReturning, returning, returnOf, waiting } from "../../support/customer-returns.ts";
-import { checkAll, deliveryIn, move, moves, path, statusOf } from "../../support/deliveries.ts";
+import { checkAll, deliveryIn, move, moves, statusOf } from "../../support/deliveries.ts";
 import { contents, itemsOf, kept, partial, priced } from "../../support/kept-parts.ts";
 import { onItsWay, report } from "../../support/outcomes.ts";
 import { queuedOn } from "../../support/overlapping.ts";
@@ -69,11 +69,8 @@ test.each(["at the door", "in a warehouse"])(
       id: (await returnOf(yard, original, { payer_type: "receiver" })).body.id,
       parcel: original,
     };
-    expect(await tenant.ops.patch(`${path}/${id}/carrier`, external)).toSucceed(200);
-    const book = { carrier_code: "simulated" };
-    const { shipment } = (await tenant.ops.post(`/carriers/shipments/${id}`, book)).body;
+    const tracking_number = await givenToCarrier(tenant, id);
     for (const status of ["in_transit", "returned"]) {
-      const { tracking_number } = shipment;
       await carrierReports(tenant, secret, { tracking_number, status });
     }
     // The warehouse expects it until operations say that its customer has it.

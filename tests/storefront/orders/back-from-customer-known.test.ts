@@ -1,9 +1,9 @@
 /** Goods that a customer sent back: a carrier brings them, reviews and reconciliations know of them, and each is taken in once. */
 import { expect, test } from "vitest";
 import { receiptOf, receive, received } from "../../support/back-from-customer.ts";
-import { enable, external, report } from "../../support/carriers.ts";
+import { enable, givenToCarrier, report } from "../../support/carriers.ts";
 import { sql } from "../../support/db.ts";
-import { checkAll, move, path, statusOf } from "../../support/deliveries.ts";
+import { checkAll, move, statusOf } from "../../support/deliveries.ts";
 import "../../support/expect.ts";
 import { whereabouts } from "../../support/order-goods.ts";
 import { unitsOf } from "../../support/warehouses.ts";
@@ -13,11 +13,8 @@ test("a carrier that delivered the return makes their warehouse expect them", as
   const { shop, tenant } = all;
   const { secret } = await enable(tenant);
   const { body: { id } } = await all.order(undefined, { payer_type: "receiver" }, tenant.ops);
-  expect(await tenant.ops.patch(`${path}/${id}/carrier`, external)).toSucceed(200);
-  const book = { carrier_code: "simulated" };
-  const { shipment } = (await tenant.ops.post(`/carriers/shipments/${id}`, book)).body;
+  const tracking_number = await givenToCarrier(tenant, id);
   for (const status of ["in_transit", "delivered"]) {
-    const { tracking_number } = shipment;
     const answer = await report(tenant, secret, { tracking_number, status });
     expect(answer.body.outcome).toBe("applied");
   }

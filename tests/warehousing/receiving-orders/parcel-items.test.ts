@@ -68,7 +68,7 @@ test("not by a receipt or a return of goods either: there is one parcel", async 
   expect(await unitsOf(item_id)).toEqual({ available: 1 });
 });
 
-test("found or mended later, it is prepared after all", async () => {
+test("found or repaired later, it is prepared after all", async () => {
   const { parent, b: outbound } = await newStagedPackage(yard);
   const item_id = await itemOf(parent.id);
   const at = { warehouse_id: yard.warehouse, item_id, bin_id: yard.bin, reason: "looked again" };
@@ -81,11 +81,11 @@ test("found or mended later, it is prepared after all", async () => {
   expect(await move(tenant.ops, outbound, "execute"))
     .toFailWith(409, "warehouse_preparation_inconsistent");
   const sound = { item_id, quantity: 1, status: "damaged", to_status: "available" };
-  const mended = await tenant.warehouse.post("/warehousing/inventory/moves", {
+  const repaired = await tenant.warehouse.post("/warehousing/inventory/moves", {
     warehouse_id: yard.warehouse,
     items: [{ ...sound, from_bin_id: yard.bin, to_bin_id: yard.bin }],
   });
-  expect(mended).toSucceed(201);
+  expect(repaired).toSucceed(201);
   expect(await move(tenant.ops, outbound, "execute")).toSucceed(200);
   await checkStock(tenant);
 });

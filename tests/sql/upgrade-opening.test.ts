@@ -2,10 +2,8 @@
 import { randomUUID } from "node:crypto";
 import type postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { migrate } from "../../supabase/local/migrate.ts";
 import type { OwnDatabase } from "../support/database.ts";
-import { releasedDatabase } from "../support/released-database.ts";
-import { migrationsDir } from "../tools/migrations/releases.ts";
+import { releasedDatabase, upgrade } from "../support/released-database.ts";
 
 let old: OwnDatabase;
 let tenant: string;
@@ -78,7 +76,7 @@ test(
       expect.arrayContaining([wallets.years, wallets.dollars, wallets.spent]),
     );
 
-    await migrate(sql, migrationsDir);
+    await upgrade(old);
 
     expect(
       await sql`select tenant_id, account_id, opening, opening_movement, looked_to from money.merchant_accounts order by account_id`,

@@ -1,9 +1,7 @@
 /** People who had left, or whose account was deleted, before that ended their work: the upgrade ends it, and nobody else's. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { migrate } from "../../supabase/local/migrate.ts";
 import type { OwnDatabase } from "../support/database.ts";
-import { releasedDatabase } from "../support/released-database.ts";
-import { migrationsDir } from "../tools/migrations/releases.ts";
+import { releasedDatabase, upgrade } from "../support/released-database.ts";
 
 let old: OwnDatabase;
 beforeAll(async () => {
@@ -37,7 +35,7 @@ test(
       select unnest(${[works, left]}::uuid[]), 'system_admin'`;
       await tx`update auth.users set deleted_at = now() where id = ${left}`;
     });
-    await migrate(sql, migrationsDir);
+    await upgrade(old);
     const found = await sql`select d.user_id, d.status, s.on_duty from delivery.drivers d
     join delivery.driver_presence s on s.tenant_id = d.tenant_id and s.driver_id = d.user_id
     where d.user_id in ${sql([works, left])} order by d.user_id`;

@@ -1,9 +1,7 @@
 /** Requests for returns whose drafts were cancelled before that ended them: the upgrade ends them, and no other. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { migrate } from "../../supabase/local/migrate.ts";
 import type { OwnDatabase } from "../support/database.ts";
-import { releasedDatabase } from "../support/released-database.ts";
-import { migrationsDir } from "../tools/migrations/releases.ts";
+import { releasedDatabase, upgrade } from "../support/released-database.ts";
 
 let old: OwnDatabase;
 beforeAll(async () => {
@@ -23,7 +21,7 @@ test("a cancelled draft is requested no more, one that waits is", async () => {
       await tx`insert into delivery.return_requests (tenant_id, delivery_id) values (${tenant_id}, ${id})`;
     }
   });
-  await migrate(sql, migrationsDir);
+  await upgrade(old);
   const found = await sql`select q.delivery_id, q.status, q.decided_at = d.updated_at as dated
     from delivery.return_requests q join delivery.deliveries d on d.id = q.delivery_id
     where q.delivery_id in ${sql(two.map(({ id }) => id))} order by q.delivery_id`;

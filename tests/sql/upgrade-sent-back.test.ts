@@ -1,9 +1,7 @@
 /** Returns of a store's goods that were ordered before they ended in a warehouse: after the upgrade those that are not over do. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { migrate } from "../../supabase/local/migrate.ts";
 import type { OwnDatabase } from "../support/database.ts";
-import { releasedDatabase } from "../support/released-database.ts";
-import { migrationsDir } from "../tools/migrations/releases.ts";
+import { releasedDatabase, upgrade } from "../support/released-database.ts";
 
 let old: OwnDatabase;
 beforeAll(async () => {
@@ -37,7 +35,7 @@ test(
       } end
       where id in ${sql(returns.map(({ id }) => id))}`;
     });
-    await migrate(sql, migrationsDir);
+    await upgrade(old);
     const found = await sql`select id, dropoff_warehouse_id as ends_in from delivery.deliveries
     where id in ${sql(returns.map(({ id }) => id))} order by id`;
     expect(found.map((one) => ({ ...one }))).toEqual([

@@ -1,10 +1,8 @@
 /** Parcels that were sorted by the barcode of their return before a parcel had one place in a session: the upgrade finds where they lie. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { migrate } from "../../supabase/local/migrate.ts";
 import type { OwnDatabase } from "../support/database.ts";
-import { releasedDatabase } from "../support/released-database.ts";
-import { migrationsDir } from "../tools/migrations/releases.ts";
+import { releasedDatabase, upgrade } from "../support/released-database.ts";
 
 let old: OwnDatabase;
 beforeAll(async () => {
@@ -49,7 +47,7 @@ test(
         values (${tenant_id}, ${session_id}, ${randomUUID()}, ${delivery_id!})`;
       }
     });
-    await migrate(sql, migrationsDir);
+    await upgrade(old);
     const found = await sql`select session_id, delivery_id from warehousing.sorting_scans
     where session_id in ${sql([active, ended])} order by created_at, id`;
     expect(found.map((one) => [one.session_id, one.delivery_id])).toEqual([

@@ -4,9 +4,8 @@ import { join } from "node:path";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { neededSchema } from "../../shared/runtime/version.ts";
-import { migrate } from "../../supabase/local/migrate.ts";
 import { newMigratedDatabase, type OwnDatabase } from "../support/database.ts";
-import { keptOf, releasedDatabase } from "../support/released-database.ts";
+import { keptOf, releasedDatabase, upgrade } from "../support/released-database.ts";
 import { dumpRows, type Table, tablesWithRows } from "../support/rows.ts";
 import { describeSchema } from "../support/schema.ts";
 import { differingRows, referenceRows } from "../tools/migrations/reference-rows.ts";
@@ -52,7 +51,7 @@ describe.each(releases())("from $version", (release) => {
   });
 
   test("nothing is scanned or rewritten while others have to wait", async () => {
-    expect(await upgrade(old.url, release)).toEqual([]);
+    expect(await scannedByUpgrade(old.url, release)).toEqual([]);
   });
 
   test("its schema is that of a new database, and so are the rows that belong to the version", async () => {
@@ -92,7 +91,7 @@ describe.each(releases())("from $version", (release) => {
 });
 
 /** Applies the rest of the migrations; answers the tables that were read as a whole by a transaction that locks them. */
-async function upgrade(url: string, { migrations }: Release): Promise<string[]> {
+async function scannedByUpgrade(url: string, { migrations }: Release): Promise<string[]> {
   const notices: string[] = [];
   const sql = postgres(url, {
     max: 1,
@@ -108,7 +107,7 @@ async function upgrade(url: string, { migrations }: Release): Promise<string[]> 
       // it names no table; squawk refuses one that is not added unproven.
       await sql`set client_min_messages = debug1`;
       notices.length = 0;
-      await migrate(sql, migrationsDir, (name) => name in migrations || name <= file);
+      await upgrade({ sql }, (name) => name in migrations || name <= file);
       if (/_(validate|index_\d+)\.sql$/.test(file)) continue;
       found.push(
         ...notices.filter((notice) =>

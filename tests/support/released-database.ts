@@ -4,7 +4,9 @@ import { gunzipSync } from "node:zlib";
 import { migrate } from "../../supabase/local/migrate.ts";
 import { migrationsDir, releaseFile, releases } from "../tools/migrations/releases.ts";
 import { newDatabase, type OwnDatabase } from "./database.ts";
+import { sql as stackSql } from "./db.ts";
 import { loadRows } from "./rows.ts";
+import { buildAlone } from "./template.ts";
 
 /** A file that a release kept of its database, as text: `catalogue.txt.gz` or `rows.txt.gz`. */
 export function keptOf(version: string, name: string): string {
@@ -19,4 +21,14 @@ export async function releasedDatabase(version: string): Promise<OwnDatabase> {
   );
   await loadRows(database.sql, keptOf(version, "rows.txt.gz"));
   return database;
+}
+
+/** Applies what came since then, while no other test migrates on this server; `wanted` leaves files out. */
+export function upgrade(
+  { sql }: Pick<OwnDatabase, "sql">,
+  wanted: (file: string) => boolean = () => true,
+): Promise<void> {
+  return buildAlone(stackSql, async () => {
+    await migrate(sql, migrationsDir, wanted);
+  });
 }

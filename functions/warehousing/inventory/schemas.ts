@@ -25,7 +25,9 @@ const Word = z.string().trim().min(1).max(200);
 
 /** Whole units of an item. */
 export const Units = z.int().min(1).max(1_000_000_000);
-export const Lot = maxText(200).min(1).nullish();
+/** The number of a lot or a piece, whichever keyboard it was typed on: it is one number, and kept so. */
+const LotNumber = maxText(200).overwrite(scannedText);
+export const Lot = LotNumber.min(1).nullish();
 
 /** Reserving is the business of orders: stock never comes in reserved. */
 export const StockStatus = z.string().regex(/^(?!reserved$)[a-z][a-z_]{0,31}$/);
@@ -249,8 +251,8 @@ export const inventoryList = defineList({
     item_id: id("item_id"),
     bin_id: id("bin_id"),
     status: equal("status"),
-    lot_number: equal("lot_number"),
-    serial_number: equal("serial_number"),
+    lot_number: { ...equal("lot_number"), schema: LotNumber },
+    serial_number: { ...equal("serial_number"), schema: LotNumber },
     /** A picking order in progress, a store's order or a waybill: what is set aside for it, and where it lies. */
     reserved_for_id: id("reserved_for_id"),
     search: foundBy("warehousing.items_found", "item_id"),

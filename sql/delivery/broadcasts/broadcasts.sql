@@ -1,7 +1,7 @@
 -- Messages that boards and drivers' apps hear at once, by Supabase Realtime (private Broadcast from the database):
 --   tenant:<tenant id>:board   for the office of the tenant
 --   driver:<driver's user id>  for that driver, and the office
--- Events: delivery.status, assignment.changed, driver.duty, driver.positions. Payloads carry ids, status and place; never a name, an
+-- Events: delivery.status, assignment.changed, driver.duty, driver.status, driver.positions. Payloads carry ids, status and place; never a name, an
 -- address in words or a telephone.
 
 -- Sends a message to the listeners of a private topic. One that cannot be sent is a warning in the log: it never fails the

@@ -53,6 +53,14 @@ begin
   return null;
 end $$;
 
+-- Says to boards and to the driver that a driver works again or no more: what the board lists to be given to others changes with it.
+create or replace function delivery.driver_status_broadcast() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  perform delivery.driver_broadcast(new.user_id, 'driver.status', jsonb_build_object('driver_id', new.user_id, 'status', new.status));
+  return null;
+end $$;
+
 -- Puts a driver on or off duty; both count as a sign of life. {on_duty, keep_parcels?, driver_id?} -> {driver}
 -- A driver changes their own duty; the office that of the driver it names.
 -- Fails: forbidden (somebody else's, or nobody's), driver_not_found, driver_inactive, driver_has_parcels {delivery_codes}.

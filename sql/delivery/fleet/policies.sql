@@ -9,6 +9,9 @@ select app.touched('delivery.drivers');
 drop trigger if exists off_duty on delivery.drivers;
 create trigger off_duty after update of status on delivery.drivers
   for each row when (new.status = 'inactive' and old.status <> 'inactive') execute function delivery.inactive_off_duty();
+drop trigger if exists status_broadcast on delivery.drivers;
+create trigger status_broadcast after update of status on delivery.drivers
+  for each row when (new.status <> old.status) execute function delivery.driver_status_broadcast();
 
 -- Vehicles are the business of those who drive and those who send them.
 drop policy tenant on delivery.vehicles;

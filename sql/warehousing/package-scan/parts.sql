@@ -93,7 +93,10 @@ begin
   if exists (select from warehousing.receiving_orders r where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.status = 'pending') then
     return 'receive';
   end if;
-  if d.status in ('picked_up', 'in_transit', 'failed') then
+  if d.status = 'failed' and d.status_reason = 'lost' then
+    -- Turned up again: the office says where it is by `return`, which makes its receipt.
+    return 'none';
+  elsif d.status in ('picked_up', 'in_transit', 'failed') then
     return 'in_delivery';
   elsif v_pick.pick is not null and not v_pick.whole then
     -- Picked, but not all was there: the store says what becomes of its order.

@@ -103,6 +103,22 @@ describe("who may listen", () => {
   });
 });
 
+test("that a driver works no more, or again, is heard on the board and by that driver, on duty or not", async () => {
+  const driver = await newDriver(tenant);
+  const board = await listening(boardOf(tenant), tenant.dispatcher);
+  const own = await listening(`driver:${driver.id}`, driver);
+  const change = (status: string) => tenant.ops.patch(`/delivery/drivers/${driver.id}`, { status });
+  for (const status of ["inactive", "inactive", "active"]) {
+    expect(await change(status)).toSucceed(200);
+  }
+  const sent = [{ status: "inactive" }, { status: "active" }]
+    .map((one) => ({ driver_id: driver.id, ...one }));
+  for (const listener of [board, own]) {
+    await until(() => listener.of("driver.status").length >= sent.length);
+    expect(listener.of("driver.status")).toEqual(sent);
+  }
+});
+
 test("a delivery's life is heard on the board and by its driver, with ids, status and place alone", async () => {
   const board = await listening(boardOf(tenant), tenant.dispatcher);
   const driver = await listening(`driver:${tenant.driver.id}`, tenant.driver);

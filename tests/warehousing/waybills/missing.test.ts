@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
+import { scanned } from "../../support/package-scan.ts";
 import { sql } from "../../support/db.ts";
 import { newPackage, newStagedPackage, newYard, whereIs } from "../../support/packages.ts";
 import { checkStock, inTenant, unitsOf } from "../../support/warehouses.ts";
@@ -96,6 +97,9 @@ describe("what is missing", () => {
     const lost = await step(id, `discrepancies/${discrepancy}/resolve`, { resolution: "lost" });
     expect(lost).toSucceed(200);
     expect(await whereIs(gone.id)).toMatchObject({ status: "failed", at: null });
+    // Nobody carries it, should it turn up in a warehouse.
+    expect((await scanned(tenant, gone.barcode)).delivery)
+      .toMatchObject({ id: gone.id, status: "failed", next_action: "none" });
     expect(await step(id, "close")).toSucceed(200);
     const unknown = await step(id, `discrepancies/${randomUUID()}/resolve`, {});
     expect(unknown).toFailWith(404, "discrepancy_not_found");

@@ -44,12 +44,9 @@ describe("what is searched for", () => {
   test("an order finds a driver right after it was made, who is asked as by hand", async () => {
     const ground = await newSearching();
     const driver = await newDriver(ground.tenant);
-    const before = Date.now();
     const made = await newDelivery(ground);
     await jobsDone(ground.tenant.id);
-    const took = Date.now() - before;
     expect(await driverOf(made.id)).toBe(driver.id);
-    expect(took).toBeLessThan(10_000);
     expect(await statusOf(made.id)).toBe("assigned");
     const search = await searchOf(ground.tenant, made.id);
     expect(search).toMatchObject({ status: "offered", attempts: 1 });

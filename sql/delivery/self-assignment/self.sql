@@ -91,7 +91,17 @@ declare
   v_driver delivery.drivers := delivery.require_self_assignment();
   v_plan jsonb := delivery.assignments_plan(app.uuids(input -> 'delivery_ids'), v_driver.user_id, null, true);
   v_postponed uuid[];
+  v_own jsonb;
 begin
+  -- Asked once more because the answer was lost: nobody else has them.
+  select jsonb_agg(l.line -> 'requested_id' order by l.place) into v_own
+  from jsonb_array_elements(v_plan -> 'lines') with ordinality l (line, place)
+  left join delivery.open_assignments a on a.tenant_id = v_driver.tenant_id and a.delivery_id = (l.line ->> 'delivery_id')::uuid
+    and a.driver_id = v_driver.user_id and l.line ->> 'code' = 'delivery_already_assigned'
+  having bool_and(a.id is not null);
+  if v_own is not null then
+    perform app.fail('delivery_already_assigned', jsonb_build_object('field', 'delivery_ids', 'delivery_ids', v_own, 'text_key', 'assigned_to_you'));
+  end if;
   perform delivery.assignments_demand(v_plan, 'delivery_ids');
   -- The plan holds them.
   v_postponed := array(select d.id from delivery.deliveries d

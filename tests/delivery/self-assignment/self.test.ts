@@ -193,6 +193,24 @@ describe("POST /delivery/assignments/self", () => {
     expect(await driverOf(one)).toBeNull();
   });
 
+  test("asked once more by who has them, since the answer was lost, says so; a delivery of somebody else's among them does not", async () => {
+    const [driver, faster] = [await onDuty(tenant), await onDuty(tenant)];
+    const [one, two, three] = await newDeliveries(tenant, 3);
+    expect(await driver.post(self, { delivery_ids: [one, two] })).toSucceed(201);
+    expect(await faster.post(self, { delivery_ids: [three] })).toSucceed(201);
+    const again = await driver.post(self, { delivery_ids: [two, one] });
+    expect(again).toFailWith(409, "delivery_already_assigned");
+    expect(again.body).toMatchObject({
+      delivery_ids: [two, one],
+      message: "You have these deliveries already: read your assignments again.",
+    });
+    const mixed = await driver.post(self, { delivery_ids: [one, three] });
+    expect(mixed).toFailWith(409, "delivery_already_assigned");
+    expect(mixed.body.message).not.toBe(again.body.message);
+    const twice = await driver.post(self, { delivery_ids: [one, one] });
+    expect(twice).toFailWith(400, "duplicate_deliveries");
+  });
+
   test("refuses what could not be assigned by hand either", async () => {
     const other = await newTenant();
     const [theirs] = await newDeliveries(other, 1);

@@ -137,9 +137,6 @@ function oneAtATime(op: Op): string | undefined {
     return `shipment ${(op as Of<"book">).name}`;
   }
   if (op.type === "fetch") return `fetch ${op.name}`;
-  // A payment for the oldest has chosen its rows when another one is reversed, and says what is owed after it.
-  const oldest = op.type === "carrierPays" && op.rows === "oldest";
-  if (op.type === "unpayCarrier" || oldest) return "carrier's oldest";
   return op.type === "count" ? "count" : undefined;
 }
 

@@ -43,14 +43,23 @@ export async function assignWithin(
  * Holds the row of a delivery until every call waits for it, one after the other, and then releases it: they continue
  * in the order in which they came.
  */
-export async function queuedOn(
-  delivery: string,
+export const queuedOn = (delivery: string, calls: (() => Promise<Answer>)[]): Promise<Answer[]> =>
+  queuedBehind(
+    (session) => session`select from delivery.deliveries where id = ${delivery} for update`,
+    calls,
+  );
+
+/** The same behind what a transaction does that comes to nothing. A call that does not wait is over before the next one begins. */
+export async function queuedBehind(
+  first: (session: postgres.ReservedSql) => Promise<unknown>,
   calls: (() => Promise<Answer>)[],
 ): Promise<Answer[]> {
   const answers: Promise<Answer>[] = [];
-  await sql.begin(async (tx) => {
-    const [{ pid }] = await tx`select pg_backend_pid() as pid from delivery.deliveries
-      where id = ${delivery} for update`;
+  const session = await sql.reserve();
+  try {
+    await session`begin`;
+    const [{ pid }] = await session`select pg_backend_pid() as pid`;
+    await first(session);
     for (const call of calls) {
       let over = false;
       const answer = call();
@@ -60,7 +69,10 @@ export async function queuedOn(
         await new Promise((resolve) => setTimeout(resolve, 5));
       }
     }
-  });
+  } finally {
+    await session`rollback`;
+    session.release();
+  }
   return await Promise.all(answers);
 }
 

@@ -1,6 +1,15 @@
 -- Payments of external carriers for the cash they took. An entrance is SECURITY DEFINER, as all writers of cash: it asks for
 -- the permission itself, and every statement names the caller's tenant.
 
+-- Locks the account of a carrier's debt. Reports, payments and reversals of one carrier thus come one after the other, before they read
+-- which rows are owed: the oldest of them and the debt that is answered are of one moment.
+create or replace function money.lock_carrier(carrier text, currency text) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform from money.accounts a where a.tenant_id = app.tenant_id() and a.kind = 'carrier_cash' and a.carrier_code = lock_carrier.carrier
+    and a.currency = lock_carrier.currency for no key update;
+end $$;
+
 -- Locks what a carrier's payment covers, in the order of the ids, and answers it in the order the cash was taken: the
 -- collections or deliveries that are named, else the oldest that are owed in the currency.
 -- Fails: cod_collections_not_pending {invalid_ids} (not owed by this carrier: unknown, paid before, another's),
@@ -88,6 +97,7 @@ begin
     perform app.fail('carrier_not_found');
   end if;
   perform money.decimals_checked(v_amount, input ->> 'currency', 'amount');
+  perform money.lock_carrier(input ->> 'carrier_code', input ->> 'currency');
   v_rows := money.lock_carrier_collections(input);
   select c.currency into v_other from unnest(v_rows) c where c.currency <> input ->> 'currency' limit 1;
   if found then
@@ -133,6 +143,7 @@ begin
   elsif r.reversed_at is not null then
     perform app.fail('remittance_already_reversed');
   end if;
+  perform money.lock_carrier(r.carrier_code, r.currency::text);
   -- In the order of their ids, as whoever enters a payment holds them.
   select array_agg(l.id) into v_rows from (
     select c.id from money.carrier_collections c where c.tenant_id = v_tenant and c.remittance_id = r.id order by c.id for no key update) l;

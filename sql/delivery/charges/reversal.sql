@@ -13,7 +13,7 @@ end $$;
 -- Reverses the cash that drivers took for a parcel at this moment: its row is reversed and keeps its status, its payments are cancelled,
 -- and its journals get their mirrors, of the kinds cash_collected_REVERSAL and cod_credit_REVERSAL. The row is locked, and in its driver's
 -- hands. -> {cod, delivery_fee}, 0 where none was taken. SECURITY DEFINER, as all writers of cash; each statement names the caller's tenant.
--- Fails: insufficient_wallet_balance (the COD was spent), outcome_is_settled (it was stated).
+-- Fails: insufficient_wallet_balance (the COD was not held, and was spent), outcome_is_settled (it was stated).
 create or replace function money.cash_uncollected(p_parcel uuid, p_taken_at timestamptz, p_reason text) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -42,7 +42,7 @@ begin
     perform app.fail('outcome_is_settled');
   end if;
   foreach v_kind in array case when c.cod_amount > 0 then '{cash_collected,cod_credit}' else '{cash_collected}' end::text[] loop
-    perform money.reverse(v_kind, 'cod_collection', c.id, p_reason);
+    perform money.reverse(v_kind, 'cod_collection', c.id, concat_ws(': ', 'Delivery ' || c.delivery_code, p_reason));
   end loop;
   return jsonb_build_object('cod', c.cod_amount, 'delivery_fee', c.delivery_fee_amount);
 end $$;

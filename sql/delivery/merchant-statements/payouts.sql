@@ -101,6 +101,7 @@ language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   s money.merchant_statements := money.lock_statement((input ->> 'id')::uuid);
+  v_text text := 'Statement ' || money.statement_number(s.number) || ': ' || (input ->> 'reason');
   t money.merchant_payouts;
 begin
   if s.status <> 'paid' then
@@ -121,9 +122,9 @@ begin
     or t.method = 'cash' and a.id = money.merchant_payout_desk(t))
   order by a.id for no key update;
   if t.method = 'cash' then
-    perform money.reverse('merchant_payout_cash', 'merchant_payout', t.id, input ->> 'reason');
+    perform money.reverse('merchant_payout_cash', 'merchant_payout', t.id, v_text);
   end if;
-  perform money.reverse('merchant_payout', 'merchant_payout', t.id, input ->> 'reason');
+  perform money.reverse('merchant_payout', 'merchant_payout', t.id, v_text);
   return s.id;
 end $$;
 

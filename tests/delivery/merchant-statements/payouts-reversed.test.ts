@@ -38,6 +38,12 @@ describe("a payout is reversed", () => {
     expect(
       await sql`select reversed_by, reversal_reason from money.merchant_payouts where statement_id = ${id}`,
     ).toEqual([{ reversed_by: tenant.dispatcher.id, reversal_reason: "Typed twice" }]);
+    const { wallet } = (await tenant.customer.get("/delivery/wallets/me")).body;
+    const moved = await tenant.customer.get(`/delivery/wallets/${wallet.id}/transactions`);
+    expect(moved.body.data[0]).toMatchObject({
+      kind: "merchant_payout_REVERSAL",
+      description: "Statement MS-000001: Typed twice",
+    });
     expect(await open(tenant)).toFailWith(409, "statement_below_minimum");
     await sound(tenant);
     expect(await pay(tenant.ops, id)).toSucceed(200);

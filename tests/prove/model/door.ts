@@ -87,9 +87,9 @@ export function undo(state: State, { name, driver }: Of<"undo">): string {
   const cod = parcel.status === "delivered" ? state.rows[row]?.cod ?? 0 : 0;
   const ended = parcel.status !== "failed";
   if (cod && !parcel.of) {
-    const { holds } = state.rows[row];
-    const free = available(state, parcel.customer!) + (holds === undefined ? 0 : cod);
-    if (free < cod) return "insufficient_wallet_balance";
+    // Held COD could not be spent.
+    const spent = available(state, parcel.customer!) < cod;
+    if (state.rows[row].holds === undefined && spent) return "insufficient_wallet_balance";
   }
   if (parcel.status === "delivered") delete state.rows[row];
   if (cod) {

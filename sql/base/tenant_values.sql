@@ -55,6 +55,20 @@ begin
     (select c.exponent from tenancy.currencies c where c.code = currency.code), 2);
 end $$;
 
+-- Keeps the tenant's currency, and its decimals, as they are until the transaction ends: what begins in it now is there for who changes
+-- it, who passes true. Called before the currency is read. Held for many at once, so that nobody waits but for a change.
+create or replace function app.keep_currency(changing boolean default false) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_key bigint := hashtextextended('currency ' || app.tenant_id(), 0);
+begin
+  if changing then
+    perform pg_advisory_xact_lock(v_key);
+  else
+    perform pg_advisory_xact_lock_shared(v_key);
+  end if;
+end $$;
+
 -- The tenant's time zone: setting general.timezone {name}, UTC when unset or unknown. The name is tried and not looked up:
 -- pg_timezone_names reads hundreds of files each time somebody asks for it.
 create or replace function app.timezone() returns text

@@ -127,11 +127,13 @@ language plpgsql set search_path = '' as $$
 declare
   d delivery.deliveries;
   v_people record := delivery.delivery_people(input);
-  v_currency record := app.currency();
+  v_currency record;
   v_owner uuid := coalesce(v_people.institution_user_id, v_people.customer_id);
   v_from delivery.addresses;
   v_to delivery.addresses;
 begin
+  perform app.keep_currency();
+  v_currency := app.currency();
   d.tenant_id := app.tenant_id();
   d.customer_id := v_people.customer_id;
   d.institution_user_id := v_people.institution_user_id;

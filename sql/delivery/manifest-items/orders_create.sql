@@ -40,8 +40,10 @@ end $$;
 create or replace function delivery.manifest_orders_make(item_ids uuid[], destination jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
-  v_orders private.item_order[] := delivery.manifest_orders_charge(delivery.manifest_orders_price(item_ids, destination));
+  v_orders private.item_order[];
 begin
+  perform app.keep_currency();
+  v_orders := delivery.manifest_orders_charge(delivery.manifest_orders_price(item_ids, destination));
   perform delivery.manifest_orders_write(array(select o from unnest(v_orders) o where o.failure is null order by o.position), destination);
   return (
     select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object('item_id', o.item_id, 'code', o.failure, 'params', o.failure_params))

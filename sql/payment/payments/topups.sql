@@ -10,9 +10,11 @@ declare
   v_wallet jsonb := delivery.wallet_get(input);
   v_amount numeric := (input ->> 'amount')::numeric;
   v_currency text := v_wallet ->> 'currency';
-  v_decimals integer := money.decimals_of(v_currency);
+  v_decimals integer;
   v_method storefront.payment_method_types;
 begin
+  perform app.keep_currency();
+  v_decimals := money.decimals_of(v_currency);
   if (v_wallet ->> 'owner_id')::uuid is distinct from app.user_id() then
     perform app.fail('forbidden');
   elsif v_amount <> round(v_amount, v_decimals) then

@@ -33,9 +33,11 @@ language plpgsql set search_path = '' as $$
 #variable_conflict use_column
 declare
   v_tenant uuid := app.tenant_id();
-  v_currency record := app.currency();
+  v_currency record;
   v_field text;
 begin
+  perform app.keep_currency();
+  v_currency := app.currency();
   select format('variants.%s.%s', s.position - 1, f.name) into v_field
   from jsonb_array_elements(variants) with ordinality s (variant, position)
   cross join lateral (values ('price'), ('compare_at_price')) f (name)

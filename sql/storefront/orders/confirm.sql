@@ -145,6 +145,7 @@ begin
   if v_market.id is null then
     perform app.fail('market_not_found', '{"field": "marketId"}');
   end if;
+  perform app.keep_currency();
   v_method := storefront.order_payment_method(v_market, input);
   v_lines := storefront.cart_lines(v_cart);
   select sum(l.quantity * l.unit_price), sum(l.quantity) into v_subtotal, v_items

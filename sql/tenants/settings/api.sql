@@ -44,12 +44,18 @@ end $$;
 create or replace function tenancy.settings_save(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
-  v_currency record := app.currency();
+  v_currency record;
   v_now record;
   v_before jsonb := tenancy.manifest_settings();
   v_groups jsonb;
 begin
   perform private.version_alone();
+  select jsonb_agg(jsonb_build_array(p ->> 'module', p ->> 'group')) into v_groups
+  from jsonb_array_elements(input -> 'patches') p;
+  if v_groups @> '[["general", "currency"]]' then
+    perform app.keep_currency(true);
+  end if;
+  v_currency := app.currency();
   insert into tenancy.tenant_settings as s (tenant_id, module, group_key, settings, updated_by)
   select app.tenant_id(), p ->> 'module', p ->> 'group', app.merge_patch('{}', p -> 'settings'), app.user_id()
   from jsonb_array_elements(input -> 'patches') p
@@ -58,9 +64,6 @@ begin
     settings = app.merge_patch(s.settings, (
       select q -> 'settings' from jsonb_array_elements(input -> 'patches') q
       where q ->> 'module' = excluded.module and q ->> 'group' = excluded.group_key));
-
-  select jsonb_agg(jsonb_build_array(p ->> 'module', p ->> 'group')) into v_groups
-  from jsonb_array_elements(input -> 'patches') p;
   perform tenancy.require_references(input -> 'patches');
   if v_groups @> '[["delivery", "transfer_manifest"]]' then
     perform tenancy.require_workflow();

@@ -16,19 +16,31 @@ begin
     - case when app.has_permission('manage:system') then '{}' else '{note_internal}' end::text[];
 end $$;
 
--- The tenant's subscription: the one that waits to be paid, else the last that holds, else the last there was.
+-- The tenant's subscription: the one that waits to be paid, else the last that holds, else the last there was, of those that came to their
+-- turn if any did.
 create or replace function tenancy.subscription_now() returns tenancy.subscriptions
 language plpgsql stable set search_path = '' as $$
 declare
   v_now tenancy.subscriptions;
 begin
   select s.* into v_now from tenancy.subscriptions s where s.tenant_id = app.tenant_id()
-  order by array_position('{PENDING,ACTIVE,CANCELLED}', s.status), s.created_at desc, s.id limit 1;
+  order by s.status = 'PENDING' desc, (s.status = 'ACTIVE' and coalesce(s.ends_at > now(), true)) desc,
+    coalesce(s.starts_at < coalesce(s.ends_at, 'infinity'), false) desc, s.created_at desc, s.id
+  limit 1;
   return v_now;
 end $$;
 
--- Writes on the tenant what its subscriptions amount to. Paid time stays when one is cancelled; of one that was cancelled before its turn
--- there is none.
+-- When the tenant's terms end that have an end; null: none has. Paid time stays when one is cancelled; of one that was cancelled before its
+-- turn there is none.
+create or replace function tenancy.subscription_paid_until() returns timestamptz
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select max(s.ends_at) filter (where s.ends_at is distinct from s.starts_at)
+    from tenancy.subscriptions s where s.tenant_id = app.tenant_id());
+end $$;
+
+-- Writes on the tenant what its subscriptions amount to.
 create or replace function tenancy.subscription_settle() returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -39,11 +51,8 @@ begin
     select case
         when bool_or(s.status = 'ACTIVE' and s.type = 'UNLIMITED') then 'UNLIMITED'
         when bool_or(s.status = 'ACTIVE' and s.ends_at > now()) then 'ACTIVE'
-        when bool_or(s.status = 'PENDING') then 'PENDING'
-        when bool_or(s.status = 'ACTIVE') then 'ACTIVE'
-        when bool_or(s.status = 'CANCELLED') then 'CANCELLED'
-        else 'NONE' end as status,
-      case when not bool_or(s.status = 'ACTIVE' and s.type = 'UNLIMITED') then max(s.ends_at) filter (where s.ends_at is distinct from s.starts_at) end as until
+        else coalesce((tenancy.subscription_now()).status, 'NONE') end as status,
+      case when not bool_or(s.status = 'ACTIVE' and s.type = 'UNLIMITED') then tenancy.subscription_paid_until() end as until
     from tenancy.subscriptions s where s.tenant_id = v_tenant
   ) s
   where t.id = v_tenant;
@@ -83,7 +92,7 @@ declare
   v_from timestamptz;
   v_type text;
 begin
-  select greatest(now(), t.effective_until) into v_from from tenancy.tenants t where t.id = v_tenant;
+  v_from := greatest(now(), tenancy.subscription_paid_until());
   update tenancy.subscriptions s set status = 'ACTIVE',
     starts_at = case s.type when 'UNLIMITED' then now() else v_from end,
     ends_at = tenancy.subscription_ends_at(v_from, s.type)

@@ -2619,6 +2619,7 @@ export interface components {
         /** Number of the delivery, unique in the tenant */ delivery_code: number;
         /** Number in the sender's own system */ external_reference_id: string | null; id: string;
       } | null;
+      /** Of a line without a delivery, what the movement of the wallet says: why it was adjusted, or which order it was */ description: string | null;
       kind: "cod" | "delivery_fee" | "refund" | "adjustment"; /** Format: date-time @description Since when it could be stated */ released_at: string;
     };
     /** The column {field} is missing. */ MissingColumnError: { code?: "missing_column"; field?: string; } & components["schemas"]["Error"];

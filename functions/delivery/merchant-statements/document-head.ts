@@ -15,6 +15,8 @@ export interface StatementRow {
   refund: number;
   adjustment: number;
   net: number;
+  /** Of a line without a delivery, what the movement of the wallet says. */
+  description: string | null;
 }
 
 export interface StatementDocument {

@@ -59,7 +59,13 @@ export async function renderStatement(
     sheet.rule(top + row_height - 0.6);
     rows.forEach((row, line) => {
       const cells = cellsOf(statement, row, words, ++place);
-      drawRow(sheet, cells, top + (line + 1) * row_height, "regular", !row.delivery_code);
+      drawRow(
+        sheet,
+        cells,
+        top + (line + 1) * row_height,
+        "regular",
+        !row.delivery_code && !cells.reference,
+      );
     });
     if (index === pages.length - 1) {
       drawTotals(sheet, statement, words, top + (rows.length + 1) * row_height + 2);
@@ -122,7 +128,7 @@ function cellsOf(
   return {
     place: String(place),
     order: row.kind === "delivery" ? String(row.delivery_code) : words.kinds[row.kind],
-    reference: row.external_reference_id ?? "",
+    reference: row.external_reference_id ?? row.description ?? "",
     collected: moment(row.collected_at, statement.timezone),
     cod: some(row.cod),
     fee: some(0 - row.delivery_fee),

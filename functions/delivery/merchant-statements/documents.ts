@@ -32,6 +32,7 @@ const columns: readonly (keyof StatementRow)[] = [
   "refund",
   "adjustment",
   "net",
+  "description",
 ];
 
 /** The rows of a statement as CSV: their sums are those of the statement. Fails: statement_not_found. */

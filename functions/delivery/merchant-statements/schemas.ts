@@ -81,6 +81,9 @@ const Line = z.strictObject({
     external_reference_id: z.string().nullable(),
   }).nullable(),
   kind: Kind,
+  description: z.string().nullable().describe(
+    "Of a line without a delivery, what the movement of the wallet says: why it was adjusted, or which order it was",
+  ),
   amount: z.number().describe("Signed: what is due is positive"),
   collected_at: Timestamp.describe("When the money moved: of COD when it was collected"),
   released_at: Timestamp.describe("Since when it could be stated"),

@@ -15,10 +15,10 @@ end $$;
 -- One row of a statement for each delivery, with all its lines, and one for each line without a delivery, in the order of the lines.
 -- kind: delivery; kept, kept_before (what stays in the wallet, and what stayed the time before); opening (what the wallet held before there were
 -- statements); else the kind of the line. collected_at is when its COD was, else when the first of its lines happened. delivery_fee is a
--- cost, as the fees of the statement are: net = cod - delivery_fee + refund + adjustment.
+-- cost, as the fees of the statement are: net = cod - delivery_fee + refund + adjustment. description: money.statement_line_description().
 create or replace function money.statement_rows(p_id uuid)
 returns table (kind text, delivery_code bigint, external_reference_id text, collected_at timestamptz, released_at timestamptz, cod numeric,
-  delivery_fee numeric, refund numeric, adjustment numeric, net numeric)
+  delivery_fee numeric, refund numeric, adjustment numeric, net numeric, description text)
 language plpgsql stable set search_path = '' as $$
 #variable_conflict use_column
 begin
@@ -28,7 +28,8 @@ begin
     min(l.delivery_code), min(l.external_reference_id), coalesce(min(l.collected_at) filter (where l.kind = 'cod'), min(l.collected_at)),
     max(l.released_at),
     coalesce(sum(l.amount) filter (where l.kind = 'cod'), 0), coalesce(-sum(l.amount) filter (where l.kind = 'delivery_fee'), 0),
-    coalesce(sum(l.amount) filter (where l.kind = 'refund'), 0), coalesce(sum(l.amount) filter (where l.kind = 'adjustment'), 0), sum(l.amount)
+    coalesce(sum(l.amount) filter (where l.kind = 'refund'), 0), coalesce(sum(l.amount) filter (where l.kind = 'adjustment'), 0), sum(l.amount),
+    min(money.statement_line_description(l))
   from money.merchant_statement_lines l
   where l.tenant_id = app.tenant_id() and l.statement_id = p_id
   group by l.delivery_id, case when l.delivery_id is null then l.position end

@@ -21,6 +21,20 @@ begin
     else 'adjustment' end;
 end $$;
 
+-- The text of the journal of a line that no delivery explains: why the office adjusted, or which order it was; null for others. Owners read it of
+-- their wallet's movements as well.
+create or replace function money.statement_line_description(l money.merchant_statement_lines) returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  if l.delivery_id is not null or coalesce(l.movement, 0) = 0 then
+    return null;
+  end if;
+  return (
+    select t.description from money.ledger_entries e
+    join money.ledger_transactions t on t.tenant_id = e.tenant_id and t.id = e.transaction_id
+    where e.tenant_id = l.tenant_id and e.account_id = l.account_id and e.version = l.movement);
+end $$;
+grant execute on function money.statement_line_description(money.merchant_statement_lines) to barid_caller;
 
 -- The movements of a wallet that a statement made now has to look at, before a moment: those after `looked_to`, and the pending ones.
 --   movement    the entry's version; 0: the opening

@@ -160,8 +160,8 @@ begin
   return (select to_jsonb(r) - '{owner_user_id,owner_name,sequence}'::text[] from money.merchant_statements_list r where r.id = p_id);
 end $$;
 
--- A statement with its lines. {id} -> {statement {..., lines: [{delivery {id, delivery_code, external_reference_id}, kind, amount, collected_at,
--- released_at}]}}. Fails: statement_not_found.
+-- A statement with its lines. {id} -> {statement {..., lines: [{delivery {id, delivery_code, external_reference_id}, kind, description, amount,
+-- collected_at, released_at}]}}. Fails: statement_not_found.
 create or replace function money.statement_get(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
@@ -169,8 +169,9 @@ declare
 begin
   return jsonb_build_object('statement', app.found(money.statement_to_json(v_id), 'statement_not_found') || jsonb_build_object('lines', (
     select coalesce(jsonb_agg(jsonb_build_object('delivery', case when l.delivery_id is not null then jsonb_build_object('id', l.delivery_id,
-        'delivery_code', l.delivery_code, 'external_reference_id', l.external_reference_id) end, 'kind', l.kind, 'amount', l.amount,
-        'collected_at', l.collected_at, 'released_at', l.released_at) order by l.position), '[]')
+        'delivery_code', l.delivery_code, 'external_reference_id', l.external_reference_id) end, 'kind', l.kind,
+        'description', money.statement_line_description(l), 'amount', l.amount, 'collected_at', l.collected_at,
+        'released_at', l.released_at) order by l.position), '[]')
     from money.merchant_statement_lines l where l.tenant_id = app.tenant_id() and l.statement_id = v_id)));
 end $$;
 

@@ -28,6 +28,7 @@ const row = (index: number): StatementRow => ({
   refund: 0,
   adjustment: 0,
   net: 23_750,
+  description: null,
 });
 
 function statement(count: number, more: Partial<StatementDocument> = {}): StatementDocument {
@@ -127,6 +128,20 @@ test("says on every page that it is void", async () => {
   for (const page of pages) expect(page).toContain("VOID");
   expect(pages[0]).toContain("2026-11-25 13:00");
   expect(pages[0]).toContain("wrong week");
+});
+
+test("says beside an adjustment why it was made, and the name of what has no reason in full", async () => {
+  const adjusted = { ...row(4), ...none, kind: "adjustment", adjustment: 500, net: 500 } as const;
+  const rows = ["Bonus of October", "مكافأة الشهر", null].map((description) => ({
+    ...adjusted,
+    description,
+  }));
+  const opening = { ...adjusted, kind: "opening", description: null } as const;
+  const { pages: [text] } = await pagesOf(statement(4, { rows: [...rows, opening] }), "en");
+  for (const said of ["Bonus of October", "Balance before the first statement"]) {
+    expect(text).toContain(said);
+  }
+  expect(text.match(/Adjustment(?!s)/g)).toHaveLength(3);
 });
 
 test("names rows without a delivery by their kind, and a payout with its time, way and reference", async () => {

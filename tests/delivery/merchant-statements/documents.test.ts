@@ -163,6 +163,7 @@ test("as a file has one row a delivery, and the sums of the statement", async ()
     "refund",
     "adjustment",
     "net",
+    "description",
   ]);
   expect(
     rows.map((row) =>
@@ -176,6 +177,8 @@ test("as a file has one row a delivery, and the sums of the statement", async ()
     "delivery 0 2000 0 0 -2000",
     "kept 0 0 0 -400 -400",
   ]);
+  // Why the office adjusted, as the owner reads it of the wallet's movements.
+  expect(rows.map(({ description }) => description)).toEqual(["", "", "Cash desk", "", "", ""]);
   // When it was collected, and not when its fee was charged, days before.
   const [{ collected_at }] =
     await sql`select collected_at from money.cod_collections where id = ${both!}`;
@@ -203,6 +206,9 @@ test("as a file has one row a delivery, and the sums of the statement", async ()
     query: { format: "json" },
   });
   expect(json.body.data.statement.lines).toHaveLength(statement.count);
+  expect(
+    json.body.data.statement.lines.filter((line: { description: unknown }) => line.description),
+  ).toMatchObject([{ kind: "adjustment", amount: 900, description: "Cash desk" }]);
   await setPayouts(tenant, { keep: 0 });
   const next = await opened(tenant);
   const kept = await tenant.ops.get(`${statementPath}/${next.id}`, { query: { format: "csv" } });

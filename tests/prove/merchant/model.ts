@@ -104,8 +104,10 @@ export class Wallet {
       one.parcel === parcel && one.at >= parcel.takenAt!
     );
     if (since.some((movement) => this.#saying(movement).length)) return "outcome_is_settled";
+    // Held COD could not be spent: it goes, whatever else is available.
+    const held = since.some((movement) => this.#held(movement) > 0);
     parcel.undone = true;
-    if (!this.spends(parcel.cod)) {
+    if (held ? this.balance < parcel.cod : !this.spends(parcel.cod)) {
       parcel.undone = false;
       return "insufficient_wallet_balance";
     }

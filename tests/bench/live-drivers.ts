@@ -11,10 +11,14 @@ export async function hire(
   const { sql } = stack;
   const people = await sql.begin(async (tx) => {
     await tx`set local session_replication_role = replica`;
+    // A person without an account in Auth is refused.
     const made = await tx<{ id: string }[]>`
+      with account as (
+        insert into auth.users (id, email)
+        select id, 'bench-' || id || '@demo.test' from (select gen_random_uuid() as id from generate_series(1, ${count}::int)) new
+        returning id, email)
       insert into tenancy.profiles (id, email, full_name)
-      select gen_random_uuid(), 'bench-' || gen_random_uuid() || '@demo.test', 'Driver ' || n
-      from generate_series(1, ${count}::int) n returning id`;
+      select id, email, 'Driver ' || row_number() over () from account returning id`;
     const ids = made.map(({ id }) => id);
     await tx`insert into tenancy.tenant_users (tenant_id, user_id, tenant_user_type)
       select ${tenantId}, x, 'driver' from unnest(${ids}::uuid[]) x`;

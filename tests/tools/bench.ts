@@ -21,8 +21,8 @@ const parts: Record<string, (report: Report) => Promise<void>> = {
   scale: async (report) =>
     (await import(`${bench}/scale/index.ts`)).benchScale(report, Number(options.rows ?? 1e6)),
   live: async (report) => (await import(`${bench}/live.ts`)).benchLive(report),
-  cost: async (report) =>
-    (await import(`${bench}/cost.ts`)).benchCost(report, Number(options.rows ?? 1e4)),
+  cost: async (report) => (await import(`${bench}/cost.ts`)).benchCost(report, 1e4),
+  "cost-million": async (report) => (await import(`${bench}/cost.ts`)).benchCost(report, 1e6),
   payout: async (report) => (await import(`${bench}/payout/index.ts`)).benchPayout(report),
   "cold-start": async (report) => (await import(`${bench}/cold-start.ts`)).benchColdStart(report),
 };
@@ -32,7 +32,7 @@ const help = `npm run bench -- [part ...] [options]
 
   ${names.join(", ")}; all, where none is named
 
-  --rows N   rows of each table, a power of ten: of cost (10000), and how far scale goes (1000000)
+  --rows N   how far scale goes: rows of each table, a power of ten (1000000)
   --redraw   measure nothing; draw the charts of docs/scale.md from the figures of the last run
   --help     this text`;
 const { asked, options } = readArguments();

@@ -83,7 +83,8 @@ export async function unassigned({ bench }: Ground, count: number): Promise<stri
   return rows.map((row) => row.id);
 }
 
-async function itemBatches({ bench }: Ground, count: number): Promise<string[][]> {
+/** Ids of items that were received and have no order, in batches of 20. */
+export async function itemBatches({ bench }: Ground, count: number): Promise<string[][]> {
   const batches: string[][] = [];
   for (let i = 0; i < count; i++) batches.push(await newItems(bench, 20));
   return batches;

@@ -29,6 +29,11 @@ export const onlyInFull: Readonly<Record<string, string>> = {
     "upgrades a company of an earlier version, as do the three before",
   "tests/sql/upgrade-sent-back.test.ts":
     "upgrades a company of an earlier version, as do the four before",
+  "tests/sql/upgrade-sorted.test.ts":
+    "upgrades a company of an earlier version, as do the five before",
+  "tests/local/stack.test.ts":
+    "starts the local stack in every way; every test uses one, and only supabase/local changes what this says",
+  "tests/local/template.test.ts": "builds template folders anew, which every run uses",
   "tests/contract/client.test.ts":
     "makes the client's types and calls every operation by it; that they are what endpoints declare is checked everywhere",
   "tests/prove/ssrf.test.ts": "starts a system of its own that may call nobody inside",

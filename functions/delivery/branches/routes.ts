@@ -44,7 +44,7 @@ export const branches: AnyEndpoint[] = [
     body: CreateBranch,
     response: BranchCreated,
     status: 201,
-    errors: ["institution_not_found", ...refusals],
+    errors: ["institution_not_found", "institution_inactive", ...refusals],
     run: async ({ db, params, body }) => ({
       data: await db.call("delivery.branch_create", { ...body, ...params }),
     }),
@@ -59,7 +59,7 @@ export const branches: AnyEndpoint[] = [
     maxLines: 5_000,
     core: "delivery.branch_import",
     lineErrors: refusals,
-    errors: ["institution_not_found"],
+    errors: ["institution_not_found", "institution_inactive"],
   }),
   endpoint({
     method: "get",

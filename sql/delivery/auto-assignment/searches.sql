@@ -127,6 +127,23 @@ begin
   return null;
 end $$;
 
+-- Nobody waits for the answer of a driver who is made inactive: the searches that asked them continue. A search locks its delivery before the
+-- driver, so this only wakes the job, which finds them (delivery.searches_due).
+create or replace function delivery.searches_follow_drivers() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+  if exists (
+      select from delivery.assignments a
+      join delivery.driver_searches s on s.tenant_id = a.tenant_id and s.delivery_id = a.delivery_id and s.status = 'offered'
+      where a.tenant_id = new.tenant_id and a.driver_id = new.user_id and a.status = 'pending') then
+    perform app.job_add('delivery.auto_assignment', '{}');
+  end if;
+  return null;
+end $$;
+
+drop trigger if exists searches_follow_drivers on delivery.drivers;
+create trigger searches_follow_drivers after update of status on delivery.drivers
+  for each row when (new.status = 'inactive' and old.status <> 'inactive') execute function delivery.searches_follow_drivers();
 drop trigger if exists searches_follow_made on delivery.deliveries;
 create trigger searches_follow_made after insert on delivery.deliveries referencing new table as new_rows
   for each statement execute function delivery.searches_follow_deliveries();
@@ -141,5 +158,5 @@ create trigger searches_follow_changed after update on delivery.assignments refe
   for each statement execute function delivery.searches_follow_assignments();
 
 -- Nobody calls these but other functions and triggers.
-revoke execute on function delivery.searches_begin(uuid[], jsonb), delivery.searches_follow_deliveries(), delivery.searches_follow_assignments()
-  from barid_caller;
+revoke execute on function delivery.searches_begin(uuid[], jsonb), delivery.searches_follow_deliveries(), delivery.searches_follow_assignments(),
+  delivery.searches_follow_drivers() from barid_caller;

@@ -1,5 +1,15 @@
 -- The search itself: one step for one delivery, in a transaction of its own. Called by the job delivery.auto_assignment.
 
+-- True for a search whose offer went to a driver who may not work any more: given a rest, shut out or gone. It is due, whatever its time is.
+create or replace function delivery.search_offers_in_vain(s delivery.driver_searches) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return s.status = 'offered' and exists (
+    select from delivery.assignments a
+    join delivery.drivers r on r.tenant_id = a.tenant_id and r.user_id = a.driver_id and r.status <> 'active'
+    where a.tenant_id = s.tenant_id and a.delivery_id = s.delivery_id and a.status = 'pending');
+end $$;
+
 -- The deliveries of a tenant whose search has something to do now, the longest due first: [id], at most 100. None of a company that may not
 -- be used: its drivers cannot answer, and its searches wait until it may be.
 create or replace function delivery.searches_due(tenant uuid) returns jsonb
@@ -10,15 +20,20 @@ begin
     from (
       select x.delivery_id, x.next_attempt_at from delivery.driver_searches x
       where x.tenant_id = tenant and x.next_attempt_at <= now()
-        and exists (select from tenancy.tenants t where t.id = tenant and app.is_effective(t))
-      order by x.next_attempt_at, x.delivery_id limit 100) s);
+      union
+      select x.delivery_id, x.next_attempt_at from delivery.drivers r
+      join delivery.assignments a on a.tenant_id = r.tenant_id and a.driver_id = r.user_id and a.status = 'pending'
+      join delivery.driver_searches x on x.tenant_id = a.tenant_id and x.delivery_id = a.delivery_id and x.status = 'offered'
+      where r.tenant_id = tenant and r.status <> 'active'
+      order by 2, 1 limit 100) s
+    where exists (select from tenancy.tenants t where t.id = tenant and app.is_effective(t)));
 end $$;
 
 -- Takes the search for one delivery a step further, if it is due:
 --   offered, assigned  a driver was asked, for the first time or again, or has it where no answer is required
 --   nobody             no driver may be asked; it is tried again later
 --   waits              the delivery itself may not be given to anybody, such as one with an open exception; no attempt is counted
---   withdrawn          the driver who was asked did not answer in time
+--   withdrawn          the driver who was asked did not answer in time, or may not work any more
 --   failed             every attempt was made
 --   off                it needs no driver any more
 --   again              somebody changed the driver's load meanwhile; still due
@@ -32,6 +47,7 @@ declare
   s delivery.driver_searches;
   d delivery.deliveries;
   v_offer delivery.assignments;
+  v_vain boolean;
   v_reasons jsonb;
   v_drivers uuid[];
   v_driver uuid;
@@ -41,14 +57,15 @@ begin
   perform pg_advisory_xact_lock(hashtextextended('driver searches ' || tenant, 0));
   perform delivery.lock_deliveries(array[search_step.delivery_id]);
   select * into s from delivery.driver_searches x where x.tenant_id = tenant and x.delivery_id = search_step.delivery_id for no key update;
-  if not found or s.next_attempt_at is null or s.next_attempt_at > clock_timestamp() then
+  v_vain := delivery.search_offers_in_vain(s);
+  if s.next_attempt_at is null or s.next_attempt_at > clock_timestamp() and v_vain is not true then
     return 'not_due';
   end if;
   v_settings := delivery.auto_assignment_settings();
   if s.status = 'offered' then
     -- Its time passed long ago and nobody looked: the company was suspended, or the functions were away, and the driver could not
     -- answer. It is open for its whole time again.
-    if s.next_attempt_at < clock_timestamp() - interval '12 hours' then
+    if not v_vain and s.next_attempt_at < clock_timestamp() - interval '12 hours' then
       perform delivery.search_continue(s, 'offered', v_settings.retry_after);
       return 'offered';
     end if;
@@ -112,18 +129,27 @@ begin
   perform app.job_add('delivery.auto_assignment', '{}', run_at => clock_timestamp() + after);
 end $$;
 
--- Withdraws an offer that the driver has not answered; the search continues with the next driver.
+-- Withdraws an offer that the driver has not answered, or may not answer; the search continues with the next driver.
 create or replace function delivery.search_withdraw(s delivery.driver_searches, offer delivery.assignments) returns text
 language plpgsql set search_path = '' as $$
+declare
+  v_works boolean;
 begin
   if offer.id is null then
     update delivery.driver_searches x set status = 'off', next_attempt_at = null where x.tenant_id = s.tenant_id and x.delivery_id = s.delivery_id;
     return 'off';
   end if;
-  perform from delivery.drivers r where r.tenant_id = s.tenant_id and r.user_id = offer.driver_id for no key update;
-  s.declined := s.declined || offer.driver_id;
+  select r.status = 'active' into v_works from delivery.drivers r
+  where r.tenant_id = s.tenant_id and r.user_id = offer.driver_id for no key update;
+  if v_works and s.next_attempt_at > clock_timestamp() then
+    return 'not_due';
+  end if;
+  -- A driver who works again later may be asked again.
+  if v_works then
+    s.declined := s.declined || offer.driver_id;
+  end if;
   perform delivery.search_continue(s, 'searching', interval '0');
-  perform delivery.assignments_return(array[offer.id], 'unanswered');
+  perform delivery.assignments_return(array[offer.id], case when v_works then 'unanswered' else 'driver_inactive' end);
   insert into tenancy.notifications (tenant_id, user_id, type, payload)
   values (s.tenant_id, offer.driver_id, 'assignment_returned', jsonb_build_object('assignment_id', offer.id, 'delivery_id', s.delivery_id));
   return 'withdrawn';
@@ -177,4 +203,4 @@ grant execute on function delivery.searches_due(uuid), delivery.search_step(uuid
 -- Nobody calls these but other functions and triggers.
 revoke execute on function delivery.searches_due(uuid), delivery.search_step(uuid, uuid), delivery.searches_sweep(),
   delivery.search_continue(delivery.driver_searches, text, interval), delivery.search_fail(delivery.driver_searches, delivery.deliveries),
-  delivery.search_withdraw(delivery.driver_searches, delivery.assignments) from barid_caller;
+  delivery.search_offers_in_vain(delivery.driver_searches), delivery.search_withdraw(delivery.driver_searches, delivery.assignments) from barid_caller;

@@ -79,20 +79,20 @@ end $$;
 
 -- Adds a branch. {institution_user_id, name, code, address_id, default_processing_point_id?, contact_info?, metadata?}
 -- -> {id, institution_user_id, name, code}
--- Fails: institution_not_found, address_not_found, processing_point_not_found, processing_point_inactive, branch_code_exists.
+-- Fails: institution_not_found, institution_inactive, address_not_found, processing_point_not_found, processing_point_inactive, branch_code_exists.
 create or replace function delivery.branch_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 begin
-  perform delivery.institution_get(jsonb_build_object('id', input -> 'institution_user_id'));
+  perform delivery.require_institution((input ->> 'institution_user_id')::uuid);
   return delivery.branch_add(input);
 end $$;
 
 -- Adds the branches of a file to an institution. {institution_user_id, lines, dry_run, refused?} -> see app.import_lines
--- Fails: institution_not_found, import_has_errors; a line: as branch_create.
+-- Fails: institution_not_found, institution_inactive, import_has_errors; a line: as branch_create.
 create or replace function delivery.branch_import(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 begin
-  perform delivery.institution_get(jsonb_build_object('id', input -> 'institution_user_id'));
+  perform delivery.require_institution((input ->> 'institution_user_id')::uuid);
   return app.import_lines('delivery.branch_add', '{id}', input, jsonb_build_object('institution_user_id', input -> 'institution_user_id'));
 end $$;
 

@@ -144,7 +144,7 @@ end $$;
 
 -- A part leaves its warehouse: its pick is handed off and its goods are booked out. A part that left already has nothing to do.
 -- taken: somebody has it in hand whatever was recorded (a carrier says so); then what was picked went, be it nothing, or all of it if
--- nobody had picked yet.
+-- nobody had picked yet. Where goods are picked as they leave, those that a picker reported as missing are refused all the same.
 -- Fails: goods_not_picked.
 create or replace function storefront.order_part_leaves(p storefront.storefront_order_parts, taken boolean) returns void
 language plpgsql set search_path = '' as $$
@@ -163,11 +163,13 @@ begin
     if not (taken or storefront.picks_as_it_leaves()) then
       perform app.fail('goods_not_picked', jsonb_build_object('picking_order_id', k.id));
     end if;
+    -- Goods that a picker reported as missing are not found by leaving.
     update warehousing.picking_order_items i set picked_quantity = i.quantity, status = 'picked'
-    where i.tenant_id = k.tenant_id and i.picking_order_id = k.id;
+    where i.tenant_id = k.tenant_id and i.picking_order_id = k.id and i.status in ('pending', 'picked');
     perform warehousing.picking_move(k, 'completed');
     k.status := 'completed';
-  elsif k.id is not null then
+  end if;
+  if k.id is not null then
     v_missing := storefront.order_missing(p.order_id, p.id);
     if v_missing <> '[]' then
       if not taken then

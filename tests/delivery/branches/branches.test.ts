@@ -10,6 +10,7 @@ import {
   newNetwork,
   points,
 } from "../../support/network.ts";
+import { newPerson } from "../../support/people.ts";
 import {
   expectGuarded,
   expectNoSuch,
@@ -43,6 +44,13 @@ async function inactivePoint(): Promise<string> {
   const id = await newProcessingPoint(tenant, address);
   expect(await tenant.ops.post(`${points}/${id}/deactivate`))
     .toSucceed();
+  return id;
+}
+
+async function shutOut(): Promise<string> {
+  const { id } = await newPerson(tenant.id, "institution", "institution");
+  expect(await tenant.admin.put(`/tenants/${tenant.id}/users/${id}`, { is_active: false }))
+    .toSucceed(200);
   return id;
 }
 
@@ -94,6 +102,8 @@ describe("adding a branch", () => {
       const answer = await tenant.ops.post(branchesOf(id), wanted());
       expect(answer).toFailWith(404, "institution_not_found");
     }
+    expect(await tenant.ops.post(branchesOf(await shutOut()), wanted()))
+      .toFailWith(409, "institution_inactive");
     const [customers] =
       await sql`insert into delivery.addresses (tenant_id, full_address, owner_user_id)
       values (${tenant.id}, 'Home', ${tenant.customer.id}) returning id`;

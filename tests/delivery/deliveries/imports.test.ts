@@ -14,7 +14,7 @@ import { fingerprintOf } from "../../support/everything.ts";
 import { faultsOf, sendFile } from "../../support/files.ts";
 import { newAddress, newBranch, newProcessingPoint } from "../../support/make.ts";
 import { balanceOf, fundWallet } from "../../support/money.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
+import { newPerson, newTenant, type Tenant } from "../../support/people.ts";
 
 let tenant: Tenant;
 let other: Tenant;
@@ -126,6 +126,10 @@ describe("branches", () => {
       const path = `/delivery/institutions/${id}/branches/import`;
       expect(await sendFile(tenant.ops, path, rows)).toFailWith(404, "institution_not_found");
     }
+    const gone = await newPerson(tenant.id, "institution", "institution");
+    await sql`update tenancy.tenant_users set is_active = false where user_id = ${gone.id}`;
+    expect(await sendFile(tenant.ops, `/delivery/institutions/${gone.id}/branches/import`, rows))
+      .toFailWith(409, "institution_inactive");
     const off = await newTenant({ settings: { "delivery.transfer_manifest": { enabled: false } } });
     expect(await sendFile(off.ops, branches, "")).toFailWith(403, "transfer_manifest_disabled");
   });

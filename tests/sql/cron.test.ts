@@ -76,6 +76,24 @@ describe("private.jobs_purge", () => {
   });
 });
 
+describe("tenancy.notifications_purge", () => {
+  test("deletes what is older than 180 days, read or not", async () => {
+    const own = database.sql;
+    const user = randomUUID();
+    await own`insert into auth.users (id, email) values (${user}, 'notified@barid.test')`;
+    await own`insert into tenancy.notifications (user_id, type, read_at, created_at)
+      select ${user}, 'purge.' || d || coalesce('.' || extract(day from r), ''), r, now() - d * interval '1 day'
+      from unnest(array[179, 181]) d, unnest(array[null, timestamptz '2026-01-01']) r`;
+    expect(await own`select tenancy.notifications_purge()::int as removed`).toEqual([{
+      removed: 2,
+    }]);
+    const left =
+      await own`select type from tenancy.notifications where user_id = ${user} order by type`;
+    expect(left.map(({ type }) => type)).toEqual(["purge.179", "purge.179.1"]);
+    await own`delete from auth.users where id = ${user}`;
+  });
+});
+
 describe("integration.events_purge", () => {
   test("deletes what is older than the setting, 180 days without one, whatever its status", async () => {
     const own = database.sql;

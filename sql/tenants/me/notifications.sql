@@ -12,3 +12,17 @@ begin
   return jsonb_build_object('updated_count', v_count,
     'unread_count', (select count(*) from tenancy.notifications_list l where l.read_at is null));
 end $$;
+
+-- Deletes notifications after 180 days, read or not. Run by cron. -> how many
+create or replace function tenancy.notifications_purge() returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_count bigint;
+begin
+  delete from tenancy.notifications n where n.created_at < now() - interval '180 days';
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+
+-- Nobody calls it but cron.
+revoke execute on function tenancy.notifications_purge() from barid_caller;

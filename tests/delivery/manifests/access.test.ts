@@ -190,9 +190,7 @@ describe("row-level security, with no endpoint before it", () => {
     sql.begin(async (tx) => {
       await tx`select set_config('app.tenant_id', ${tenant.id}, true),
         set_config('app.user_id', ${person.id}, true),
-        set_config('app.grants', (
-          select coalesce(array_agg('role:' || r.role_key), '{}')::text from tenancy.tenant_user_roles r
-          where r.tenant_id = ${tenant.id} and r.user_id = ${person.id}), true),
+        set_config('app.grants', private.member_grants(${tenant.id}, ${person.id})::text, true),
         set_config('app.sees_tenant', ${seesTenant ? "on" : "off"}, true),
         set_config('role', 'barid_caller', true)`;
       return await tx.unsafe(statement, values);

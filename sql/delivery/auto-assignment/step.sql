@@ -18,8 +18,9 @@ begin
   return (
     select coalesce(jsonb_agg(s.delivery_id order by s.next_attempt_at, s.delivery_id), '[]')
     from (
-      select x.delivery_id, x.next_attempt_at from delivery.driver_searches x
+      (select x.delivery_id, x.next_attempt_at from delivery.driver_searches x
       where x.tenant_id = tenant and x.next_attempt_at <= now()
+      order by x.next_attempt_at, x.delivery_id limit 100)
       union
       select x.delivery_id, x.next_attempt_at from delivery.drivers r
       join delivery.assignments a on a.tenant_id = r.tenant_id and a.driver_id = r.user_id and a.status = 'pending'

@@ -29,7 +29,7 @@ export async function newEnded(
   return id;
 }
 
-/** An assignment of a delivery, straight in the database. */
+/** An assignment of a delivery, straight in the database, as long as what was ordered. */
 export function assign(
   tenant: { id: string },
   delivery: string,
@@ -37,8 +37,9 @@ export function assign(
   status: string,
   at = "2026-03-10T10:30:00Z",
 ) {
-  return sql`insert into delivery.assignments (tenant_id, delivery_id, driver_id, status, units, assignment_time)
-    values (${tenant.id}, ${delivery}, ${driver}, ${status}, 1, ${at})`;
+  return sql`insert into delivery.assignments (tenant_id, delivery_id, driver_id, status, units, assignment_time, route_details)
+    select tenant_id, id, ${driver}, ${status}, 1, ${at}, jsonb_build_object('distance_km', distance_km)
+    from delivery.deliveries where tenant_id = ${tenant.id} and id = ${delivery}`;
 }
 
 /** Counts what changed since the last time. */

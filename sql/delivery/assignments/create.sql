@@ -3,7 +3,7 @@
 -- Carries out a plan whose lines may all be assigned: {bulk?, notify?: type, confirm?, accepted?} -> {ids, bulk_assignment_id}.
 -- With confirm the driver has to answer whatever the tenant's setting says; with accepted the driver has done so already.
 -- A line may bring sequence_number, estimated_pickup_time, estimated_delivery_time and notes of its own;
--- without a number it follows the driver's last. The way is measured after the commit.
+-- without a number it follows the driver's last. The way by road is measured after the commit.
 -- The deliveries, the picks and the driver are locked already.
 create or replace function delivery.assignments_write(plan jsonb, options jsonb) returns jsonb
 language plpgsql set search_path = '' as $$

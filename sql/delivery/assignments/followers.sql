@@ -62,8 +62,8 @@ begin
   return null;
 end $$;
 
--- Notes where the work of an assignment begins and ends while that is known: the parcel may lie elsewhere by the time
--- its way is measured.
+-- Notes where the work of an assignment begins and ends while that is known, since the parcel may lie elsewhere by the time its way is
+-- measured by road, and the straight way, unless it brings a measured one.
 create or replace function delivery.assignments_begin() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -71,6 +71,9 @@ begin
     case when d.transfer_kind is not null and delivery.is_transferred(d) then d.dropoff_warehouse_id end
   into new.from_warehouse_id, new.to_warehouse_id
   from delivery.deliveries d where d.tenant_id = new.tenant_id and d.id = new.delivery_id;
+  if new.route_details is null then
+    new.route_details := delivery.straight_route(new.tenant_id, new.delivery_id, new.from_warehouse_id, new.to_warehouse_id);
+  end if;
   return new;
 end $$;
 

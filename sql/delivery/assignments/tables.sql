@@ -39,7 +39,7 @@ create table if not exists delivery.assignments (
   to_warehouse_id uuid,
   -- Set for a handover after pickup: the assignment that keeps the parcel until this one is accepted.
   handed_over_from uuid,
-  -- Cached measurement {distance_km, duration_minutes?, source}; null until delivery.measure_routes has run.
+  -- {distance_km, duration_minutes?, source}: straight, by road once delivery.measure_routes has asked; null without coordinates.
   route_details jsonb,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),

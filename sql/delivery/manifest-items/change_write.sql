@@ -153,14 +153,15 @@ begin
     from delivery.delivery_services s where s.id = service_id);
 end $$;
 
--- Clears cached routes of open assignments and queues delivery.measure_routes.
+-- Measures the ways of open assignments anew, straight at once and by road after the commit.
 create or replace function delivery.routes_remeasure(delivery_ids uuid[]) returns void
 language plpgsql set search_path = '' as $$
 declare
   v_assignments uuid[];
 begin
   with stale as (
-    update delivery.assignments a set route_details = null
+    update delivery.assignments a
+    set route_details = delivery.straight_route(a.tenant_id, a.delivery_id, a.from_warehouse_id, a.to_warehouse_id)
     where a.tenant_id = app.tenant_id() and a.delivery_id = any (delivery_ids)
       and a.status in ('pending', 'assigned', 'accepted')
     returning a.id

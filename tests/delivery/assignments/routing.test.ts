@@ -2,7 +2,7 @@ import { setupServer } from "msw/node";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { measureWays } from "../../../functions/delivery/assignments/routing.ts";
 import { osrm } from "../../../shared/routing/routing-service.ts";
-import { equip, newDeliveries, newDelivery, rowsOf } from "../../support/assignments.ts";
+import { equip, newDeliveries, newDelivery } from "../../support/assignments.ts";
 import { sql } from "../../support/db.ts";
 import { newAddress } from "../../support/make.ts";
 import { foundRoute, type Route, routingService } from "../../support/outside/routing.ts";
@@ -20,7 +20,6 @@ const way = (id: string, to = 44.5) => ({
   id,
   from: [33.1, 44.1] as const,
   to: [33.2, to] as const,
-  haversine_km: 12.345,
 });
 
 describe("the way of an assignment", () => {
@@ -39,17 +38,13 @@ describe("the way of an assignment", () => {
     ["answers nonsense", () => ({ body: { routes: [{ distance: "far" }] } })],
     ["is silent", () => undefined],
   ])(
-    "is measured as the crow flies when the service %s, which is not asked over and over",
+    "stays straight when the service %s, which is not asked over and over",
     async (_, answer) => {
       service.answer = answer;
       const ways = Array.from({ length: 40 }, (_, index) => way(String(index)));
       // Only silence ends by the time limit: on a busy machine an answer may take longer than a short one.
       const timeoutMs = answer("") ? 10_000 : 300;
-      const found = await measureWays(ways, osrm(url, timeoutMs));
-      expect(found).toEqual(ways.map(({ id }) => ({
-        id,
-        route_details: { distance_km: 12.345, source: "haversine" },
-      })));
+      expect(await measureWays(ways, osrm(url, timeoutMs))).toEqual([]);
       expect(service.asked.length).toBeLessThanOrEqual(4);
     },
   );
@@ -57,13 +52,10 @@ describe("the way of an assignment", () => {
   test("keeps what was measured before the service failed", async () => {
     service.answer = (path) => path.includes("44.9") ? { status: 503 } : foundRoute(1_000, 60);
     const found = await measureWays([way("a"), way("b", 44.9)], osrm(url));
-    expect(found.map(({ route_details }) => route_details.source)).toEqual([
-      "routing",
-      "haversine",
-    ]);
+    expect(found.map(({ id }) => id)).toEqual(["a"]);
   });
 
-  test("is kept after the answer, also of a bulk; without coordinates there is none", async () => {
+  test("is straight with the answer, also of a bulk, and by road once that is measured", async () => {
     const tenant = await newTenant();
     await equip(tenant, tenant.driver.id);
     const far = await newAddress(tenant, { latitude: 34.31, longitude: 44.36 });
@@ -74,17 +66,44 @@ describe("the way of an assignment", () => {
       delivery_ids: [...ids, near],
     });
     expect(made).toSucceed(201);
-    const details = async () =>
-      await sql`select a.route_details from delivery.assignments a
-      where a.tenant_id = ${tenant.id} order by a.sequence_number`;
-    for (let i = 0; i < 50 && (await details()).some((row) => !row.route_details); i++) {
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
-    const measured = (await details()).map((row) => row.route_details);
-    expect(measured[0]).toEqual({ distance_km: 111.195, source: "haversine" });
-    expect(measured[3]).toEqual({ distance_km: 0, source: "haversine" });
-    expect((await rowsOf(ids[0]))[0].status).toBe("pending");
+    const routes = async () =>
+      (await sql`select a.route_details from delivery.assignments a
+        where a.tenant_id = ${tenant.id} order by a.sequence_number`).map((row) =>
+        row.route_details
+      );
+    const straight = { distance_km: 111.195, source: "haversine" };
+    expect(await routes()).toEqual([
+      straight,
+      straight,
+      straight,
+      { distance_km: 0, source: "haversine" },
+    ]);
     const shown = await tenant.ops.get("/delivery/assignments", { query: { include: "route" } });
-    expect(shown.body.assignments[1].route.distance_km).toBe(111.195);
+    expect(shown.body.assignments[1].route).toEqual(straight);
+
+    const asked = JSON.stringify(made.body.assignment_ids);
+    const waysNow = async () =>
+      (await sql`select delivery.routes_to_measure(${tenant.id}, ${asked}) as ways`)[0].ways;
+    const store = async () => {
+      const found = JSON.stringify(await measureWays(await waysNow(), osrm(url)));
+      await sql`select delivery.routes_store(${tenant.id}, ${found})`;
+    };
+    service.answer = () => ({ status: 503 });
+    await store();
+    expect((await routes())[0]).toEqual(straight);
+    service.answer = () => foundRoute(120_500, 5_400);
+    await store();
+    const byRoad = { distance_km: 120.5, duration_minutes: 90, source: "routing" };
+    expect(await routes()).toEqual([byRoad, byRoad, byRoad, byRoad]);
+    expect(await waysNow()).toEqual([]);
+  });
+
+  test("has none without coordinates", async () => {
+    const tenant = await newTenant();
+    const nowhere = await newAddress(tenant, { latitude: null, longitude: null });
+    const id = await newDelivery(tenant, { dropoff_address_id: nowhere });
+    const [{ route }] =
+      await sql`select delivery.straight_route(${tenant.id}, ${id}, null, null) as route`;
+    expect(route).toBeNull();
   });
 });

@@ -45,6 +45,10 @@ begin
   perform cron.schedule('barid_webhooks_purge', '47 3 * * *', 'select integration.webhooks_purge()');
   perform cron.schedule('barid_events_purge', '53 * * * *', 'select integration.events_purge()');
   perform cron.schedule('barid_domains_recheck', '*/5 * * * *', 'select storefront.domains_recheck()');
+  perform cron.schedule('barid_carrier_events_purge', '43 * * * *', 'select integration.carrier_events_purge()');
+  perform cron.schedule('barid_payment_events_purge', '31 * * * *', 'select money.payment_events_purge()');
+  perform cron.schedule('barid_carts_purge', '57 3 * * *', 'select storefront.carts_purge()');
+  perform cron.schedule('barid_domains_purge', '59 3 * * *', 'select storefront.domains_purge()');
   perform cron.schedule('barid_payments_reconcile', '*/5 * * * *', 'select money.payments_reconcile()');
   perform cron.schedule('barid_orders_expire', '*/10 * * * *', 'select storefront.orders_expire()');
   perform cron.schedule('barid_orders_complete', '11 * * * *', 'select storefront.orders_complete()');

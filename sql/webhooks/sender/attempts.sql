@@ -212,13 +212,16 @@ begin
   return v_count;
 end $$;
 
--- Forgets deliveries that ended more than 90 days ago, with their attempts. Run by cron.
+-- Forgets deliveries of more than 90 days ago that ended, or that wait for a subscription that was switched off, with their attempts. Run by cron.
 create or replace function integration.webhooks_purge() returns bigint
 language plpgsql set search_path = '' as $$
 declare
   v_count bigint;
 begin
-  delete from integration.webhook_events where next_attempt_at is null and claim_token is null and created_at < now() - interval '90 days';
+  delete from integration.webhook_events e
+  where e.created_at < now() - interval '90 days' and (e.next_attempt_at is null and e.claim_token is null
+    or coalesce(e.claimed_at < now() - interval '1 day', true)
+      and not exists (select from integration.webhook_subscriptions s where s.id = e.subscription_id and s.is_active));
   get diagnostics v_count = row_count;
   return v_count;
 end $$;

@@ -2,11 +2,11 @@
  * A database whose `postgres` is what it is at Supabase: the owner of the project's own things, and no superuser. The migrations
  * have run as that role. The superuser is `supabase_admin`, who owns what Supabase brings.
  */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import postgres from "postgres";
 import { applyPlatform, migrate } from "../../supabase/local/migrate.ts";
+import { newFolderForPostgres } from "../../supabase/local/postgres-files.ts";
 import { startPostgres } from "../../supabase/local/postgres.ts";
 
 /** The role, and its rights on the schemas that Supabase brings. */
@@ -43,7 +43,7 @@ export interface HostedDatabase {
 /** On a server of its own, whose roles it changes: not where DATABASE_URL names a server that was there before. */
 export async function newHostedDatabase(): Promise<HostedDatabase> {
   if (process.env.DATABASE_URL) throw new Error("DATABASE_URL names a server with its own roles");
-  const folder = mkdtempSync(join(tmpdir(), "barid-hosted-database-"));
+  const folder = newFolderForPostgres("barid-hosted-database-");
   const server = await startPostgres({ dataDir: join(folder, "data"), port: 0, durable: false });
   const open = (user: string) =>
     postgres(server.url.replace("//postgres:", `//${user}:`), { max: 1, onnotice: () => {} });

@@ -21,7 +21,7 @@ begin
 end $$;
 
 -- Keeps the rows that a schedule removes at their end out of the log, which would have them once more: of deletions, only those of a request
--- are written. Called after app.tenant_table, with the same `hidden`.
+-- are written. For tables with so many that the log would grow by more than they shrink. Called after app.tenant_table, with the same `hidden`.
 create or replace function app.purged(target regclass, hidden text default '') returns void
 language plpgsql set search_path = '' as $$
 begin

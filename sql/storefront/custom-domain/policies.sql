@@ -1,3 +1,2 @@
 select app.tenant_table('storefront.custom_domains', own => '{}', operations => 'insert, update', write_condition => $$app.has_permission('manage:tenant')$$);
-select app.purged('storefront.custom_domains');
 select app.touched('storefront.custom_domains');

@@ -6,5 +6,4 @@ drop policy if exists administrators on tenancy.invitations;
 create policy administrators on tenancy.invitations as restrictive for all to barid_caller
   using ((select app.has_permission('manage:tenant')));
 
-select app.purged('tenancy.invitations', 'sealed_password,account_id');
 select app.touched('tenancy.invitations');

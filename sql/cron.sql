@@ -39,12 +39,16 @@ begin
   perform cron.schedule('barid_road_distances_purge', '41 3 * * *', 'select delivery.road_distances_purge()');
   perform cron.schedule('barid_api_keys_warn', '27 4 * * *', 'select tenancy.api_keys_warn()');
   perform cron.schedule('barid_invitations_purge', '37 3 * * *', 'select tenancy.invitations_purge()');
-  perform cron.schedule('barid_notifications_purge', '53 3 * * *', 'select tenancy.notifications_purge()');
+  perform cron.schedule('barid_notifications_purge', '51 * * * *', 'select tenancy.notifications_purge()');
   perform cron.schedule('barid_report_stock', '17 2 * * *', 'select warehousing.report_stock()');
   perform cron.schedule('barid_webhooks_release', '*/5 * * * *', 'select integration.webhooks_release()');
-  perform cron.schedule('barid_webhooks_purge', '47 3 * * *', 'select integration.webhooks_purge()');
+  perform cron.schedule('barid_webhooks_purge', '47 * * * *', 'select integration.webhooks_purge()');
   perform cron.schedule('barid_events_purge', '53 * * * *', 'select integration.events_purge()');
   perform cron.schedule('barid_domains_recheck', '*/5 * * * *', 'select storefront.domains_recheck()');
+  perform cron.schedule('barid_carrier_events_purge', '43 * * * *', 'select integration.carrier_events_purge()');
+  perform cron.schedule('barid_payment_events_purge', '31 * * * *', 'select money.payment_events_purge()');
+  perform cron.schedule('barid_carts_purge', '57 3 * * *', 'select storefront.carts_purge()');
+  perform cron.schedule('barid_domains_purge', '59 3 * * *', 'select storefront.domains_purge()');
   perform cron.schedule('barid_payments_reconcile', '*/5 * * * *', 'select money.payments_reconcile()');
   perform cron.schedule('barid_orders_expire', '*/10 * * * *', 'select storefront.orders_expire()');
   perform cron.schedule('barid_orders_complete', '11 * * * *', 'select storefront.orders_complete()');

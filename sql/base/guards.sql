@@ -20,6 +20,18 @@ begin
   end loop;
 end $$;
 
+-- Keeps the rows that a schedule removes at their end out of the log, which would have them once more: of deletions, only those of a request
+-- are written. For tables with so many that the log would grow by more than they shrink. Called after app.tenant_table, with the same `hidden`.
+create or replace function app.purged(target regclass, hidden text default '') returns void
+language plpgsql set search_path = '' as $$
+begin
+  execute format('drop trigger if exists audit_delete on %s', target);
+  execute format('create trigger audit_delete after delete on %s referencing old table as old_rows for each statement
+    when (app.request_setting(''request_id'') is not null) execute function private.audit(%L)', target, hidden);
+end $$;
+
+revoke execute on function app.purged(regclass, text) from barid_caller;
+
 -- Lets a trigger function of the table's own, private.audit_<schema>_<table>, write the rows of updates that private.audit writes of
 -- other tables: it compares columns, where that makes documents of all of them. For wide tables with an id whose rows are changed many
 -- at a time. Called after app.tenant_table, with the same `hidden`.

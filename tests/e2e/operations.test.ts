@@ -29,6 +29,7 @@ const values: Record<string, string> = {
   "api key": "0f".repeat(32),
   "scraper key": "f0".repeat(32),
   kind: "delivery.settlement_receipt",
+  "job id": "1",
 };
 
 const healthOf = async (slug: string) =>

@@ -94,6 +94,37 @@ describe("tenancy.notifications_purge", () => {
   });
 });
 
+describe("integration.webhooks_purge", () => {
+  test("deletes what ended 90 days ago, and what waits for a subscription that was switched off", async () => {
+    const own = database.sql;
+    const [tenant, on, off] = [randomUUID(), randomUUID(), randomUUID()];
+    await own`insert into tenancy.tenants (id, name, slug, status)
+      values (${tenant}, '{"en": "T"}', 'purged', 'active')`;
+    const modules = await own`select id from tenancy.modules order by id limit 2`;
+    for (const [n, id] of [on, off].entries()) {
+      await own`insert into integration.webhook_subscriptions (id, tenant_id, module_id, url, event_types, secret, is_active)
+        values (${id}, ${tenant}, ${modules[n].id}, 'https://a.example/', '{*}', 'x', ${
+        id === on
+      })`;
+    }
+    await own`insert into integration.webhook_events (tenant_id, subscription_id, event_type, entity_key, body, next_attempt_at, created_at,
+        claim_token, claimed_at)
+      select ${tenant}, s.id, d || '.' || state, 'x', '{}', case when state <> 'ended' then now() end, now() - d * interval '1 day',
+        case when state = 'lost' then gen_random_uuid() end, case when state = 'lost' then now() - d * interval '1 day' end
+      from unnest(${[
+      on,
+      off,
+    ]}::uuid[]) s (id), unnest(array[89, 91]) d, unnest(array['ended', 'waits', 'lost']) state`;
+    await own`select integration.webhooks_purge()`;
+    const left = async (id: string) =>
+      (await own`select event_type from integration.webhook_events
+        where subscription_id = ${id} order by event_type`).map(({ event_type }) => event_type);
+    expect(await left(on)).toEqual(["89.ended", "89.lost", "89.waits", "91.lost", "91.waits"]);
+    expect(await left(off)).toEqual(["89.ended", "89.lost", "89.waits"]);
+    await own`delete from tenancy.tenants where id = ${tenant}`;
+  });
+});
+
 describe("integration.events_purge", () => {
   test("deletes what is older than the setting, 180 days without one, whatever its status", async () => {
     const own = database.sql;

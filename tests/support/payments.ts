@@ -1,4 +1,4 @@
-/** Payments by card for tests: shops that take them, and what their gateways tell. */
+/** Payments by card for tests: shops that take them, and the reports of their gateways. */
 import { createHmac } from "node:crypto";
 import { expect } from "vitest";
 import { sql, stack } from "./db.ts";

@@ -76,6 +76,11 @@ export const families: Readonly<Record<string, Family>> = {
     unit: "seconds",
     help: "When a scheduled job succeeded last, in seconds since 1970.",
   },
+  barid_cron_job_interval_seconds: {
+    type: "gauge",
+    unit: "seconds",
+    help: "How much time passes between two runs of a scheduled job, at most.",
+  },
   barid_cron_job_failed: {
     type: "gauge",
     help: "1: the last run of a scheduled job failed; 0: it succeeded.",

@@ -201,9 +201,25 @@ begin
   return jsonb_build_object('outcome', v_outcome, 'duplicate', v_duplicate);
 end $$;
 
+-- Deletes reports after 400 days: carriers repeat theirs for days, and a claim against one is barred after a year. A batch a run, so that
+-- nobody waits for it. Run by cron. -> how many
+create or replace function integration.carrier_events_purge() returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_count bigint;
+begin
+  delete from integration.carrier_events e where e.id in (
+    select x.id from integration.carrier_events x
+    where x.created_at < now() - interval '400 days'
+    order by x.created_at limit 50000 for update skip locked);
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+
 grant execute on function integration.carrier_secret(text, uuid), integration.carrier_report(text, uuid, jsonb) to barid_api;
 
 -- The functions' own login (barid_api) and functions alone call these.
-revoke execute on function integration.carrier_arrives(delivery.deliveries,uuid), integration.carrier_report(text,uuid,jsonb),
+revoke execute on function integration.carrier_arrives(delivery.deliveries,uuid), integration.carrier_events_purge(),
+  integration.carrier_report(text,uuid,jsonb),
   integration.carrier_return_refund(delivery.deliveries,text), integration.carrier_secret(text,uuid),
   integration.shipment_given_back(integration.carrier_shipments,delivery.deliveries,text) from barid_caller;

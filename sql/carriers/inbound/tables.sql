@@ -12,3 +12,4 @@ create table if not exists integration.carrier_events (
   constraint carrier_event_once unique (tenant_id, carrier_code, carrier_event_id)
 );
 create index if not exists carrier_events_carrier on integration.carrier_events (carrier_code);
+create index if not exists carrier_events_created on integration.carrier_events (created_at);

@@ -33,4 +33,6 @@ create index if not exists payment_webhook_events_recent on money.payment_webhoo
 create index if not exists payment_webhook_events_open on money.payment_webhook_events (tenant_id, created_at desc nulls last, id desc)
   where outcome = 'unmatched' and resolution is null;
 create index if not exists payment_webhook_events_payment on money.payment_webhook_events (tenant_id, payment_id) where payment_id is not null;
+create index if not exists payment_webhook_events_ending on money.payment_webhook_events (created_at)
+  where outcome = 'ignored' or raw_body is not null;
 create index if not exists payment_webhook_events_resolved_by on money.payment_webhook_events (resolved_by);

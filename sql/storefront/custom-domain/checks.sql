@@ -115,6 +115,20 @@ begin
   return v_count;
 end $$;
 
+-- Deletes connections that ended 400 days ago: nothing looks at them any more. A batch a run. Run by cron. -> how many
+create or replace function storefront.domains_purge() returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_count bigint;
+begin
+  delete from storefront.custom_domains d where d.id in (
+    select x.id from storefront.custom_domains x
+    where x.status = 'archived' and x.disconnected_at < now() - interval '400 days'
+    order by x.disconnected_at limit 50000 for update skip locked);
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+
 -- The domain that a job is to look up, as storefront.domain_due answers it, or null when it was disconnected.
 create or replace function storefront.domain_of_job(domain_id uuid) returns jsonb
 language plpgsql security definer set search_path = '' as $$
@@ -145,4 +159,4 @@ grant execute on function storefront.domain_of_job(uuid), storefront.domain_chec
 -- Nobody calls these but other functions and triggers.
 revoke execute on function storefront.domain_checked_by_job(uuid,boolean,uuid), storefront.domain_event_write(storefront.custom_domains,text),
   storefront.domain_record_active(storefront.custom_domains,boolean), storefront.domain_of_job(uuid),
-  storefront.domains_recheck() from barid_caller;
+  storefront.domains_purge(), storefront.domains_recheck() from barid_caller;

@@ -29,4 +29,5 @@ create unique index if not exists custom_domain_already_connected on storefront.
   where status <> 'archived';
 create index if not exists custom_domains_market on storefront.custom_domains (tenant_id, market_id);
 create index if not exists custom_domains_pending on storefront.custom_domains (pending_since) where status = 'pending_dns';
+create index if not exists custom_domains_archived on storefront.custom_domains (disconnected_at) where status = 'archived';
 create index if not exists custom_domains_verified on storefront.custom_domains (dns_checked_at) where status = 'active';

@@ -157,3 +157,21 @@ begin
   end if;
   return storefront.cart_changed(v_cart);
 end $$;
+
+-- Deletes carts that became no order and whose items nobody changed for 180 days. Nothing is reserved for one, and a customer who comes
+-- back gets another. A batch a run. Run by cron. -> how many
+create or replace function storefront.carts_purge() returns bigint
+language plpgsql set search_path = '' as $$
+declare
+  v_count bigint;
+begin
+  delete from storefront.carts c where c.id in (
+    select x.id from storefront.carts x
+    where x.status <> 'converted' and x.updated_at < now() - interval '180 days'
+    order by x.updated_at limit 50000 for update skip locked);
+  get diagnostics v_count = row_count;
+  return v_count;
+end $$;
+
+-- Nobody calls it but cron.
+revoke execute on function storefront.carts_purge() from barid_caller;

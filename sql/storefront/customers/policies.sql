@@ -1,6 +1,8 @@
 select app.tenant_table('storefront.carts', own => '{customer_id}', operations => 'insert, update', write_condition => 'true');
 select app.tenant_table('storefront.cart_items', write_condition => 'true');
 select app.tenant_table('storefront.customer_addresses', own => '{user_id}', write_condition => 'true');
+select app.purged('storefront.carts');
+select app.purged('storefront.cart_items');
 select app.touched('storefront.carts');
 select app.touched('storefront.cart_items');
 

@@ -14,6 +14,7 @@ create table if not exists storefront.carts (
 );
 create unique index if not exists cart_already_active on storefront.carts (tenant_id, market_id, customer_id) where status = 'active';
 create index if not exists carts_market on storefront.carts (tenant_id, market_id);
+create index if not exists carts_untouched on storefront.carts (updated_at) where status <> 'converted';
 create index if not exists carts_customer on storefront.carts (tenant_id, customer_id, created_at desc);
 
 create table if not exists storefront.cart_items (

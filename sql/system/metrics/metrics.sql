@@ -16,7 +16,29 @@ end $$;
 grant execute on function integration.metrics_add(jsonb) to barid_api;
 revoke execute on function integration.metrics_add(jsonb) from barid_caller;
 
--- The jobs of cron: when each succeeded last, and whether its last run failed (1 or 0). None without pg_cron.
+-- How many seconds pass between two runs of a schedule of cron, at most.
+create or replace function integration.cron_interval(schedule text) returns double precision
+language plpgsql immutable set search_path = '' as $$
+declare
+  v_seconds text := substring(schedule from '^\s*(\d+)\s+seconds?\s*$');
+  v_fields text[] := regexp_split_to_array(trim(schedule), '\s+');
+  v_minute text := v_fields[1];
+  v_hour text := v_fields[2];
+begin
+  return case
+    when v_seconds is not null then v_seconds::integer
+    when v_fields[4] <> '*' then 366 * 86400
+    when v_fields[3] <> '*' then 31 * 86400
+    when v_fields[5] <> '*' then 7 * 86400
+    when v_hour ~ '^\*/\d+$' then substring(v_hour from 3)::integer * 3600
+    when v_hour <> '*' then 86400
+    when v_minute ~ '^\*/\d+$' then substring(v_minute from 3)::integer * 60
+    when v_minute <> '*' then 3600
+    else 60 end;
+end $$;
+
+-- The jobs of cron: how often each is to run, when it succeeded last, also one that was switched off since, and whether the last run of one
+-- that is on failed (1 or 0). None without pg_cron.
 create or replace function integration.metrics_of_cron() returns table (name text, labels jsonb, value double precision)
 language plpgsql stable set search_path = '' as $$
 begin
@@ -27,14 +49,18 @@ begin
   return query execute $q$
     select m.name, jsonb_build_object('cron_job', r.jobname), m.value
     from (
-      select j.jobname, extract(epoch from max(d.end_time) filter (where d.status = 'succeeded'))::double precision as succeeded_at,
-        (max(d.runid) filter (where d.status = 'failed') > coalesce(max(d.runid) filter (where d.status = 'succeeded'), 0)) as has_failed
-      from cron.job j join cron.job_run_details d on d.jobid = j.jobid
-      where j.jobname like 'barid\_%' and j.active and d.status in ('succeeded', 'failed')
-      group by j.jobname
+      select j.jobname, j.schedule,
+        extract(epoch from max(d.end_time) filter (where d.status = 'succeeded'))::double precision as succeeded_at,
+        case when j.active and count(d.runid) > 0 then
+          (coalesce(max(d.runid) filter (where d.status = 'failed'), 0) > coalesce(max(d.runid) filter (where d.status = 'succeeded'), 0))::integer
+        end as has_failed
+      from cron.job j left join cron.job_run_details d on d.jobid = j.jobid and d.status in ('succeeded', 'failed')
+      where j.jobname like 'barid\_%'
+      group by j.jobid, j.jobname, j.schedule, j.active
     ) r
-    cross join lateral (values ('barid_cron_job_last_success_timestamp_seconds', r.succeeded_at),
-      ('barid_cron_job_failed', coalesce(r.has_failed, false)::integer::double precision)) m (name, value)
+    cross join lateral (values ('barid_cron_job_interval_seconds', integration.cron_interval(r.schedule)),
+      ('barid_cron_job_last_success_timestamp_seconds', r.succeeded_at),
+      ('barid_cron_job_failed', r.has_failed::double precision)) m (name, value)
     where m.value is not null$q$;
 end $$;
 
@@ -117,4 +143,5 @@ end $$;
 grant execute on function integration.metrics_read(jsonb) to barid_caller;
 
 -- Nobody calls these but other functions and triggers.
-revoke execute on function integration.metrics_of_cron(), integration.metrics_of_queues(), integration.metrics_of_books() from barid_caller;
+revoke execute on function integration.cron_interval(text), integration.metrics_of_cron(), integration.metrics_of_queues(),
+  integration.metrics_of_books() from barid_caller;

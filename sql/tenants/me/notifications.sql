@@ -13,13 +13,16 @@ begin
     'unread_count', (select count(*) from tenancy.notifications_list l where l.read_at is null));
 end $$;
 
--- Deletes notifications after 180 days, read or not. Run by cron. -> how many
+-- Deletes notifications after 180 days, read or not. A batch a run. Run by cron. -> how many
 create or replace function tenancy.notifications_purge() returns bigint
 language plpgsql set search_path = '' as $$
 declare
   v_count bigint;
 begin
-  delete from tenancy.notifications n where n.created_at < now() - interval '180 days';
+  delete from tenancy.notifications n where n.id in (
+    select x.id from tenancy.notifications x
+    where x.created_at < now() - interval '180 days'
+    order by x.created_at limit 50000 for update skip locked);
   get diagnostics v_count = row_count;
   return v_count;
 end $$;

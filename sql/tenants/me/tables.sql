@@ -20,4 +20,5 @@ create table if not exists tenancy.notifications (
 );
 create index if not exists notifications_user on tenancy.notifications (tenant_id, user_id);
 create index if not exists notifications_person on tenancy.notifications (user_id, created_at desc nulls last, id desc);
+create index if not exists notifications_created on tenancy.notifications (created_at);
 create index if not exists notifications_unread on tenancy.notifications (user_id) where read_at is null;

@@ -212,13 +212,19 @@ begin
   return v_count;
 end $$;
 
--- Forgets deliveries that ended more than 90 days ago, with their attempts. Run by cron.
+-- Forgets deliveries of more than 90 days ago that ended, or that wait for a subscription that was switched off, with their attempts. A batch
+-- a run. Run by cron. -> how many
 create or replace function integration.webhooks_purge() returns bigint
 language plpgsql set search_path = '' as $$
 declare
   v_count bigint;
 begin
-  delete from integration.webhook_events where next_attempt_at is null and claim_token is null and created_at < now() - interval '90 days';
+  delete from integration.webhook_events e where e.id in (
+    select x.id from integration.webhook_events x
+    where x.created_at < now() - interval '90 days' and (x.next_attempt_at is null and x.claim_token is null
+      or coalesce(x.claimed_at < now() - interval '1 day', true)
+        and not exists (select from integration.webhook_subscriptions s where s.id = x.subscription_id and s.is_active))
+    order by x.created_at limit 50000 for update skip locked);
   get diagnostics v_count = row_count;
   return v_count;
 end $$;

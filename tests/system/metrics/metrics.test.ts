@@ -1,5 +1,6 @@
 /** GET /system/metrics: who may read it, its format, and what it measures in the database. */
 import { randomUUID } from "node:crypto";
+import { Cron } from "croner";
 import postgres from "postgres";
 import { beforeAll, describe, expect, test } from "vitest";
 import { families } from "../../../functions/system/metrics/families.ts";
@@ -10,6 +11,7 @@ import { sql } from "../../support/db.ts";
 import { samplesOf, textOf } from "../../support/open-metrics.ts";
 import { newSystemAdmin, newTenant, type Tenant } from "../../support/people.ts";
 import { systemKey } from "../../support/webhooks.ts";
+import { textOf as textOfFile } from "../../tools/checks/files.ts";
 
 const path = "/system/metrics";
 let system: Person;
@@ -261,6 +263,47 @@ describe("the database measures", () => {
     expect([failed("barid_jobs_purge"), at("barid_jobs_purge")]).toEqual([1, 1_000_900_001]);
     expect([failed("barid_rates_purge"), at("barid_rates_purge")]).toEqual([0, 1_000_900_004]);
     expect([failed("barid_events_purge"), at("barid_events_purge")]).toEqual([1, undefined]);
+    const every = (job: string) => now.get(`barid_cron_job_interval_seconds{cron_job="${job}"}`);
+    expect(every("barid_jobs_purge")).toBe(86_400);
+    // It has never run.
+    expect([failed("barid_carts_purge"), at("barid_carts_purge"), every("barid_carts_purge")])
+      .toEqual([undefined, undefined, 86_400]);
+    // Switched off, one is still known, and gets late; what it failed of is over.
+    await own
+      .sql`update cron.job set active = false where jobname in ('barid_jobs_purge', 'barid_events_purge')`;
+    const later = await measured();
+    for (
+      const [series, value] of [
+        [
+          'barid_cron_job_last_success_timestamp_seconds{cron_job="barid_jobs_purge"}',
+          1_000_900_001,
+        ],
+        ['barid_cron_job_interval_seconds{cron_job="barid_jobs_purge"}', 86_400],
+        ['barid_cron_job_failed{cron_job="barid_jobs_purge"}', undefined],
+        ['barid_cron_job_interval_seconds{cron_job="barid_events_purge"}', 3_600],
+      ] as const
+    ) expect(later.get(series), series).toBe(value);
+  });
+
+  test("the longest time between two runs of each schedule of sql/cron.sql, and of other forms", async () => {
+    const schedules = [...textOfFile("sql/cron.sql").matchAll(/cron\.schedule\('\w+', '([^']+)'/g)]
+      .map(([, schedule]) => schedule!);
+    expect(schedules.length).toBeGreaterThan(25);
+    const others = ["5 */6 * * *", "0 4 * * 1-5", "0 3 1 * *", "0 3 1 1 *", "30 seconds"];
+    const found = await own.sql<{ schedule: string; seconds: number }[]>`
+      select s as schedule, integration.cron_interval(s) as seconds from unnest(${[
+      ...schedules,
+      ...others,
+    ]}::text[]) s`;
+    for (const { schedule, seconds } of found.slice(0, schedules.length)) {
+      const runs = new Cron(schedule, { timezone: "UTC" }).nextRuns(60).map(Number);
+      expect({ schedule, seconds }).toEqual({
+        schedule,
+        seconds: Math.max(...runs.slice(1).map((at, n) => at - runs[n]!)) / 1_000,
+      });
+    }
+    expect(found.slice(schedules.length).map(({ seconds }) => seconds))
+      .toEqual([21_600, 604_800, 2_678_400, 31_622_400, 30]);
   });
 
   test("the sum of what all processes counted, in whatever order they say it at once", async () => {

@@ -145,6 +145,24 @@ describe("a declaration that nobody counted", () => {
     }
   });
 
+  test("is cancelled by the later of two settlements that leave less together, also at once", async () => {
+    for (let round = 0; round < 4; round++) {
+      const rows = [];
+      for (let row = 0; row < 3; row++) rows.push((await newCash(tenant)).id);
+      const declared = await declare(2500);
+      const answers = await Promise.all(
+        rows.slice(1).map((id) => tenant.dispatcher.post(remit, selected(id))),
+      );
+      for (const answer of answers) expect(answer).toSucceed(200);
+      const { status, settlement_payment_id } = await handover(declared);
+      expect(status).toBe("cancelled");
+      expect(answers.map(({ body }) => body.data.settlement_payment_id))
+        .toContain(settlement_payment_id);
+      expect(await tenant.dispatcher.post(remit, selected(rows[0]!))).toSucceed(200);
+    }
+    await sound();
+  });
+
   test("that belongs to another pile stays where handovers are required", async () => {
     await saveSettings(tenant.id, "delivery.cod", { require_handover: true });
     const [{ id }] = [await newCash(tenant), await newCash(tenant)];

@@ -1,4 +1,4 @@
-/** What was paid at a gateway counts while its company is shut, as when its subscription has ended. */
+/** Payments at a gateway count while their company is shut, as when its subscription has ended. */
 import { expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import "../../support/expect.ts";

@@ -52,17 +52,17 @@ export interface components {
     "cash_handover.cancelled": {
       actor_id: string | null; cash_handover_id: string; /** Cash that the receiver counted, in major units */ counted_amount: number | null;
       /** ISO 4217, three capital letters */ currency: string; /** Cash that the driver says to hand over, in major units */ declared_amount: number;
-      driver_id: string;
+      driver_id: string; settlement_payment_id: string | null;
     };
     "cash_handover.counted": {
       actor_id: string | null; cash_handover_id: string; /** Cash that the receiver counted, in major units */ counted_amount: number;
       /** ISO 4217, three capital letters */ currency: string; /** Cash that the driver says to hand over, in major units */ declared_amount: number;
-      driver_id: string;
+      driver_id: string; settlement_payment_id: string | null;
     };
     "cash_handover.discrepancy": {
       actor_id: string | null; cash_handover_id: string; /** Cash that the receiver counted, in major units */ counted_amount: number;
       /** ISO 4217, three capital letters */ currency: string; /** Cash that the driver says to hand over, in major units */ declared_amount: number;
-      driver_id: string;
+      driver_id: string; settlement_payment_id: string | null;
     };
     "cash_transfer.created": {
       actor_id: string; /** Money in major units of `currency` */ amount: number; cash_transfer_id: string;

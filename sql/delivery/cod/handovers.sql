@@ -19,7 +19,7 @@ begin
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', event_type, 'source_module', 'delivery',
     'entity_type', 'cash_handover', 'entity_id', h.id, 'event_data', jsonb_build_object('cash_handover_id', h.id,
       'driver_id', h.driver_id, 'declared_amount', h.declared_amount, 'counted_amount', h.counted_amount, 'currency', h.currency,
-      'actor_id', app.user_id()))));
+      'settlement_payment_id', h.settlement_payment_id, 'actor_id', app.user_id()))));
 end $$;
 
 -- Says what a driver puts on the desk. {driver_id? (office), amount, counted_amount? (office), notes?} -> handover
@@ -169,13 +169,15 @@ begin
 end $$;
 
 -- The handover whose cash a remittance is, locked: one that was counted or resolved, else one with a shortage that nobody has
--- resolved yet; null: none. Where the tenant requires a handover (setting delivery.cod.require_handover), only the former will do.
+-- resolved yet, else, where the office remits, one that nobody has counted; null: none. Where the tenant requires a handover
+-- (setting delivery.cod.require_handover), only the first will do.
 -- Fails: cash_handover_required.
 create or replace function money.handover_of(driver uuid, currency text, total numeric) returns money.cash_handovers
 language plpgsql set search_path = '' as $$
 #variable_conflict use_column
 declare
   v_required boolean := app.boolean_or(app.settings('delivery', 'cod') -> 'require_handover', false);
+  v_office boolean := money.settles_for_office();
   v_row money.cash_handovers;
 begin
   select u.* into v_row from money.cash_handovers u
@@ -184,15 +186,56 @@ begin
   -- A row that another transaction has locked is waited for: one that was skipped would be remitted by nobody.
   order by u.created_at limit 1 for no key update;
   if v_row.id is null and not v_required then
-    -- A transaction that resolves or cancels it is waited for as well: a shortage is booked once, and one that was counted
-    -- again in full meanwhile is this remittance's all the same.
+    -- A transaction that counts, resolves or cancels it is waited for as well: a shortage is booked once, and one that was
+    -- counted in full meanwhile is this remittance's all the same.
     select u.* into v_row from money.cash_handovers u
     where u.tenant_id = app.tenant_id() and u.driver_id = driver and u.currency = handover_of.currency
-      and (u.status = 'discrepancy' and u.counted_amount < u.declared_amount or u.status = 'resolved')
+      and (u.status = 'discrepancy' and u.counted_amount < u.declared_amount or u.status in ('counted', 'resolved')
+        or u.status = 'declared' and v_office)
       and u.settlement_payment_id is null and u.declared_amount = total
-    order by u.created_at limit 1 for no key update;
+    order by u.status = 'declared', u.created_at limit 1 for no key update;
   elsif v_row.id is null then
     perform app.fail('cash_handover_required', jsonb_build_object('amount', total, 'currency', handover_of.currency));
   end if;
   return v_row;
+end $$;
+
+-- Ends what a settlement leaves no cash for. The handover that it used, null: none, is this settlement's; somebody of the office who
+-- remits one that was only declared has counted it. Another one of the driver that is only declared is cancelled if it is this
+-- cash, or more than what the driver still has: nothing is left to count, and the driver could declare nothing else.
+create or replace function money.handovers_settle(s money.cod_settlements, used money.cash_handovers) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_row money.cash_handovers;
+begin
+  if used.id is not null then
+    update money.cash_handovers h set settlement_payment_id = s.payment_id,
+      status = case h.status when 'declared' then 'counted' else h.status end,
+      counted_amount = coalesce(h.counted_amount, h.declared_amount),
+      counted_by = case h.status when 'declared' then s.actor_id else h.counted_by end, counted_at = coalesce(h.counted_at, now())
+    where h.tenant_id = s.tenant_id and h.id = used.id
+    returning * into v_row;
+    if used.status = 'declared' then
+      perform money.handover_event_emit('cash_handover.counted', v_row);
+      return;
+    end if;
+  end if;
+  -- Of two settlements the later one waits here, and its next statement reads what the earlier one left.
+  select h.* into v_row from money.cash_handovers h
+  where h.tenant_id = s.tenant_id and h.driver_id = s.driver_id and h.currency = s.currency and h.status = 'declared'
+  for no key update;
+  if v_row.id is null then
+    return;
+  end if;
+  update money.cash_handovers h set status = 'cancelled', settlement_payment_id = case when used.id is null then s.payment_id end
+  where h.tenant_id = s.tenant_id and h.id = v_row.id
+    and (h.declared_amount = s.total and s.method = 'remit' and used.id is null
+      or h.declared_amount > (
+        select coalesce(sum(c.amount), 0) from money.cod_collections c
+        where c.tenant_id = s.tenant_id and c.driver_id = s.driver_id and c.currency = s.currency and c.status = 'collected'
+          and c.reversed_at is null))
+  returning * into v_row;
+  if found then
+    perform money.handover_event_emit('cash_handover.cancelled', v_row);
+  end if;
 end $$;

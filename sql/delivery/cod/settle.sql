@@ -197,9 +197,6 @@ begin
     v_total, v_total - v_fees, v_fees, cardinality(v_rows), v_short, case when v_short > 0 then v_handover.id end, notes, reference, v_key, fingerprint)
   returning * into v_settlement;
   v_items := money.cod_items_record(v_payment, v_rows);
-  if v_handover.id is not null then
-    update money.cash_handovers h set settlement_payment_id = v_payment where h.tenant_id = v_tenant and h.id = v_handover.id;
-  end if;
   update money.cod_collections c set
     status = case method when 'remit' then 'remitted' else 'settled_by_wallet' end,
     remitted_at = case method when 'remit' then now() end,
@@ -208,6 +205,7 @@ begin
     settlement_payment_id = v_payment, notes = coalesce(cod_settle.notes, c.notes),
     reference = coalesce(cod_settle.reference, c.reference)
   where c.tenant_id = v_tenant and c.id = any (v_ids);
+  perform money.handovers_settle(v_settlement, v_handover);
   v_receipt := money.receipt_request(v_settlement, v_items);
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'cod_settlement.created', 'source_module', 'delivery',
     'entity_type', 'cod_settlement', 'entity_id', v_payment, 'event_data', jsonb_build_object('settlement_payment_id', v_payment,

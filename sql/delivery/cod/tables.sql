@@ -180,7 +180,7 @@ create table if not exists money.cash_handovers (
   declared_amount numeric(18, 3) not null check (declared_amount > 0),
   counted_amount numeric(18, 3) check (counted_amount >= 0),
   -- declared -> counted, or discrepancy -> resolved; a counted or resolved one may be used by one remittance;
-  -- cancelled before that, it was a mistake.
+  -- cancelled before that, it was a mistake, or a settlement left nothing of it to count.
   status text not null default 'declared' check (status in ('declared', 'counted', 'discrepancy', 'resolved', 'cancelled')),
   resolution text check (resolution in ('recounted', 'driver_owes', 'written_off', 'returned')),
   notes text,

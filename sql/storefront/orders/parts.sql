@@ -125,7 +125,8 @@ begin
   return not app.boolean_or(app.settings('general', 'storefront') -> 'picking_required', true);
 end $$;
 
--- Refuses to let another company take what the warehouse has not picked in full for a storefront order. Of anything else: nothing.
+-- Refuses to let another company take what the warehouse has not picked in full for a storefront order, or, where goods are picked as they
+-- leave, what a picker has reported as missing. Of anything else: nothing.
 -- Fails: goods_not_picked.
 create or replace function storefront.require_order_picked(p_delivery uuid) returns void
 language plpgsql stable security definer set search_path = '' as $$
@@ -136,7 +137,10 @@ begin
   from storefront.storefront_order_parts p
   join warehousing.picking_orders k on k.tenant_id = p.tenant_id and k.id = p.picking_order_id
   where p.tenant_id = app.tenant_id() and p.delivery_id = p_delivery and p.left_at is null
-    and ((k.status in ('pending', 'in_progress') and not storefront.picks_as_it_leaves()) or storefront.order_missing(p.order_id, p.id) <> '[]');
+    and (k.status in ('pending', 'in_progress') and (not storefront.picks_as_it_leaves() or exists (
+        select from warehousing.picking_order_items i
+        where i.tenant_id = k.tenant_id and i.picking_order_id = k.id and i.picked_quantity < i.quantity and i.status not in ('pending', 'picked')))
+      or storefront.order_missing(p.order_id, p.id) <> '[]');
   if found then
     perform app.fail('goods_not_picked', jsonb_build_object('picking_order_id', v_pick));
   end if;

@@ -62,7 +62,8 @@ begin
   -- caller who was in none.
   perform set_config('app.tenant_id', v_shop.tenant_id::text, true);
   insert into tenancy.tenant_users (tenant_id, user_id, tenant_user_type) values (v_shop.tenant_id, v_user, 'customer')
-  on conflict (tenant_id, user_id) do update set tenant_user_type = 'customer', is_active = true, left_at = null
+  on conflict (tenant_id, user_id) do update set tenant_user_type = 'customer', is_business = excluded.is_business,
+    employee_id = excluded.employee_id, is_active = true, left_at = null
   where tenant_users.left_at is not null and not tenant_users.was_shut_out;
   v_joined := found;
   select * into v_member from tenancy.tenant_users u where u.tenant_id = v_shop.tenant_id and u.user_id = v_user;

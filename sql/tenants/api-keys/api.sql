@@ -79,6 +79,16 @@ begin
       and cardinality(private.api_key_scopes(k.tenant_id, maker, k.scopes)) = 0);
 end $$;
 
+-- Ends the keys of a person who left the company and is back: they had stopped with the membership, and an invitation of the person is none of
+-- them. What another administrator took over still works.
+create or replace function tenancy.api_keys_end() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  update tenancy.api_keys k set revoked_at = now()
+  where k.tenant_id = new.tenant_id and k.created_by = new.user_id and k.revoked_at is null and k.expires_at > now();
+  return null;
+end $$;
+
 -- Warns companies of their keys that end within 14 days, once each. Run by cron. -> how many.
 create or replace function tenancy.api_keys_warn() returns bigint
 language plpgsql set search_path = '' as $$

@@ -10,3 +10,7 @@ revoke select on tenancy.api_keys from barid_caller;
 
 grant select (id, tenant_id, name, hint, scopes, created_by, expires_at, revoked_at, last_used_at, created_at), update (revoked_at, created_by)
   on tenancy.api_keys to barid_caller;
+
+drop trigger if exists api_keys_end on tenancy.tenant_users;
+create trigger api_keys_end after update of left_at on tenancy.tenant_users
+  for each row when (new.left_at is null and old.left_at is not null) execute function tenancy.api_keys_end();

@@ -23,6 +23,9 @@ export async function answerOf(op: Op, body: Body, real: Real, first: boolean): 
     }
     case "unsettle":
       return ` ${data.total} of which ${data.delivery_fee} in ${data.items.length}`;
+    case "declare":
+      real.ids[op.name] = data.id;
+      return ` ${data.status} ${data.declared_amount}`;
     case "count":
       real.ids[op.name] = data.id;
       return ` ${data.status} ${data.difference}`;

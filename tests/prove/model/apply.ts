@@ -15,6 +15,7 @@ import * as stock from "./stock.ts";
 const rules: { [T in Op["type"]]: (state: State, op: Of<T>) => string } = {
   settle: cash.settle,
   unsettle: cash.unsettle,
+  declare: cash.declare,
   count: cash.count,
   resolve: cash.resolve,
   deposit: cash.deposit,

@@ -1,6 +1,6 @@
 /** Cash: settlements and what takes them back, counts with their shortages, the desk. */
 import { type Of } from "./ops.ts";
-import type { Settled, State } from "./state.ts";
+import type { Count, Settled, State } from "./state.ts";
 
 export function settle(state: State, op: Of<"settle">): string {
   const names = op.rows === "all"
@@ -40,12 +40,13 @@ export function settle(state: State, op: Of<"settle">): string {
     state.house += fees;
     more = ` leaves ${state.drivers[driver]}`;
   } else {
-    const count = countOf(state, driver, total);
+    const count = countOf(state, driver, total, op.office);
     if (count) {
-      const { status, counted } = state.counts[count];
+      const used = state.counts[count];
       settled.count = count;
-      state.counts[count].settlement = op.id;
-      if (status === "discrepancy") settled.shortage = total - counted;
+      used.settlement = op.id;
+      if (used.status === "declared") [used.status, used.counted] = ["counted", total];
+      if (used.status === "discrepancy") settled.shortage = total - used.counted!;
     }
     const { shortage } = settled;
     if (total > shortage) onDesk(state, settled, total - shortage);
@@ -53,18 +54,48 @@ export function settle(state: State, op: Of<"settle">): string {
     more = ` counted ${total - shortage}${shortage ? ` short ${shortage} of ${count}` : ""}`;
   }
   for (const row of rows) row.status = op.way === "remit" ? "remitted" : "settled_by_wallet";
+  endDeclared(state, settled, op.id);
   state.settlements[op.id] = settled;
   return `ok ${total} of which ${fees} in ${rows.length}${more}`;
 }
 
-/** The count whose cash a remittance is: the oldest of its amount that was right or put right, else that was short. */
-function countOf(state: State, driver: number, total: number): string | undefined {
+/**
+ * The count whose cash a remittance is: the oldest of its amount that was right or put right, else that was short, else what
+ * was declared only, where the dispatcher remits.
+ */
+function countOf(state: State, driver: number, total: number, office: boolean): string | undefined {
   const fitting = Object.entries(state.counts).filter(([, count]) =>
     count.driver === driver && count.declared === total && !count.settlement
   );
-  const right = fitting.find(([, { status }]) => status !== "discrepancy") ??
-    fitting.find(([, { counted, declared }]) => counted < declared);
+  const right = fitting.find(([, { status }]) => status === "counted" || status === "resolved") ??
+    fitting.find(([, { status, counted, declared }]) =>
+      status === "discrepancy" && counted! < declared
+    ) ??
+    fitting.find(([, { status }]) => office && status === "declared");
   return right?.[0];
+}
+
+/** Cash that was declared and is this settlement's, or is more than what the driver has after it, waits for no count. */
+function endDeclared(state: State, settled: Settled, id: string): void {
+  const { driver, count, way, total } = settled;
+  const found = declaredBy(state, driver);
+  if (!found) return;
+  const [name, declared] = found;
+  const left = Object.values(state.rows).filter((row) =>
+    row.driver === driver && row.status === "collected"
+  ).reduce((sum, { cod, fee }) => sum + cod + fee, 0);
+  const its = way === "remit" && declared.declared === total && !count;
+  if (!its && declared.declared <= left) return;
+  declared.status = "cancelled";
+  if (count) return;
+  declared.settlement = id;
+  settled.count = name;
+}
+
+function declaredBy(state: State, driver: number): [string, Count] | undefined {
+  return Object.entries(state.counts).find(([, count]) =>
+    count.driver === driver && count.status === "declared"
+  );
 }
 
 function onDesk(state: State, { office, driver }: Settled, amount: number): void {
@@ -85,7 +116,7 @@ export function unsettle(state: State, { settlement }: Of<"unsettle">): string {
   } else {
     // A shortage that was resolved before never reached the desk of the dispatcher who counted it.
     const never = office && count && ["driver_owes", "written_off"].includes(count.resolution ?? "")
-      ? count.declared - count.counted
+      ? count.declared - count.counted!
       : 0;
     const held = (office ? state.desk : state.ownDesks[driver]) ?? 0;
     if (held < total - shortage - never) return "insufficient_desk_cash";
@@ -98,8 +129,15 @@ export function unsettle(state: State, { settlement }: Of<"unsettle">): string {
   return `ok ${total} of which ${fees} in ${names.length}`;
 }
 
+export function declare(state: State, { name, driver, declared }: Of<"declare">): string {
+  if (declaredBy(state, driver)) return "handover_already_declared";
+  state.counts[name] = { driver, declared, counted: null, status: "declared" };
+  return `ok declared ${declared}`;
+}
+
 export function count(state: State, op: Of<"count">): string {
   const { name, driver, declared, counted } = op;
+  if (declaredBy(state, driver)) return "handover_already_declared";
   const status = counted === declared ? "counted" : "discrepancy";
   state.counts[name] = { driver, declared, counted, status };
   return `ok ${status} ${counted - declared}`;
@@ -110,7 +148,7 @@ export function resolve(state: State, { name, way }: Of<"resolve">): string {
   const found = state.counts[name];
   if (found.status !== "discrepancy") return "handover_not_in_discrepancy";
   const { driver, declared } = found;
-  const short = declared - found.counted;
+  const short = declared - found.counted!;
   const borne = way === "driver_owes" || way === "written_off";
   if (borne && short <= 0 || way === "returned" && short >= 0) return "invalid_resolution";
   const settled = found.settlement ? state.settlements[found.settlement] : undefined;

@@ -53,6 +53,7 @@ export const draft: fc.Arbitrary<Draft> = fc.record({
       "approve",
       "approve",
       "payDue",
+      "declare",
       "count",
       "resolve",
       "putBack",

@@ -23,9 +23,10 @@ export interface Goods {
 export type Op =
   & { id: string }
   & (
-    // Cash: rows are settled, a settlement is reversed, cash is counted and what was missing resolved, the desk pays.
+    // Cash: rows are settled, a settlement is reversed, cash is declared, counted and what was missing resolved, the desk pays.
     | { type: "settle"; way: Way; driver: number; office: boolean; rows: string[] | "all" }
     | { type: "unsettle"; settlement: string }
+    | { type: "declare"; name: string; driver: number; declared: number }
     | { type: "count"; name: string; driver: number; declared: number; counted: number }
     | { type: "resolve"; name: string; way: Resolution; declared: number }
     | { type: "deposit"; amount: number }
@@ -104,6 +105,7 @@ export type Of<T extends Op["type"]> = Op & { type: T };
 export const types = [
   "settle",
   "unsettle",
+  "declare",
   "count",
   "resolve",
   "deposit",

@@ -20,14 +20,14 @@ export interface Owed {
   holds?: number;
 }
 
-/** Cash that a driver declared and the dispatcher counted. */
+/** Cash that a driver declared, and what became of it; the dispatcher counts it. */
 export interface Count {
   driver: number;
   declared: number;
-  counted: number;
-  status: "counted" | "discrepancy" | "resolved";
+  counted: number | null;
+  status: "declared" | "counted" | "discrepancy" | "resolved" | "cancelled";
   resolution?: Resolution;
-  /** Under the id of which settlement it was remitted. */
+  /** The id of the settlement that remitted it, or took its place. */
   settlement?: string;
 }
 

@@ -3,7 +3,19 @@ import type { Mutant } from "./mutant.ts";
 
 const comesBack = "tests/storefront/orders/fee-comes-back.test.ts";
 
+const switched = "tests/storefront/orders/picking-switched.test.ts";
+
 export const orders: Mutant[] = [
+  {
+    name: "a carrier is booked for goods that a picker reports missing",
+    file: "sql/storefront/orders/parts.sql",
+    from: "and i.picked_quantity < i.quantity and i.status not in ('pending', 'picked')))",
+    to: "and false))",
+    test: [
+      switched,
+      "off: no carrier is booked for what a picker reported as missing, nor leaves with it by hand",
+    ],
+  },
   {
     name: "a delivery that came back keeps the fee of its order",
     file: "sql/storefront/orders/accept_short.sql",

@@ -6,7 +6,37 @@ const positions = "sql/delivery/cod/reconciliation.sql";
 const reverseTest = "tests/delivery/cod/settlements-reverse.test.ts";
 const booksTest = "tests/delivery/cod/settlements-reverse-books.test.ts";
 
+const handovers = "sql/delivery/cod/handovers.sql";
+const remittedTest = "tests/delivery/cod/handover-remitted.test.ts";
+
 export const settlements: Mutant[] = [
+  {
+    name: "a driver counts what they remit",
+    file: handovers,
+    from: "or u.status = 'declared' and v_office)",
+    to: "or u.status = 'declared')",
+    test: [
+      remittedTest,
+      "is cancelled, not counted, by a driver who remits or pays from the wallet",
+    ],
+  },
+  {
+    name: "a declaration is cancelled though the driver has the cash",
+    file: handovers,
+    from: "or h.declared_amount > (",
+    to: "or 0 <= (",
+    test: [remittedTest, "waits for its count where the driver still has that much"],
+  },
+  {
+    name: "of two settlements neither knows what the other left",
+    file: handovers,
+    from: "and h.status = 'declared'\n  for no key update;",
+    to: "and h.status = 'declared';",
+    test: [
+      remittedTest,
+      "is cancelled by the later of two settlements that leave less together, also at once",
+    ],
+  },
   {
     name: "two may take back a settlement at once",
     file,

@@ -1,10 +1,11 @@
 /** The setting picking_required is switched while orders are being picked. */
 import { expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
+import { enable, external, givenToCarrier, report } from "../../support/carriers.ts";
 import { assign, move, moves } from "../../support/deliveries.ts";
 import "../../support/expect.ts";
 import { approveOrder, newSplitShop, picksOf, whereabouts } from "../../support/order-goods.ts";
-import { checkAll, placeOrder, type Shop, standing } from "../../support/orders.ts";
+import { checkAll, placeOrder, type Shop, standing, walletOf } from "../../support/orders.ts";
 import { saveSettings } from "../../support/people.ts";
 
 const require = ({ tenant }: Shop, picking_required: boolean) =>
@@ -43,6 +44,54 @@ test("off: what a picker reported as missing does not leave, and the shop decide
   expect(await whereabouts(id)).toMatchObject({ out: 1 });
   await checkAll(shop.tenant);
 });
+
+test("off: no carrier is booked for what a picker reported as missing, nor leaves with it by hand", async () => {
+  const shop = await newSplitShop({ first: 10, second: 0, picking: false });
+  const { ops, admin } = shop.tenant;
+  const { secret } = await enable(shop.tenant);
+  const { id } = await placeOrder(shop, "cash", 3);
+  const { deliveries: [{ delivery_id: delivery }] } = await approveOrder(shop, id);
+  const pick = (await picksOf(id))[0]!.id as string;
+  await reports(shop, pick, 1, "missing");
+  expect(await ops.patch(`/delivery/deliveries/${delivery}/carrier`, external)).toSucceed(200);
+  const book = () =>
+    ops.post(`/carriers/shipments/${delivery}`, { carrier_code: external.carrier_code });
+  const refused = await book();
+  expect(refused).toFailWith(409, "goods_not_picked");
+  expect(refused.body.picking_order_id).toBe(pick);
+  expect(await move(ops, delivery, "depart")).toFailWith(409, "goods_not_picked");
+
+  const done = { status: "completed" };
+  expect(await ops.put(`/warehousing/picking-orders/${pick}`, done)).toSucceed(200);
+  expect(await book()).toFailWith(409, "goods_not_picked");
+  expect(await admin.post(`/storefront/orders/${id}/accept-short`)).toSucceed(200);
+  const { shipment } = (await book()).body;
+  expect(shipment.cash_due).toBe(3_000 + 5_000);
+  const news = { tracking_number: shipment.tracking_number, status: "delivered" };
+  expect((await report(shop.tenant, secret, news)).body.outcome).toBe("applied");
+  expect(await whereabouts(id)).toEqual({ delivered: 1, short: 2 });
+  expect(await walletOf(shop.tenant, shop.tenant.customer.id)).toBe(0);
+  await checkAll(shop.tenant);
+});
+
+test.for(["cash", "wallet"] as const)(
+  "off: what is reported as missing after a carrier was booked is given back at the end (%s)",
+  async (method) => {
+    const shop = await newSplitShop({ first: 10, second: 0, picking: false });
+    const { secret } = await enable(shop.tenant);
+    const { id } = await placeOrder(shop, method, 3);
+    const before = await walletOf(shop.tenant, shop.tenant.customer.id);
+    const { deliveries: [{ delivery_id: delivery }] } = await approveOrder(shop, id);
+    const tracking_number = await givenToCarrier(shop.tenant, delivery);
+    await reports(shop, (await picksOf(id))[0]!.id, 1, "missing");
+    const news = { tracking_number, status: "delivered" };
+    expect((await report(shop.tenant, secret, news)).body.outcome).toBe("applied");
+    expect(await whereabouts(id)).toEqual({ delivered: 1, short: 2 });
+    expect(await standing(id)).toMatchObject({ status: "delivered", refunds: 1 });
+    expect(await walletOf(shop.tenant, shop.tenant.customer.id)).toBe(before + 10_000);
+    await checkAll(shop.tenant);
+  },
+);
 
 test("off: what is being picked leaves whole, as what nobody has begun to pick", async () => {
   const shop = await newSplitShop({ first: 10, second: 0, picking: true });

@@ -69,6 +69,23 @@ describe("joining", () => {
     expect(await nobody.post(at(own.name, "/join"), {}, system)).toFailWith(403, "forbidden");
   });
 
+  test("makes who was something else before a customer like any other", async () => {
+    const mine = await newTenant();
+    const own = await newStore(mine);
+    await sql`update tenancy.tenant_users set is_business = true, employee_id = 'E-12'
+      where tenant_id = ${mine.id} and user_id = ${mine.dispatcher.id}`;
+    expect(await mine.dispatcher.post(`/tenants/${mine.id}/leave`)).toSucceed(200);
+    expect(await signedIn(mine.dispatcher.id, null).post(at(own.name, "/join"))).toSucceed(201);
+    const { data } = (await mine.admin.get(`/tenants/${mine.id}/users`, {
+      query: { tenant_user_type: "customer" },
+    })).body;
+    expect(data.find(({ id }: { id: string }) => id === mine.dispatcher.id)).toMatchObject({
+      roles: ["customer"],
+      is_business: false,
+      employee_id: null,
+    });
+  });
+
   test("one person shops in two companies, and a key makes a repeat harmless", async () => {
     const mine = await newTenant();
     const own = await newStore(mine);

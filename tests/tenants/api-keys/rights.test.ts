@@ -1,10 +1,11 @@
 /** A company's key does what its scopes and its maker's rights allow, and nothing a person answers for. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { withKey } from "../../support/api.ts";
+import { type Body, signedIn, withKey } from "../../support/api.ts";
 import { expires_at, newKey, path, scopes } from "../../support/api-keys.ts";
 import { newCash, remit } from "../../support/cod.ts";
 import { sql } from "../../support/db.ts";
 import { newGround, order } from "../../support/deliveries.ts";
+import { accept, account, invited } from "../../support/invitations.ts";
 import { newPerson, newTenant, type Tenant } from "../../support/people.ts";
 
 let tenant: Tenant;
@@ -104,6 +105,29 @@ describe("a company's key, whatever its scopes", () => {
     expect(await withKey(body.key).get(addresses)).toSucceed(200);
     await sql`update tenancy.api_keys set created_by = null where id = ${body.api_key.id}`;
     expect(await withKey(body.key).get(addresses)).toFailWith(401, "unauthorized");
+  });
+
+  test("works no more when its maker, who left, comes back; one that was taken over does", async () => {
+    const own = await newTenant();
+    const { email, id, who } = await account();
+    const administrates = { roles: ["tenant_admin"] };
+    await accept(who, (await invited(own, email, administrates)).id);
+    const maker = signedIn(id, own.id);
+    const made = async (name: string) =>
+      (await maker.post(path, { name, scopes, expires_at })).body as { key: string; api_key: Body };
+    const [kept, lost] = [await made("Kept"), await made("Lost")];
+    expect(await maker.post(`/tenants/${own.id}/leave`)).toSucceed(200);
+    expect(await withKey(lost.key).get(addresses)).toFailWith(401, "unauthorized");
+    expect(await own.admin.post(`${path}/${kept.api_key.id}/take-over`)).toSucceed(200);
+
+    await accept(who, (await invited(own, email, administrates)).id);
+    expect(await withKey(lost.key).get(addresses)).toFailWith(401, "unauthorized");
+    expect(await withKey(kept.key).get(addresses)).toSucceed(200);
+    const { data } = (await own.admin.get(path)).body;
+    expect(data.map(({ name, status }: Body) => [name, status]).sort())
+      .toEqual([["Kept", "active"], ["Lost", "revoked"]]);
+    const again = await made("Again");
+    expect(await withKey(again.key).get(addresses)).toSucceed(200);
   });
 });
 

@@ -1,10 +1,20 @@
 /** Draws of cash: settlements, counts, desks, payouts of drivers' pay. */
 import { earned } from "../pay.ts";
+import type { State } from "../state.ts";
 import { type Draws, drivers, one } from "./draw.ts";
+
+/** A driver with cash, if one has any, and how much. */
+function inHand(state: State, die: number): { driver: number; amount: number } {
+  const rows = Object.values(state.rows).filter(({ status }) => status === "collected");
+  const driver = rows.length ? rows[die % rows.length].driver : 0;
+  const own = rows.filter((row) => row.driver === driver);
+  return { driver, amount: own.reduce((sum, { cod, fee }) => sum + cod + fee, 0) };
+}
 
 export const cashDraws: Draws<
   | "settle"
   | "unsettle"
+  | "declare"
   | "count"
   | "resolve"
   | "deposit"
@@ -29,13 +39,16 @@ export const cashDraws: Draws<
     const found = Object.keys(state.settlements);
     return found.length ? { type: "unsettle", settlement: found[a % found.length] } : undefined;
   },
+  declare({ state, serial }, [a, , c]) {
+    const { driver, amount } = inHand(state, a);
+    // All that the driver has, half of it, or more than there is.
+    const declared = [amount, Math.ceil(amount / 2), amount + 250][c % 3];
+    return declared
+      ? { type: "declare", name: `count ${serial + 1}`, driver, declared }
+      : undefined;
+  },
   count({ state, serial }, [a, b, c]) {
-    const rows = Object.values(state.rows).filter(({ status }) => status === "collected");
-    const driver = rows.length ? rows[a % rows.length].driver : 0;
-    const declared = rows.filter((row) => row.driver === driver).reduce(
-      (sum, { cod, fee }) => sum + cod + fee,
-      0,
-    );
+    const { driver, amount: declared } = inHand(state, a);
     if (!declared) return;
     const counted = c % 4 === 0
       ? declared

@@ -4,6 +4,7 @@ import type { Requests } from "./ask.ts";
 export const cashRequests: Requests<
   | "settle"
   | "unsettle"
+  | "declare"
   | "count"
   | "resolve"
   | "deposit"
@@ -28,6 +29,11 @@ export const cashRequests: Requests<
   unsettle(op, { ids, admin }) {
     return admin(`/delivery/cod-settlements/${ids[op.settlement]}/reverse`, {
       reason: "model",
+    });
+  },
+  declare(op, { place, by }) {
+    return by(place.drivers[op.driver].token, "/delivery/cod-collections/handover", {
+      amount: op.declared,
     });
   },
   count(op, { place, desk }) {

@@ -1,0 +1,149 @@
+/** `npm run tenant -- delete` removes a company for good, and nothing of anybody else's. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Place } from "../../../supabase/tenant/place.ts";
+import { type Person, signedIn } from "../../support/api.ts";
+import { sql, stack } from "../../support/db.ts";
+import { deleted, placeAt, textsOf, tracesOf } from "../../support/deletion.ts";
+import { type Everything, fingerprintOf, newEverything } from "../../support/everything.ts";
+import { newPerson, newSystemAdmin, newTenant, type Tenant } from "../../support/people.ts";
+
+let place: Place;
+let gone: Everything;
+let beside: Everything;
+let system: Person;
+let ofBoth: Person;
+let texts: string[];
+let before: Record<string, string>;
+const slug = () => `t-${gone.tenant.id}`;
+const path = (tenant: Tenant) => `${tenant.id}/deliveries/photo.png`;
+const filesOf = (tenant: Tenant) =>
+  sql`select name from storage.objects where name like ${`${tenant.id}/%`}`;
+
+beforeAll(async () => {
+  place = placeAt(stack);
+  system = await newSystemAdmin();
+  gone = await newEverything("received");
+  beside = await newEverything("received");
+  ofBoth = await newPerson(gone.tenant.id, "staff", "dispatcher");
+  await sql`insert into tenancy.tenant_users (tenant_id, user_id, tenant_user_type)
+    values (${beside.tenant.id}, ${ofBoth.id}, 'staff')`;
+  await sql`update tenancy.profiles set made_by_tenant = ${gone.tenant.id} where id = ${ofBoth.id}`;
+  for (const { tenant } of [gone, beside]) {
+    const { error } = await place.storage.from("proofs")
+      .upload(path(tenant), new Uint8Array([137, 80]), { contentType: "image/png" });
+    expect(error).toBeNull();
+  }
+  const others = await sql`select user_id from tenancy.tenant_users
+    where tenant_id = ${gone.tenant.id} and user_id <> ${ofBoth.id}`;
+  texts = await textsOf(sql, gone.tenant.id, others.map(({ user_id }) => user_id));
+  before = await fingerprintOf(beside.tenant.id);
+});
+afterAll(() => place.close());
+
+describe("a company", () => {
+  test("that is not archived stays", async () => {
+    const { failure } = await deleted(place, gone.tenant, { confirm: slug() });
+    expect(failure).toContain(`archive it first (POST /tenants/${gone.tenant.id}/archive)`);
+  });
+
+  test("that nobody knows is named", async () => {
+    const { failure } = await deleted(place, gone.tenant, { slug: "nobody" });
+    expect(failure).toBe('This project has no company "nobody".');
+  });
+
+  test("is shown, and stays until its slug is confirmed", async () => {
+    const { status } = await system.post(`/tenants/${gone.tenant.id}/archive`);
+    expect(status).toBe(200);
+    const { text, failure } = await deleted(place, gone.tenant);
+    expect(failure).toBeUndefined();
+    expect(text).toContain("Files: 1");
+    expect(text).toMatch(/People: 11; 10 belong to no other company/);
+    expect(text).toMatch(/Open: \d+ accounts wallet of institution hold/);
+    expect(text).toMatch(/Open: \d+ deliveries are/);
+    expect(text).toContain(`--confirm ${slug()}`);
+    const wrong = await deleted(place, gone.tenant, { confirm: "another", withOpenItems: true });
+    expect(wrong.failure).toContain("--confirm says another");
+    expect(await filesOf(gone.tenant)).toHaveLength(1);
+  });
+
+  test("with open items stays unless they are given up", async () => {
+    const { failure } = await deleted(place, gone.tenant, { confirm: slug() });
+    expect(failure).toContain("--with-open-items");
+    expect(await sql`select from tenancy.deleted_tenants where id = ${gone.tenant.id}`).toEqual([]);
+  });
+});
+
+describe("a deletion", () => {
+  test("ends, with all rows, files and accounts", async () => {
+    const options = { confirm: slug(), withOpenItems: true, by: "Dana" };
+    const { text, failure } = await deleted(place, gone.tenant, options);
+    expect(failure).toBeUndefined();
+    expect(text).toContain("Files removed: 1");
+    expect(text).toContain("Accounts removed: 10");
+  });
+
+  test("leaves nothing that names the company, or people of it alone", async () => {
+    expect(await tracesOf(sql, texts)).toEqual([]);
+    expect(await filesOf(gone.tenant)).toEqual([]);
+  });
+
+  test("leaves a record without a name", async () => {
+    const [record] = await sql`select * from tenancy.deleted_tenants where id = ${gone.tenant.id}`;
+    expect(record).toMatchObject({ run_by: "Dana", leaving: [] });
+    expect([record!.file_count, record!.person_count].map(Number)).toEqual([1, 10]);
+    expect(record!.row_counts).toHaveProperty("money.rows");
+    expect(record!.ended_at).not.toBeNull();
+  });
+
+  test("leaves the companies beside it as they were", async () => {
+    expect(await fingerprintOf(beside.tenant.id)).toEqual({
+      ...before,
+      "tenancy.profiles": expect.any(String),
+    });
+    expect(await filesOf(beside.tenant)).toHaveLength(1);
+    const { status } = await beside.tenant.admin.get("/delivery/deliveries");
+    expect(status).toBe(200);
+  });
+
+  test("refuses tokens of its people, without a failure", async () => {
+    for (const path of ["/delivery/deliveries", "/warehousing/inventory", "/tenants/me"]) {
+      expect((await gone.tenant.admin.get(path)).status, path).toBe(401);
+    }
+    const { status, body } = await signedIn(ofBoth.id, gone.tenant.id).get("/delivery/deliveries");
+    expect([status, body.code]).toEqual([403, "forbidden"]);
+    const named = await system.get("/delivery/deliveries", {
+      query: { tenant_id: gone.tenant.id },
+    });
+    expect([named.status, named.body.code]).toEqual([404, "tenant_not_found"]);
+  });
+
+  test("leaves people of two companies the other, and the maker of their account unknown", async () => {
+    const { status } = await signedIn(ofBoth.id, beside.tenant.id).get("/tenants/me");
+    expect(status).toBe(200);
+    const [{ maker }] =
+      await sql`select made_by_tenant as maker from tenancy.profiles where id = ${ofBoth.id}`;
+    expect(maker).toBe("00000000-0000-0000-0000-000000000000");
+  });
+
+  test("is repeated by the id alone, for files that came later", async () => {
+    const { error } = await place.storage.from("proofs")
+      .upload(path(gone.tenant), new Uint8Array([137]), { contentType: "image/png" });
+    expect(error).toBeNull();
+    const options = { slug: undefined, id: gone.tenant.id, confirm: gone.tenant.id };
+    const { text, failure } = await deleted(place, gone.tenant, options);
+    expect(failure).toBeUndefined();
+    expect(text).toContain("Nothing is left of it.");
+    expect(await filesOf(gone.tenant)).toEqual([]);
+  });
+});
+
+test("a company without open items needs no more than its slug, and a person deleted softly goes with it", async () => {
+  const tenant = await newTenant();
+  const answer = await place.accounts.deleteUser(tenant.driver.id, true);
+  expect(answer.error).toBeNull();
+  await sql`update tenancy.tenants set status = 'archived' where id = ${tenant.id}`;
+  const { text, failure } = await deleted(place, tenant, { confirm: `t-${tenant.id}` });
+  expect(failure).toBeUndefined();
+  expect(text).not.toContain("Open:");
+  expect(await tracesOf(sql, [tenant.id, tenant.driver.id])).toEqual([]);
+});

@@ -1,7 +1,7 @@
 /** `npm run tenant -- delete`: removes one company for good. Stopped at any point, the same command continues. */
 import { hostname, userInfo } from "node:os";
 import type postgres from "postgres";
-import { Failure } from "../local/failure.ts";
+import { Failure, messageOf } from "../local/failure.ts";
 import { endDeletion, removeTraces } from "./deletion-end.ts";
 import { removePeople } from "./deletion-people.ts";
 import { type Plan, planLines, planOf } from "./deletion-plan.ts";
@@ -10,6 +10,8 @@ import { exportTenant } from "./export.ts";
 import { namesOfFiles, removeNamed } from "./files.ts";
 import type { DeleteOptions } from "./options.ts";
 import { type Place, sessionSettings } from "./place.ts";
+
+const again = "The deletion has begun: the same command continues it.";
 
 type Print = (line: string) => void;
 
@@ -32,11 +34,19 @@ export async function deleteTenant(
   refuse(plan, options);
   if (keep) await keepExport(place, plan, keep, print);
   await begin(place, plan, options.by ?? `${userInfo().username}@${hostname()}`);
-  await removeRows(place, plan.id, print);
-  print(`Files removed: ${await removeFiles(place, plan.id)}`);
-  print(`Accounts removed: ${await removePeople(place, plan.id)}`);
-  await endDeletion(place, plan.id, print);
+  await removeAll(place, plan.id, print);
   for (const line of whatIsNext(plan)) print(line);
+}
+
+async function removeAll(place: Place, id: string, print: Print): Promise<void> {
+  try {
+    await removeRows(place, id, print);
+    print(`Files removed: ${await removeFiles(place, id)}`);
+    print(`Accounts removed: ${await removePeople(place, id)}`);
+    await endDeletion(place, id, print);
+  } catch (error) {
+    throw new Failure(`${messageOf(error)}\n${again}`, { cause: error });
+  }
 }
 
 function refuse({ obstacles, open }: Plan, { withOpenItems }: { withOpenItems: boolean }): void {
@@ -78,7 +88,7 @@ async function removeFiles(place: Place, tenant: string): Promise<number> {
   if (left.length > 0) {
     const [{ bucket, path }] = left as [typeof left[0]];
     throw new Failure(
-      `Storage still has ${left.length} files, such as ${bucket}/${path}. Run the same command again.`,
+      `Storage still has ${left.length} files, such as ${bucket}/${path}.`,
     );
   }
   return names.length;

@@ -22,7 +22,7 @@ export async function endDeletion(
       if (!(error instanceof StillThere)) throw error;
       if (attempt === attempts) {
         throw new Failure(
-          `Somebody still writes to ${error.message}: look who works in the company, and run the same command again.`,
+          `Somebody still writes to ${error.message}: look who works in the company.`,
         );
       }
     }
@@ -40,8 +40,7 @@ async function end(tx: postgres.TransactionSql, tenant: string): Promise<void> {
   const [record] = await tx`select d.leaving from tenancy.deleted_tenants d
     where d.id = ${tenant} and d.ended_at is null for update`;
   await removeTraces(tx, tenant, record?.leaving ?? []);
-  await tx`update tenancy.deleted_tenants d set ended_at = clock_timestamp(), leaving = '{}'
-    where d.id = ${tenant} and d.ended_at is null`;
+  await tx`select tenancy.deletion_end(${tenant})`;
 }
 
 /**
@@ -57,7 +56,7 @@ export async function removeTraces(
   await tx`set local session_replication_role = replica`;
   await tx`delete from app.audit_log l where l.tenant_id = ${tenant}
     or l.tenant_id is null and (l.entity_id = ${tenant} or l.before::text like ${like} or l.after::text like ${like})`;
-  await tx`delete from integration.system_events e where e.tenant_id is null
+  await tx`delete from integration.system_events e where e.tenant_id is null and e.event_type <> 'tenant.deleted'
     and (e.entity_id = ${tenant} or e.event_data::text like ${like})`;
   await tx`delete from app.jobs j where j.tenant_id is null and j.payload::text like ${like}`;
   await tx`delete from tenancy.notifications n where n.tenant_id is null and n.payload::text like ${like}`;

@@ -65,7 +65,7 @@ export async function removePeople({ sql, accounts }: Place, tenant: string): Pr
       throw new Failure(
         `Auth answers ${failed.status} ${
           failed.code ?? failed.message
-        } to the removal of an account. Run the same command again.`,
+        } to the removal of an account.`,
       );
     }
   }
@@ -73,7 +73,7 @@ export async function removePeople({ sql, accounts }: Place, tenant: string): Pr
     await tx.unsafe(unguarded);
     const [{ left }] = await tx`select count(*)::int as left from auth.users u
       where u.id = any (${leaving})` as [{ left: number }];
-    if (left > 0) throw new Failure(`Auth still has ${left} accounts. Run the same command again.`);
+    if (left > 0) throw new Failure(`Auth still has ${left} accounts.`);
     await forget(tx, tenant);
   });
   return leaving.length;

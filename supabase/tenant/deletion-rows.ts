@@ -32,9 +32,7 @@ export async function removeRows(
     if (left.length === 0) return;
     if (attempt === attempts) {
       throw new Failure(
-        `Others hold or write rows in ${
-          left.join(", ")
-        }: look who works in the company, and run the same command again.`,
+        `Others hold or write rows in ${left.join(", ")}: look who works in the company.`,
       );
     }
     await wait(1000);

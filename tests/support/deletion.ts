@@ -29,15 +29,20 @@ export async function everyTable(sql: postgres.Sql): Promise<string[]> {
   return found.map(({ name }) => name);
 }
 
+/** A pattern of rows, as text, in which one of these texts stands. */
+export const patternOf = (texts: string[]) =>
+  texts.map((text) => text.replace(/[^\w@-]/g, "\\$&")).join("|");
+
 /** The tables with rows in which one of these texts stands, in whatever column. */
 export async function tracesOf(sql: postgres.Sql, texts: string[]): Promise<string[]> {
   const parts = (await everyTable(sql)).map((table) =>
-    `select '${table}' as name, count(*)::int as rows from ${table} t where t::text ~* $1`
+    `select '${table}' as name, count(*)::int as rows from ${table} t where t::text ~* $1${
+      // The event of it names the company's id, as the record does.
+      table === "integration.system_events" ? " and event_type <> 'tenant.deleted'" : ""}`
   );
-  const pattern = texts.map((text) => text.replace(/[^\w@-]/g, "\\$&")).join("|");
   const found = await sql.unsafe(
     `select * from (${parts.join(" union all ")}) x where rows > 0`,
-    [pattern],
+    [patternOf(texts)],
   );
   return found.map(({ name, rows }) => `${name}: ${rows}`);
 }

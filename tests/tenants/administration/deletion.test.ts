@@ -1,7 +1,8 @@
 /** `npm run tenant -- delete` removes a company for good, and nothing of anybody else's. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Place } from "../../../supabase/tenant/place.ts";
-import { type Person, signedIn } from "../../support/api.ts";
+import { nobody, type Person, signedIn, withKey } from "../../support/api.ts";
+import { newKey } from "../../support/api-keys.ts";
 import { sql, stack } from "../../support/db.ts";
 import { deleted, placeAt, textsOf, tracesOf } from "../../support/deletion.ts";
 import { type Everything, fingerprintOf, newEverything } from "../../support/everything.ts";
@@ -14,8 +15,20 @@ let system: Person;
 let ofBoth: Person;
 let texts: string[];
 let before: Record<string, string>;
+let key: string;
+let shop: string;
 const slug = () => `t-${gone.tenant.id}`;
 const path = (tenant: Tenant) => `${tenant.id}/deliveries/photo.png`;
+/** A list of each section of the API. */
+const sections = [
+  "/delivery/deliveries",
+  "/warehousing/inventory",
+  "/storefront/orders",
+  "/carriers/tenant",
+  "/payment/webhook-events",
+  "/webhooks/subscriptions",
+  "/tenants/me/api-keys",
+];
 const filesOf = (tenant: Tenant) =>
   sql`select name from storage.objects where name like ${`${tenant.id}/%`}`;
 
@@ -28,6 +41,9 @@ beforeAll(async () => {
   await sql`insert into tenancy.tenant_users (tenant_id, user_id, tenant_user_type)
     values (${beside.tenant.id}, ${ofBoth.id}, 'staff')`;
   await sql`update tenancy.profiles set made_by_tenant = ${gone.tenant.id} where id = ${ofBoth.id}`;
+  ({ key } = await newKey(gone.tenant));
+  [{ shop }] = await sql<{ shop: string }[]>`select store_name as shop from storefront.markets
+    where tenant_id = ${gone.tenant.id}`;
   for (const { tenant } of [gone, beside]) {
     const { error } = await place.storage.from("proofs")
       .upload(path(tenant), new Uint8Array([137, 80]), { contentType: "image/png" });
@@ -101,13 +117,25 @@ describe("a deletion", () => {
       "tenancy.profiles": expect.any(String),
     });
     expect(await filesOf(beside.tenant)).toHaveLength(1);
-    const { status } = await beside.tenant.admin.get("/delivery/deliveries");
-    expect(status).toBe(200);
+    for (const path of sections) {
+      expect((await beside.tenant.admin.get(path)).status, path).toBe(200);
+    }
+  });
+
+  test("is known to the administrators of the system", async () => {
+    const { body } = await system.get("/system/events", {
+      query: { event_type: "tenant.deleted", entity_id: gone.tenant.id },
+    });
+    expect(body.events).toMatchObject([{ event_type: "tenant.deleted", tenant_id: null }]);
+    const { body: { event } } = await system.get(`/system/events/${body.events[0].id}`);
+    expect(event.event_data).toMatchObject({ tenant_id: gone.tenant.id, files: 1, people: 10 });
   });
 
   test("refuses tokens of its people, without a failure", async () => {
-    for (const path of ["/delivery/deliveries", "/warehousing/inventory", "/tenants/me"]) {
+    for (const path of [...sections, "/tenants/me"]) {
       expect((await gone.tenant.admin.get(path)).status, path).toBe(401);
+      const byKey = await withKey(key).get(path);
+      expect(byKey.status, path).toBe(401);
     }
     const { status, body } = await signedIn(ofBoth.id, gone.tenant.id).get("/delivery/deliveries");
     expect([status, body.code]).toEqual([403, "forbidden"]);
@@ -115,6 +143,19 @@ describe("a deletion", () => {
       query: { tenant_id: gone.tenant.id },
     });
     expect([named.status, named.body.code]).toEqual([404, "tenant_not_found"]);
+  });
+
+  test("answers strangers, carriers and gateways that there is no such company", async () => {
+    const raw = JSON.stringify({ event_id: "late", tracking_number: "SIM-1", status: "delivered" });
+    const answers = [
+      await nobody.get(`/storefront/public/markets/${shop}`),
+      await nobody.post(`/carriers/webhooks/simulated/${gone.tenant.id}`, raw),
+      await nobody.post("/payment/webhooks/gatewayone", { orderId: "900000000009" }),
+    ];
+    for (const { status, body } of answers) {
+      expect(status, JSON.stringify(body)).toBeGreaterThanOrEqual(400);
+      expect(status, JSON.stringify(body)).toBeLessThan(500);
+    }
   });
 
   test("leaves people of two companies the other, and the maker of their account unknown", async () => {

@@ -9,21 +9,21 @@ import { quoted, type Table } from "./tables.ts";
 /** How many are removed at a time. */
 const together = 8;
 
-/** How many people the company's rows name, and those of them whom nothing of others names. */
+/** How many people the company has or made accounts for, and those of them whom nothing of others names. */
 export async function peopleWhoLeave(
   tx: postgres.TransactionSql,
   tenant: string,
   tables: Table[],
 ): Promise<{ all: number; leaving: string[] }> {
   await collectPeople(tx, tables);
-  const [{ all }] = await tx`select count(*)::int as all from pg_temp.moving_people` as [
-    { all: number },
-  ];
   await tx`create temporary table leaving on commit drop as
     select m.id from pg_temp.moving_people m
     union select p.id from tenancy.profiles p where p.made_by_tenant = ${tenant}
     union select i.account_id from tenancy.invitations i
       join tenancy.profiles p on p.id = i.account_id where i.tenant_id = ${tenant}`;
+  const [{ all }] = await tx`select count(*)::int as all from pg_temp.leaving` as [
+    { all: number },
+  ];
   await keepThoseOfOthers(tx, tenant);
   const leaving = await tx`select l.id from pg_temp.leaving l order by 1`;
   return { all, leaving: leaving.map(({ id }) => id) };

@@ -1,4 +1,5 @@
 /** `npm run tenant -- delete` removes a company for good, and nothing of anybody else's. */
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Place } from "../../../supabase/tenant/place.ts";
 import { nobody, type Person, signedIn, withKey } from "../../support/api.ts";
@@ -6,7 +7,8 @@ import { newKey } from "../../support/api-keys.ts";
 import { sql, stack } from "../../support/db.ts";
 import { deleted, placeAt, textsOf, tracesOf } from "../../support/deletion.ts";
 import { type Everything, fingerprintOf, newEverything } from "../../support/everything.ts";
-import { newPerson, newSystemAdmin, newTenant, type Tenant } from "../../support/people.ts";
+import { newPerson, newSystemAdmin, type Tenant } from "../../support/people.ts";
+import { wizardBody } from "../../support/wizard.ts";
 
 let place: Place;
 let gone: Everything;
@@ -16,6 +18,7 @@ let ofBoth: Person;
 let texts: string[];
 let before: Record<string, string>;
 let key: string;
+let made: string;
 let shop: string;
 const slug = () => `t-${gone.tenant.id}`;
 const path = (tenant: Tenant) => `${tenant.id}/deliveries/photo.png`;
@@ -41,6 +44,11 @@ beforeAll(async () => {
   await sql`insert into tenancy.tenant_users (tenant_id, user_id, tenant_user_type)
     values (${beside.tenant.id}, ${ofBoth.id}, 'staff')`;
   await sql`update tenancy.profiles set made_by_tenant = ${gone.tenant.id} where id = ${ofBoth.id}`;
+  await sql`update tenancy.tenant_users set is_active = false, left_at = now()
+    where tenant_id = ${gone.tenant.id} and user_id = ${ofBoth.id}`;
+  await sql`insert into tenancy.tenant_users (tenant_id, user_id, tenant_user_type)
+    values (${gone.tenant.id}, ${system.id}, 'staff')`;
+  await noteElsewhere();
   ({ key } = await newKey(gone.tenant));
   [{ shop }] = await sql<{ shop: string }[]>`select store_name as shop from storefront.markets
     where tenant_id = ${gone.tenant.id}`;
@@ -50,11 +58,30 @@ beforeAll(async () => {
     expect(error).toBeNull();
   }
   const others = await sql`select user_id from tenancy.tenant_users
-    where tenant_id = ${gone.tenant.id} and user_id <> ${ofBoth.id}`;
-  texts = await textsOf(sql, gone.tenant.id, others.map(({ user_id }) => user_id));
+    where tenant_id = ${gone.tenant.id} and user_id not in (${ofBoth.id}, ${system.id})`;
+  texts = [...await textsOf(sql, gone.tenant.id, others.map(({ user_id }) => user_id)), made];
   before = await fingerprintOf(beside.tenant.id);
 });
 afterAll(() => place.close());
+
+/** Names the company where rows are no company's, and makes an account for it that nobody took. */
+async function noteElsewhere(): Promise<void> {
+  const names = { run_id: randomUUID(), tenant_id: gone.tenant.id, actor_id: system.id };
+  await sql`insert into app.idempotency_keys (scope, operation, key, input_hash, answer)
+    values (${`-/${system.id}`}, 'POST /tenants', ${randomUUID()}, '\\x00', ${sql.json(names)})`;
+  await sql`insert into integration.system_events (event_type, source_module, entity_type, entity_id, event_data)
+    values ('tenant_wizard.rollback_failed', 'tenants', 'tenant', ${gone.tenant.id}, ${
+    sql.json(names)
+  })`;
+  await sql`insert into app.jobs (kind, payload, status) values ('none.none', ${
+    sql.json(names)
+  }, 'done')`;
+  await sql`insert into tenancy.notifications (user_id, type, payload)
+    values (${ofBoth.id}, 'none', ${sql.json(names)})`;
+  made = randomUUID();
+  await sql`insert into auth.users (id, email) values (${made}, ${`${made}@barid.test`})`;
+  await sql`update tenancy.profiles set made_by_tenant = ${gone.tenant.id} where id = ${made}`;
+}
 
 describe("a company", () => {
   test("that is not archived stays", async () => {
@@ -73,7 +100,7 @@ describe("a company", () => {
     const { text, failure } = await deleted(place, gone.tenant);
     expect(failure).toBeUndefined();
     expect(text).toContain("Files: 1");
-    expect(text).toMatch(/People: 11; 10 belong to no other company/);
+    expect(text).toMatch(/People: 13; 11 belong to no other company/);
     expect(text).toMatch(/Open: \d+ accounts wallet of institution hold/);
     expect(text).toMatch(/Open: \d+ deliveries are/);
     expect(text).toContain(`--confirm ${slug()}`);
@@ -95,7 +122,7 @@ describe("a deletion", () => {
     const { text, failure } = await deleted(place, gone.tenant, options);
     expect(failure).toBeUndefined();
     expect(text).toContain("Files removed: 1");
-    expect(text).toContain("Accounts removed: 10");
+    expect(text).toContain("Accounts removed: 11");
   });
 
   test("leaves nothing that names the company, or people of it alone", async () => {
@@ -106,7 +133,7 @@ describe("a deletion", () => {
   test("leaves a record without a name", async () => {
     const [record] = await sql`select * from tenancy.deleted_tenants where id = ${gone.tenant.id}`;
     expect(record).toMatchObject({ run_by: "Dana", leaving: [] });
-    expect([record!.file_count, record!.person_count].map(Number)).toEqual([1, 10]);
+    expect([record!.file_count, record!.person_count].map(Number)).toEqual([1, 11]);
     expect(record!.row_counts).toHaveProperty("money.rows");
     expect(record!.ended_at).not.toBeNull();
   });
@@ -128,7 +155,7 @@ describe("a deletion", () => {
     });
     expect(body.events).toMatchObject([{ event_type: "tenant.deleted", tenant_id: null }]);
     const { body: { event } } = await system.get(`/system/events/${body.events[0].id}`);
-    expect(event.event_data).toMatchObject({ tenant_id: gone.tenant.id, files: 1, people: 10 });
+    expect(event.event_data).toMatchObject({ tenant_id: gone.tenant.id, files: 1, people: 11 });
   });
 
   test("refuses tokens of its people, without a failure", async () => {
@@ -161,9 +188,12 @@ describe("a deletion", () => {
   test("leaves people of two companies the other, and the maker of their account unknown", async () => {
     const { status } = await signedIn(ofBoth.id, beside.tenant.id).get("/tenants/me");
     expect(status).toBe(200);
-    const [{ maker }] =
-      await sql`select made_by_tenant as maker from tenancy.profiles where id = ${ofBoth.id}`;
-    expect(maker).toBe("00000000-0000-0000-0000-000000000000");
+    const [profile] =
+      await sql`select made_by_tenant, left_tenants from tenancy.profiles where id = ${ofBoth.id}`;
+    expect(profile).toEqual({
+      made_by_tenant: "00000000-0000-0000-0000-000000000000",
+      left_tenants: null,
+    });
   });
 
   test("is repeated by the id alone, for files that came later", async () => {
@@ -178,13 +208,19 @@ describe("a deletion", () => {
   });
 });
 
-test("a company without open items needs no more than its slug, and a person deleted softly goes with it", async () => {
-  const tenant = await newTenant();
-  const answer = await place.accounts.deleteUser(tenant.driver.id, true);
-  expect(answer.error).toBeNull();
-  await sql`update tenancy.tenants set status = 'archived' where id = ${tenant.id}`;
-  const { text, failure } = await deleted(place, tenant, { confirm: `t-${tenant.id}` });
+test("a company that the wizard opened is gone with the answers that are kept, and people deleted softly", async () => {
+  const body = wizardBody();
+  const headers = { "idempotency-key": crypto.randomUUID() };
+  const opened = await system.post("/tenants/wizard", body, { headers });
+  expect(opened).toSucceed(201);
+  const { tenant_id: id } = opened.body;
+  const [{ user_id }] = await sql`select user_id from tenancy.tenant_users where tenant_id = ${id}`;
+  expect((await place.accounts.deleteUser(user_id, true)).error).toBeNull();
+  expect((await system.post(`/tenants/${id}/archive`)).status).toBe(200);
+  await sql`delete from app.jobs where tenant_id = ${id}`;
+  const { slug } = body.tenant;
+  const { text, failure } = await deleted(place, { id } as Tenant, { slug, confirm: slug });
   expect(failure).toBeUndefined();
   expect(text).not.toContain("Open:");
-  expect(await tracesOf(sql, [tenant.id, tenant.driver.id])).toEqual([]);
+  expect(await tracesOf(sql, [id, slug, user_id, body.tenant.contact_info.email])).toEqual([]);
 });

@@ -222,21 +222,33 @@ describe("beside it", () => {
     await goneTotally(tenant, [tenant.id]);
   }, 300_000);
 
-  test("rows that somebody holds are waited for, and named when that lasts", async () => {
+  test.each([
+    [
+      "rows that somebody holds",
+      (tx: postgres.TransactionSql, { id }: Tenant) =>
+        tx`select from delivery.zones where tenant_id = ${id} for update`,
+    ],
+    [
+      "rows that somebody is writing",
+      (tx: postgres.TransactionSql, { id }: Tenant) =>
+        tx`insert into money.accounts (tenant_id, kind, owner_type, currency)
+          values (${id}, 'external', 'tenant', 'EUR')`,
+    ],
+  ])("%s are waited for", async (_, hold) => {
     const tenant = await newArchived();
-    const options = { confirm: slugOf(tenant), withOpenItems: true };
     const holder = postgres(own.dbUrl, { max: 1 });
-    let release = () => {};
-    const held = new Promise<void>((done) => release = done);
-    const holding = holder.begin(async (tx) => {
-      await tx`select from delivery.zones where tenant_id = ${tenant.id} for update`;
-      await held;
+    await holder`select`;
+    let holding: Promise<unknown> | undefined;
+    const options = { slug: slugOf(tenant), confirm: slugOf(tenant), withOpenItems: true };
+    await deleteTenant(place, options, (line) => {
+      if (!line.endsWith("rows removed")) return;
+      holding ??= holder.begin(async (tx) => {
+        await hold(tx, tenant);
+        await wait(4000);
+      });
     });
-    setTimeout(release, 3000);
-    const { failure } = await deleted(place, tenant, options);
     await holding;
     await holder.end();
-    expect(failure).toBeUndefined();
     await goneTotally(tenant, [tenant.id]);
   }, 120_000);
 });

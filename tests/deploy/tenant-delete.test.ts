@@ -107,16 +107,12 @@ describe("a deletion that is stopped", () => {
   test("by a kill, wherever it is, ends when the command is given again", async () => {
     const tenant = await newArchived();
     const texts = await textsOf(sql, tenant.id);
-    const stops = [
-      ...[1, 5, 35, 20].map((tables) => [/rows removed$/, tables] as const),
-      ...[/^Files removed/, /^Accounts removed/].map((line) => [line, 1] as const),
-    ];
-    for (const [end, times] of stops) {
+    // Between the line and the kill it may come far.
+    for (const tables of [1, 10, 1]) {
       let seen = 0;
       const { text } = await command({ tenant, more: ["--with-open-items"] }, (line, { pid }) => {
-        if (end.test(line) && ++seen === times) process.kill(-pid!, "SIGKILL");
+        if (line.endsWith("rows removed") && ++seen === tables) process.kill(-pid!, "SIGKILL");
       });
-      expect(seen, text).toBe(times);
       expect(text).not.toContain("is deleted");
     }
     const { code, text } = await command({ tenant });
@@ -132,10 +128,13 @@ describe("a deletion that is stopped", () => {
     expect(schedules.length).toBeGreaterThan(20);
     const options = { slug: slugOf(tenant), confirm: slugOf(tenant), withOpenItems: true };
     let stops = 0;
+    const late = new Set(["Files removed", "Accounts removed"]);
     for (;;) {
       let seen = 0;
       const stopped = await deleteTenant(place, options, (line) => {
-        if (line.endsWith("rows removed") && ++seen === 6) throw new Error("stopped");
+        if (line.endsWith("rows removed") && ++seen === 6 || late.delete(line.split(":")[0]!)) {
+          throw new Error("stopped");
+        }
       }).then(() => false, (error: Error) => error.message);
       if (!stopped) break;
       expect(stopped).toBe(
@@ -148,11 +147,13 @@ describe("a deletion that is stopped", () => {
       const query = { tenant_id: tenant.id };
       for (const path of ["/delivery/deliveries", "/warehousing/inventory", "/storefront/orders"]) {
         expect((await beside.tenant.admin.get(path)).status, path).toBe(200);
-        expect((await tenant.admin.get(path)).status, path).toBe(403);
+        const left = late.has("Accounts removed") ? 403 : 401;
+        expect((await tenant.admin.get(path)).status, path).toBe(left);
         expect((await system.get(path, { query })).status, path).toBeLessThan(500);
       }
     }
     expect(stops).toBeGreaterThan(8);
+    expect([...late]).toEqual([]);
     await goneTotally(tenant, texts);
   }, 300_000);
 });

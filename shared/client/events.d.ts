@@ -417,6 +417,7 @@ export interface components {
     "tenant.activated": { actor_id: string | null; previous_status: string; status: string; };
     "tenant.archived": { actor_id: string | null; previous_status: string; status: string; };
     "tenant.created": { actor_id: string | null; status: string; };
+    "tenant.deleted": { actor_id: string | null; files: number; people: number; tenant_id: string; };
     "tenant.modules_changed": { actor_id: string | null; enabled: unknown[]; status: string; };
     "tenant.subscription_cancelled": { actor_id: string | null; status: string; type: string; };
     "tenant.subscription_started": { actor_id: string | null; status: string; type: string; };

@@ -29,6 +29,7 @@ export async function exportTenant(
       ...(whileActive || ["suspended", "archived"].includes(tenant.status) ? [] : [
         `${slug} is ${tenant.status}: suspend it first (POST /tenants/${tenant.id}/suspend), or --while-active.`,
       ]),
+      ...await deletionUnderWay(tx, tenant.id),
       ...await openJobs(tx, tenant.id),
       ...figures.faults.map((fault) => `The books are wrong, which a move would hide: ${fault}`),
     ];
@@ -94,6 +95,12 @@ export function summary(figures: Figures, files: number): string[] {
     ...Object.entries(figures.stock).sort().map(([name, line]) => `Stock, ${name}: ${line}`),
     `Differences that move as they are: ${cash.length} of cash, ${stock.length} of stock`,
   ];
+}
+
+async function deletionUnderWay(tx: postgres.TransactionSql, tenant: string): Promise<string[]> {
+  const found =
+    await tx`select from tenancy.deleted_tenants d where d.id = ${tenant} and d.ended_at is null`;
+  return found.map(() => "Its deletion has begun: it is not whole any more.");
 }
 
 async function openJobs(tx: postgres.TransactionSql, tenant: string): Promise<string[]> {

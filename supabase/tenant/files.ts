@@ -73,6 +73,17 @@ export async function removeFiles({ storage }: Place, files: StoredFile[]): Prom
   return failed.flat();
 }
 
+/** Removes these, up to 500 in a call. Fails with the first that Storage refuses. */
+export async function removeNamed({ storage }: Place, names: Named[]): Promise<void> {
+  for (const bucket of new Set(names.map((name) => name.bucket))) {
+    const paths = names.filter((name) => name.bucket === bucket).map(({ path }) => path);
+    for (let start = 0; start < paths.length; start += 500) {
+      const { error } = await storage.from(bucket).remove(paths.slice(start, start + 500));
+      if (error) throw new Failure(`Storage removes no files of ${bucket}: ${error.message}`);
+    }
+  }
+}
+
 /** Ends when all have ended: what is put after a failure would not be removed. */
 async function each<T, R>(items: T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];

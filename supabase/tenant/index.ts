@@ -1,8 +1,9 @@
-// npm run tenant: takes one company out of a project, brings it into another, and looks whether it changed meanwhile.
+// npm run tenant: takes one company out of a project, brings it into another, looks whether it changed meanwhile, and deletes it.
 import { Failure } from "../local/failure.ts";
 import { UsageFailure } from "../local/command-line.ts";
 import { openPlace, whereIs } from "./place.ts";
 import { compareTenant } from "./compare.ts";
+import { deleteTenant } from "./delete.ts";
 import { exportTenant } from "./export.ts";
 import { importTenant } from "./import.ts";
 import { parseTenantOptions, tenantHelp } from "./options.ts";
@@ -22,6 +23,7 @@ async function run(args: string[]): Promise<void> {
   try {
     if (options.command === "export") await exportTenant(place, options, print);
     else if (options.command === "import") await importTenant(place, options, print);
+    else if (options.command === "delete") await deleteTenant(place, options, print);
     else await compareTenant(place, options, print);
   } finally {
     await place.close();

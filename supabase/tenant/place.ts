@@ -1,4 +1,4 @@
-/** A project as its owner reaches it: the database as `postgres`, Storage by the secret key. */
+/** A project as its owner reaches it: the database as `postgres`, Storage and Auth by the secret key. */
 import { createClient, type SupabaseClient } from "@supabase/supabase-js";
 import postgres from "postgres";
 import { WebSocket } from "ws";
@@ -15,6 +15,7 @@ export interface Where {
 export interface Place {
   sql: postgres.Sql;
   storage: SupabaseClient["storage"];
+  accounts: SupabaseClient["auth"]["admin"];
   close(): Promise<void>;
 }
 
@@ -43,12 +44,12 @@ export function openPlace({ databaseUrl, url, secretKey }: Where): Place {
     onnotice: () => {},
     connection: { application_name: "barid tenant" },
   });
-  const { storage } = createClient(url, secretKey, {
+  const { storage, auth } = createClient(url, secretKey, {
     auth: { persistSession: false, autoRefreshToken: false, detectSessionInUrl: false },
     // Node 20 has none of its own, and the client asks for one although nothing here listens.
     realtime: { transport: WebSocket as never },
   });
-  return { sql, storage, close: () => sql.end({ timeout: 1 }) };
+  return { sql, storage, accounts: auth.admin, close: () => sql.end({ timeout: 1 }) };
 }
 
 /** Texts of rows that are the same on every server, and no limit of time but the operator's. */

@@ -51,6 +51,7 @@ export const ofTheInstallation: Readonly<Record<string, string>> = {
   "integration.sender_watch": "of the running sender",
   "storefront.payment_method_types": "a migration writes it",
   "tenancy.currencies": "a migration writes it",
+  "tenancy.deleted_tenants": "which companies were deleted from each project",
   "tenancy.modules": "a migration writes it",
   "tenancy.permissions": "a migration writes it",
   "tenancy.role_permissions": "a migration writes it",
@@ -82,8 +83,16 @@ const special = (tenant: string): Record<string, string> => ({
 const schemas = "app private tenancy money delivery warehousing storefront integration public"
   .split(" ");
 
-/** Every table with rows of the company. Fails on one that nobody decided about, before anything is written. */
+/** The tables with what is exported of a company. Fails as allTenantTables() does. */
 export async function tenantTables(tx: postgres.TransactionSql, tenant: string): Promise<Table[]> {
+  return (await allTenantTables(tx, tenant)).filter(({ name }) => !(name in leftOut));
+}
+
+/** Every table with rows of the company. Fails on one that nobody decided about, before anything is written. */
+export async function allTenantTables(
+  tx: postgres.TransactionSql,
+  tenant: string,
+): Promise<Table[]> {
   const found = await tx<
     (Omit<Table, "condition" | "isOfPeople"> & { is_tenants: boolean })[]
   >`select n.nspname || '.' || c.relname as name,
@@ -111,12 +120,12 @@ export async function tenantTables(tx: postgres.TransactionSql, tenant: string):
   if (unknown.length > 0) {
     const names = unknown.map(({ name }) => name).join(", ");
     throw new Failure(
-      `Whose rows are in ${names}? supabase/tenant/tables.ts has to say so before a company is moved.`,
+      `Whose rows are in ${names}? supabase/tenant/tables.ts has to say so before a company is moved or deleted.`,
     );
   }
-  return found.filter(({ name, is_tenants }) =>
-    !(name in leftOut) && (is_tenants || name in conditions)
-  ).map(({ numbered, ...table }) => ({
+  return found.filter(({ name, is_tenants }) => is_tenants || name in conditions).map((
+    { numbered, ...table },
+  ) => ({
     ...table,
     condition: conditions[table.name] ?? `tenant_id = '${tenant}'`,
     ...(numbered && numbered !== keptNumbers[table.name]?.column && { numbered }),

@@ -15,6 +15,14 @@ describe("a command line", () => {
     expect(parseTenantOptions(["compare", "--with", "acme"])).toEqual({
       ...{ command: "compare", with: "acme" },
     });
+    expect(parseTenantOptions(["delete", "--slug", "acme"])).toEqual({
+      ...{ command: "delete", slug: "acme", withOpenItems: false },
+    });
+    const id = "018f3a5e-0000-4000-8000-000000000001";
+    const all = "--confirm acme --keep acme --with-open-items --by Dana".split(" ");
+    expect(parseTenantOptions(["delete", "--id", id, ...all])).toEqual({
+      ...{ command: "delete", id, confirm: "acme", keep: "acme", withOpenItems: true, by: "Dana" },
+    });
     expect(parseTenantOptions(["--help"])).toEqual({ command: "help" });
   });
 
@@ -30,6 +38,12 @@ describe("a command line", () => {
     [["import", "--from", "x", "--with", "y"]],
     [["compare"]],
     [["compare", "--with", "x", "--dry-run"]],
+    [["delete"]],
+    [["delete", "--confirm", "acme"]],
+    [["delete", "--slug", "acme", "--id", "018f3a5e-0000-4000-8000-000000000001"]],
+    [["delete", "--id", "acme"]],
+    [["delete", "--slug", "acme", "--dry-run"]],
+    [["export", "--slug", "acme", "--to", "x", "--confirm", "acme"]],
   ])("is refused: %j", (args) => {
     expect(() => parseTenantOptions(args)).toThrow(UsageFailure);
   });

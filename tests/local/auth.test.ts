@@ -112,6 +112,18 @@ test("the secret key creates, finds, bans and deletes users; the publishable key
   });
 });
 
+test("an account that was deleted softly is deleted for good afterwards", async () => {
+  const { admin } = client(rig.stack, rig.stack.secretKey).auth;
+  const { data: { user } } = await admin.createUser({
+    email: "soft@example.com",
+    email_confirm: true,
+  });
+  for (const softly of [true, true, false]) {
+    expect((await admin.deleteUser(user!.id, softly)).error).toBeNull();
+  }
+  expect((await admin.deleteUser(user!.id)).error).toMatchObject({ status: 404 });
+});
+
 test("a recovery link signs in once, says so in the token, and a new password ends the sessions", async () => {
   const email = "recovered@example.com";
   const { app: before, session, user } = await signedIn(rig.stack, email, "the old one");

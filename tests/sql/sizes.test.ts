@@ -19,6 +19,7 @@ const derived = [
   "storefront.custom_domains.dns_records",
   "storefront.storefront_order_items.attributes",
   "storefront.storefront_order_items.images",
+  "tenancy.deleted_tenants.row_counts",
   "tenancy.notifications.payload",
   "tenancy.wizard_runs.answer",
   "tenancy.wizard_runs.steps",

@@ -184,6 +184,7 @@ from (values
   ('{tenant.created,tenant.updated}', 'tenants', 'tenant', '{"status": "string", "actor_id": "uuid?"}'),
   ('{tenant.activated,tenant.suspended,tenant.archived}', 'tenants', 'tenant',
     '{"status": "string", "previous_status": "string", "actor_id": "uuid?"}'),
+  ('{tenant.deleted}', 'tenants', 'tenant', '{"tenant_id": "uuid", "files": "integer", "people": "integer", "actor_id": "uuid?"}'),
   ('{tenant.subscription_started,tenant.subscription_cancelled}', 'tenants', 'tenant',
     '{"status": "string", "type": "string", "actor_id": "uuid?"}'),
   ('{tenant.modules_changed}', 'tenants', 'tenant', '{"status": "string", "enabled": "array", "actor_id": "uuid?"}'),

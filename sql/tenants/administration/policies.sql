@@ -24,6 +24,9 @@ grant select, insert, update on tenancy.tenants to barid_caller;
 
 select app.audited('tenancy.tenants');
 
+-- Written and read by the project's owner alone.
+select app.deny_table('tenancy.deleted_tenants');
+
 -- Columns of a tenant that only the system's administrators change; see tenancy.move_tenant.
 drop trigger if exists guard on tenancy.tenants;
 create trigger guard before update on tenancy.tenants for each row when (current_user = 'barid_caller')

@@ -30,3 +30,22 @@ create table if not exists tenancy.tenants (
 );
 create index if not exists tenants_created_by on tenancy.tenants (created_by);
 create index if not exists tenants_updated_by on tenancy.tenants (updated_by);
+
+-- The deletions of tenants (npm run tenant -- delete), under way or ended: all that is left of a tenant that was deleted.
+create table if not exists tenancy.deleted_tenants (
+  -- Of the tenant. No reference, for it is gone.
+  id uuid not null,
+  begun_at timestamptz not null default now(),
+  ended_at timestamptz,
+  -- The person who ran the command, as they or their computer call them.
+  run_by text not null check (run_by <> ''),
+  -- As counted at the beginning: rows by schema, files, and people who belonged to no other tenant.
+  row_counts jsonb not null check (jsonb_typeof(row_counts) = 'object'),
+  file_count bigint not null check (file_count >= 0),
+  person_count bigint not null check (person_count >= 0),
+  -- Those whose accounts are removed, until they are: their rows no longer say it by then.
+  leaving uuid[] not null default '{}',
+  primary key (id, begun_at),
+  constraint ended_without_people check (ended_at is null or leaving = '{}')
+);
+create unique index if not exists deletion_under_way on tenancy.deleted_tenants (id) where ended_at is null;

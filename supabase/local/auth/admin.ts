@@ -71,7 +71,7 @@ export function admin(issuer: TokenIssuer): Hono {
     return c.json({ ...await userJson(sql, user), ...link });
   });
   app.delete("/users/:id", async (c) => {
-    const user = await findUser(sql, c.req.param("id"));
+    const user = await findUser(sql, c.req.param("id"), { orDeleted: true });
     const body = await c.req.json<{ should_soft_delete?: boolean }>().catch(() => ({
       should_soft_delete: false,
     }));
@@ -79,7 +79,7 @@ export function admin(issuer: TokenIssuer): Hono {
       // The row stays for what refers to it; nothing in it names the person or opens a session any more.
       await sql`delete from auth.sessions where user_id = ${user.id}`;
       await sql`update auth.users set deleted_at = now(), email = id::text || '@deleted', phone = null,
-        encrypted_password = null, raw_user_meta_data = '{}' where id = ${user.id}`;
+        encrypted_password = null, raw_user_meta_data = '{}' where id = ${user.id} and deleted_at is null`;
     } else {
       await sql`delete from auth.users where id = ${user.id}`;
     }

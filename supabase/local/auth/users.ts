@@ -41,10 +41,15 @@ export interface UserChanges {
   ban_duration?: string;
 }
 
-/** The user of that id; fails with user_not_found. */
-export async function findUser(sql: Sql, id: string): Promise<UserRow> {
+/** The user of that id, on demand one who was deleted softly as well; fails with user_not_found. */
+export async function findUser(
+  sql: Sql,
+  id: string,
+  { orDeleted = false } = {},
+): Promise<UserRow> {
   const [user] = isUuid(id)
-    ? await sql<UserRow[]>`select * from auth.users where id = ${id} and deleted_at is null`
+    ? await sql<UserRow[]>`select * from auth.users
+      where id = ${id} and (deleted_at is null or ${orDeleted})`
     : [];
   if (!user) throw new AuthFailure(404, "user_not_found", "User not found");
   return user;

@@ -19,8 +19,8 @@ async function receiptOf({ dispatcher }: Tenant, payment: string): Promise<strin
 }
 
 test.each([
-  [{ decimals: 2 }, "IQD", 1235.25, " 1,235.25 "],
-  [{ currency_code: "KWD" }, "KWD", 12.345, " 12.345 "],
+  [{ decimals: 2 }, "IQD", 1235.5, " 1,235.50 "],
+  [{ currency_code: "KWD" }, "KWD", 12.3, " 12.300 "],
   [{ currency_code: "USD", decimals: 0 }, "USD", 35, " 35 "],
 ])("of %j", async (chosen, currency, fee, shown) => {
   const tenant = await newTenant({ settings: { "general.currency": chosen } });

@@ -79,7 +79,7 @@ export const gateway: Gateway = {
   settings: z.strictObject({
     /** The account events name. */
     account_id: z.string().trim().regex(/^[\w-]{1,64}$/),
-    /** Digits of minor units, where the gateway counts other than the tenant does in this currency. */
+    /** Digits of minor units, where the gateway counts otherwise than `money.gateway_exponent` says. */
     amount_exponent: z.int().min(0).max(3).nullish(),
   }),
   secrets: ["webhook_secret", "key_id", "key_secret"],

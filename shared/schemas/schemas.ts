@@ -61,13 +61,13 @@ export const AsOf = DayOrInstant.optional().describe(
 
 /**
  * Money in major units with at most three decimals, as the books keep it. A sum that a client added up may be a few units of the last
- * place beside its decimals, which are larger the larger the sum is.
+ * place beside its decimals, which are larger the larger the sum is; it is read as the amount that was meant.
  */
 export const Money = z.number().min(0).max(999_999_999_999).refine(
   (value) =>
     Math.abs(value - Number(value.toFixed(3))) <= Math.max(1e-9, value * 4 * Number.EPSILON),
   { error: "at most three decimals" },
-);
+).overwrite((value) => Number(value.toFixed(3)));
 
 /** Required text that says something. */
 export const Text = maxText(500).min(1);

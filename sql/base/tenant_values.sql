@@ -70,12 +70,15 @@ begin
 end $$;
 
 -- The tenant's time zone: setting general.timezone {name}, UTC when unset or unknown. The name is tried and not looked up:
--- pg_timezone_names reads hundreds of files each time somebody asks for it.
+-- pg_timezone_names reads hundreds of files each time somebody asks for it. Names that PostgreSQL reads as abbreviations, which have no
+-- summer time, are those of the zones that they stand for.
 create or replace function app.timezone() returns text
 language plpgsql stable set search_path = '' as $$
 declare
   v_name text := app.settings('general', 'timezone') ->> 'name';
 begin
+  v_name := case v_name when 'WET' then 'Europe/Lisbon' when 'CET' then 'Europe/Brussels' when 'MET' then 'Europe/Brussels'
+    when 'EET' then 'Europe/Athens' else v_name end;
   if v_name is null then
     return 'UTC';
   end if;

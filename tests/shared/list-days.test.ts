@@ -54,6 +54,12 @@ test.each([
   ["Africa/Cairo", "2026-04-24", "2026-04-23T22:00:00Z", "2026-04-24T21:00:00Z"],
   // The last hour of the day before comes twice.
   ["Africa/Cairo", "2026-10-30", "2026-10-29T22:00:00Z", "2026-10-30T22:00:00Z"],
+  // To PostgreSQL these names are abbreviations, whose clocks would never go forward.
+  ["EET", "2026-07-10", "2026-07-09T21:00:00Z", "2026-07-10T21:00:00Z"],
+  ["CET", "2026-03-29", "2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z"],
+  // The day has no 00:00: it begins at 01:00, as the one on which clocks go back has 25 hours and one midnight.
+  ["America/Santiago", "2026-09-06", "2026-09-06T04:00:00Z", "2026-09-07T03:00:00Z"],
+  ["America/Santiago", "2027-04-03", "2027-04-03T03:00:00Z", "2027-04-04T04:00:00Z"],
   ["Asia/Kathmandu", "2028-02-29", "2028-02-28T18:15:00Z", "2028-02-29T18:15:00Z"],
   ["Pacific/Kiritimati", "2027-01-01", "2026-12-31T10:00:00Z", "2027-01-01T10:00:00Z"],
 ])("in %s the day %s is what its clock shows as that day", async (name, day, from, to) => {

@@ -151,19 +151,15 @@ begin
   if v_receipt.payment_id is null then
     return null;
   end if;
+  perform set_config('app.tenant_id', v_receipt.tenant_id::text, true);
   return (
     select jsonb_build_object('tenant_id', s.tenant_id, 'settlement_payment_id', s.payment_id, 'language', v_receipt.language,
       'hash', v_receipt.hash, 'edition', v_receipt.edition, 'reversed_at', s.reversed_at, 'snapshot', p.snapshot,
-      'tenant_name', t.name, 'brand', coalesce(b.settings, '{}'), 'timezone', coalesce(z.settings ->> 'name', 'UTC'),
-      'decimals', coalesce((c.settings ->> 'decimals')::integer, case s.currency when 'IQD' then 0 else k.exponent end))
+      'tenant_name', t.name, 'brand', app.settings('general', 'brand_settings'), 'timezone', app.timezone(),
+      'decimals', money.decimals_of(s.currency::text))
     from money.cod_settlements s
     join money.payments p on p.tenant_id = s.tenant_id and p.id = s.payment_id
     join tenancy.tenants t on t.id = s.tenant_id
-    join tenancy.currencies k on k.code = s.currency
-    left join tenancy.tenant_settings b on b.tenant_id = s.tenant_id and b.module = 'general' and b.group_key = 'brand_settings'
-    left join tenancy.tenant_settings z on z.tenant_id = s.tenant_id and z.module = 'general' and z.group_key = 'timezone'
-    left join tenancy.tenant_settings c on c.tenant_id = s.tenant_id and c.module = 'general' and c.group_key = 'currency'
-      and c.settings ->> 'currency_code' = s.currency
     where s.payment_id = payment);
 end $$;
 

@@ -1,6 +1,7 @@
 -- Prices of the items of an order, by which a part of it can be delivered.
 
 -- The price of one unit from JSON: a number or a numeric text. Null when it is missing or empty; wrong: below 0, not numeric, or too large.
+-- One that a client added up may be a little beside its three decimals, as other amounts may (Money in shared/schemas).
 create or replace function delivery.read_price(value jsonb, out price numeric, out wrong boolean)
 language plpgsql immutable set search_path = '' as $$
 begin
@@ -8,6 +9,9 @@ begin
     when jsonb_typeof(value) = 'number' then (value #>> '{}')::numeric
     when jsonb_typeof(value) = 'string' and trim(value #>> '{}') ~ '^-?[0-9]{1,15}(\.[0-9]{1,6})?$' then trim(value #>> '{}')::numeric
   end;
+  if abs(price - round(price, 3)) <= greatest(1e-9, price * 1e-15) then
+    price := round(price, 3);
+  end if;
   wrong := coalesce(price < 0 or price > 999999999999, false) or (price is null and not (value is null or value = 'null' or trim(value #>> '{}') = ''));
 end $$;
 

@@ -89,8 +89,8 @@ create trigger positions_removed after delete on delivery.drivers referencing ol
 -- Nobody calls it but the trigger.
 revoke execute on function delivery.positions_of_removed() from barid_caller;
 
--- Where a driver was between two moments at most 24 hours apart, oldest first. {driver_id, from?, to?, limit, offset} ->
--- {rows, total}; `to` is now when it is missing, `from` 24 hours before it.
+-- Where a driver was between two moments at most 24 hours apart, or a day of the tenant's, which has 25 where clocks go back; oldest first.
+-- {driver_id, from?, to?, limit, offset} -> {rows, total}; `to` is now when it is missing, `from` 24 hours before it.
 -- Fails: driver_not_found (nobody's, or not the caller's), invalid_date_range (reversed, or more than 24 hours).
 create or replace function delivery.positions_read(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -99,11 +99,12 @@ declare
   v_driver uuid := (input ->> 'driver_id')::uuid;
   v_to timestamptz := coalesce(app.instant(input ->> 'to'), app.instant(input ->> 'from') + interval '24 hours', now());
   v_from timestamptz := coalesce(app.instant(input ->> 'from'), v_to - interval '24 hours');
+  v_zone text := app.timezone();
 begin
   if not exists (select from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = v_driver) then
     perform app.fail('driver_not_found');
   end if;
-  if v_to < v_from or v_to - v_from > interval '24 hours' then
+  if v_to < v_from or least(v_to - v_from, (v_to at time zone v_zone) - (v_from at time zone v_zone)) > interval '24 hours' then
     perform app.fail('invalid_date_range', '{"field": "to"}');
   end if;
   return jsonb_build_object(

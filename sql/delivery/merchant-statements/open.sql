@@ -2,14 +2,14 @@
 -- statement names the caller's tenant. The wallet is locked first, the counter of the numbers last; settlements lock neither.
 
 -- The rule of statements of the caller's tenant, the setting delivery.payouts: amounts are in the tenant's own currency, in any other there
--- is no least amount and nothing is kept.
+-- is no least amount and nothing is kept. What is kept is rounded half up to the currency's decimals: the rest of a wallet is paid out.
 create or replace function money.statement_rule(currency text, out minimum numeric, out keep numeric)
 language plpgsql stable set search_path = '' as $$
 declare
   v_rule jsonb := case when currency = (app.currency()).code then app.settings('delivery', 'payouts') end;
 begin
   minimum := coalesce((v_rule ->> 'minimum')::numeric, 0);
-  keep := coalesce((v_rule ->> 'keep')::numeric, 0);
+  keep := round(coalesce((v_rule ->> 'keep')::numeric, 0), money.decimals_of(currency));
 end $$;
 
 -- The wallets of an owner that statements are made of: that of what they are in the company first, then that of what they were before.

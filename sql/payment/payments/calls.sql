@@ -13,15 +13,23 @@ begin
     from money.payment_gateways g where g.tenant_id = p.tenant_id and g.gateway_code = p.gateway_code);
 end $$;
 
--- Digits after the point that a payment's gateway counts minor units by: as its account says, or the tenant's decimals of
--- the currency. The request is in the payment's tenant.
+-- Digits after the point that gateways count minor units of a currency by, unless an account says otherwise: those of ISO 4217, whatever the
+-- tenant rounds to. Of IQD they count what is used, the tenant's decimals.
+create or replace function money.gateway_exponent(currency text) returns integer
+language plpgsql stable set search_path = '' as $$
+begin
+  return case gateway_exponent.currency when 'IQD' then money.decimals_of(gateway_exponent.currency)
+    else (select c.exponent from tenancy.currencies c where c.code = gateway_exponent.currency) end;
+end $$;
+
+-- Digits after the point that a payment's gateway counts minor units by. The request is in the payment's tenant.
 create or replace function money.minor_digits(p money.payments) returns integer
 language plpgsql stable set search_path = '' as $$
 begin
-  return coalesce((money.gateway_account_of(p) #>> '{settings,amount_exponent}')::integer, money.decimals_of(p.currency));
+  return coalesce((money.gateway_account_of(p) #>> '{settings,amount_exponent}')::integer, money.gateway_exponent(p.currency));
 end $$;
 
--- The amount that a notice tells, in the payment's currency, where the gateway may count cents. In numeric: as a double 19.99 is not
+-- The amount that a notice names, in the payment's currency, where the gateway may count cents. In numeric: as a double 19.99 is not
 -- 1999 cents.
 create or replace function money.amount_told(p money.payments, facts jsonb) returns numeric
 language plpgsql stable set search_path = '' as $$
@@ -147,7 +155,7 @@ grant execute on function money.payment_open(uuid), money.payment_opened(uuid, t
   money.payment_check(uuid, text, text, interval), money.payment_answered(uuid) to barid_api;
 
 -- Nobody calls these but other functions and triggers.
-revoke execute on function money.gateway_account_of(money.payments), money.minor_digits(money.payments),
+revoke execute on function money.gateway_account_of(money.payments), money.gateway_exponent(text), money.minor_digits(money.payments),
   money.amount_told(money.payments,jsonb), money.payment_check(uuid,text,text,interval), money.payment_answered(uuid),
   money.payment_known(money.payments), money.payment_open(uuid), money.payment_opened(uuid,text,text,text),
   money.payments_reconcile() from barid_caller;

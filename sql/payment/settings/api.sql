@@ -85,14 +85,15 @@ begin
 end $$;
 grant execute on function money.gateway_in_use(text) to barid_caller;
 
--- Digits after the point of the smallest amount that a gateway of the caller's tenant takes: those it counts by, as its account says, if
--- they are fewer than the currency's. SECURITY DEFINER: customers see no accounts.
+-- Digits after the point of the smallest amount that a gateway of the caller's tenant takes: those it counts by (its account's, or
+-- money.gateway_exponent), or the currency's if they are fewer. Of thousandths Razorpay takes tens alone. SECURITY DEFINER: customers see no
+-- accounts.
 create or replace function money.gateway_digits(code text, currency text) returns integer
 language plpgsql stable security definer set search_path = '' as $$
 begin
-  return least(money.decimals_of(gateway_digits.currency), (
+  return least(money.decimals_of(gateway_digits.currency), case code when 'razorpay' then 2 end, coalesce((
     select (g.settings ->> 'amount_exponent')::integer from money.payment_gateways g
-    where g.tenant_id = app.tenant_id() and g.gateway_code = code));
+    where g.tenant_id = app.tenant_id() and g.gateway_code = code), money.gateway_exponent(gateway_digits.currency)));
 end $$;
 grant execute on function money.gateway_digits(text, text) to barid_caller;
 

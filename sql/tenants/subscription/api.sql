@@ -66,11 +66,12 @@ begin
 end $$;
 
 -- When a term ends that begins at a moment; null: never. Months are counted from the day on which the first of the terms began that lead to this
--- one without a gap: those from the 31st of January end on the 28th of February, the 31st of March, the 30th of April.
+-- one without a gap, by the tenant's calendar: those from the 31st of January end on the 28th of February, the 31st of March, the 30th of April.
 create or replace function tenancy.subscription_ends_at(from_moment timestamptz, type text) returns timestamptz
 language plpgsql stable set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
+  v_zone text := app.timezone();
 begin
   return (
     with recursive terms (begins, months) as (
@@ -80,7 +81,7 @@ begin
       from terms t
       join tenancy.subscriptions s on s.tenant_id = v_tenant and s.ends_at = t.begins and s.starts_at < s.ends_at and s.type <> 'UNLIMITED'
     )
-    select t.begins + make_interval(months => t.months) from terms t order by t.months desc limit 1);
+    select (t.begins at time zone v_zone + make_interval(months => t.months)) at time zone v_zone from terms t order by t.months desc limit 1);
 end $$;
 
 -- Begins the subscription that waits, if one does: where paid time ends, or now. It is the caller's to

@@ -1,6 +1,6 @@
 /** Orders whose items have prices. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { checkAll, type Ground, newGround, path } from "../../support/deliveries.ts";
+import { checkAll, type Ground, newGround, order, path } from "../../support/deliveries.ts";
 import { items, itemsOf, priced, unpriced } from "../../support/kept-parts.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 
@@ -64,6 +64,21 @@ describe("ordering with prices", () => {
       expect(answer, String(unit_price)).toFailWith(400, "invalid_package");
       expect(answer.body).toMatchObject({ field: "package", item: 1, name: "unit_price" });
     }
+  });
+
+  test("one that a client added up is the price that it means", async () => {
+    const dollars = await newTenant({ settings: { "general.currency": { currency_code: "USD" } } });
+    const there = await newGround(dollars);
+    const answer = await dollars.ops.post(
+      path,
+      order(there, {
+        cod_amount: 3.3,
+        package: { items: [{ name: "Cap", unit_price: 1.1 + 1.1 + 1.1 }] },
+      }),
+    );
+    expect(answer).toSucceed(201);
+    expect(await itemsOf(dollars, answer.body.id)).toMatchObject([{ unit_price: 3.3 }]);
+    await checkAll(dollars);
   });
 
   test("a draft is checked as it changes", async () => {

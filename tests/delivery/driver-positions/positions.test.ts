@@ -165,6 +165,22 @@ describe("the way of a driver", () => {
     }
     expect(await tenant.ops.get(`${at(driver)}?from=x`)).toFailWith(400, "validation_failed");
   });
+
+  test.each([
+    // Clocks go back: 25 hours.
+    ["2026-11-01T00:00", "2026-11-02T00:00", 200],
+    ["2026-11-01T00:00", "2026-11-02T00:01", 400],
+    // Clocks go forward: the day has 23 hours, and 24 may be asked for.
+    ["2027-03-14T00:00", "2027-03-15T01:00", 200],
+    ["2027-03-14T00:00", "2027-03-15T01:01", 400],
+  ])("of a day of the company, %s to %s: %i", async (from, to, status) => {
+    const there = await newTenant({
+      settings: { "general.timezone": { name: "America/New_York" } },
+    });
+    const driver = await newDriver(there);
+    const answer = await there.ops.get(at(driver), { query: { from, to } });
+    expect(answer.status).toBe(status);
+  });
 });
 
 test("partitions are made for each day, take what waited for them, and go after 30 days", async () => {

@@ -17,7 +17,7 @@ import {
   statementPath,
 } from "../../support/merchant-statements.ts";
 import { fundWallet } from "../../support/money.ts";
-import { newTenant, type Tenant } from "../../support/people.ts";
+import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
 import { expectGuarded, expectRefused, expectReplayed } from "../../support/promises.ts";
 import { adjust, newWallet } from "../../support/wallets.ts";
 
@@ -197,6 +197,17 @@ test("a statement keeps to the minimum, and to what stays in the wallet and come
   expect(await cancel(tenant.admin, second.id)).toSucceed(200);
   await sound(tenant);
   expect((await opened(tenant)).net).toBe(7_500);
+  await sound(tenant);
+});
+
+test("what stays in the wallet has the decimals of the currency, so that the net can be paid", async () => {
+  const { ground, tenant } = await newMerchant([], { keep: 1.005 });
+  await saveSettings(tenant.id, "general.currency", { currency_code: "USD" });
+  await broughtIn(ground, [70.5]);
+  const statement = await opened(tenant);
+  expect(statement).toMatchObject({ gross_cod: 70.5, adjustments: -1.01, net: 69.49 });
+  expect(await pay(tenant.ops, statement.id)).toSucceed(200);
+  expect(await shownOf(tenant.customer)).toEqual([1.01, 0, 0, 1.01]);
   await sound(tenant);
 });
 

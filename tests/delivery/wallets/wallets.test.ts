@@ -212,3 +212,14 @@ test("only tenant administrators adjust, and only wallets of their tenant", asyn
     }),
   ).toSucceed();
 });
+
+test("a sum that a client added up is its amount, which the books have without what is beside its decimals", async () => {
+  const dollars = await newTenant({ settings: { "general.currency": { currency_code: "USD" } } });
+  const id = await newWallet(dollars, dollars.institution, "institution", "USD");
+  const answer = await adjust(dollars.admin, id, 0.1 + 0.2);
+  expect(answer).toSucceed(200);
+  expect(answer.body.transaction).toMatchObject({ amount: 0.3, balance_after: 0.3 });
+  const finer = await adjust(dollars.admin, id, 0.125);
+  expect(finer).toFailWith(400, "too_many_decimals");
+  expect(finer.body).toMatchObject({ field: "amount", decimals: 2 });
+});

@@ -125,7 +125,7 @@ export function clamp(
   max: number,
   fallback: number,
 ): number {
-  const value = text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : NaN;
+  const value = text !== undefined && /^\d+$/.test(text) ? Number(text) : NaN;
   if (!(value >= min)) return fallback;
   return Math.min(value, max);
 }

@@ -15,10 +15,13 @@ begin
         where s.tenant_id = v_tenant and s.account_id = a.id and s.status = 'open'),
       (select min(e.created_at) from money.merchant_pending p
         join money.ledger_entries e on e.account_id = a.id and e.version = p.movement and e.amount > 0
+        -- Movement by movement (offset 0): of a wallet without statistics the planner would read all its lines for each.
         where p.tenant_id = v_tenant and p.account_id = a.id and not exists (
-          select from money.merchant_statement_lines l
-          join money.merchant_statements s on s.tenant_id = v_tenant and s.id = l.statement_id and s.status = 'paid'
-          where l.tenant_id = v_tenant and l.account_id = a.id and l.movement = p.movement)),
+          select from (
+            select x.statement_id from money.merchant_statement_lines x
+            where x.tenant_id = v_tenant and x.account_id = a.id and x.movement = p.movement
+            offset 0) l
+          join money.merchant_statements s on s.tenant_id = v_tenant and s.id = l.statement_id and s.status = 'paid')),
       (select m.opened_at where m.opening > 0 and exists (
         select from money.merchant_pending p where p.tenant_id = v_tenant and p.account_id = a.id and p.movement = 0)),
       (select e.created_at from money.ledger_entries e

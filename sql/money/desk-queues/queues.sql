@@ -103,7 +103,8 @@ declare
   v_tenant uuid := app.tenant_id();
 begin
   return query
-  with own as (
+  with own as materialized (
+    -- Once, not for each part, which is what a planner without statistics would do.
     select m.part_id, sum(m.amount) as amount from money.desk_part_moves m
     where m.tenant_id = v_tenant and m.transaction_id = undone and m.account_id = desk
     group by m.part_id having sum(m.amount) > 0
@@ -189,15 +190,17 @@ begin
       select from money.ledger_transactions r
       where r.tenant_id = t.tenant_id and r.kind = j.kind || '_REVERSAL' and r.reference_type = j.reference_type and r.reference_id = j.reference_id)
     group by j.created_at, j.id, m.part_id having sum(m.amount) < 0
+  ), away as materialized (
+    -- Once, not for each of mine, which is what a planner without statistics would do.
+    select 'infinity'::timestamptz as created_at, null::uuid as took, p.account_id as at, p.part_id, p.amount
+    from money.desk_parts p
+    where p.tenant_id = t.tenant_id and p.brought_by = t.reference_id and p.account_id <> desk and p.amount > 0
+    union all
+    select e.created_at, e.took, e.at, e.part_id, e.amount from ended e
   ), gone as (
     -- The oldest of the others take the places of those that have left.
     select g.*, sum(g.amount) over (order by g.created_at, g.took, g.at, i.place, i.part_id rows unbounded preceding) - g.amount as before
-    from (
-      select 'infinity'::timestamptz as created_at, null::uuid as took, p.account_id as at, p.part_id, p.amount
-      from money.desk_parts p
-      where p.tenant_id = t.tenant_id and p.brought_by = t.reference_id and p.account_id <> desk and p.amount > 0
-      union all
-      select e.created_at, e.took, e.at, e.part_id, e.amount from ended e) g
+    from away g
     join mine i on i.part_id = g.part_id
   ), there as (
     select p.part_id, p.amount, sum(p.amount) over (order by p.place, p.part_id rows unbounded preceding) - p.amount as before

@@ -23,13 +23,14 @@ const commands = {
   api: "tests/tools/api.ts",
   client: "tests/tools/client.ts",
   docs: "tests/tools/docs.ts",
+  "db:build": "tests/tools/db-build.ts",
   "db:migration": "tests/tools/db-migration.ts",
   release: "tests/tools/release.ts",
   deploy: "supabase/deploy/index.ts",
   tenant: "supabase/tenant/index.ts",
 };
 /** Commands that are always done whole: an argument would only seem to say something. */
-const whole = ["test:full", "test:debian", "check", "api", "docs"];
+const whole = ["test:full", "test:debian", "check", "api", "docs", "db:build"];
 
 requireNode(20, 19);
 const [name, ...rest] = process.argv.slice(2);

@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 import { describe, expect, test } from "vitest";
-import { sourceFiles } from "../../sql/source-files.ts";
+import { sourceFiles } from "../../sql/build.ts";
 import { areas, ports, schemaOf } from "../../sql/order.ts";
 import { root } from "../../supabase/local/paths.ts";
 import { sql } from "../support/db.ts";

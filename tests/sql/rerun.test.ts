@@ -1,7 +1,7 @@
 /** Views, functions, policies, schedules and reference data are applied again by later migrations. */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { sourceFiles } from "../../sql/source-files.ts";
+import { sourceFiles } from "../../sql/build.ts";
 import { newMigratedDatabase, type OwnDatabase } from "../support/database.ts";
 import { describeSchema } from "../support/schema.ts";
 

@@ -26,7 +26,10 @@ async function main([name, ...rest]: string[]): Promise<number> {
     console.error("npm run db:migration -- <name>; a name has small letters, digits and _.");
     return 2;
   }
-  const last = releases().at(-1)!;
+  const last = releases().at(-1);
+  if (!last) {
+    throw new Failure("Nothing is released yet: npm run db:build writes the baseline from sql/.");
+  }
   const change = await changeOf((object) => isNamedBy(last.commit, object));
   if (change.actions.length + change.rows.length === 0) {
     console.log("The migrations make what sql/ says: there is nothing to write.");

@@ -1,15 +1,30 @@
 /** Whether migrations and `sql/` make the same database. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { baseline } from "../../../sql/build.ts";
 import { describeSchema } from "../../support/schema.ts";
 import { readMark } from "./compose.ts";
 import { byMigrations, bySources, type Database, withWorkshop } from "./databases.ts";
 import { differingRows, referenceRows } from "./reference-rows.ts";
-import { changedReleases, migrationFiles, migrationsDir } from "./releases.ts";
+import {
+  baselineFile,
+  changedReleases,
+  migrationFiles,
+  migrationsDir,
+  releases,
+} from "./releases.ts";
 import { neededSchema, schemaVersion } from "./versions.ts";
 
-/** The work to be done before migrations and `sql/` agree, one line each: two databases are made and compared. */
+/**
+ * The work to be done before migrations and `sql/` agree, one line each. Until the first release the baseline is `sql/`
+ * itself; from then on two databases are made and compared.
+ */
 export async function migrationFindings(): Promise<string[]> {
+  if (releases().length === 0) {
+    return readFileSync(baselineFile, "utf8") === baseline()
+      ? []
+      : ["supabase/migrations is older than sql/: run npm run db:build and commit the result."];
+  }
   return [
     ...changedReleases(),
     ...unread(),

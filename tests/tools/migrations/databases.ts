@@ -2,7 +2,7 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import postgres from "postgres";
-import { sourceFiles } from "../../../sql/source-files.ts";
+import { sourceFiles } from "../../../sql/build.ts";
 import { applyPlatform, migrate } from "../../../supabase/local/migrate.ts";
 import { newFolderForPostgres } from "../../../supabase/local/postgres-files.ts";
 import { startPostgres } from "../../../supabase/local/postgres.ts";

@@ -1,7 +1,7 @@
 /** The rows that a new database has: roles, permissions, currencies, event types. They belong to a version as tables do. */
 import { readFileSync } from "node:fs";
 import type postgres from "postgres";
-import { sourceFiles } from "../../../sql/source-files.ts";
+import { sourceFiles } from "../../../sql/build.ts";
 
 /** A row as JSON without the columns below, and of it what makes it unique. */
 export interface ReferenceRow {

@@ -7,6 +7,9 @@ import { root } from "../../../supabase/local/paths.ts";
 /** Where migrations are kept, which is the one place where the Supabase CLI looks for them. */
 export const migrationsDir = join(root, "supabase", "migrations");
 
+/** The migration that makes the first release from nothing. */
+export const baselineFile = join(migrationsDir, "00000000000001_baseline.sql");
+
 const releasesDir = join(root, "tests", "upgrade");
 
 /** A released version, as `tests/upgrade/<version>/release.json` keeps it. */

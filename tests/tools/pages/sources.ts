@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";
-import { sourceFiles } from "../../../sql/source-files.ts";
+import { sourceFiles } from "../../../sql/build.ts";
 import { root } from "../../../supabase/local/paths.ts";
 
 export interface Source {

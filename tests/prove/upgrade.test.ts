@@ -22,6 +22,8 @@ const deliveries = of({ test: 30, short: 60, full: 600 });
 const miscounting = ["1.0.0", "1.1.0"];
 /** As Barid did then, these demos add the fee of a store's order in cash to the value that its driver delivered, although its COD has it. */
 const countingTwice = ["1.0.0", "1.1.0", "1.2.0"];
+/** The update from these may undo a call that is under way at one of three moments, which ends the demo's day (decision 0076). */
+const undoing = ["1.0.0", "1.1.0"];
 
 test("each version was released once", () => {
   const versions = releases().map(({ version }) => version);
@@ -57,12 +59,12 @@ describe.each(releases())("from $version", ({ version, commit }) => {
     expect(pushed.code, pushed.output).toBe(0);
     const { printed, ...ended } = await day;
     const errors = stack.lines.filter((line) => line.includes('"level":"error"'));
-    expect(faultsOf(version, { printed, ...ended }), [printed, ...errors].join("\n")).toEqual([]);
-    say(
-      `${version}: ${
-        printed.match(/^\d+ calls.*$/m)?.[0]
-      }, the longest wait for a lock ${longest} ms`,
-    );
+    const undone = undoing.includes(version) && /^\/\S+: 500 internal_server_error/m.exec(printed);
+    if (!undone) {
+      expect(faultsOf(version, { printed, ...ended }), [printed, ...errors].join("\n")).toEqual([]);
+    }
+    const calls = undone ? `undone: ${undone[0]}` : printed.match(/^\d+ calls.*$/m)?.[0];
+    say(`${version}: ${calls}, the longest wait for a lock ${longest} ms`);
     figure({
       what: `longest wait of a call for a lock during the upgrade from ${version}, ms`,
       asked: "at most 2000",

@@ -7,7 +7,7 @@ import { newBanker, sound } from "../../support/cod-holds.ts";
 import { sql } from "../../support/db.ts";
 import type { Tenant } from "../../support/people.ts";
 
-const rows = 1_000;
+const rows = 250;
 
 /** A core as a person calls it: its answer, and how many parts of desks and their moves it read. */
 async function called(tenant: Tenant, person: Person, core: string, input: object) {

@@ -1,7 +1,7 @@
 /** The store of the demo tenant. */
 import { randomUUID } from "node:crypto";
 import type { Bench } from "../bench-stack.ts";
-import { buyers, clients, demand, products, scarce, type Shop } from "./shop.ts";
+import { buyers, clients, demand, products, scarce, send, type Shop } from "./shop.ts";
 
 const store = "suq-dijla";
 const cashOnDelivery = "5a1e0000-0000-4000-8000-000000000001";
@@ -48,14 +48,9 @@ export async function openBarid(bench: Bench): Promise<Shop> {
   };
   /** The approval sets the goods aside, as Medusa does when a cart is completed, and orders the delivery. */
   const approve = async (order: string) => {
-    const response = await fetch(`${base}/orders/${order}/approve`, {
-      method: "PUT",
-      headers: { "content-type": "application/json", ...admin },
-      body: "{}",
-    });
-    const body = await response.text();
-    if (response.ok || JSON.parse(body).code === "insufficient_stock") return response.ok;
-    throw new Error(`${response.status}: ${body}`);
+    const { status, body } = await send(`${base}/orders/${order}/approve`, {}, admin, "PUT");
+    if (status < 300 || body.code === "insufficient_stock") return status < 300;
+    throw new Error(`${status}: ${JSON.stringify(body)}`);
   };
   /** Orders a cart, and whether it could be approved. */
   const buy = async (person: number, cart: string) =>

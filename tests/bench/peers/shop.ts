@@ -24,9 +24,10 @@ export async function send(
   url: string,
   body: unknown,
   headers: Record<string, string>,
+  method = "POST",
 ): Promise<{ status: number; body: Json }> {
   const response = await fetch(url, {
-    method: "POST",
+    method,
     headers: { "content-type": "application/json", ...headers },
     body: JSON.stringify(body),
   });

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { denoBinary, root } from "../../supabase/local/paths.ts";
 import { denoEnvironment } from "../../supabase/local/worker-process.ts";
+import { clock } from "../support/clock.ts";
 import { type Certificate, newAuthority, newCertificate } from "../support/certificates.ts";
 
 const host = "hook.example";
@@ -49,7 +50,7 @@ function post(port: number): Promise<{ status?: number; body?: string; error?: s
       "--config",
       join(root, "deno.json"),
       "tests/support/post-on-deno.ts",
-    ], { cwd: root, env: { ...denoEnvironment(), DENO_CERT: trusted } });
+    ], { cwd: root, env: { ...denoEnvironment(), ...clock, DENO_CERT: trusted } });
     let out = "";
     let said = "";
     child.stdout.on("data", (chunk) => out += chunk);

@@ -25,7 +25,9 @@ end $$;
 -- `made` in the input is what the function made for this call, a secret for instance: another at every
 -- attempt, so it is no part of what a key stands for.
 -- rule.version names the row the endpoint is about: its version is returned, and when `expected` lists the versions that
--- the client knows, the row must have one of them from before the work until its first change.
+-- the client knows, the row must have one of them from before the work until its first change. What only reads looks at the version first: a
+-- change that comes between the two makes the answer's version too old, which refuses a change that need not be refused, and never too new,
+-- which would let somebody overwrite what they have not read.
 -- Answers {data, replayed, jobs, events, language, tenant, api_key, version}; jobs is true when background work waits for a runner,
 -- events that somebody listens to what happened.
 -- A refusal is an answer too, {refused, call_id} (see private.refusal): everything the call did is undone with its
@@ -37,6 +39,8 @@ language plpgsql set search_path = '' as $$
 declare
   v_language text;
   v_answer jsonb;
+  v_version text;
+  v_reads_only boolean := coalesce((rule ->> 'reads_only')::boolean, false);
   v_key text := claims ->> 'idempotency_key';
   v_refused private.refused;
 begin
@@ -53,17 +57,23 @@ begin
   if rule #> '{version,expected}' is not null then
     perform private.version_expect(rule -> 'version');
   end if;
+  if v_reads_only and rule ? 'version' then
+    v_version := private.version_of(rule -> 'version');
+  end if;
   execute format('select %I.%I($1)', split_part(work, '.', 1), split_part(work, '.', 2)) into v_answer using input;
   if v_key is not null then
     perform private.idempotency_store(claims ->> 'operation', v_key, coalesce(v_answer, 'null'));
   end if;
-  if not coalesce((rule ->> 'reads_only')::boolean, false) then
+  if not v_reads_only then
     -- A deferred constraint that fails at the commit would be an error outside of this block.
     set constraints all immediate;
+    if rule ? 'version' then
+      v_version := private.version_of(rule -> 'version');
+    end if;
   end if;
   return json_build_object('data', v_answer, 'language', coalesce(app.request_setting('shop_language'), v_language), 'tenant', app.tenant_id(),
       'api_key', app.request_setting('api_key_id'), 'call_id', claims ->> 'call_id',
-    'version', case when rule ? 'version' then private.version_of(rule -> 'version') end,
+    'version', v_version,
     'jobs', coalesce(nullif(current_setting('app.jobs_queued', true), ''), 'off') = 'on',
     'events', coalesce(nullif(current_setting('app.events_queued', true), ''), 'off') = 'on');
 exception when sqlstate 'RULE0' or integrity_constraint_violation or data_exception or insufficient_privilege then
@@ -81,12 +91,16 @@ create or replace function private.call_text(claims jsonb, rule jsonb, work text
 language plpgsql set search_path = '' as $$
 declare
   v_language text;
+  v_version text;
   v_refused private.refused;
 begin
   v_language := private.enter(claims, rule);
+  if rule ? 'version' then
+    v_version := private.version_of(rule -> 'version');
+  end if;
   execute format('select %I.%I($1)', split_part(work, '.', 1), split_part(work, '.', 2)) into data using input;
   answer := json_build_object('language', v_language, 'tenant', app.tenant_id(), 'api_key', app.request_setting('api_key_id'),
-    'call_id', claims ->> 'call_id', 'version', case when rule ? 'version' then private.version_of(rule -> 'version') end);
+    'call_id', claims ->> 'call_id', 'version', v_version);
 exception when sqlstate 'RULE0' or integrity_constraint_violation or data_exception or insufficient_privilege then
   get stacked diagnostics v_refused.state = returned_sqlstate, v_refused.message = message_text, v_refused.detail = pg_exception_detail,
     v_refused.constraint_name = constraint_name, v_refused.context = pg_exception_context;
@@ -97,7 +111,7 @@ exception when sqlstate 'RULE0' or integrity_constraint_violation or data_except
   answer := private.refusal(v_refused, claims)::json;
 end $$;
 
--- Executes a statement of a list by the plan that the connection keeps of it. -> the columns that it answers
+-- Executes a statement of a list, or one that reads a version, by the plan that the connection keeps of it. -> the columns that it answers
 create or replace function private.read_kept(statement text, params jsonb, out answer json, out total bigint)
 language plpgsql set search_path = '' as $$
 declare
@@ -119,9 +133,13 @@ declare
   v_language text;
   v_answer json;
   v_total bigint;
+  v_version text;
   v_refused private.refused;
 begin
   v_language := private.enter(claims, rule);
+  if rule ? 'version' then
+    v_version := private.version_of(rule -> 'version');
+  end if;
   if params -> 'one_plan' is distinct from 'true' then
     execute statement into v_answer, v_total using params;
     if v_total is null and params ? 'count' then
@@ -136,7 +154,7 @@ begin
   end if;
   return json_build_object('data', v_answer, 'total', v_total, 'language', v_language, 'tenant', app.tenant_id(),
       'api_key', app.request_setting('api_key_id'), 'call_id', claims ->> 'call_id',
-    'version', case when rule ? 'version' then private.version_of(rule -> 'version') end);
+    'version', v_version);
 exception when sqlstate 'RULE0' or integrity_constraint_violation or data_exception or insufficient_privilege then
   get stacked diagnostics v_refused.state = returned_sqlstate, v_refused.message = message_text, v_refused.detail = pg_exception_detail,
     v_refused.constraint_name = constraint_name, v_refused.context = pg_exception_context;
@@ -146,7 +164,7 @@ exception when sqlstate 'RULE0' or integrity_constraint_violation or data_except
   return private.refusal(v_refused, claims)::json;
 end $$;
 
--- Prepares a statement of a list for the caller's role, under a name that is its own. A plan holds up to a megabyte, so
+-- Prepares a statement for the caller's role, under a name that is its own. A plan holds up to a megabyte, so
 -- a connection keeps 24 of them: the one asked for most rarely makes room. Whichever client of a pooler comes next to
 -- this connection finds it, and one that finds it gone prepares it again.
 create or replace function private.plan_keep(name text, statement text) returns void

@@ -1,4 +1,4 @@
-/** What is asked at the door is changed while a driver without a network has yet to report. */
+/** A driver without a network reports after what is asked at the door was changed. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { checkAll, type Ground, newGround, statusOf } from "../../support/deliveries.ts";
 import { cash, failed, onItsWay, report } from "../../support/outcomes.ts";

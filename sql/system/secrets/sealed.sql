@@ -1,6 +1,6 @@
--- What is stored sealed (shared/outbound/secrets.ts): secrets of webhooks, credentials of carriers and gateways.
+-- Secrets that are stored sealed (shared/outbound/secrets.ts): those of webhooks, credentials of carriers and gateways.
 
--- How much is sealed with which key of BARID_SECRETS_KEY, by the key's name. For whoever looks after the database, and for npm run deploy.
+-- How much is sealed with which key of BARID_SECRETS_KEY, by the key's name. For operators, and for npm run deploy.
 create or replace function integration.sealed_keys() returns table (key text, count bigint)
 language plpgsql stable set search_path = '' as $$
 begin

@@ -10,7 +10,8 @@ export default defineConfig({
     setupFiles: ["tests/support/expect.ts", "tests/support/event-truth.ts", "tests/support/lock-order.ts"],
     // Tests seal and open what the functions of the stack open and sealed.
     env: { BARID_SECRETS_KEY: secretsKey },
-    testTimeout: 60_000,
+    // Against tests that hang, not against slow machines.
+    testTimeout: 180_000,
     hookTimeout: 180_000,
     maxWorkers: workers,
     // A process for each file would begin by reading and compiling what the one before it had.

@@ -106,6 +106,19 @@ function send(sql: postgres.Sql, kind: Statement, request: string) {
  */
 const unstorable = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/;
 
+/** The path of the first text in what a core gets that cannot be stored; of a name that cannot, what has it. */
+function unstorableField(input: unknown, path: string[] = []): string {
+  if (typeof input === "object" && input !== null) {
+    for (const [key, value] of Object.entries(input)) {
+      if (unstorable.test(JSON.stringify(key))) break;
+      if (unstorable.test(JSON.stringify(value) ?? "")) {
+        return unstorableField(value, [...path, key]);
+      }
+    }
+  }
+  return path.join(".") || "input";
+}
+
 /** A deadlock or a serialization failure is undone and may be tried again; a lost connection once. */
 export const maxClashAttempts = 5;
 export const maxLostAttempts = 2;
@@ -136,7 +149,9 @@ export async function execute(
   for (let attempt = 1;; attempt++) {
     const callId = `${processId}/${++calls}`;
     const request = JSON.stringify({ claims: { ...claims, call_id: callId }, ...asked });
-    if (unstorable.test(request)) throw new AppError("validation_failed", { field: "input" });
+    if (unstorable.test(request)) {
+      throw new AppError("validation_failed", { field: unstorableField(asked.input) });
+    }
     let answer: Answer | Refused;
     try {
       answer = await withConnection(async (sql) => {

@@ -29,7 +29,9 @@ export function isConnectionFailure(error: unknown): boolean {
   // An error of the server is a PostgresError; every other came from the connection or from us.
   if (!(error instanceof postgres.PostgresError)) return true;
   const { code } = error;
-  return code.startsWith("08") || /^57P0[1-5]$/.test(code) || code === "25P03";
+  // 28: the role was not let in, as while its password is changed; 3D000: the database is not there.
+  return code.startsWith("08") || code.startsWith("28") || /^57P0[1-5]$/.test(code) ||
+    code === "25P03" || code === "3D000";
 }
 
 interface Pool {
@@ -155,7 +157,12 @@ export async function withConnection<T>(
   observe("barid_database_pool_wait_seconds", {}, (performance.now() - began) / 1000);
   const pool = current ??= openPool();
   try {
-    await reach(pool);
+    await reach(pool).catch((error) => {
+      if (error instanceof AppError) throw error;
+      // Whatever the reason, such as that all its connections are taken: the next call tries anew.
+      retire(pool, error);
+      throw classifyTransientError(error) ? error : unavailable();
+    });
     return await work(pool.sql);
   } catch (error) {
     if (isConnectionFailure(error)) retire(pool, error);

@@ -73,7 +73,16 @@ export async function unseal(sealed: string, purpose: string): Promise<string> {
 
 /** Distinguishes equal secrets from different ones without revealing them; the same for as long as the key is. */
 export function printOf(text: string): string {
-  return createHmac("sha256", sealingKey().bytes).update(text).digest("hex");
+  return printBy(sealingKey(), text);
+}
+
+/** The prints of a secret by all keys: that of now, and those under which it may have been kept before a new key came in front. */
+export function printsOf(text: string): string[] {
+  return keys.map((key) => printBy(key, text));
+}
+
+function printBy({ bytes }: Key, text: string): string {
+  return createHmac("sha256", bytes).update(text).digest("hex");
 }
 
 function sealingKey(): Key {

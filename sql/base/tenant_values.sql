@@ -43,6 +43,27 @@ begin
     where s.tenant_id = v_tenant and s.module = settings.module and s.group_key = settings.group_key), '{}');
 end $$;
 
+-- A settings group of the caller's tenant as it was at a moment, by the audit log; without a moment as it is. SECURITY DEFINER: a driver
+-- reads no audit log. A moment that is not past is now.
+create or replace function app.settings_at(module text, group_key text, moment timestamptz) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_changed timestamptz;
+  v_now jsonb;
+  v_then jsonb;
+begin
+  select s.settings, s.updated_at into v_now, v_changed from tenancy.tenant_settings s
+  where s.tenant_id = v_tenant and s.module = settings_at.module and s.group_key = settings_at.group_key;
+  if v_changed > moment then
+    select coalesce(l.before -> 'settings', '{}') into v_then from app.audit_log l
+    where l.tenant_id = v_tenant and l.entity_id = settings_at.module || '.' || settings_at.group_key and l.entity = 'tenancy.tenant_settings'
+      and l.created_at > moment and (l.action = 'insert' or l.before ? 'settings')
+    order by l.id limit 1;
+  end if;
+  return coalesce(v_then, v_now, '{}');
+end $$;
+
 -- The tenant's currency and the decimals it rounds to: setting general.currency {currency_code, decimals}, IQD when unset.
 -- Without decimals: 0 for IQD (cash practice), else the exponent of ISO 4217, and 2 for a code that it does not have.
 create or replace function app.currency(out code text, out decimals integer)

@@ -164,7 +164,7 @@ describe("a project that is not quite so", () => {
 
   test("gets a changed secret, and keeps one that the file does not name", async () => {
     project().secrets.set("BARID_LOG_LEVEL", "warn");
-    const key = secretsKey.split("").reverse().join("");
+    const key = `${Buffer.alloc(32, 7).toString("base64")},${secretsKey}`;
     writeEnvironment("staging", { ...settings(), BARID_SECRETS_KEY: key });
     const { lines, failure } = await run("--env", "staging", "--yes");
     expect(failure).toBeUndefined();
@@ -172,6 +172,24 @@ describe("a project that is not quite so", () => {
     expect(project().secrets.get("BARID_SECRETS_KEY")).toBe(key);
     expect(project().secrets.get("BARID_LOG_LEVEL")).toBe("warn");
     expect(lines.join("\n")).not.toContain(key);
+  });
+
+  test("keeps the keys that stored secrets are sealed with", async () => {
+    const { sql } = hosted.databases.get(ref)!;
+    const [{ id }] = await sql`insert into tenancy.tenants (name, slug, status)
+      values ('{"en": "Sealed"}', 'sealed', 'active') returning id`;
+    await sql`insert into integration.tenant_carriers (tenant_id, carrier_code, credentials)
+      values (${id}, 'simulated', 's1.0badcafe.AAAA')`;
+    const before = new Map(project().secrets);
+    const other = Buffer.alloc(32, 9).toString("base64");
+    writeEnvironment("staging", { ...settings(), BARID_SECRETS_KEY: other });
+    for (const more of [["--dry-run"], ["--yes"]]) {
+      const { failure } = await run("--env", "staging", ...more);
+      expect(failure).toMatch(/^Secrets: BARID_SECRETS_KEY lacks keys .*\(1 with 0badcafe\)/);
+    }
+    expect(project().secrets).toEqual(before);
+    await sql`delete from integration.tenant_carriers where tenant_id = ${id}`;
+    expect((await run("--env", "staging", "--dry-run")).failure).toBeUndefined();
   });
 
   test("as a copy of another project's database, it wakes its own functions", async () => {
@@ -220,6 +238,14 @@ describe("what cannot be done", () => {
     writeEnvironment("staging", { ...settings(), BARID_DB_URL: "postgresql://postgres@db:5432/x" });
     expect((await run("--env", "staging")).failure).toBe(
       "Secrets: BARID_DB_URL is no address with barid_api and its password.",
+    );
+  });
+
+  test("a key that is none", async () => {
+    const hex = "0".repeat(64);
+    writeEnvironment("staging", { ...settings(), BARID_SECRETS_KEY: hex });
+    expect((await run("--env", "staging")).failure).toBe(
+      "Secrets: Each key of BARID_SECRETS_KEY has 32 bytes in base64: openssl rand -base64 32.",
     );
   });
 

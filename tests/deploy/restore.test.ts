@@ -53,6 +53,8 @@ interface Before {
   underway: { id: string; tracking_number: string };
 }
 
+const razorpay = "/payment/gateways/razorpay";
+
 describe.skipIf(!here)("a dump in a new project", () => {
   let dir: string;
   let old: Stack;
@@ -85,6 +87,11 @@ describe.skipIf(!here)("a dump in a new project", () => {
     await carried(sides[0]!, 25_000, 4_000);
     await carried(sides[1]!, 7_500);
     await payCarried(sides[0]!.tenant.admin, 6_000);
+    const gateway = {
+      settings: { account_id: "acc_moved" },
+      secrets: { webhook_secret: "signed" },
+    };
+    expect(await sides[0]!.tenant.admin.put(razorpay, gateway)).toSucceed(200);
     before = {
       owed: await Promise.all(sides.map(({ tenant }) => owedBy(tenant))),
       deliveries: await deliveriesOfDemo(),
@@ -173,6 +180,10 @@ describe.skipIf(!here)("a dump in a new project", () => {
     expect(at).not.toHaveProperty(newId!);
     expect(await tenant.admin.post("/carriers/tenant/simulated/rotate-secret")).toSucceed(200);
     expect(await sealed()).toEqual({ ...at, [oldId!]: at[oldId!]! - 1, [newId!]: 1 });
+    // Saved again to be sealed anew, it is no new secret, and the old text is not kept beside it.
+    const again = await tenant.admin.put(razorpay, { secrets: { webhook_secret: "signed" } });
+    expect(again.body.data.has_previous_webhook_secret).toBe(false);
+    expect(await sealed()).toEqual({ ...at, [oldId!]: at[oldId!]! - 2, [newId!]: 2 });
   });
 
   test("continues the counters: a new delivery gets an unused number", async () => {

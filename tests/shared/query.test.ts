@@ -67,7 +67,10 @@ test("a refusal says what is wrong, also of what only the database cannot keep",
   const change = (body: unknown) => tenant.admin.put(`/tenants/${tenant.id}`, body);
   const kept = await change({ metadata: { note: "\u0000" } });
   expect(kept).toFailWith(400, "validation_failed");
-  expect(kept.body.message).toMatch(/has a wrong form/);
+  expect(kept.body.field).toBe("metadata.note");
+  expect(kept.body.message).toMatch(/metadata\.note has a wrong form/);
+  const named = await change({ metadata: { "\u0000": 1 } });
+  expect(named.body.field).toBe("metadata");
   expect((await change({ metadata: null })).body.message).toBe("metadata must be of type object.");
 });
 

@@ -6,7 +6,7 @@ import { supabaseUrl } from "../../../shared/runtime/env.ts";
 import { AppError } from "../../../shared/errors/errors.ts";
 import { accept } from "../../../shared/schemas/input.ts";
 import { JsonObject, listResponse, Timestamp } from "../../../shared/schemas/schemas.ts";
-import { printOf, seal } from "../../../shared/outbound/secrets.ts";
+import { printOf, printsOf, seal } from "../../../shared/outbound/secrets.ts";
 import { purposeOf } from "../../../shared/payment-gateways/checkout.ts";
 import { gatewayCodes, gatewayNamed } from "../../../shared/payment-gateways/registry.ts";
 import { maxBytes, maxMetadataBytes } from "../../../shared/schemas/sizes.ts";
@@ -102,6 +102,7 @@ export const gatewaySettings: AnyEndpoint[] = [
         settings,
         secrets: sealed,
         webhook_secret_print: secrets.webhook_secret && printOf(secrets.webhook_secret),
+        webhook_secret_prints: secrets.webhook_secret && printsOf(secrets.webhook_secret),
         forget_previous_secret: body.forget_previous_secret,
         needs: gateway.needs,
       });

@@ -37,6 +37,7 @@ export const settings: AnyEndpoint[] = [
       "manifest_workflow_required",
       "delivery_service_not_available",
       "currency_in_use",
+      "too_many_decimals",
     ],
     run: ({ db, body }) => db.call("tenancy.settings_save", { patches: body }),
   }),

@@ -37,5 +37,14 @@ export const SaveSettings = z.strictObject(
 
 export const SettingsResponse = z.record(
   z.string(),
-  z.record(z.string(), z.object({ settings: JsonObject })),
+  z.record(
+    z.string(),
+    z.object({
+      settings: JsonObject,
+      kept_amounts: z.array(z.object({ field: z.string(), count: z.int() })).optional().meta({
+        description: "Of `general.currency`, in the answer that changes its code: amounts that " +
+          "keep their numbers and now count in the new one",
+      }),
+    }),
+  ),
 );

@@ -9,3 +9,10 @@ begin
     or tenant.subscription_status = 'UNLIMITED'
     or coalesce(now() < tenant.effective_until, false));
 end $$;
+
+-- True of a company that was archived: schedules leave it as it is, and announce nothing of it, since it works elsewhere by now or nowhere.
+create or replace function app.is_archived(tenant uuid) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return exists (select from tenancy.tenants t where t.id = is_archived.tenant and t.status = 'archived');
+end $$;

@@ -72,6 +72,13 @@ end $$;
 create or replace function delivery.proof_needs(d delivery.deliveries, stage text) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
+  return delivery.proof_needs_by(app.settings('delivery', 'proof_settings'), d, stage);
+end $$;
+
+-- The same by other settings of proofs, such as those of a moment.
+create or replace function delivery.proof_needs_by(settings jsonb, d delivery.deliveries, stage text) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
   return (
     select jsonb_build_object(
       'photo_required', n.asked and app.boolean_or(s #> array[stage, 'photo_required'], false)
@@ -80,7 +87,7 @@ begin
         or (stage = 'delivery' and d.delivery_flow <> 'operational_return' and coalesce((
           select app.boolean_or(v.service_options -> 'signature_required', false) from delivery.delivery_services v
           where v.tenant_id = d.tenant_id and v.id = d.delivery_service_id), false))))
-    from app.settings('delivery', 'proof_settings') s,
+    from (values (settings)) p (s),
       (select not (stage = 'delivery' and (delivery.is_transferred(d) or delivery.ends_in(d) is not null)) as asked) n);
 end $$;
 
@@ -94,7 +101,8 @@ begin
     where o.tenant_id = p.tenant_id and o.delivery_id = p.delivery_id and o.created_at = p.created_at and o.undone_at is not null);
 end $$;
 
--- Keeps the proofs of a stage and refuses the move when one that is needed is missing.
+-- Keeps the proofs of a stage and refuses the move when one that is needed is missing. Of a move that was reported with its time the tenant must
+-- have asked for it by then, too: the driver has left the door.
 -- proof: {photo_urls?, signature_url?, signed_by?} or null; field: the name by which the caller sent it.
 -- Fails: invalid_proof_url, delivery_proof_required.
 create or replace function delivery.delivery_proofs_keep(d delivery.deliveries, p_stage text, proof jsonb, field text default 'proof') returns void
@@ -103,6 +111,7 @@ declare
   v_photos text[] := array(select jsonb_array_elements_text(coalesce(nullif(proof -> 'photo_urls', 'null'), '[]')));
   v_signature text := proof ->> 'signature_url';
   v_needs jsonb := delivery.proof_needs(d, p_stage);
+  v_at timestamptz := delivery.reported_at(d);
   v_missing text;
 begin
   perform delivery.require_proof_urls(v_photos, field || '.photo_urls');
@@ -117,6 +126,11 @@ begin
   where not exists (select from delivery.delivery_proofs p
     where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.stage = p_stage and p.kind = n.kind and p.url = n.url
       and delivery.proof_counts(p));
+  if v_at is not null and v_needs @? '$.* ? (@ == true)' then
+    v_needs := (
+      select jsonb_object_agg(n.key, n.value::boolean and (t.needs -> n.key)::boolean)
+      from jsonb_each(v_needs) n, delivery.proof_needs_by(app.settings_at('delivery', 'proof_settings', v_at), d, p_stage) t (needs));
+  end if;
   select k.kind into v_missing from (values ('photo'), ('signature')) k (kind)
   where (v_needs ->> (k.kind || '_required'))::boolean and not exists (
     select from delivery.delivery_proofs p where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.stage = p_stage and p.kind = k.kind

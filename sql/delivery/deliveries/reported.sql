@@ -65,3 +65,12 @@ begin
         (input ->> 'latitude')::double precision, (input ->> 'longitude')::double precision) * 1000))::text, true);
   end if;
 end $$;
+
+-- The time that this transaction's report of a parcel came with; null: it came without one.
+create or replace function delivery.reported_at(d delivery.deliveries) returns timestamptz
+language plpgsql stable set search_path = '' as $$
+declare
+  v_said jsonb := nullif(current_setting('app.reported', true), '')::jsonb;
+begin
+  return case when (v_said ->> 'parcel')::uuid = delivery.parcel_of(d) then (v_said ->> 'occurred_at')::timestamptz end;
+end $$;

@@ -30,7 +30,7 @@ declare
 begin
   for v_done in
     select m.tenant_id, m.id, m.status from delivery.transfer_manifests m
-    where m.status in ('received', 'processing') and m.updated_at < now() - interval '24 hours'
+    where m.status in ('received', 'processing') and m.updated_at < now() - interval '24 hours' and not app.is_archived(m.tenant_id)
       and not exists (select from delivery.transfer_manifest_items i where i.tenant_id = m.tenant_id and i.manifest_id = m.id
         and (i.status not in ('order_created', 'void') or i.updated_at >= now() - interval '24 hours'))
       and not exists (select from delivery.transfer_manifest_exceptions x

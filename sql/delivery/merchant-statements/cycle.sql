@@ -83,7 +83,7 @@ declare
   v_day date;
   v_count integer := 0;
 begin
-  for v_tenant in select c.tenant_id from money.merchant_cycles c order by 1 loop
+  for v_tenant in select c.tenant_id from money.merchant_cycles c where not app.is_archived(c.tenant_id) order by 1 loop
     perform set_config('app.tenant_id', v_tenant::text, true);
     v_day := money.cycle_day_due();
     if v_day is not null and not exists (

@@ -13,22 +13,35 @@ begin
   end if;
 end $$;
 
--- The reason that an outcome which is not delivered names, of its kind and with all that it needs.
--- {result, reason_code?, note?, proofs?, latitude?} -> {value, label, kind, counts, needs}
+-- The reason of settings of attempts that an outcome names; null: there is none of its kind. {result, reason_code}
+create or replace function delivery.attempt_reason(settings jsonb, input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select r.reason from jsonb_array_elements(settings -> 'reasons') r (reason)
+    where r.reason ->> 'value' = input ->> 'reason_code' and r.reason ->> 'kind' = input ->> 'result');
+end $$;
+
+-- The reason that an outcome which is not delivered names, of its kind and with all that it needs. Of a report with the time of the attempt it is
+-- the one that was offered then, or the one of now, and needs what both ask for: the driver has left the door.
+-- {result, reason_code?, note?, proofs?, latitude?, occurred_at?} -> {value, label, kind, counts, needs}
 -- Fails: outcome_evidence_required {missing: [photo|note|place|reason_code]}, invalid_reference.
 create or replace function delivery.outcome_reason(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
+  v_at timestamptz := app.instant(input ->> 'occurred_at');
   v_reason jsonb;
+  v_now jsonb;
   v_missing jsonb;
   v_field text;
 begin
   if input ->> 'reason_code' is null then
     perform app.fail('outcome_evidence_required', '{"field": "reason_code", "missing": ["reason_code"]}');
   end if;
-  select r.reason into v_reason from jsonb_array_elements(tenancy.attempt_settings() -> 'reasons') r (reason)
-  where r.reason ->> 'value' = input ->> 'reason_code' and r.reason ->> 'kind' = input ->> 'result';
-  if not found then
+  v_now := delivery.attempt_reason(tenancy.attempt_settings(), input);
+  v_reason := case when v_at is null then v_now else coalesce(
+    delivery.attempt_reason(tenancy.attempt_settings_of(app.settings_at('delivery', 'attempts', v_at)), input), v_now) end;
+  if v_reason is null then
     perform app.fail('invalid_reference', '{"field": "reason_code"}');
   end if;
   select jsonb_agg(n.need order by n.position), (array_agg(n.field order by n.position))[1] into v_missing, v_field
@@ -36,7 +49,7 @@ begin
     (1, 'photo', 'proofs.photo_urls', coalesce(nullif(input #> '{proofs,photo_urls}', 'null'), '[]') <> '[]'),
     (2, 'note', 'note', coalesce(input ->> 'note', '') <> ''),
     (3, 'place', 'latitude', input ->> 'latitude' is not null)) n (position, need, field, given)
-  where not n.given and (v_reason #> array['needs', n.need])::boolean;
+  where not n.given and (v_reason #> array['needs', n.need])::boolean and (coalesce(v_now, v_reason) #> array['needs', n.need])::boolean;
   if v_missing is not null then
     perform app.fail('outcome_evidence_required', jsonb_build_object('field', v_field, 'missing', v_missing));
   end if;

@@ -74,7 +74,9 @@ declare
 begin
   for v_tenant in
     -- A day ahead of UTC, for clocks east of it.
-    select distinct d.tenant_id from delivery.deliveries d where d.postponed_to <= (now() at time zone 'UTC')::date + 1 order by 1
+    select p.tenant_id from (
+      select distinct d.tenant_id from delivery.deliveries d where d.postponed_to <= (now() at time zone 'UTC')::date + 1) p
+    where not app.is_archived(p.tenant_id) order by 1
   loop
     perform set_config('app.tenant_id', v_tenant::text, true);
     v_day := delivery.working_day();
@@ -110,7 +112,7 @@ declare
   v_count integer;
 begin
   with due as (
-    select d.id from delivery.deliveries d where d.overnight_notice_at <= now()
+    select d.id from delivery.deliveries d where d.overnight_notice_at <= now() and not app.is_archived(d.tenant_id)
     order by d.overnight_notice_at limit 1000 for no key update skip locked
   ), noticed as (
     update delivery.deliveries d set overnight_notice_at = null from due where d.id = due.id

@@ -23,8 +23,9 @@ end $$;
 
 -- Configures a gateway; what is not sent stays. A new webhook secret keeps the one before beside it, and another account the account of
 -- before, until they are to be forgotten: events on their way are signed with it, and payments are open there.
--- {gateway_code, is_active?, settings?, secrets? {name: sealed}, webhook_secret_print?, forget_previous_secret?,
+-- {gateway_code, is_active?, settings?, secrets? {name: sealed}, webhook_secret_print?, webhook_secret_prints?, forget_previous_secret?,
 --  needs: [names of settings and secrets without which it cannot be used]} -> the gateway
+-- webhook_secret_prints: its prints by all keys that open what is sealed; one that is saved again to be sealed anew is no new secret
 -- Fails: gateway_incomplete (field: the first, missing: all).
 create or replace function money.gateway_put(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -50,8 +51,13 @@ begin
       ) kept);
     g.previous_webhook_secret := null;
   elsif input #>> '{secrets,webhook_secret}' is not null and g.secrets ? 'webhook_secret'
-      and g.webhook_secret_print is distinct from input ->> 'webhook_secret_print' then
+      and g.webhook_secret_print is distinct from input ->> 'webhook_secret_print'
+      and not coalesce(input -> 'webhook_secret_prints' ? g.webhook_secret_print, false) then
     g.previous_webhook_secret := g.secrets ->> 'webhook_secret';
+    -- One that others have seen is exchanged and forgotten at once.
+    if (input ->> 'forget_previous_secret')::boolean then
+      g.previous_webhook_secret := null;
+    end if;
   elsif (input ->> 'forget_previous_secret')::boolean then
     g.previous_webhook_secret := null;
     g.previous_accounts := '{}';

@@ -48,6 +48,7 @@ begin
   update storefront.storefront_orders o set status = 'completed', status_note = null
   where o.id in (
     select x.id from storefront.storefront_orders x where x.status = 'delivered' and x.delivered_at < now() - interval '14 days'
+      and not app.is_archived(x.tenant_id)
     order by x.delivered_at limit 5000 for no key update skip locked);
   get diagnostics v_count = row_count;
   return v_count;

@@ -99,7 +99,7 @@ begin
   for v_key in
     update tenancy.api_keys k set warned_at = now()
     where k.warned_at is null and k.revoked_at is null and k.tenant_id is not null
-      and k.expires_at > now() and k.expires_at <= now() + interval '14 days'
+      and k.expires_at > now() and k.expires_at <= now() + interval '14 days' and not app.is_archived(k.tenant_id)
     returning k.*
   loop
     perform set_config('app.tenant_id', v_key.tenant_id::text, true);

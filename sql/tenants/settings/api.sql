@@ -38,24 +38,25 @@ begin
 end $$;
 
 -- Merges patches into their groups; null removes a key. {patches: [{module, group, settings}]}
--- -> the groups as settings_get shows them. Patches of different keys of one group, sent at the same
--- moment, both hold: the second waits and merges into what the first made of it.
--- Fails: invalid_reference, manifest_workflow_required, delivery_service_not_available, currency_in_use.
+-- -> the groups as settings_get shows them; general.currency with `kept_amounts` where its code became another (tenancy.kept_amounts).
+-- Patches of different keys of one group, sent at the same moment, both hold: the second waits and merges into what the first made of it.
+-- Fails: invalid_reference, manifest_workflow_required, delivery_service_not_available, currency_in_use, too_many_decimals.
 create or replace function tenancy.settings_save(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_currency record;
   v_now record;
   v_before jsonb := tenancy.manifest_settings();
+  v_amounts jsonb;
   v_groups jsonb;
+  v_saved jsonb;
 begin
   perform private.version_alone();
   select jsonb_agg(jsonb_build_array(p ->> 'module', p ->> 'group')) into v_groups
   from jsonb_array_elements(input -> 'patches') p;
-  if v_groups @> '[["general", "currency"]]' then
-    perform app.keep_currency(true);
-  end if;
+  perform app.keep_currency(v_groups @> '[["general", "currency"]]');
   v_currency := app.currency();
+  v_amounts := tenancy.setting_amounts();
   insert into tenancy.tenant_settings as s (tenant_id, module, group_key, settings, updated_by)
   select app.tenant_id(), p ->> 'module', p ->> 'group', app.merge_patch('{}', p -> 'settings'), app.user_id()
   from jsonb_array_elements(input -> 'patches') p
@@ -72,8 +73,69 @@ begin
   v_now := app.currency();
   if (v_now.code, v_now.decimals) <> (v_currency.code, v_currency.decimals) then
     perform tenancy.currency_changed(v_currency.code);
+    v_amounts := '{}';
   end if;
-  return tenancy.settings_get(jsonb_build_object('groups', v_groups));
+  perform tenancy.require_coins_of_settings(v_amounts);
+  v_saved := tenancy.settings_get(jsonb_build_object('groups', v_groups));
+  return case when v_now.code = v_currency.code then v_saved
+    else jsonb_set(v_saved, '{general,currency,kept_amounts}', tenancy.kept_amounts()) end;
+end $$;
+
+-- The amounts of money among the settings, by their field: {"delivery.cod.settings.cash_ceiling": 500000}.
+create or replace function tenancy.setting_amounts() returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(jsonb_object_agg(a.module || '.' || a.group_key || '.settings.' || a.path, v.value), '{}')
+    from (values
+      ('delivery', 'cod', 'cash_ceiling'),
+      ('delivery', 'payouts', 'minimum'),
+      ('delivery', 'payouts', 'keep'),
+      ('general', 'driver', 'per_delivery.base_amount')) a (module, group_key, path)
+    cross join lateral (select app.settings(a.module, a.group_key) #> string_to_array(a.path, '.') as value) v
+    where jsonb_typeof(v.value) = 'number');
+end $$;
+
+-- Refuses amounts among the settings that have more decimals than the currency; those that are as they were in `before` pass.
+-- Fails: too_many_decimals.
+create or replace function tenancy.require_coins_of_settings(before jsonb) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_currency record := app.currency();
+  v_field text;
+begin
+  select s.key into v_field from jsonb_each(tenancy.setting_amounts()) s
+  where s.value is distinct from before -> s.key and s.value::numeric <> round(s.value::numeric, v_currency.decimals)
+  order by s.key limit 1;
+  if v_field is not null then
+    perform app.fail('too_many_decimals', jsonb_build_object('field', v_field, 'currency', v_currency.code, 'decimals', v_currency.decimals));
+  end if;
+end $$;
+
+-- The amounts that keep their numbers where the currency becomes another: settings, and how many services, products and carriers are priced.
+-- -> [{field, count}]
+create or replace function tenancy.kept_amounts() returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object('field', k.field, 'count', k.count) order by k.field), '[]')
+    from (
+      select s.key as field, 1::bigint as count from jsonb_each(tenancy.setting_amounts()) s where s.value::numeric > 0
+      union all
+      select 'delivery_services.default_price', count(*) from delivery.delivery_services s
+      where s.tenant_id = v_tenant and s.deleted_at is null and s.default_price > 0
+      union all
+      select 'delivery_services.price_per_km', count(*) from delivery.delivery_services s
+      where s.tenant_id = v_tenant and s.deleted_at is null and s.price_per_km > 0
+      union all
+      select 'products.variants.price', count(*) from storefront.product_variants v
+      where v.tenant_id = v_tenant and v.archived_at is null and v.price > 0
+      union all
+      select 'carriers.configuration.default_price', count(*) from integration.tenant_carriers c
+      where c.tenant_id = v_tenant and c.default_price > 0
+    ) k where k.count > 0);
 end $$;
 
 -- Drivers need one way to make a manifest. Checked on what holds, so a default counts.

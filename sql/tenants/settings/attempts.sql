@@ -22,9 +22,9 @@ begin
     ) r (position, value, en, ar, ku, kind, counts, photo, note, place));
 end $$;
 
--- The settings of attempts that hold: what the tenant saved over the defaults.
+-- Settings of attempts with what they leave out: what the tenant saved over the defaults.
 -- -> {reasons [{value, label, kind, counts, needs{photo, note, place}}], after_last: ask|return, undo_minutes}
-create or replace function tenancy.attempt_settings() returns jsonb
+create or replace function tenancy.attempt_settings_of(saved jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
   return (
@@ -35,5 +35,12 @@ begin
         from jsonb_array_elements(s.saved -> 'reasons') with ordinality r (reason, position))
       else tenancy.attempt_reasons_default() end)
     -- offset 0 keeps the settings from being read again for each of their uses above.
-    from (select jsonb_strip_nulls(app.settings('delivery', 'attempts')) as saved offset 0) s);
+    from (select jsonb_strip_nulls(attempt_settings_of.saved) as saved offset 0) s);
+end $$;
+
+-- The settings of attempts that hold.
+create or replace function tenancy.attempt_settings() returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return tenancy.attempt_settings_of(app.settings('delivery', 'attempts'));
 end $$;

@@ -45,14 +45,12 @@ interface VaultSecret {
 }
 
 /** Those that are missing; both, where the address is another project's, as it is in a copy of its database. */
-async function differing({ cli, database, settings: { url } }: Deployment): Promise<VaultSecret[]> {
+async function differing(deployment: Deployment): Promise<VaultSecret[]> {
+  const { url } = deployment.settings;
   const statement = `select id, name, decrypted_secret = ${quoted(url)} as same
     from vault.decrypted_secrets where name in ('project_url', 'secret_key')`;
   type Row = VaultSecret & { same: boolean };
-  const answer = await cli.read<Row[] | { rows: Row[] }>(
-    ["db", "query", "--read-only", database, statement],
-  );
-  const rows = Array.isArray(answer) ? answer : answer.rows;
+  const rows = await query<Row>(deployment, statement);
   const address = rows.find(({ name }) => name === "project_url");
   const names = ["project_url", "secret_key"] as const;
   return names.map((name): VaultSecret => rows.find((row) => row.name === name) ?? { name })
@@ -69,6 +67,14 @@ export async function keyOf(
   const key = keys.find((candidate) => candidate.type === type)?.api_key;
   if (!key) throw new Failure(`The project has no ${type} key: make one (dashboard, API keys).`);
   return key;
+}
+
+/** The rows of a statement that changes nothing. */
+export async function query<Row>({ cli, database }: Deployment, statement: string): Promise<Row[]> {
+  const answer = await cli.read<Row[] | { rows: Row[] }>(
+    ["db", "query", "--read-only", database, statement],
+  );
+  return Array.isArray(answer) ? answer : answer.rows;
 }
 
 /** Runs a statement that no other program can read. */

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { Failure } from "../../local/failure.ts";
 import { readConfig } from "../../local/config.ts";
 import { withPrivateFile } from "../private-file.ts";
-import { execute, quoted } from "./database.ts";
+import { execute, query, quoted } from "./database.ts";
 import type { Deployment, Step } from "./step.ts";
 
 interface Difference {
@@ -45,7 +45,8 @@ export const buckets: Step = {
 /** Has the password of the role as which the functions log in. */
 const login = "BARID_DB_URL";
 /** Without these two the functions run out of connections, and nothing can be sealed. */
-const needed = [login, "BARID_SECRETS_KEY"];
+const sealing = "BARID_SECRETS_KEY";
+const needed = [login, sealing];
 
 export const secrets: Step = {
   name: "Secrets",
@@ -58,6 +59,7 @@ export const secrets: Step = {
           "(docs/operations.md, Secrets).",
       );
     }
+    if (changed.includes(sealing)) await requireKeys(deployment);
     const lines = changed.map((name) => `${have.has(name) ? "change" : "set"} ${name}`);
     if (!changed.includes(login)) return lines;
     passwordIn(deployment);
@@ -66,6 +68,7 @@ export const secrets: Step = {
   async apply(deployment) {
     const { changed } = await compareSecrets(deployment);
     const { cli, project, settings: { secrets } } = deployment;
+    if (changed.includes(sealing)) await requireKeys(deployment);
     if (changed.includes(login)) {
       const password = quoted(passwordIn(deployment));
       await execute(deployment, `alter role barid_api login password ${password}`);
@@ -89,6 +92,29 @@ async function compareSecrets({ cli, project, settings: { secrets } }: Deploymen
     have.get(name) !== createHash("sha256").update(value).digest("hex")
   ).map(([name]) => name);
   return { have, changed };
+}
+
+/** Each key is one, and all that the database has sealed secrets of are among them: nothing else opens those. */
+async function requireKeys(deployment: Deployment): Promise<void> {
+  const keys = deployment.settings.secrets.get(sealing)!.split(",").filter((key) => key !== "")
+    .map((text) => Buffer.from(text, "base64"));
+  if (keys.length === 0 || keys.some((key) => key.length !== 32)) {
+    throw new Failure(`Each key of ${sealing} has 32 bytes in base64: openssl rand -base64 32.`);
+  }
+  const names = keys.map((key) => createHash("sha256").update(key).digest("hex").slice(0, 8));
+  const known = "select to_regprocedure('integration.sealed_keys()') is not null as known";
+  // A schema of before, or none yet: asked once the migrations have run.
+  if (!(await query<{ known: boolean }>(deployment, known))[0]?.known) return;
+  const sealed = "select key, count::integer as count from integration.sealed_keys() order by key";
+  const lacking = (await query<{ key: string; count: number }>(deployment, sealed))
+    .filter(({ key }) => !names.includes(key));
+  if (lacking.length > 0) {
+    const counts = lacking.map(({ key, count }) => `${count} with ${key}`).join(", ");
+    throw new Failure(
+      `${sealing} lacks keys that stored secrets are sealed with (${counts}): put them behind ` +
+        "the new one, after a comma (docs/operations.md, Rotate keys).",
+    );
+  }
 }
 
 /** The password that the functions log in with. */

@@ -57,7 +57,7 @@ test("adding is refused for wrong input and wrong people", async () => {
     [{ code: "X" }, "name"],
     [{ code: "X", name: {} }, "name"],
     [{ code: "X", name: 7 }, "name"],
-    [{ code: "a\u0000", name: "X" }, "input"],
+    [{ code: "a\u0000", name: "X" }, "code"],
   ]);
   await expectReplayed(tenant.ops, path, { code: "key", name: "X" }, { code: "key2", name: "X" });
   const { staff, warehouse, driver, institution, customer } = tenant;

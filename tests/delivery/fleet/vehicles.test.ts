@@ -122,7 +122,7 @@ describe("a vehicle", () => {
       [{ name: "X", unit_capacity: -1 }, "unit_capacity"],
       [{ name: "X", unit_capacity: "1" }, "unit_capacity"],
       [{ name: "X", unit_capacity: 1, image_url: "x" }, "image_url"],
-      [{ name: "a\u0000", unit_capacity: 1 }, "input"],
+      [{ name: "a\u0000", unit_capacity: 1 }, "name"],
     ] as const;
     await expectRefused(tenant.ops, call, wrong);
     await expectRefused(tenant.ops, { method: "POST", path: vehiclesPath }, [

@@ -25,7 +25,7 @@ describe("adding a service", () => {
       [{}, "name"],
       [[], "body"],
       [wanted({ name: "" }), "name"],
-      [wanted({ name: "a\u0000b" }), "input"],
+      [wanted({ name: "a\u0000b" }), "name"],
       [wanted({ name: {} }), "name"],
       [wanted({ name: 7 }), "name"],
       [wanted({ name: "x".repeat(501) }), "name"],

@@ -110,4 +110,7 @@ test("after an exchange the secret before still counts, until it is to be forgot
   expect(await works(webhookSecret)).toBe(200);
   await put({ forget_previous_secret: true });
   expect([await works(webhookSecret), await works("second")]).toEqual([401, 200]);
+  // One that others have seen is exchanged and forgotten in one call.
+  await put({ secrets: { webhook_secret: "third" }, forget_previous_secret: true });
+  expect([await works("second"), await works("third")]).toEqual([401, 200]);
 });

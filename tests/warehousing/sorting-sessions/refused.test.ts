@@ -36,7 +36,7 @@ describe("refusals", () => {
         body({ assignments: [assigned("city", "x".repeat(201))] }),
         "assignments.0.destination_value",
       ],
-      [body({ assignments: [assigned("city", "a\u0000")] }), "input"],
+      [body({ assignments: [assigned("city", "a\u0000")] }), "assignments.0.destination_value"],
       [body({ assignments: [assigned("city", "A", { capacity: 0 })] }), "assignments.0.capacity"],
       [body({ assignments: [assigned("city", "A", { capacity: 1.5 })] }), "assignments.0.capacity"],
     ]);

@@ -190,7 +190,7 @@ describe("a scan", () => {
         [{}, "delivery_barcode"],
         [{ delivery_barcode: "" }, "delivery_barcode"],
         [{ delivery_barcode: "x".repeat(101) }, "delivery_barcode"],
-        [{ delivery_barcode: "a\u0000b" }, "input"],
+        [{ delivery_barcode: "a\u0000b" }, "delivery_barcode"],
       ] as const
     ) {
       const answer = await tenant.staff.post(`${path}/${session.id}/scan`, body);

@@ -14,6 +14,8 @@ const roundWork = 200;
 const [averageRemoved, longestString] = [10, 10];
 /** How often a place is passed over, so that repeated insertions differ. */
 const blinks = 0.01;
+/** The positions that the first tour may look at; what is not in it by then goes behind it, each time the nearest. */
+const firstWork = 60_000_000;
 /** Temperatures at the beginning and at the end, in average ways of the first tour. */
 const [hot, cold] = [0.3, 0.003];
 
@@ -28,13 +30,13 @@ class Search {
   /** Stops that are taken out and put in at once: one, or one with its successor. */
   private readonly units: number[][];
   private readonly unitOf: Int32Array;
-  /** For each stop all others, the nearest first. */
-  private readonly near: Int32Array[];
+  /** For each stop that was asked for, those around it, the nearest first. */
+  private readonly near: (Int32Array | undefined)[];
   private seed = 1;
 
   constructor(private readonly stops: Stops, private readonly budget: number) {
     this.tour = new Tour(stops);
-    const { count, predecessor, costs } = stops;
+    const { count, predecessor } = stops;
     this.unitOf = new Int32Array(count);
     const successor = new Int32Array(count).fill(-1);
     predecessor.forEach((first, stop) => first >= 0 && (successor[first] = stop));
@@ -45,15 +47,7 @@ class Search {
       for (const one of unit) this.unitOf[one] = this.units.length;
       this.units.push(unit);
     }
-    const size = count + 2;
-    this.near = Array.from(
-      { length: count },
-      (_, stop) =>
-        Int32Array.from({ length: count }, (_, other) => other).sort((a, b) =>
-          costs[stop * size + a] + costs[a * size + stop] -
-            costs[stop * size + b] - costs[b * size + stop] || a - b
-        ),
-    );
+    this.near = Array(count);
   }
 
   run(): number[] {
@@ -65,7 +59,7 @@ class Search {
       const done = this.tour.work / this.budget;
       const heat = way * hot * (cold / hot) ** done;
       this.tour.set(order);
-      this.insert(this.removeStrings());
+      if (!this.insert(this.removeStrings(), this.budget)) break;
       // A second of lateness weighs as much as an average way.
       const worse = (this.tour.late - current.late) * way + this.tour.cost - current.cost;
       if (worse < -heat * Math.log(this.random())) {
@@ -85,7 +79,8 @@ class Search {
     const dueOf = (unit: number[]) => Math.min(...unit.map((stop) => due[stop]));
     const byDue = [...this.units].sort((a, b) => dueOf(a) - dueOf(b));
     this.tour.set([]);
-    this.insert(byDue.map((unit) => this.unitOf[unit[0]]));
+    this.insert(byDue.map((unit) => this.unitOf[unit[0]]), firstWork);
+    this.append();
     return [this.tour.order, byDue.flat(), given].reduce((best, order) =>
       isBetter(this.valueOf(order), this.valueOf(best)) ? order : best
     );
@@ -96,16 +91,39 @@ class Search {
     return { late: this.tour.late, cost: this.tour.cost };
   }
 
-  /** Puts units in one by one, each where it is best. */
-  private insert(units: readonly number[]): void {
+  /** Puts units in one by one, each where it is best, while the work is less than this. -> whether all are in */
+  private insert(units: readonly number[], until: number): boolean {
     const skip = () => this.random() < blinks;
     for (const unit of units) {
+      if (this.tour.work > until) return false;
       const stops = this.units[unit];
       const place = stops.length > 1
         ? this.tour.placesOf(stops[0], stops[1], skip)
         : this.tour.placeOf(stops[0], skip);
       this.tour.insert(stops, place);
     }
+    return true;
+  }
+
+  /** Puts what is not in the tour behind it, each time the nearest that may come next. */
+  private append(): void {
+    const { count, costs, predecessor } = this.stops;
+    const order = this.tour.order;
+    const there = new Uint8Array(count);
+    for (const stop of order) there[stop] = 1;
+    const mayCome = (stop: number) =>
+      !there[stop] && (predecessor[stop] < 0 || there[predecessor[stop]] === 1);
+    for (let last = order.at(-1) ?? count; order.length < count; last = order.at(-1)!) {
+      let nearest = -1;
+      for (let stop = 0; stop < count; stop++) {
+        if (!mayCome(stop)) continue;
+        const way = costs[last * (count + 2) + stop];
+        if (nearest < 0 || way < costs[last * (count + 2) + nearest]) nearest = stop;
+      }
+      order.push(nearest);
+      there[nearest] = 1;
+    }
+    this.tour.set(order);
   }
 
   /** Takes strings of stops out near a random one. -> the units, in the order in which they go in again */
@@ -118,7 +136,7 @@ class Search {
     const strings = 1 + Math.floor(this.random() * (4 * averageRemoved / (1 + longest) - 1));
     const taken = new Uint8Array(this.tour.route.length);
     let left = strings;
-    for (const seed of this.near[Math.floor(this.random() * count)]) {
+    for (const seed of this.around(Math.floor(this.random() * count))) {
       if (left === 0) break;
       if (taken[place[seed]]) continue;
       const length = 1 + Math.floor(this.random() * longest);
@@ -131,6 +149,20 @@ class Search {
     }
     this.tour.set(this.tour.order.filter((stop) => !removed.has(this.unitOf[stop])));
     return this.sorted([...removed]);
+  }
+
+  private around(stop: number): Int32Array {
+    return this.near[stop] ??= this.sortedAround(stop);
+  }
+
+  private sortedAround(stop: number): Int32Array {
+    const { count, costs } = this.stops;
+    const size = count + 2;
+    const ways = Float64Array.from(
+      { length: count },
+      (_, other) => costs[stop * size + other] + costs[other * size + stop],
+    );
+    return Int32Array.from(ways.keys()).sort((a, b) => ways[a] - ways[b] || a - b);
   }
 
   /** By chance, far ones first, due ones first, or narrow ones first. */

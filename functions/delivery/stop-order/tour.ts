@@ -49,6 +49,8 @@ export class Tour {
   private readonly lateFrom: Float64Array;
   /** The latest arrival at a position with which nothing from there on is late; -Infinity if something is in any case. */
   private readonly latest: Float64Array;
+  /** The least that a stop costs behind a position or a later one; of the stop that is being placed. */
+  private readonly leastBehind: Float64Array;
 
   constructor(private readonly stops: Stops) {
     const size = stops.count + 2;
@@ -57,6 +59,7 @@ export class Tour {
     this.lateBefore = new Float64Array(size + 1);
     this.lateFrom = new Float64Array(size + 1);
     this.latest = new Float64Array(size);
+    this.leastBehind = new Float64Array(size + 1);
   }
 
   /** Takes these stops in this order. */
@@ -150,11 +153,25 @@ export class Tour {
     return best;
   }
 
+  /** Notes the least cost of `stop` behind each position or a later one, so that places which cannot be better are not looked at. */
+  private boundFrom(stop: number): void {
+    const { route, leastBehind, stops: { costs, count } } = this;
+    const size = count + 2;
+    this.work += route.length / 4;
+    leastBehind[route.length - 1] = Infinity;
+    for (let at = route.length - 2; at >= 0; at--) {
+      const [from, to] = [route[at], route[at + 1]];
+      const cost = costs[from * size + stop] + costs[stop * size + to] - costs[from * size + to];
+      leastBehind[at] = Math.min(cost, leastBehind[at + 1]);
+    }
+  }
+
   /** The best places for a stop and one that must come later. */
   placesOf(first: number, last: number, skip: () => boolean): Insertion {
     const { route, stops: { durations, costs, service, after, due, count } } = this;
     const size = count + 2;
     const best: Insertion = { late: Infinity, cost: Infinity, first: -1, second: -1 };
+    this.boundFrom(last);
     for (let i = 0; i < route.length - 1; i++) {
       this.work++;
       if (best.first >= 0 && skip()) continue;
@@ -170,7 +187,7 @@ export class Tour {
       const apart = extra + costs[first * size + to];
       for (let j = i; j < route.length - 1; j++) {
         if (j > i) {
-          if (best.late <= this.late && apart >= best.cost) break;
+          if (best.late <= this.late && apart + this.leastBehind[j] >= best.cost) break;
           const stop = route[j];
           time += durations[before * size + stop];
           if (time > due[stop]) late += time - due[stop];

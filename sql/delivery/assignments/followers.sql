@@ -66,13 +66,14 @@ end $$;
 -- measured by road, and the straight way, unless it brings a measured one.
 create or replace function delivery.assignments_begin() returns trigger
 language plpgsql security definer set search_path = '' as $$
+declare
+  d delivery.deliveries;
 begin
-  select case when d.delivery_flow <> 'pnd_inbound' then d.current_warehouse_id end,
-    case when d.transfer_kind is not null and delivery.is_transferred(d) then d.dropoff_warehouse_id end
-  into new.from_warehouse_id, new.to_warehouse_id
-  from delivery.deliveries d where d.tenant_id = new.tenant_id and d.id = new.delivery_id;
+  select * into d from delivery.deliveries x where x.tenant_id = new.tenant_id and x.id = new.delivery_id;
+  new.from_warehouse_id := case when d.delivery_flow <> 'pnd_inbound' then d.current_warehouse_id end;
+  new.to_warehouse_id := case when d.transfer_kind is not null and delivery.is_transferred(d) then d.dropoff_warehouse_id end;
   if new.route_details is null then
-    new.route_details := delivery.straight_route(new.tenant_id, new.delivery_id, new.from_warehouse_id, new.to_warehouse_id);
+    new.route_details := delivery.straight_route(d, new.from_warehouse_id, new.to_warehouse_id);
   end if;
   return new;
 end $$;

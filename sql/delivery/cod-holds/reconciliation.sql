@@ -5,45 +5,61 @@
 create or replace function money.cod_holds_of(tenant uuid, as_of timestamptz)
 returns table (reference_id uuid, account_id uuid, carrier boolean, out_amount numeric, held numeric, later numeric, sound boolean, at_desk boolean)
 language sql stable set search_path = '' as $$
-  with held as (
-    select h.reference_type, h.reference_id, (array_agg(h.account_id order by h.step))[1] as account_id, min(h.release) as release,
-      sum(h.amount) as held, coalesce(-sum(h.amount) filter (where h.counts_from > as_of), 0) as later,
-      count(*) = max(h.step) and count(distinct h.account_id) = 1 and count(distinct abs(h.amount)) = 1 as sound, max(h.amount) as amount
-    from money.wallet_holds h where h.tenant_id = tenant and h.created_at <= as_of
-    group by h.reference_type, h.reference_id
-  ), settled as (
-    select i.cod_collection_id as id, i.payment_id as brought_by
-    from money.cod_settlement_items i
-    join money.cod_settlements s on s.tenant_id = i.tenant_id and s.payment_id = i.payment_id
-    where i.tenant_id = tenant and s.settled_at <= as_of and (s.reversed_at is null or s.reversed_at > as_of)
-  ), lying as (
-    select p.reference_type, p.reference_id, p.brought_by
-    from money.desk_parts p
-    join money.desk_part_moves m on m.tenant_id = tenant and m.account_id = p.account_id and m.part_id = p.part_id and m.created_at <= as_of
-    where p.tenant_id = tenant and p.reference_id is not null
-    group by p.reference_type, p.reference_id, p.brought_by, p.account_id having sum(m.amount) <> 0
+  -- Results are brought together by grouping, and rows are read by their keys (offset 0): without statistics a join may read all of one for
+  -- each row of the other.
+  with brought as (
+    -- The rows that were in, by what brought them; there: a part of that lies on a desk.
+    select m.kind, m.id, bool_or(m.lies) as there
+    from (
+      select 'cod_collection' as kind, i.cod_collection_id as id, i.payment_id as brought_by, false as lies
+      from money.cod_settlement_items i
+      join money.cod_settlements s on s.tenant_id = i.tenant_id and s.payment_id = i.payment_id
+      where i.tenant_id = tenant and s.settled_at <= as_of and (s.reversed_at is null or s.reversed_at > as_of)
+      union all
+      select 'carrier_collection', p.carrier_collection_id, p.remittance_id, false from money.carrier_paid(tenant, as_of) p
+      union all
+      select p.reference_type, p.reference_id, p.brought_by, true
+      from money.desk_parts p
+      cross join lateral (
+        select sum(n.amount) as amount from (
+          select x.account_id, x.created_at, x.amount from money.desk_part_moves x where x.tenant_id = tenant and x.part_id = p.part_id offset 0) n
+        where n.account_id = p.account_id and n.created_at <= as_of) m
+      where p.tenant_id = tenant and p.reference_id is not null
+      group by p.reference_type, p.reference_id, p.brought_by, p.account_id having sum(m.amount) <> 0
+    ) m
+    group by m.kind, m.id, m.brought_by having not bool_and(m.lies)
+  ), held as (
+    select m.kind, m.id, (array_agg((m.h).account_id order by (m.h).step) filter (where (m.h).step is not null))[1] as account_id,
+      min((m.h).release) as release, sum((m.h).amount) as held,
+      coalesce(-sum((m.h).amount) filter (where (m.h).counts_from > as_of), 0) as later, max((m.h).amount) as amount,
+      count((m.h).step) = max((m.h).step) and count(distinct (m.h).account_id) = 1 and count(distinct abs((m.h).amount)) = 1 as sound,
+      bool_or(m.there) is not null as is_in, coalesce(bool_or(m.there), false) as is_there
+    from (
+      select h.reference_type as kind, h.reference_id as id, null::boolean as there, h
+      from money.wallet_holds h where h.tenant_id = tenant and h.created_at <= as_of
+      union all
+      select b.kind, b.id, b.there, null::money.wallet_holds from brought b
+    ) m
+    group by m.kind, m.id having count((m.h).step) > 0
   ), taken as (
-    select c.id, 'cod_collection' as kind, c.delivery_id, c.cod_amount,
-      (c.reversed_at is null or c.reversed_at > as_of) and c.id not in (select s.id from settled s) as is_out,
-      exists (select from settled s join lying l on l.reference_type = 'cod_collection' and l.reference_id = s.id and l.brought_by = s.brought_by
-        where s.id = c.id) as is_there
-    from money.cod_collections c
-    where c.tenant_id = tenant and c.id in (select h.reference_id from held h where h.reference_type = 'cod_collection')
-    union all
-    select c.id, 'carrier_collection', c.delivery_id, c.cod_amount, p.remittance_id is null,
-      exists (select from lying l where l.reference_type = 'carrier_collection' and l.reference_id = c.id and l.brought_by = p.remittance_id)
-    from money.carrier_collections c
-    left join money.carrier_paid(tenant, as_of) p on p.carrier_collection_id = c.id
-    where c.tenant_id = tenant and c.id in (select h.reference_id from held h where h.reference_type = 'carrier_collection')
+    select h.*, coalesce(c.delivery_id, r.delivery_id) as delivery_id, coalesce(c.cod_amount, r.cod_amount) as cod_amount,
+      not h.is_in and (c.id is null or c.reversed_at is null or c.reversed_at > as_of) as is_out
+    from held h
+    left join lateral (
+      select x.id, x.tenant_id, x.delivery_id, x.cod_amount, x.reversed_at from money.cod_collections x
+      where h.kind = 'cod_collection' and x.id = h.id offset 0) c on c.tenant_id = tenant
+    left join lateral (
+      select x.tenant_id, x.delivery_id, x.cod_amount from money.carrier_collections x
+      where h.kind = 'carrier_collection' and x.id = h.id offset 0) r on r.tenant_id = tenant
   )
-  select h.reference_id, h.account_id, h.reference_type = 'carrier_collection',
-    case when h.release <> 'on_delivery' and t.is_out or h.release = 'on_bank' and t.is_there then t.cod_amount else 0 end, h.held, h.later,
-    coalesce(h.sound and h.amount = t.cod_amount and exists (
+  select t.id, t.account_id, t.kind = 'carrier_collection',
+    case when t.release <> 'on_delivery' and t.is_out or t.release = 'on_bank' and t.is_there then coalesce(t.cod_amount, 0) else 0 end,
+    t.held, t.later,
+    coalesce(t.sound and t.amount = t.cod_amount and exists (
       select from money.payments p where p.tenant_id = tenant and p.delivery_id = t.delivery_id and p.type = 'COD_COLLECTION'
-        and p.account_id = h.account_id), false),
-    coalesce(h.release = 'on_bank' and t.is_there, false)
-  from held h
-  left join taken t on t.kind = h.reference_type and t.id = h.reference_id
+        and p.account_id = t.account_id), false),
+    coalesce(t.release = 'on_bank' and t.is_there, false)
+  from taken t
 $$;
 
 -- Every difference in what is held of a tenant's wallets as of a moment; user_id is whose wallet it is.

@@ -161,8 +161,9 @@ declare
 begin
   with stale as (
     update delivery.assignments a
-    set route_details = delivery.straight_route(a.tenant_id, a.delivery_id, a.from_warehouse_id, a.to_warehouse_id)
-    where a.tenant_id = app.tenant_id() and a.delivery_id = any (delivery_ids)
+    set route_details = delivery.straight_route(d, a.from_warehouse_id, a.to_warehouse_id)
+    from delivery.deliveries d
+    where a.tenant_id = app.tenant_id() and a.delivery_id = any (delivery_ids) and d.tenant_id = a.tenant_id and d.id = a.delivery_id
       and a.status in ('pending', 'assigned', 'accepted')
     returning a.id
   )

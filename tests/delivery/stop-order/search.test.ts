@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { searchOrder } from "../../../functions/delivery/stop-order/search.ts";
 import { type Stops, Tour } from "../../../functions/delivery/stop-order/tour.ts";
 import { type Described, pairs, row, stopsOf } from "../../support/instances/stops.ts";
@@ -164,5 +164,15 @@ describe("an order", () => {
   test("is the same every time", () => {
     const stops = stopsOf(pairs(20, 5, (index) => (index % 5 ? Infinity : 60 + index * 5)));
     expect(searchOrder(stops)).toEqual(searchOrder(stops));
+  });
+
+  test("of many stops, most of them late, is found with a bounded amount of work", () => {
+    const stops = stopsOf(pairs(400, 7, (index) => 30 + index * 7));
+    const looked = vi.spyOn(Tour.prototype, "set");
+    const order = searchOrder(stops);
+    const { work } = looked.mock.contexts[0] as Tour;
+    looked.mockRestore();
+    expectFair(stops, order);
+    expect(work).toBeLessThan(70_000_000);
   });
 });

@@ -25,7 +25,7 @@ export async function removeRows(
   const tables = await sql.begin((tx) => orderedTables(tx, tenant)) as Table[];
   for (let attempt = 1;; attempt++) {
     for (const { name, condition } of tables) {
-      const count = await removeFrom(sql, name, condition);
+      const { count } = await removeFrom(sql, name, condition);
       if (count > 0) print(`${name}: ${count} rows removed`);
     }
     const left = await sql.begin((tx) => tablesWithRows(tx, tables)) as string[];
@@ -81,14 +81,14 @@ export async function orderedTables(
   return ordered;
 }
 
-/** Removes the rows `t` of a table that nobody holds, or changes them as `verb` says (`update a = 1`); answers how many. */
+/** Removes the rows `t` of a table that nobody holds, or changes them as `verb` says (`update a = 1`); answers how many, and how many are held. */
 export async function removeFrom(
   sql: postgres.Sql,
   table: string,
   condition: string,
   verb = "delete from",
-): Promise<number> {
-  let count = 0;
+): Promise<{ count: number; held: number }> {
+  const rows = { count: 0, held: 0 };
   for (const part of await partsOf(sql, table)) {
     for (;;) {
       const places = await placesOf(sql, part, condition);
@@ -98,11 +98,13 @@ export async function removeFrom(
           ...[sql, part, condition, places.slice(start, start + batch.removed), verb] as const,
         );
       }
-      count += removed;
-      if (removed === 0 || places.length < batch.read) break;
+      rows.count += removed;
+      if (removed > 0 && places.length === batch.read) continue;
+      rows.held += places.length - removed;
+      break;
     }
   }
-  return count;
+  return rows;
 }
 
 /** Where its rows lie: those of a table in parts have places in each. */

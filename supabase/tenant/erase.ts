@@ -193,10 +193,9 @@ async function eraseRows(
   for (let attempt = 1;; attempt++) {
     const left = new Set<string>();
     for (const { table, condition, verb } of changesOf(targets, subject)) {
-      const count = await removeFrom(sql, table, condition, verb);
+      const { count, held } = await removeFrom(sql, table, condition, verb);
       if (count > 0) print(`${table}: ${count} rows erased`);
-      const [held] = await sql.unsafe(`select from ${table} t where ${condition} limit 1`);
-      if (held) left.add(table);
+      if (held > 0) left.add(table);
     }
     if (left.size === 0) return;
     if (attempt === attempts) {

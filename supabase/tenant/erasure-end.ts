@@ -12,6 +12,7 @@ export async function endAccount({ sql, accounts }: Place, { tenant, person, set
   const [id] = sets.account!;
   if (!id) {
     await sql.begin(async (tx) => {
+      await tx`set local lock_timeout = '5s'`;
       await tx`select set_config('app.tenant_id', ${tenant}, true)`;
       await tx`update tenancy.tenant_users u set is_active = false
         where u.tenant_id = ${tenant} and u.user_id = ${person} and u.is_active`;
@@ -55,6 +56,7 @@ export async function endErasure({ sql }: Place, subject: Subject, record: strin
       );
     }
     await tx`set local session_replication_role = origin`;
+    await tx`set local lock_timeout = '5s'`;
     await tx`select set_config('app.tenant_id', ${subject.tenant}, true)`;
     await tx`with printed as (
         update money.settlement_receipts r set status = 'pending', error = null, storage_path = null, edition = r.edition + 1

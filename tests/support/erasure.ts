@@ -1,4 +1,5 @@
 /** The lives of people in a company, who are erased there, and the command as tests call it. */
+import type postgres from "postgres";
 import { expect } from "vitest";
 import { erasePerson } from "../../supabase/tenant/erase.ts";
 import type { Place } from "../../supabase/tenant/place.ts";
@@ -93,6 +94,22 @@ export async function buys({ shop }: Lived, person: Recipient, by: Person): Prom
   expect(await admin.put(`/storefront/orders/${id}/cancel`, { reason: "customer_request" }))
     .toSucceed(200);
   return id;
+}
+
+/** Ends all that is open in a company with everything, without the books and moves that would follow. No trigger acts in `tx` any more. */
+export async function endAll(tx: postgres.TransactionSql, id: string): Promise<void> {
+  await tx`set local session_replication_role = replica`;
+  await tx`update delivery.deliveries set status = 'delivered' where tenant_id = ${id}`;
+  await tx`update delivery.return_requests set status = 'declined', decided_at = now(), reason = 'No' where tenant_id = ${id}`;
+  await tx`update delivery.outcomes set undo_reason = 'No', undone_at = now(), undone_in = pg_current_xact_id() where tenant_id = ${id}`;
+  await tx`update storefront.storefront_orders set status = 'completed' where tenant_id = ${id}`;
+  await tx`update money.payments set status = 'FAILED' where tenant_id = ${id} and status = 'pending'`;
+  await tx`update money.carrier_collections set status = 'remitted', remitted_at = now(),
+    remittance_id = (select r.id from money.carrier_remittances r where r.tenant_id = ${id}) where tenant_id = ${id}`;
+  await tx`update money.cod_collections set status = 'remitted', remitted_at = now() where tenant_id = ${id} and status = 'collected'`;
+  await tx`update money.accounts set balance = 0 where tenant_id = ${id}`;
+  await tx`update delivery.assignments set status = 'completed' where tenant_id = ${id}`;
+  await tx`update money.cash_handovers set status = 'counted' where tenant_id = ${id}`;
 }
 
 type Options = Partial<Parameters<typeof erasePerson>[1]>;

@@ -5,7 +5,7 @@ import { personalList, targetsOf } from "../../../supabase/tenant/personal.ts";
 import type { Place } from "../../../supabase/tenant/place.ts";
 import { sql, stack } from "../../support/db.ts";
 import { placeAt } from "../../support/deletion.ts";
-import { erased, rowsThatSay } from "../../support/erasure.ts";
+import { endAll, erased, rowsThatSay } from "../../support/erasure.ts";
 import { type Everything, fingerprintOf, newEverything } from "../../support/everything.ts";
 
 const phone = "+9647708887766";
@@ -25,15 +25,7 @@ afterAll(() => place.close());
 /** Writes the number into each column in which words of people may stand, and ends what would be open. */
 async function sayEverywhere(tx: postgres.TransactionSql): Promise<string[]> {
   const { id } = all.tenant;
-  await tx`set local session_replication_role = replica`;
-  await tx`update delivery.deliveries set status = 'delivered' where tenant_id = ${id}`;
-  await tx`update delivery.return_requests set status = 'declined', decided_at = now(), reason = 'No' where tenant_id = ${id}`;
-  await tx`update delivery.outcomes set undo_reason = 'No', undone_at = now(), undone_in = pg_current_xact_id() where tenant_id = ${id}`;
-  await tx`update storefront.storefront_orders set status = 'completed' where tenant_id = ${id}`;
-  await tx`update money.payments set status = 'FAILED' where tenant_id = ${id} and status = 'pending'`;
-  await tx`update money.carrier_collections set status = 'remitted', remitted_at = now(),
-    remittance_id = (select r.id from money.carrier_remittances r where r.tenant_id = ${id}) where tenant_id = ${id}`;
-  await tx`update money.cod_collections set status = 'remitted', remitted_at = now() where tenant_id = ${id} and status = 'collected'`;
+  await endAll(tx, id);
   await tx`insert into app.idempotency_keys (scope, operation, key, input_hash, answer)
     values (${`${id}/x`}, 'POST /x', 'x', '\\x00', '{}')`;
   const written = new Set<string>();
@@ -104,8 +96,8 @@ test("stopped after any table it continues, and ends with nothing left", async (
   expect(stops).toBeGreaterThan(20);
   expect(await rowsThatSay(["7766", said])).toEqual([]);
   expect(await fingerprintOf(beside.tenant.id)).toEqual(before);
-  const records =
-    await sql`select run_by, subject, row_counts from tenancy.erasures where tenant_id = ${all.tenant.id}`;
+  const records = await sql`select run_by, subject, row_counts from tenancy.erasures
+      where tenant_id = ${all.tenant.id} and row_counts <> '{}'`;
   expect(records).toHaveLength(1);
   expect(records[0]!.subject).toEqual({});
 }, 120_000);

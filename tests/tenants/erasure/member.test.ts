@@ -43,6 +43,10 @@ beforeAll(async () => {
   await sql`update tenancy.profiles set ${
     sql({ ...named, email: address })
   } where id = ${tenant.driver.id}`;
+  await sql`insert into auth.identities (provider_id, user_id, identity_data, provider, last_sign_in_at, created_at, updated_at)
+    values (${tenant.driver.id}, ${tenant.driver.id}, ${
+    sql.json({ email: address })
+  }, 'email', now(), now(), now())`;
   parcel = await receives(here, guest);
   await sql`insert into delivery.driver_positions (tenant_id, driver_id, recorded_at, latitude, longitude)
     values (${tenant.id}, ${tenant.driver.id}, now(), 33.3, 44.4)`;

@@ -7,7 +7,7 @@ import { removeFrom } from "./deletion-rows.ts";
 import { endAccount, endErasure, removeMessages } from "./erasure-end.ts";
 import { removeNamed } from "./files.ts";
 import type { EraseOptions } from "./options.ts";
-import { changeOf, logOf, type Target, targetsOf } from "./personal.ts";
+import { changeOf, keepIds, logOf, type Target, targetsOf } from "./personal.ts";
 import { personFiles, receiptsOf } from "./person-files.ts";
 import { openMatters } from "./person-open.ts";
 import { type Place, sessionSettings } from "./place.ts";
@@ -79,7 +79,11 @@ async function planOf(
   }`;
   const subject: Subject = record?.subject ?? await subjectOf(tx, tenant, asked);
   const targets = await targetsOf(tx);
-  subject.sets.receipts ??= await receiptsOf(tx, targets, subject);
+  await keepIds(tx, subject.sets);
+  if (!subject.sets.receipts) {
+    subject.sets.receipts = await receiptsOf(tx, targets, subject);
+    await keepIds(tx, subject.sets);
+  }
   const until = record ? record.books_until : keepBooksUntil;
   const [{ later }] = await tx`select coalesce(${
     until ?? null

@@ -69,24 +69,39 @@ export async function targetsOf(tx: postgres.TransactionSql): Promise<Target[]> 
 }
 
 const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
-const uuids = (ids: string[]) => `'{${ids.join()}}'::uuid[]`;
+
+/** Ids of the person's rows, by what they are: of this session, because a merchant may have a hundred thousand. */
+const ids = "pg_temp.person_ids";
+const idsIn = (set: string) => `(select i.id from ${ids} i where i.name = '${set}')`;
+const idsNamedIn = (text: string) =>
+  `regexp_matches(${text}, '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}', 'g') m (id) where m.id[1]::uuid in (select i.id from ${ids} i)`;
+
+/** Writes the ids down for the statements of this session. */
+export async function keepIds(tx: postgres.TransactionSql, sets: Subject["sets"]): Promise<void> {
+  await tx.unsafe(`drop table if exists ${ids}`);
+  await tx.unsafe(`create temporary table person_ids (id uuid, name text, primary key (id, name))`);
+  for (const [name, members] of Object.entries(sets)) {
+    await tx.unsafe(`insert into ${ids} select unnest($1::uuid[]), $2 on conflict do nothing`, [
+      members,
+      name,
+    ]);
+  }
+  await tx.unsafe(`analyze ${ids}`);
+}
 
 /** The rows of a line, as a condition on its table `t`. */
 export function conditionOf(target: Target, subject: Subject): string {
   const scope = scopeOf(target, subject);
   if (target.by) {
-    const { column, set } = target.by;
-    return `${scope} and t.${column} = any (${uuids(subject.sets[set] ?? [])})`;
+    return `${scope} and t.${target.by.column} in ${idsIn(target.by.set)}`;
   }
   const text = `concat_ws(' ', ${
     target.columns.filter(({ kind }) => kind !== "file").map(({ name }) => `t.${name}::text`)
   })`;
-  const { person, contact, texts, ids } = subject;
+  const { person, contact, texts } = subject;
   const all = person ? `${texts}|${person}` : texts;
   return `${scope} and ${text} ~* ${literal(all)} and (${text} ~* ${literal(contact)} or exists (
-    select from regexp_matches(t::text, '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}', 'g') m (id) where m.id[1]::uuid = any (${
-    uuids(ids)
-  })))`;
+    select from ${idsNamedIn("t::text")}))`;
 }
 
 /** The rows of the company, and of a person whose account ends those of no company. */
@@ -105,10 +120,15 @@ export function valueOf(target: Target, column: Line["columns"][number], subject
   const { name, kind } = column;
   const { type, nullable } = target.types[name]!;
   const value = `t.${name}`;
-  const document = literal(JSON.stringify({
-    ...{ person: subject.person ?? null, ids: subject.ids, contact: subject.contact },
-    ...{ texts: subject.texts, word: subject.word },
-  }));
+  const { person = null, contact, texts, word } = subject;
+  // Of the ids those that the document names.
+  const without = (document: string) =>
+    `tenancy.without_person(${document}, ${
+      literal(JSON.stringify({ person, contact, texts, word }))
+    }::jsonb
+    || jsonb_build_object('ids', (select coalesce(jsonb_agg(m.id[1]), '[]') from ${
+      idsNamedIn(`${value}::text`)
+    })))`;
   const empty = nullable
     ? "null"
     : type === "jsonb"
@@ -126,11 +146,11 @@ export function valueOf(target: Target, column: Line["columns"][number], subject
         literal(subject.word)
       } else ${value} end`;
     case "document":
-      return `tenancy.without_person(${value}, ${document})`;
+      return without(value);
     case "json":
-      return `case when ${value} ~* ${
-        literal(subject.texts)
-      } then tenancy.without_person(${value}::jsonb, ${document})::text else ${value} end`;
+      return `case when ${value} ~* ${literal(subject.texts)} then ${
+        without(`${value}::jsonb`)
+      }::text else ${value} end`;
     case "person":
       return `case when ${value} = '{}' then ${value} else jsonb_build_object('name', ${
         literal(subject.word)
@@ -180,7 +200,6 @@ export function logOf(
   if (!target.by || columns.length === 0) return undefined;
   const { column, set } = target.by;
   const id = target.types.id ? "id" : column;
-  const ids = uuids(subject.sets[set] ?? []);
   const keys = columns.map(({ name, kind }) =>
     `'${name}', ${
       kind === "person"
@@ -201,8 +220,8 @@ export function logOf(
       `(t.tenant_id = '${subject.tenant}' or t.tenant_id is null) and t.entity = '${target.table}'
       and (t.entity_id in (select r.${id}::text from ${
         quoted(target.table)
-      } r where r.${column} = any (${ids}))
-        or coalesce(t.after, t.before) ->> '${column}' = any (${ids}::text[]))
+      } r where r.${column} in ${idsIn(set)})
+        or coalesce(t.after, t.before) ->> '${column}' in (select i.id::text from ${ids} i where i.name = '${set}'))
       and (t.before is distinct from ${without("before")} or t.after is distinct from ${
         without("after")
       })`,

@@ -19,8 +19,6 @@ export interface Subject {
   person?: string;
   /** Ids of rows that are the person's, by what they are. `account` is empty where the account stays. */
   sets: Record<string, string[]>;
-  /** All of them. */
-  ids: string[];
   /** Regular expressions: telephone and e-mail; and those with names and streets. */
   contact: string;
   texts: string;
@@ -62,7 +60,6 @@ export async function subjectOf(tx: Tx, tenant: string, asked: Asked): Promise<S
   return {
     ...{ asked, tenant, sets, contact, word },
     ...(me && { person: me }),
-    ids: [...new Set(Object.values(sets).flat())],
     texts: anyOf([
       ...patterns,
       ...names.filter((one) => one !== word).map(wordsPattern),
@@ -133,11 +130,16 @@ async function setsOf(tx: Tx, tenant: string, me: string | null, contact: string
   );
   const addresses = await ids(tx`select a.id from delivery.addresses a
     where a.tenant_id = ${tenant} and (a.owner_user_id = ${me} or a.contact_info::text ~* ${contact}
-      or a.owner_user_id is null and (a.id in (select d.dropoff_address_id from delivery.deliveries d where d.id = any (${received}))
+      or (a.id in (select d.dropoff_address_id from delivery.deliveries d where d.id = any (${received})
+            union select (l.before ->> 'dropoff_address_id')::uuid from app.audit_log l where l.tenant_id = ${tenant}
+              and l.entity = 'delivery.deliveries' and l.entity_id = any (${received}::text[]))
           or a.id in (select o.address_id from storefront.storefront_orders o where o.id = any (${orders})))
         and not exists (select from delivery.institution_branches b where b.tenant_id = ${tenant} and b.address_id = a.id)
         and not exists (select from warehousing.warehouses w where w.tenant_id = ${tenant} and w.address_id = a.id)
         and not exists (select from delivery.transfer_processing_points p where p.tenant_id = ${tenant} and p.address_id = a.id)
+        and not exists (select from storefront.customer_addresses c where c.tenant_id = ${tenant} and c.address_id = a.id)
+        and not exists (select from storefront.storefront_orders o where o.tenant_id = ${tenant} and o.address_id = a.id
+          and o.id <> all (${orders}))
         and not exists (select from delivery.deliveries d where d.tenant_id = ${tenant} and a.id in (d.dropoff_address_id, d.pickup_address_id)
           and d.id <> all (${[...received, ...deliveries]})))`);
   const manifests = await ids(tx`select m.id from delivery.transfer_manifests m
@@ -156,7 +158,7 @@ async function setsOf(tx: Tx, tenant: string, me: string | null, contact: string
 async function namesOf(
   tx: Tx,
   tenant: string,
-  { orders, received, deliveries, addresses, invitations }: Record<string, string[]>,
+  { orders, received, deliveries, addresses, invitations, person }: Record<string, string[]>,
   contact: string,
 ): Promise<string[]> {
   const found = await tx`
@@ -167,9 +169,18 @@ async function namesOf(
         where d.id = any (${deliveries!}) and p.doc -> 'contact_info' #>> '{}' ~* ${contact}
       union all select o.shipping_address from storefront.storefront_orders o where o.id = any (${orders!})
       union all select to_jsonb(a) from delivery.addresses a where a.id = any (${addresses!})
+      union all select l.before -> 'dropoff_snapshot' from app.audit_log l where l.tenant_id = ${tenant}
+        and l.entity = 'delivery.deliveries' and l.entity_id = any (${received!}::text[]) and l.before ->> 'dropoff_warehouse_id' is null
+        and coalesce(l.before -> 'recipient' #>> '{}' ~* ${contact}, true)
+      union all select l.before from app.audit_log l where l.tenant_id = ${tenant}
+        and l.entity = 'delivery.addresses' and l.entity_id = any (${addresses!}::text[])
     ), person (doc) as (
       select d.recipient from delivery.deliveries d where d.id = any (${received!})
       union all select p.doc -> 'contact_info' from place p
+      union all select l.before -> 'recipient' from app.audit_log l where l.tenant_id = ${tenant} and l.entity = 'delivery.deliveries'
+        and l.entity_id = any (${deliveries!}::text[]) and l.before -> 'recipient' #>> '{}' ~* ${contact}
+      union all select jsonb_build_object('name', l.before -> 'full_name') from app.audit_log l
+        where l.entity = 'tenancy.profiles' and l.entity_id = any (${person!}::text[])
       union all select i.person from tenancy.invitations i where i.id = any (${invitations!})
     )
     select p.doc ->> 'full_address' as text from place p

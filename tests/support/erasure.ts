@@ -17,11 +17,14 @@ export interface Recipient {
   phone: string;
   email: string;
   street: string;
+  /** How they were called, and where they lived, when the parcel was ordered. */
+  before?: { name: string; street: string };
 }
 
 /** The texts that no row may hold any more. */
-export const textsOfPerson = ({ name, phone, email, street }: Recipient) => [
+export const textsOfPerson = ({ name, phone, email, street, before }: Recipient) => [
   ...[name, phone, phone.replace("+964", "0"), email, street],
+  ...(before ? [before.name, before.street] : []),
 ];
 
 export interface Lived {
@@ -43,14 +46,17 @@ const placeOf = ({ name, phone, email, street }: Recipient) => ({
 /** A parcel brought to them, with notes, a photo of the door, and the cash remitted and receipted; its id and its receipt's. */
 export async function receives({ shop: { tenant }, ground }: Lived, person: Recipient) {
   const { name, phone } = person;
+  const old = { ...person, ...person.before };
   const { id } = await newDelivery(ground, {
-    ...{ dropoff_address_id: undefined, delivery_location: placeOf(person), cod_amount: 7_000 },
+    ...{ dropoff_address_id: undefined, cod_amount: 7_000 },
     ...{
-      recipient: { name, phone, landmark: `Behind ${name}` },
+      delivery_location: { ...placeOf(old), ...(person.before && { contact_info: {} }) },
+      recipient: { name: old.name, phone, landmark: `Behind ${old.name}` },
       notes: `Ring twice, ${name} hears badly`,
     },
     external_reference_id: `For ${phone}`,
   });
+  if (person.before) await redirected(tenant.ops, id, person);
   await assign(tenant, id);
   const upload = await tenant.driver.post(`/delivery/deliveries/${id}/proof-uploads`, {
     ...{ stage: "delivery", kind: "photo", content_type: "image/jpeg" },
@@ -77,6 +83,17 @@ export async function receives({ shop: { tenant }, ground }: Lived, person: Reci
   expect(settled).toSucceed(200);
   await jobsDone(tenant.id);
   return { id, payment: settled.body.data.settlement_payment_id as string };
+}
+
+/** The office learns their new name and place. */
+async function redirected(ops: Person, id: string, person: Recipient): Promise<void> {
+  const { name, phone } = person;
+  expect(
+    await ops.post(`/delivery/deliveries/${id}/redirect`, {
+      dropoff_address: placeOf(person),
+      recipient: { name, phone },
+    }),
+  ).toSucceed(200);
 }
 
 /** An order of a store that a customer has sent to them, paid by wallet, and cancelled, so that it is given back. */

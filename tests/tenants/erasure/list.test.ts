@@ -1,6 +1,12 @@
 /** The list of personal columns: every column that can hold words of people is in it, or is said why not. */
 import { describe, expect, test } from "vitest";
-import { changeOf, logOf, personalList, targetsOf } from "../../../supabase/tenant/personal.ts";
+import {
+  changeOf,
+  keepIds,
+  logOf,
+  personalList,
+  targetsOf,
+} from "../../../supabase/tenant/personal.ts";
 import { nothing } from "../../../supabase/tenant/contacts.ts";
 import { sql } from "../../support/db.ts";
 import { schemasAndPublic } from "../../sql/catalogue.ts";
@@ -51,13 +57,13 @@ describe("the list", () => {
         asked: {},
         tenant: id,
         sets: {},
-        ids: [],
         contact: nothing,
         texts: nothing,
         word: "it's",
       },
     };
     await sql.begin(async (tx) => {
+      await keepIds(tx, {});
       for (const target of await targetsOf(tx)) {
         const withSets = {
           ...subject,

@@ -23,6 +23,7 @@ const gone = {
   phone: "+9647709876541",
   email: "shilan.b@example.test",
   street: "Lane 77, house 9A",
+  before: { name: "Shilan Khoshnaw", street: "Gulan 12, flat 3" },
 };
 /** Another person of the same name. */
 const like = {
@@ -30,6 +31,7 @@ const like = {
   phone: "+9647701112233",
   email: "other.shilan@example.test",
   street: "Lane 78",
+  before: undefined,
 };
 let here: Lived;
 let there: Lived;

@@ -99,7 +99,8 @@ export function conditionOf(target: Target, subject: Subject): string {
     target.columns.filter(({ kind }) => kind !== "file").map(({ name }) => `t.${name}::text`)
   })`;
   const { person, contact, texts } = subject;
-  const all = person ? `${texts}|${person}` : texts;
+  // Many rows have the id of a person who works; the name stands beside it only where it is the id of an object.
+  const all = person ? `${texts}|"id": "${person}"` : texts;
   return `${scope} and ${text} ~* ${literal(all)} and (${text} ~* ${literal(contact)} or exists (
     select from ${idsNamedIn("t::text")}))`;
 }

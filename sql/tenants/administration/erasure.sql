@@ -18,7 +18,8 @@ begin
   elsif jsonb_typeof(document) = 'array' then
     return (select coalesce(jsonb_agg(tenancy.without_person(e.value, subject) order by e.place), '[]')
       from jsonb_array_elements(document) with ordinality e (value, place));
-  elsif jsonb_typeof(document) <> 'object' or not (document::text ~* (subject ->> 'texts') or coalesce(strpos(document::text, v_person) > 0, false)) then
+  elsif jsonb_typeof(document) <> 'object'
+      or not (document::text ~* (subject ->> 'texts') or coalesce(strpos(document::text, '"id": "' || v_person || '"') > 0, false)) then
     return document;
   end if;
   v_texts := case when v_about is null or subject -> 'ids' ? v_about then subject ->> 'texts' else subject ->> 'contact' end;

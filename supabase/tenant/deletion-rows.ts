@@ -25,7 +25,7 @@ export async function removeRows(
   const tables = await sql.begin((tx) => orderedTables(tx, tenant)) as Table[];
   for (let attempt = 1;; attempt++) {
     for (const { name, condition } of tables) {
-      const count = await removeFrom(sql, name, condition);
+      const { count } = await removeFrom(sql, name, condition);
       if (count > 0) print(`${name}: ${count} rows removed`);
     }
     const left = await sql.begin((tx) => tablesWithRows(tx, tables)) as string[];
@@ -81,21 +81,30 @@ export async function orderedTables(
   return ordered;
 }
 
-/** Removes the rows of a table that nobody holds; answers how many. */
-async function removeFrom(sql: postgres.Sql, table: string, condition: string): Promise<number> {
-  let count = 0;
+/** Removes the rows `t` of a table that nobody holds, or changes them as `verb` says (`update a = 1`); answers how many, and how many are held. */
+export async function removeFrom(
+  sql: postgres.Sql,
+  table: string,
+  condition: string,
+  verb = "delete from",
+): Promise<{ count: number; held: number }> {
+  const rows = { count: 0, held: 0 };
   for (const part of await partsOf(sql, table)) {
     for (;;) {
       const places = await placesOf(sql, part, condition);
       let removed = 0;
       for (let start = 0; start < places.length; start += batch.removed) {
-        removed += await removeAt(sql, part, condition, places.slice(start, start + batch.removed));
+        removed += await removeAt(
+          ...[sql, part, condition, places.slice(start, start + batch.removed), verb] as const,
+        );
       }
-      count += removed;
-      if (removed === 0 || places.length < batch.read) break;
+      rows.count += removed;
+      if (removed > 0 && places.length === batch.read) continue;
+      rows.held += places.length - removed;
+      break;
     }
   }
-  return count;
+  return rows;
 }
 
 /** Where its rows lie: those of a table in parts have places in each. */
@@ -112,7 +121,7 @@ async function placesOf(sql: postgres.Sql, part: string, condition: string): Pro
     sql.begin(async (tx) => {
       await tx.unsafe(sessionSettings);
       return await tx.unsafe(
-        `select ctid::text as place from ${quoted(part)} where ${condition} limit ${batch.read}`,
+        `select ctid::text as place from ${quoted(part)} t where ${condition} limit ${batch.read}`,
       );
     })
   );
@@ -125,15 +134,19 @@ async function removeAt(
   part: string,
   condition: string,
   places: string[],
+  verb: string,
 ): Promise<number> {
+  const begin = verb.startsWith("update ")
+    ? `update ${quoted(part)} t set ${verb.slice("update ".length)}`
+    : `delete from ${quoted(part)}`;
   const list = `'{${places.map((place) => `"${place}"`).join()}}'::tid[]`;
   const result = await ofAPart(() =>
     sql.begin(async (tx) => {
       await tx.unsafe(unguarded);
-      return await tx.unsafe(`delete from ${quoted(part)} where ctid = any (array(
+      return await tx.unsafe(`${begin} where ctid = any (array(
         select ctid from ${
         quoted(part)
-      } where ctid = any (${list}) and ${condition} for update skip locked))`);
+      } t where ctid = any (${list}) and ${condition} for update skip locked))`);
     })
   );
   return result?.count ?? 0;

@@ -1,9 +1,12 @@
-// npm run tenant: takes one company out of a project, brings it into another, looks whether it changed meanwhile, and deletes it.
+// npm run tenant: moves one company between projects, looks whether it changed meanwhile, deletes it; and discloses or erases one
+// person of it.
 import { Failure } from "../local/failure.ts";
 import { UsageFailure } from "../local/command-line.ts";
 import { openPlace, whereIs } from "./place.ts";
 import { compareTenant } from "./compare.ts";
 import { deleteTenant } from "./delete.ts";
+import { disclosePerson } from "./disclose.ts";
+import { erasePerson } from "./erase.ts";
 import { exportTenant } from "./export.ts";
 import { importTenant } from "./import.ts";
 import { parseTenantOptions, tenantHelp } from "./options.ts";
@@ -24,6 +27,8 @@ async function run(args: string[]): Promise<void> {
     if (options.command === "export") await exportTenant(place, options, print);
     else if (options.command === "import") await importTenant(place, options, print);
     else if (options.command === "delete") await deleteTenant(place, options, print);
+    else if (options.command === "erase") await erasePerson(place, options, print);
+    else if (options.command === "person") await disclosePerson(place, options, print);
     else await compareTenant(place, options, print);
   } finally {
     await place.close();

@@ -23,6 +23,13 @@ describe("a command line", () => {
     expect(parseTenantOptions(["delete", "--id", id, ...all])).toEqual({
       ...{ command: "delete", id, confirm: "acme", keep: "acme", withOpenItems: true, by: "Dana" },
     });
+    const known = "--slug acme --phone +9647700000001 --email a@example.test".split(" ");
+    expect(parseTenantOptions(["erase", ...known, "--keep-books-until", "2036-12-31"])).toEqual({
+      ...{ command: "erase", slug: "acme", phone: "+9647700000001", email: "a@example.test" },
+      keepBooksUntil: "2036-12-31",
+    });
+    expect(parseTenantOptions(["person", "--slug", "acme", "--person", id, "--export", "a.json"]))
+      .toEqual({ command: "person", slug: "acme", person: id, export: "a.json" });
     expect(parseTenantOptions(["--help"])).toEqual({ command: "help" });
   });
 
@@ -44,6 +51,12 @@ describe("a command line", () => {
     [["delete", "--id", "acme"]],
     [["delete", "--slug", "acme", "--dry-run"]],
     [["export", "--slug", "acme", "--to", "x", "--confirm", "acme"]],
+    [["erase", "--slug", "acme"]],
+    [["erase", "--phone", "+9647700000001"]],
+    [["erase", "--slug", "acme", "--person", "a", "--phone", "+9647700000001"]],
+    [["erase", "--slug", "acme", "--person", "a", "--keep-books-until", "later"]],
+    [["person", "--slug", "acme", "--person", "a"]],
+    [["person", "--slug", "acme", "--person", "a", "--export", "a.json", "--confirm", "a"]],
   ])("is refused: %j", (args) => {
     expect(() => parseTenantOptions(args)).toThrow(UsageFailure);
   });

@@ -20,6 +20,8 @@ const derived = [
   "storefront.storefront_order_items.attributes",
   "storefront.storefront_order_items.images",
   "tenancy.deleted_tenants.row_counts",
+  "tenancy.erasures.row_counts",
+  "tenancy.erasures.subject",
   "tenancy.notifications.payload",
   "tenancy.wizard_runs.answer",
   "tenancy.wizard_runs.steps",

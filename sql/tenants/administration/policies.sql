@@ -26,6 +26,7 @@ select app.audited('tenancy.tenants');
 
 -- Written and read by the project's owner alone.
 select app.deny_table('tenancy.deleted_tenants');
+select app.deny_table('tenancy.erasures');
 
 -- Columns of a tenant that only the system's administrators change; see tenancy.move_tenant.
 drop trigger if exists guard on tenancy.tenants;

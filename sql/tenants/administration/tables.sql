@@ -49,3 +49,23 @@ create table if not exists tenancy.deleted_tenants (
   constraint ended_without_people check (ended_at is null or leaving = '{}')
 );
 create unique index if not exists deletion_under_way on tenancy.deleted_tenants (id) where ended_at is null;
+
+-- The erasures of persons (npm run tenant -- erase), under way or ended: that it was done, and nobody's name.
+create table if not exists tenancy.erasures (
+  id uuid primary key default gen_random_uuid(),
+  tenant_id uuid not null references tenancy.tenants (id) on delete restrict,
+  begun_at timestamptz not null default now(),
+  ended_at timestamptz,
+  -- The person who ran the command, as they or their computer call them.
+  run_by text not null check (run_by <> '' and octet_length(run_by) <= 1000),
+  -- As counted at the beginning: rows by table, and files.
+  row_counts jsonb not null check (jsonb_typeof(row_counts) = 'object'),
+  file_count bigint not null check (file_count >= 0),
+  -- Until then the tables of money keep the person's name, because a law asks for the books.
+  books_until date,
+  -- The ids and patterns that find the rows of the person, until the erasure ends: the rows no longer have them by then.
+  subject jsonb not null default '{}' check (jsonb_typeof(subject) = 'object'),
+  unique (tenant_id, id),
+  constraint erased_without_subject check (ended_at is null or subject = '{}')
+);
+create index if not exists erasures_under_way on tenancy.erasures (tenant_id) where ended_at is null;

@@ -78,6 +78,7 @@ export function admin(issuer: TokenIssuer): Hono {
     if (body.should_soft_delete) {
       // The row stays for what refers to it; nothing in it names the person or opens a session any more.
       await sql`delete from auth.sessions where user_id = ${user.id}`;
+      await sql`update auth.identities set identity_data = '{}' where user_id = ${user.id}`;
       await sql`update auth.users set deleted_at = now(), email = id::text || '@deleted', phone = null,
         encrypted_password = null, raw_user_meta_data = '{}' where id = ${user.id} and deleted_at is null`;
     } else {

@@ -1,0 +1,36 @@
+/** The files of one person: pictures of the door, signatures, and the printed receipts that name them. */
+import type postgres from "postgres";
+import { changeOf, conditionOf, type Target } from "./personal.ts";
+import type { Subject } from "./subject.ts";
+
+/** Those that Storage has, of the paths in the rows of the list. */
+export async function personFiles(
+  tx: postgres.TransactionSql,
+  targets: Target[],
+  subject: Subject,
+) {
+  const files: { bucket: string; path: string }[] = [];
+  for (const target of targets) {
+    for (const { name } of target.columns.filter(({ kind }) => kind === "file")) {
+      const paths = target.types[name]!.type === "text[]" ? `unnest(t.${name})` : `t.${name}`;
+      const found = await tx.unsafe(
+        `select o.bucket_id as bucket, o.name as path from storage.objects o
+        where o.name like '${subject.tenant}/%' and o.name in (select ${paths} from ${target.table} t where ${
+          conditionOf(target, subject)
+        })`,
+      );
+      files.push(...found.map(({ bucket, path }) => ({ bucket, path })));
+    }
+  }
+  return files;
+}
+
+/** The settlements whose receipt names the person: it is printed anew. */
+export async function receiptsOf(tx: postgres.TransactionSql, targets: Target[], subject: Subject) {
+  const payments = targets.find(({ table }) => table === "money.payments")!;
+  const found = await tx.unsafe(`select t.id from money.payments t
+    join money.settlement_receipts r on r.payment_id = t.id where ${
+    changeOf(payments, subject).condition
+  }`);
+  return found.map(({ id }) => id as string);
+}

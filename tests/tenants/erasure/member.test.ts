@@ -1,0 +1,164 @@
+/** `npm run tenant -- erase` and `person` for people with an account: a driver, a merchant, somebody of two companies. */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { disclosePerson } from "../../../supabase/tenant/disclose.ts";
+import type { Place } from "../../../supabase/tenant/place.ts";
+import { sql, stack } from "../../support/db.ts";
+import { placeAt } from "../../support/deletion.ts";
+import {
+  erased,
+  type Lived,
+  newCompany,
+  receives,
+  rowsThatSay,
+  textsOfPerson,
+} from "../../support/erasure.ts";
+import { fingerprintOf } from "../../support/everything.ts";
+import { jobsDone } from "../../support/jobs.ts";
+import { newPerson } from "../../support/people.ts";
+import { booksOf, cashOf } from "../../support/reconciled.ts";
+
+const guest = {
+  name: "Narin Sabri",
+  phone: "+9647505550001",
+  email: "narin@example.test",
+  street: "Ankawa 120, gate 4",
+};
+const named = { full_name: "Bahoz Tariq Amin", first_name: "Bahoz", phone: "+9647504440002" };
+const address = "bahoz.t@example.test";
+let here: Lived;
+let there: Lived;
+let place: Place;
+let parcel: { id: string; payment: string };
+let folder: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "barid-person-"));
+  place = placeAt(stack);
+  [here, there] = await Promise.all([newCompany(), newCompany()]);
+  const { tenant } = here.shop;
+  await sql`update auth.users set email = ${address} where id = ${tenant.driver.id}`;
+  await sql`update tenancy.profiles set ${
+    sql({ ...named, email: address })
+  } where id = ${tenant.driver.id}`;
+  await sql`insert into auth.identities (provider_id, user_id, identity_data, provider, last_sign_in_at, created_at, updated_at)
+    values (${tenant.driver.id}, ${tenant.driver.id}, ${
+    sql.json({ email: address })
+  }, 'email', now(), now(), now())`;
+  parcel = await receives(here, guest);
+  await sql`insert into delivery.driver_positions (tenant_id, driver_id, recorded_at, latitude, longitude)
+    values (${tenant.id}, ${tenant.driver.id}, now(), 33.3, 44.4)`;
+  await jobsDone(tenant.id);
+}, 120_000);
+afterAll(async () => {
+  await place.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const ask = { person: address };
+
+describe("a driver", () => {
+  test("whose cash is not settled stays", async () => {
+    const { tenant } = here.shop;
+    await sql`insert into delivery.assignments (tenant_id, delivery_id, driver_id, status, units)
+      select tenant_id, id, ${tenant.driver.id}, 'accepted', 1 from delivery.deliveries where id = ${parcel.id}`;
+    const { text, failure } = await erased(place, tenant, { ...ask, confirm: address });
+    expect(text).toContain("Open: 1 parcels are carried by them");
+    expect(failure).toContain("settle it first. Nothing was erased.");
+    await sql`delete from delivery.assignments where delivery_id = ${parcel.id} and status = 'accepted'`;
+  });
+
+  test("gets all that is kept of them, and nothing of others", async () => {
+    const file = join(folder, "driver.json");
+    const options = { slug: `t-${here.shop.tenant.id}`, ...ask, export: file };
+    await disclosePerson(place, options, () => {});
+    const text = readFileSync(file, "utf8");
+    const shown = JSON.parse(text);
+    expect(shown.tables["tenancy.profiles"]).toMatchObject([{ ...named, email: address }]);
+    expect(shown.tables["money.payments"]).toMatchObject([{
+      snapshot: { driver: { full_name: named.full_name } },
+    }]);
+    expect(shown.tables["delivery.driver_positions"]).toHaveLength(1);
+    for (const of of Object.values(guest)) expect(text).not.toContain(of);
+    await expect(disclosePerson(place, options, () => {})).rejects.toThrow("EEXIST");
+  });
+
+  test("goes with the account, and keeps the books until then", async () => {
+    const { tenant } = here.shop;
+    const others = await rowsThatSay(textsOfPerson(guest));
+    const tomorrow = new Date(Date.now() + 86_400_000 * 2).toISOString().slice(0, 10);
+    const first = await erased(place, tenant, {
+      ...ask,
+      confirm: address,
+      keepBooksUntil: tomorrow,
+    });
+    expect(first.failure, first.text).toBeUndefined();
+    const kept = (await rowsThatSay([named.full_name, named.phone, address])).map((row) =>
+      row.split(":")[0]
+    );
+    expect([...new Set(kept)].sort()).toEqual(["money.payments", "tenancy.erasures"]);
+    expect((await tenant.driver.get("/tenants/me")).status).toBe(401);
+    const waiting = await erased(place, tenant, ask);
+    expect(waiting.text).toContain(`kept until ${tomorrow}`);
+    expect(waiting.text).toContain("Nothing more is to be erased.");
+    await sql`update tenancy.erasures set books_until = current_date where tenant_id = ${tenant.id}`;
+    const last = await erased(place, tenant, { ...ask, confirm: address });
+    expect(last.failure, last.text).toBeUndefined();
+    expect(await rowsThatSay([named.full_name, named.phone, address])).toEqual([]);
+    expect((await rowsThatSay(textsOfPerson(guest))).length).toBe(others.length);
+    expect([await booksOf(tenant), await cashOf(tenant)]).toEqual([[], []]);
+    const [record] = await sql`select * from tenancy.erasures where tenant_id = ${tenant.id}`;
+    expect(record).toMatchObject({ subject: {}, ended_at: expect.any(Date) });
+  });
+
+  test("is found no more, and shown by the word alone", async () => {
+    const { tenant } = here.shop;
+    const { text, failure } = await erased(place, tenant, { person: tenant.driver.id });
+    expect(failure).toBeUndefined();
+    expect(text).toContain("Nothing more is to be erased.");
+    const detail = await tenant.admin.get(`/delivery/cod-settlements/${parcel.payment}`);
+    expect(detail).toSucceed(200);
+    for (
+      const path of [`/tenants/${tenant.id}/users`, "/delivery/drivers", "/delivery/assignments"]
+    ) {
+      expect((await tenant.admin.get(path)).status, path).toBe(200);
+    }
+  });
+});
+
+describe("somebody", () => {
+  test("of two companies keeps account and profile, and the other company all of its rows", async () => {
+    const { tenant } = here.shop;
+    const both = await newPerson(tenant.id, "staff", "dispatcher");
+    await sql`insert into tenancy.tenant_users (tenant_id, user_id, tenant_user_type)
+      values (${there.shop.tenant.id}, ${both.id}, 'staff')`;
+    const before = await fingerprintOf(there.shop.tenant.id);
+    const { text, failure } = await erased(place, tenant, { person: both.id, confirm: both.id });
+    expect(failure, text).toBeUndefined();
+    expect(text).toContain("another company has them");
+    expect(await fingerprintOf(there.shop.tenant.id)).toEqual(before);
+    const [member] = await sql`select is_active from tenancy.tenant_users
+      where tenant_id = ${tenant.id} and user_id = ${both.id}`;
+    expect(member!.is_active).toBe(false);
+  });
+
+  test("with an account is asked for by it, and nobody is found who is none", async () => {
+    const { tenant } = here.shop;
+    const [{ phone }] =
+      await sql`select phone from tenancy.profiles where id = ${tenant.ops.id}` as [
+        { phone: string },
+      ];
+    expect((await erased(place, tenant, { phone })).failure).toContain(
+      `--person <id> for ${tenant.ops.id}`,
+    );
+    expect((await erased(place, tenant, { person: "nobody@example.test" })).failure).toContain(
+      "no member",
+    );
+    expect((await erased(place, tenant, { phone: "12" })).failure).toContain("too few digits");
+    expect((await erased(place, tenant, { phone: "+9647999999999" })).text).toContain(
+      "Nothing more",
+    );
+  });
+});

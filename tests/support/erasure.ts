@@ -3,12 +3,13 @@ import type postgres from "postgres";
 import { expect } from "vitest";
 import { erasePerson } from "../../supabase/tenant/erase.ts";
 import type { Place } from "../../supabase/tenant/place.ts";
-import { sql } from "./db.ts";
-import { everyTable, patternOf } from "./deletion.ts";
+import { moveTo, sql } from "./db.ts";
+import { everyTable, patternOf, placeAt } from "./deletion.ts";
 import { assign, type Ground, moves, newDelivery, newGround } from "./deliveries.ts";
 import { jobsDone } from "./jobs.ts";
 import { fundWallet } from "./money.ts";
 import { newCart, newShop, orderOf, type Shop } from "./orders.ts";
+import { startOwnStack } from "./own-stack.ts";
 import type { Person } from "./api.ts";
 
 /** Somebody who gets parcels. */
@@ -111,6 +112,21 @@ export async function buys({ shop }: Lived, person: Recipient, by: Person): Prom
   expect(await admin.put(`/storefront/orders/${id}/cancel`, { reason: "customer_request" }))
     .toSucceed(200);
   return id;
+}
+
+/** A project of its own: each of its rows is read for a person who is gone, and some of its companies are left without sound books. */
+export async function newPlace(): Promise<{ place: Place; end: () => Promise<void> }> {
+  const own = await startOwnStack({ workers: 1 });
+  const leave = await moveTo(own);
+  const place = placeAt(own);
+  return {
+    place,
+    async end() {
+      await place.close();
+      await leave();
+      await own.stop();
+    },
+  };
 }
 
 /** Ends all that is open in a company with everything, without the books and moves that would follow. No trigger acts in `tx` any more. */

@@ -1,25 +1,25 @@
 /** Everybody who works for a company or with it is erased, one after the other; their word is Arabic here. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Place } from "../../../supabase/tenant/place.ts";
-import { sql, stack } from "../../support/db.ts";
-import { placeAt } from "../../support/deletion.ts";
-import { endAll, erased, rowsThatSay } from "../../support/erasure.ts";
+import { sql } from "../../support/db.ts";
+import { endAll, erased, newPlace, rowsThatSay } from "../../support/erasure.ts";
 import { type Everything, fingerprintOf, newEverything } from "../../support/everything.ts";
 import { saveSettings } from "../../support/people.ts";
 
 let all: Everything;
 let beside: Everything;
 let place: Place;
+let end = () => Promise.resolve();
 let before: Record<string, string>;
 
 beforeAll(async () => {
-  place = placeAt(stack);
+  ({ place, end } = await newPlace());
   [all, beside] = await Promise.all([newEverything("received"), newEverything("received")]);
   await saveSettings(all.tenant.id, "general.language", { default: "ar" });
   await sql.begin((tx) => endAll(tx, all.tenant.id));
   before = await fingerprintOf(beside.tenant.id);
 }, 120_000);
-afterAll(() => place.close());
+afterAll(() => end());
 
 test.each(
   [

@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { disclosePerson } from "../../../supabase/tenant/disclose.ts";
 import type { Place } from "../../../supabase/tenant/place.ts";
-import { sql, stack } from "../../support/db.ts";
-import { placeAt } from "../../support/deletion.ts";
+import { sql } from "../../support/db.ts";
 import {
   erased,
   type Lived,
   newCompany,
+  newPlace,
   receives,
   rowsThatSay,
   textsOfPerson,
@@ -31,12 +31,13 @@ const address = "bahoz.t@example.test";
 let here: Lived;
 let there: Lived;
 let place: Place;
+let end = () => Promise.resolve();
 let parcel: { id: string; payment: string };
 let folder: string;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "barid-person-"));
-  place = placeAt(stack);
+  ({ place, end } = await newPlace());
   [here, there] = await Promise.all([newCompany(), newCompany()]);
   const { tenant } = here.shop;
   await sql`update auth.users set email = ${address} where id = ${tenant.driver.id}`;
@@ -53,7 +54,7 @@ beforeAll(async () => {
   await jobsDone(tenant.id);
 }, 120_000);
 afterAll(async () => {
-  await place.close();
+  await end();
   rmSync(folder, { recursive: true, force: true });
 });
 

@@ -2,13 +2,13 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Place } from "../../../supabase/tenant/place.ts";
 import { nobody } from "../../support/api.ts";
-import { sql, stack } from "../../support/db.ts";
-import { placeAt } from "../../support/deletion.ts";
+import { sql } from "../../support/db.ts";
 import {
   buys,
   erased,
   type Lived,
   newCompany,
+  newPlace,
   receives,
   rowsThatSay,
   textsOfPerson,
@@ -36,6 +36,7 @@ const like = {
 let here: Lived;
 let there: Lived;
 let place: Place;
+let end = () => Promise.resolve();
 let parcel: { id: string; payment: string };
 let likes: { id: string; payment: string };
 let order: string;
@@ -54,7 +55,7 @@ const countsOf = async () =>
 const likeRows = () => rowsThatSay([like.phone, like.email, like.street, likes.id]);
 
 beforeAll(async () => {
-  place = placeAt(stack);
+  ({ place, end } = await newPlace());
   [here, there] = await Promise.all([newCompany(), newCompany()]);
   parcel = await receives(here, gone);
   likes = await receives(here, like);
@@ -74,7 +75,7 @@ beforeAll(async () => {
   before = await fingerprintOf(there.shop.tenant.id);
   figures = await countsOf();
 }, 120_000);
-afterAll(() => place.close());
+afterAll(() => end());
 
 const ask = { phone: gone.phone, email: gone.email };
 

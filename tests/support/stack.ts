@@ -77,6 +77,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   });
   await stopTheClock(stack);
   await watchEvents(stack.sql);
+  // As cron does in a project's first hour: nobody's positions move to their day's partition while a test looks at them.
+  await stack.sql`select delivery.positions_partition()`;
   // Fifty at once on a busy machine wait for each other longer than clients should: here the outcome counts.
   // Of this database alone: migrations that a test applies to another one on this server set the role's own.
   await stack.sql`alter role barid_api in database ${

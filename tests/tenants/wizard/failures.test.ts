@@ -26,10 +26,10 @@ const breaks: [step: string, table: string, event: string][] = [
 beforeAll(async () => {
   system = await newSystemAdmin();
   // Only the request that names the step in the id it sends meets the trigger.
-  await sql`create or replace function private.test_break_wizard() returns trigger language plpgsql as $$ begin
+  await sql`create or replace function private.test_break_wizard() returns trigger language plpgsql set search_path = '' as $$ begin
     if current_setting('app.client_request_id', true) like '%' || tg_argv[0] || '%' then perform app.fail('service_unavailable'); end if;
     return case tg_op when 'DELETE' then old else new end; end $$`;
-  await sql`create or replace function private.test_break_auth() returns trigger language plpgsql as
+  await sql`create or replace function private.test_break_auth() returns trigger language plpgsql set search_path = '' as
     $$ begin raise exception 'no room'; end $$`;
   for (const [step, table, event] of breaks) {
     await sql.unsafe(`create or replace trigger test_break_${step} before ${event} on ${table}

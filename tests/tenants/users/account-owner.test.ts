@@ -162,7 +162,7 @@ test("when Auth does not take the password, nothing is confirmed", async () => {
   const email = address();
   const { id } = await made(v, person(email));
   const owner = await signInByMail(email);
-  await sql`create or replace function private.test_no_password() returns trigger language plpgsql as
+  await sql`create or replace function private.test_no_password() returns trigger language plpgsql set search_path = '' as
     $$ begin raise exception 'no room'; end $$`;
   await sql.unsafe(
     `create or replace trigger test_no_password before update of encrypted_password on auth.users

@@ -168,7 +168,7 @@ test("twelve calls adding the same person make one user and one membership", asy
 });
 
 test("a failure after Auth made the user leaves nobody behind, at once", async () => {
-  await sql`create or replace function private.test_break() returns trigger language plpgsql as
+  await sql`create or replace function private.test_break() returns trigger language plpgsql set search_path = '' as
     $$ begin perform app.fail('service_unavailable'); end $$`;
   await sql`create or replace trigger test_break before insert on tenancy.tenant_users for each row
     when (new.employee_id = 'BREAK') execute function private.test_break()`;

@@ -3,8 +3,9 @@ import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sql, stack } from "../support/db.ts";
 import { tries } from "../prove/proof.ts";
-import { asAdminOf, balance, faults, fundedWallet, post, type Sql } from "../support/ledger.ts";
+import { asAdminOf, balance, fundedWallet, post, type Sql } from "../support/ledger.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
+import { booksOf } from "../support/reconciled.ts";
 
 let tenant: Tenant;
 const crowd = postgres(stack.dbUrl, { max: 16, onnotice: () => {} });
@@ -94,7 +95,7 @@ test(
         total: 100_000,
       });
     }
-    expect(await faults()).toEqual([]);
+    expect(await booksOf(tenant)).toEqual([]);
   },
   120_000,
 );

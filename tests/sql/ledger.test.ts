@@ -6,7 +6,6 @@ import { sql } from "../support/db.ts";
 import {
   asAdminOf,
   balance,
-  faults,
   fundedWallet,
   newAccount,
   post,
@@ -14,6 +13,7 @@ import {
   type Sql,
 } from "../support/ledger.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
+import { booksOf } from "../support/reconciled.ts";
 
 let tenant: Tenant;
 let other: Tenant;
@@ -192,7 +192,7 @@ test("a tenant's postings reach no account of another tenant", async () => {
 });
 
 test("verify_books finds nothing in right books and names every kind of fault", async () => {
-  expect(await faults()).toEqual([]);
+  expect(await booksOf(tenant)).toEqual([]);
   const { wallet } = await funded(10);
   const seen = await sql.begin(async (tx) => {
     // Only with its guards taken away can a book be wrong; all of this is undone.

@@ -82,7 +82,3 @@ export async function fundedWallet(tenant: Tenant, amount: number) {
 /** The balance that an account's row says. */
 export const balance = async (id: string) =>
   Number((await sql`select balance from money.accounts where id = ${id}`)[0].balance);
-
-/** The faults of the books of all tenants. */
-export const faults = () =>
-  sql`select problem, account_id, transaction_id from money.verify_books()`;

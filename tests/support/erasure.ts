@@ -116,6 +116,7 @@ export async function buys({ shop }: Lived, person: Recipient, by: Person): Prom
 
 /** A project of its own: each of its rows is read for a person who is gone, and some of its companies are left without sound books. */
 export async function newPlace(): Promise<{ place: Place; end: () => Promise<void> }> {
+  if (process.env.DATABASE_URL) throw new Error("name the file own-system*.test.ts");
   const own = await startOwnStack({ workers: 1 });
   const leave = await moveTo(own);
   const place = placeAt(own);

@@ -41,7 +41,7 @@ export const onlyInFull: Readonly<Record<string, string>> = {
     "starts a system of its own and kills its functions; the wizard's other failures are tested everywhere",
   "tests/tenants/administration/own-system-subscriptions.test.ts":
     "starts a system of its own for a setting that nobody has by default",
-  "tests/tenants/erasure/everybody.test.ts":
+  "tests/tenants/erasure/own-system-everybody.test.ts":
     "erases nine people of a company one after the other; three others are tested everywhere",
   "tests/e2e/walkthroughs.test.ts": "runs each program and command of the documents, twice",
 };
@@ -75,7 +75,7 @@ export const briefInTest: Readonly<Record<string, string>> = {
   "tests/delivery/zones/zones.test.ts": "10,000 addresses find their zone; here 900",
   "tests/storefront/orders/endings.test.ts":
     "every pair of ends with every way of paying; here with one",
-  "tests/tenants/erasure/every-table.test.ts":
+  "tests/tenants/erasure/own-system-every-table.test.ts":
     "an erasure is stopped after every second table; here after every eighth",
   "tests/shared/driver.test.ts": "twenty seconds of broken connections; here each kind twice",
   "tests/e2e/cash-history.test.ts": "250 random bookings; here 60",

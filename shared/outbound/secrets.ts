@@ -7,33 +7,24 @@
  * front seals, old ones behind it still open.
  */
 import { Buffer } from "node:buffer";
-import { createHash, createHmac } from "node:crypto";
+import { createHmac } from "node:crypto";
 import { secretsKeys } from "../runtime/env.ts";
+import { bytesOf, type SealingKey, sealingKeyOf } from "./sealing-key.ts";
 
 /** The sealed text cannot be opened: its key is gone, or it was tampered with. */
 export class SealBroken extends Error {}
 
-interface Key {
-  id: string;
-  bytes: ReturnType<typeof bytesOf>;
+interface Key extends SealingKey {
   crypto: Promise<CryptoKey>;
 }
 
 const keys: Key[] = secretsKeys.map((text) => {
-  const bytes = bytesOf(text);
-  if (bytes.length !== 32) {
-    throw new Error("each key of BARID_SECRETS_KEY must be 32 bytes, base64");
-  }
+  const key = sealingKeyOf(text);
   return {
-    id: createHash("sha256").update(bytes).digest("hex").slice(0, 8),
-    bytes,
-    crypto: crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt", "decrypt"]),
+    ...key,
+    crypto: crypto.subtle.importKey("raw", key.bytes, "AES-GCM", false, ["encrypt", "decrypt"]),
   };
 });
-
-function bytesOf(base64: string) {
-  return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
-}
 
 const nonceBytes = 12;
 const encoded = (text: string) => new TextEncoder().encode(text);

@@ -1,5 +1,6 @@
 /** The settings, buckets, secrets and functions of the project. */
 import { createHash } from "node:crypto";
+import { sealingKeyOf } from "../../../shared/outbound/sealing-key.ts";
 import { Failure } from "../../local/failure.ts";
 import { readConfig } from "../../local/config.ts";
 import { withPrivateFile } from "../private-file.ts";
@@ -96,12 +97,7 @@ async function compareSecrets({ cli, project, settings: { secrets } }: Deploymen
 
 /** Each key is one, and all that the database has sealed secrets of are among them: nothing else opens those. */
 async function requireKeys(deployment: Deployment): Promise<void> {
-  const keys = deployment.settings.secrets.get(sealing)!.split(",").filter((key) => key !== "")
-    .map((text) => Buffer.from(text, "base64"));
-  if (keys.length === 0 || keys.some((key) => key.length !== 32)) {
-    throw new Failure(`Each key of ${sealing} has 32 bytes in base64: openssl rand -base64 32.`);
-  }
-  const names = keys.map((key) => createHash("sha256").update(key).digest("hex").slice(0, 8));
+  const names = namesOfKeys(deployment.settings.secrets.get(sealing)!);
   const known = "select to_regprocedure('integration.sealed_keys()') is not null as known";
   // A schema of before, or none yet: asked once the migrations have run.
   if (!(await query<{ known: boolean }>(deployment, known))[0]?.known) return;
@@ -115,6 +111,17 @@ async function requireKeys(deployment: Deployment): Promise<void> {
         "the new one, after a comma (docs/operations.md, Rotate keys).",
     );
   }
+}
+
+/** The names of the keys of the list, as sealed texts carry them. Fails on one that the functions would not start with. */
+function namesOfKeys(list: string): string[] {
+  try {
+    const keys = list.split(",").filter((key) => key !== "").map(sealingKeyOf);
+    if (keys.length > 0) return keys.map(({ id }) => id);
+  } catch {
+    // Not even base64, or of another length: refused below, without the key.
+  }
+  throw new Failure(`Each key of ${sealing} has 32 bytes in base64: openssl rand -base64 32.`);
 }
 
 /** The password that the functions log in with. */

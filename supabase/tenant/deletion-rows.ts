@@ -81,12 +81,12 @@ export async function orderedTables(
   return ordered;
 }
 
-/** Removes the rows `t` of a table that nobody holds, or changes them as `verb` says (`update a = 1`); answers how many, and how many are held. */
+/** Removes the rows `t` of a table that nobody holds, or sets what `change` says (`a = 1`); answers how many, and how many are held. */
 export async function removeFrom(
   sql: postgres.Sql,
   table: string,
   condition: string,
-  verb = "delete from",
+  change?: string,
 ): Promise<{ count: number; held: number }> {
   const rows = { count: 0, held: 0 };
   for (const part of await partsOf(sql, table)) {
@@ -94,9 +94,8 @@ export async function removeFrom(
       const places = await placesOf(sql, part, condition);
       let removed = 0;
       for (let start = 0; start < places.length; start += batch.removed) {
-        removed += await removeAt(
-          ...[sql, part, condition, places.slice(start, start + batch.removed), verb] as const,
-        );
+        const some = places.slice(start, start + batch.removed);
+        removed += await removeAt(sql, part, condition, some, change);
       }
       rows.count += removed;
       if (removed > 0 && places.length === batch.read) continue;
@@ -134,11 +133,11 @@ async function removeAt(
   part: string,
   condition: string,
   places: string[],
-  verb: string,
+  change?: string,
 ): Promise<number> {
-  const begin = verb.startsWith("update ")
-    ? `update ${quoted(part)} t set ${verb.slice("update ".length)}`
-    : `delete from ${quoted(part)}`;
+  const begin = change === undefined
+    ? `delete from ${quoted(part)}`
+    : `update ${quoted(part)} t set ${change}`;
   const list = `'{${places.map((place) => `"${place}"`).join()}}'::tid[]`;
   const result = await ofAPart(() =>
     sql.begin(async (tx) => {

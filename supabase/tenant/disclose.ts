@@ -4,8 +4,8 @@ import { writeFile } from "node:fs/promises";
 import { Failure } from "../local/failure.ts";
 import { askedOf, inTransaction } from "./erase.ts";
 import type { PersonOptions } from "./options.ts";
-import { changeOf, keepIds, targetsOf, valueOf } from "./personal.ts";
-import { personFiles, receiptsOf } from "./person-files.ts";
+import { changeOf, targetsOf, valueOf } from "./personal.ts";
+import { keepSubject, personFiles } from "./person-files.ts";
 import type { Place } from "./place.ts";
 import { subjectOf, tenantOf } from "./subject.ts";
 
@@ -19,9 +19,7 @@ export async function disclosePerson(
     const tenant = await tenantOf(tx, options.slug);
     const subject = await subjectOf(tx, tenant, askedOf(options));
     const targets = await targetsOf(tx);
-    await keepIds(tx, subject.sets);
-    subject.sets.receipts = await receiptsOf(tx, targets, subject);
-    await keepIds(tx, subject.sets);
+    await keepSubject(tx, targets, subject);
     const tables: Record<string, unknown[]> = {};
     for (const target of targets) {
       const after = target.columns.map((column) =>

@@ -7,8 +7,8 @@ import { removeFrom } from "./deletion-rows.ts";
 import { endAccount, endErasure, removeMessages } from "./erasure-end.ts";
 import { removeNamed } from "./files.ts";
 import type { EraseOptions } from "./options.ts";
-import { changeOf, keepIds, logOf, type Target, targetsOf } from "./personal.ts";
-import { personFiles, receiptsOf } from "./person-files.ts";
+import { changeOf, logOf, type Target, targetsOf } from "./personal.ts";
+import { keepSubject, personFiles } from "./person-files.ts";
 import { openMatters } from "./person-open.ts";
 import { type Place, sessionSettings } from "./place.ts";
 import { type Asked, type Subject, subjectOf, tenantOf } from "./subject.ts";
@@ -79,11 +79,7 @@ async function planOf(
   }`;
   const subject: Subject = record?.subject ?? await subjectOf(tx, tenant, asked);
   const targets = await targetsOf(tx);
-  await keepIds(tx, subject.sets);
-  if (!subject.sets.receipts) {
-    subject.sets.receipts = await receiptsOf(tx, targets, subject);
-    await keepIds(tx, subject.sets);
-  }
+  await keepSubject(tx, targets, subject);
   const until = record ? record.books_until : keepBooksUntil;
   const [{ later }] = await tx`select coalesce(${
     until ?? null
@@ -196,8 +192,8 @@ async function eraseRows(
 ): Promise<void> {
   for (let attempt = 1;; attempt++) {
     const left = new Set<string>();
-    for (const { table, condition, verb } of changesOf(targets, subject)) {
-      const { count, held } = await removeFrom(sql, table, condition, verb);
+    for (const { table, condition, change } of changesOf(targets, subject)) {
+      const { count, held } = await removeFrom(sql, table, condition, change);
       if (count > 0) print(`${table}: ${count} rows erased`);
       if (held > 0) left.add(table);
     }

@@ -1,6 +1,6 @@
 /** The files of one person: pictures of the door, signatures, and the printed receipts that name them. */
 import type postgres from "postgres";
-import { changeOf, conditionOf, type Target } from "./personal.ts";
+import { changeOf, conditionOf, keepIds, type Target } from "./personal.ts";
 import type { Subject } from "./subject.ts";
 
 /** Those that Storage has, of the paths in the rows of the list. */
@@ -25,8 +25,21 @@ export async function personFiles(
   return files;
 }
 
+/** Writes the ids of what is theirs down for the statements of this session, with the receipts that name the person where they are not known yet. */
+export async function keepSubject(
+  tx: postgres.TransactionSql,
+  targets: Target[],
+  subject: Subject,
+): Promise<void> {
+  const { sets } = subject;
+  await keepIds(tx, sets);
+  if (sets.receipts) return;
+  sets.receipts = await receiptsOf(tx, targets, subject);
+  await keepIds(tx, sets);
+}
+
 /** The settlements whose receipt names the person: it is printed anew. */
-export async function receiptsOf(tx: postgres.TransactionSql, targets: Target[], subject: Subject) {
+async function receiptsOf(tx: postgres.TransactionSql, targets: Target[], subject: Subject) {
   const payments = targets.find(({ table }) => table === "money.payments")!;
   const found = await tx.unsafe(`select t.id from money.payments t
     join money.settlement_receipts r on r.payment_id = t.id where ${

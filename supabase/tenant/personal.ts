@@ -168,10 +168,15 @@ export function valueOf(target: Target, column: Line["columns"][number], subject
 const wordFor = (value: string, { word }: Subject) =>
   `case when ${value} = '' then '' when ${value} is not null then ${literal(word)} end`;
 
-/** The statement that changes rows `t` of a part of the table, up to its condition, and the rows that it would change. */
-export function changeOf(target: Target, subject: Subject): { condition: string; verb: string } {
+/** The rows `t` that change, and what is set in them; without it the rows go. */
+export interface Change {
+  condition: string;
+  change?: string;
+}
+
+export function changeOf(target: Target, subject: Subject): Change {
   const condition = conditionOf(target, subject);
-  if (target.columns.some(({ kind }) => kind === "row")) return { condition, verb: "delete from" };
+  if (target.columns.some(({ kind }) => kind === "row")) return { condition };
   const sets = target.columns.map((column) => ({
     name: column.name,
     value: valueOf(target, column, subject),
@@ -186,9 +191,7 @@ export function changeOf(target: Target, subject: Subject): { condition: string;
     condition: `${condition} and (${
       sets.map(({ name, value }) => `t.${name} is distinct from ${value}`).join(" or ")
     })`,
-    verb: `update ${
-      [...sets.map(({ name, value }) => `${name} = ${value}`), ...touched].join(", ")
-    }`,
+    change: [...sets.map(({ name, value }) => `${name} = ${value}`), ...touched].join(", "),
   };
 }
 
@@ -196,7 +199,7 @@ export function changeOf(target: Target, subject: Subject): { condition: string;
 export function logOf(
   target: Target,
   subject: Subject,
-): { condition: string; verb: string } | undefined {
+): Change | undefined {
   const columns = target.columns.filter(({ kind }) => ["word", "empty", "person"].includes(kind));
   if (!target.by || columns.length === 0) return undefined;
   const { column, set } = target.by;
@@ -226,6 +229,6 @@ export function logOf(
       and (t.before is distinct from ${without("before")} or t.after is distinct from ${
         without("after")
       })`,
-    verb: `update before = ${without("before")}, after = ${without("after")}`,
+    change: `before = ${without("before")}, after = ${without("after")}`,
   };
 }

@@ -3,6 +3,7 @@
  * version on the old schema, then on the new one, then today's functions. The demo makes the calls; it fails at an answer
  * that it does not expect, and compares what it counted with the reports.
  */
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import postgres from "postgres";
@@ -24,6 +25,8 @@ const miscounting = ["1.0.0", "1.1.0"];
 const countingTwice = ["1.0.0", "1.1.0", "1.2.0"];
 /** The update from these may undo a call that is under way at one of three moments, which ends the demo's day (decision 0076). */
 const undoing = ["1.0.0", "1.1.0"];
+/** The update from these may break off a call that looks up zones, which these answer as a fault (decision 0086). */
+const maskingClashes = ["1.0.0", "1.1.0", "1.2.0", "1.3.0", "1.4.0"];
 
 test("each version was released once", () => {
   const versions = releases().map(({ version }) => version);
@@ -59,9 +62,11 @@ describe.each(releases())("from $version", ({ version, commit }) => {
     expect(pushed.code, pushed.output).toBe(0);
     const { printed, ...ended } = await day;
     const errors = stack.lines.filter((line) => line.includes('"level":"error"'));
-    const undone = undoing.includes(version) && /^\/\S+: 500 internal_server_error/m.exec(printed);
+    const mayUndo = undoing.includes(version) ||
+      maskingClashes.includes(version) && zonesClashed(old.dir);
+    const undone = mayUndo && /^\/\S+: 500 internal_server_error/m.exec(printed);
     if (!undone) {
-      expect(faultsOf(version, { printed, ...ended }), [printed, ...errors].join("\n")).toEqual([]);
+      expect(faultsOf(version, { printed, ...ended }), [...errors, printed].join("\n")).toEqual([]);
     }
     const calls = undone ? `undone: ${undone[0]}` : printed.match(/^\d+ calls.*$/m)?.[0];
     say(`${version}: ${calls}, the longest wait for a lock ${longest} ms`);
@@ -105,6 +110,12 @@ describe.each(releases())("from $version", ({ version, commit }) => {
     of({ test: 300_000, short: 600_000, full: 1_800_000 }),
   );
 });
+
+/** True when Postgres broke off a call that looked up zones: the functions before 1.6.0 made a fault of it. */
+function zonesClashed(dir: string): boolean {
+  const log = readFileSync(join(dir, ".barid", "logs", "postgres.log"), "utf8");
+  return /the zones of deliveries cannot be read: 40P01/.test(log);
+}
 
 /** The differences that the demo of a version found, or that it failed; without those of values that it counts twice itself. */
 function faultsOf(version: string, { code, printed }: { code: number | null; printed: string }) {

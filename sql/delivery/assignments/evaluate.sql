@@ -2,10 +2,11 @@
 -- hand-over and the warehouse's default driver.
 
 -- The zones of these deliveries; of some there is no row. Whatever keeps the view from answering is the
--- server's fault and none of the caller's, also where PostgreSQL calls it a wrong value.
+-- server's fault and none of the caller's, also where PostgreSQL calls it a wrong value. A deadlock, a lock that is waited for too
+-- long and a server that stops are passed on: such a call is made again, or answered 503.
 -- SECURITY DEFINER: a caller who sees a delivery learns nothing but its zones, and to ask the policies of its addresses costs more than
 -- the rest of the check.
--- Fails: internal_server_error.
+-- Fails: internal_server_error. Raises those.
 create or replace function delivery.zones_of(delivery_ids uuid[])
 returns table (delivery_id uuid, pickup_zone_id uuid, dropoff_zone_id uuid)
 language plpgsql stable security definer set search_path = '' as $$
@@ -16,9 +17,12 @@ begin
   return query select z.delivery_id, z.pickup_zone_id, z.dropoff_zone_id
     from delivery.delivery_zone_context z
     where z.tenant_id = v_tenant and z.delivery_id = any (delivery_ids);
-exception when others then
-  raise warning 'the zones of deliveries cannot be read: % %', sqlstate, sqlerrm;
-  perform app.fail('internal_server_error');
+exception
+  when deadlock_detected or serialization_failure or lock_not_available or insufficient_resources or operator_intervention then
+    raise;
+  when others then
+    raise warning 'the zones of deliveries cannot be read: % %', sqlstate, sqlerrm;
+    perform app.fail('internal_server_error');
 end $$;
 
 -- Checks deliveries, in the order asked for, for a driver with so many units free. A parent stands for the

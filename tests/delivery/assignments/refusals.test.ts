@@ -201,27 +201,54 @@ describe("zones", () => {
 
   test("a view that fails is our fault, whatever PostgreSQL calls it, and nothing is written", async () => {
     const delivery_id = await newDelivery(tenant);
-    const outcome = await sql.begin(async (tx) => {
-      await tx.unsafe(
-        `create or replace view delivery.delivery_zone_context with (security_invoker = true) as
-        select d.id as delivery_id, d.pickup_zone_id, (1 / (d.delivery_code - d.delivery_code))::text::uuid as dropoff_zone_id,
-          d.tenant_id
-        from delivery.deliveries d`,
-      );
-      const claims = { sub: tenant.ops.id, tenant_id: tenant.id, tenant_mode: "required" };
-      const refusal = await tx.savepoint((inner) =>
-        inner`select private.call(${inner.json({ ...claims, request_id: "r", operation: "o" })},
-          ${
-          inner.json({ access: ["permission:manage:operations:tenant"] })
-        }, 'delivery.assignment_create',
-          ${inner.json({ delivery_id, driver_id: tenant.driver.id })})`
-      ).catch((error) => error);
-      await tx`reset role`;
-      const rows = await tx`select from delivery.assignments where delivery_id = ${delivery_id}`;
-      throw Object.assign(new Error("undo"), { refusal, rows: rows.length });
-    }).catch((error) => error);
-    expect(outcome.refusal).toMatchObject({ code: "RULE0", message: "internal_server_error" });
-    expect(outcome.rows).toBe(0);
+    const { refusal, rows } = await assignedWhileZonesAre(
+      "(1 / (d.delivery_code - d.delivery_code))::text::uuid",
+      delivery_id,
+    );
+    expect(refusal).toMatchObject({ code: "RULE0", message: "internal_server_error" });
+    expect(rows).toBe(0);
     expect(await statusOf(delivery_id)).toBe("pending");
   });
+
+  test.each([
+    ["a deadlock", "40P01"],
+    ["a lock that is waited for too long", "55P03"],
+    ["a server that stops", "57P01"],
+  ])(
+    "%s at the view is passed on, and the call may be repeated",
+    async (_, code) => {
+      const { refusal, rows } = await assignedWhileZonesAre(
+        "public.passing_failure()",
+        await newDelivery(tenant),
+        `create function public.passing_failure() returns uuid language plpgsql set search_path = '' as
+        $$ begin raise 'meanwhile' using errcode = '${code}'; end $$`,
+      );
+      expect(refusal).toMatchObject({ code });
+      expect(rows).toBe(0);
+    },
+  );
 });
+
+/** The answer of an assignment, and the rows it leaves, while the view takes the drop-off zone from this expression. */
+async function assignedWhileZonesAre(zone: string, delivery_id: string, first = "select") {
+  const outcome = await sql.begin(async (tx) => {
+    await tx.unsafe(first);
+    await tx.unsafe(
+      `create or replace view delivery.delivery_zone_context with (security_invoker = true) as
+        select d.id as delivery_id, d.pickup_zone_id, ${zone} as dropoff_zone_id, d.tenant_id
+        from delivery.deliveries d`,
+    );
+    const claims = { sub: tenant.ops.id, tenant_id: tenant.id, tenant_mode: "required" };
+    const refusal = await tx.savepoint((inner) =>
+      inner`select private.call(${inner.json({ ...claims, request_id: "r", operation: "o" })},
+          ${inner.json({ access: ["permission:manage:operations:tenant"] })},
+          'delivery.assignment_create', ${
+        inner.json({ delivery_id, driver_id: tenant.driver.id })
+      })`
+    ).catch((error) => error);
+    await tx`reset role`;
+    const rows = await tx`select from delivery.assignments where delivery_id = ${delivery_id}`;
+    throw Object.assign(new Error("undo"), { refusal, rows: rows.length });
+  }).catch((error) => error);
+  return outcome as { refusal: unknown; rows: number };
+}

@@ -1,5 +1,6 @@
 /** Makes the files of a migration out of the statements that lead to the new catalogue. */
-import type { Action, CatalogueObject } from "./difference.ts";
+import { type Action, type CatalogueObject, isRelation, nameOf, relationOf } from "./difference.ts";
+import { lockFirst } from "./locks.ts";
 
 /** A file of a migration: what its name ends with, and its text. */
 export interface MigrationPart {
@@ -168,47 +169,6 @@ function hasFixedDefault(sql: string): boolean {
     / DEFAULT ('[^']*'(::[\w. []+)?|-?[\d.]+|true|false|now\(\))( |$)/.test(sql);
 }
 
-/**
- * The locks of the statements below, taken together and before any work, with a try a second: who waits for a lock makes all
- * others wait behind, so a try is given up soon, and what it held is free again. Those who work take the same tables in another order:
- * whichever of the two is given up tries again.
- */
-function lockFirst(
-  actions: Action[],
-  isThere: (relation: string | undefined) => boolean,
-): string[] {
-  const lockedBy = (lock: Action["lockClass"]) =>
-    [
-      ...new Set(
-        actions.filter(({ lockClass }) => lockClass === lock)
-          .flatMap((action) => [relationOf(action), referredTo(action)]).filter(isThere),
-      ),
-    ].sort();
-  const fully = lockedBy("accessExclusive");
-  const againstWriters = lockedBy("shareRowExclusive").filter((name) => !fully.includes(name));
-  if (fully.length + againstWriters.length === 0) return [];
-  const statements = [
-    ...(againstWriters.length > 0
-      ? [`lock table ${againstWriters.join(", ")} in share row exclusive mode;`]
-      : []),
-    ...(fully.length > 0 ? [`lock table ${fully.join(", ")} in access exclusive mode;`] : []),
-  ];
-  return [`do $$
-begin
-  for v_try in 1..30 loop
-    begin
-      ${statements.join("\n      ")}
-      return;
-    exception when lock_not_available or deadlock_detected then
-      if v_try = 30 then
-        raise;
-      end if;
-      perform pg_sleep(0.2);
-    end;
-  end loop;
-end $$;`];
-}
-
 function transaction(statements: string[]): string {
   return `-- Written by npm run db:migration. One transaction: a failure leaves the schema as it was.
 set lock_timeout = '1s';
@@ -268,20 +228,5 @@ function concurrentIndex({ sql, produces: [object] }: Action): string | undefine
   };`;
 }
 
-/** The table or view that a statement changes. */
-function relationOf({ produces, destroys, consumes, sql }: Action): string | undefined {
-  const objects = [...produces, ...destroys, ...consumes];
-  const inTable = objects.find(({ table }) => table !== undefined);
-  if (inTable) return `${inTable.schema}.${inTable.table}`;
-  const onTable = / ON (\w+\.\w+)/.exec(sql)?.[1];
-  if (onTable && /^CREATE (UNIQUE )?INDEX/.test(sql)) return onTable;
-  const relation = objects.find(isRelation);
-  return relation && nameOf(relation);
-}
-
-/** The table that a foreign key points to: it is locked as well. */
-const referredTo = ({ sql }: Action) => / REFERENCES (\w+\.\w+)\(/.exec(sql)?.[1];
-const isRelation = ({ kind }: CatalogueObject) => kind === "table" || kind === "view";
-const nameOf = ({ schema, name }: CatalogueObject) => `${schema}.${name}`;
 const quoted = (object: CatalogueObject, part: "name" | "table") =>
   `"${object.schema}"."${object[part]}"`;

@@ -59,3 +59,17 @@ function isDefault(sql: string): boolean {
   return /^alter [\s\S]* owner to "postgres"$/i.test(sql) ||
     /^(grant|revoke) [^;]* (to|from) "postgres"$/i.test(sql);
 }
+
+/** The table or view that a statement changes. */
+export function relationOf({ produces, destroys, consumes, sql }: Action): string | undefined {
+  const objects = [...produces, ...destroys, ...consumes];
+  const inTable = objects.find(({ table }) => table !== undefined);
+  if (inTable) return `${inTable.schema}.${inTable.table}`;
+  const onTable = / ON (\w+\.\w+)/.exec(sql)?.[1];
+  if (onTable && /^CREATE (UNIQUE )?INDEX/.test(sql)) return onTable;
+  const relation = objects.find(isRelation);
+  return relation && nameOf(relation);
+}
+
+export const isRelation = ({ kind }: CatalogueObject) => kind === "table" || kind === "view";
+export const nameOf = ({ schema, name }: CatalogueObject) => `${schema}.${name}`;

@@ -33,6 +33,7 @@ const clock = (days: number) => ({
   FAKETIME: `${days < 0 ? "-" : "+"}${Math.abs(days)}d`,
   // Time that is only measured continues as it does.
   FAKETIME_DONT_FAKE_MONOTONIC: "1",
+  FAKETIME_FORCE_MONOTONIC_FIX: "0",
 });
 
 let receiver: Receiver;

@@ -221,21 +221,56 @@ begin
     end if;
   end if;
   -- Of two settlements the later one waits here, and its next statement reads what the earlier one left.
-  select h.* into v_row from money.cash_handovers h
-  where h.tenant_id = s.tenant_id and h.driver_id = s.driver_id and h.currency = s.currency and h.status = 'declared'
-  for no key update;
+  v_row := money.lock_declared(s.driver_id, s.currency);
   if v_row.id is null then
     return;
   end if;
-  update money.cash_handovers h set status = 'cancelled', settlement_payment_id = case when used.id is null then s.payment_id end
-  where h.tenant_id = s.tenant_id and h.id = v_row.id
-    and (h.declared_amount = s.total and s.method = 'remit' and used.id is null
-      or h.declared_amount > (
-        select coalesce(sum(c.amount), 0) from money.cod_collections c
-        where c.tenant_id = s.tenant_id and c.driver_id = s.driver_id and c.currency = s.currency and c.status = 'collected'
-          and c.reversed_at is null))
-  returning * into v_row;
-  if found then
-    perform money.handover_event_emit('cash_handover.cancelled', v_row);
+  if v_row.declared_amount > money.cash_in_hand(s.driver_id, s.currency)
+    or v_row.declared_amount = s.total and s.method = 'remit' and used.id is null then
+    perform money.handover_end(v_row, case when used.id is null then s.payment_id end);
   end if;
+end $$;
+
+-- Cancels what the driver declared and nobody has counted where the driver has less cash than that since an outcome was undone. Called last,
+-- as by settlements: accounts are held already. SECURITY DEFINER: operations undo outcomes, and see no cash.
+create or replace function money.handover_uncovered(driver uuid, p_currency text) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_row money.cash_handovers := money.lock_declared(driver, p_currency);
+begin
+  if v_row.declared_amount > money.cash_in_hand(driver, p_currency) then
+    perform money.handover_end(v_row, null);
+  end if;
+end $$;
+
+-- Locks the handover that a driver of the caller's tenant declared and nobody has counted. -> null where there is none.
+create or replace function money.lock_declared(driver uuid, p_currency text) returns money.cash_handovers
+language plpgsql set search_path = '' as $$
+declare
+  v_row money.cash_handovers;
+begin
+  select h.* into v_row from money.cash_handovers h
+  where h.tenant_id = app.tenant_id() and h.driver_id = driver and h.currency = p_currency and h.status = 'declared'
+  for no key update;
+  return v_row;
+end $$;
+
+-- The cash of the caller's tenant that a driver took and has not settled.
+create or replace function money.cash_in_hand(driver uuid, p_currency text) returns numeric
+language plpgsql stable set search_path = '' as $$
+begin
+  return (select coalesce(sum(c.amount), 0) from money.cod_collections c
+    where c.tenant_id = app.tenant_id() and c.driver_id = driver and c.currency = p_currency and c.status = 'collected' and c.reversed_at is null);
+end $$;
+
+-- Cancels a handover that is locked; `settlement` is what took its cash, null: nothing did.
+create or replace function money.handover_end(h money.cash_handovers, settlement uuid) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_row money.cash_handovers;
+begin
+  update money.cash_handovers x set status = 'cancelled', settlement_payment_id = settlement
+  where x.tenant_id = h.tenant_id and x.id = h.id
+  returning * into v_row;
+  perform money.handover_event_emit('cash_handover.cancelled', v_row);
 end $$;

@@ -166,7 +166,8 @@ end $$;
 -- Undoes the last outcome of a delivery, whether `complete`, `fail` or `outcome` reported it. {id, reason} -> {delivery, cash{cod, delivery_fee,
 -- currency}}; cash: what was taken and is reversed now. Its driver may for the minutes of the setting delivery.attempts.undo_minutes,
 -- operations for 72 hours.
--- Locks: as delivery.lock_deliveries with the returns that were made of it, the store's order, the driver, the row of cash, the pay, accounts.
+-- Locks: as delivery.lock_deliveries with the returns that were made of it, the store's order, the driver, the row of cash, the pay, accounts,
+-- the handover that the driver declared.
 -- Fails: delivery_not_found, forbidden, what delivery.outcome_obstacle names, insufficient_wallet_balance (the owner spent the COD).
 create or replace function delivery.outcome_undo(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -199,6 +200,9 @@ begin
   where o.driver_id <> app.user_id();
   -- Last: it locks accounts, as the accrual does.
   perform money.driver_pay_unaccrue(d.id, input ->> 'reason');
+  if v_cash <> '{"cod": 0, "delivery_fee": 0}' then
+    perform money.handover_uncovered(o.driver_id, v_parcel.currency);
+  end if;
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id),
     'cash', v_cash || jsonb_build_object('currency', v_parcel.currency));
 end $$;

@@ -81,16 +81,23 @@ function endDeclared(state: State, settled: Settled, id: string): void {
   const found = declaredBy(state, driver);
   if (!found) return;
   const [name, declared] = found;
-  const left = Object.values(state.rows).filter((row) =>
-    row.driver === driver && row.status === "collected"
-  ).reduce((sum, { cod, fee }) => sum + cod + fee, 0);
   const its = way === "remit" && declared.declared === total && !count;
-  if (!its && declared.declared <= left) return;
+  if (!its && declared.declared <= inHandOf(state, driver)) return;
   declared.status = "cancelled";
   if (count) return;
   declared.settlement = id;
   settled.count = name;
 }
+
+/** The same after an undo, which takes a row from the driver. */
+export function endUncovered(state: State, driver: number): void {
+  const [, declared] = declaredBy(state, driver) ?? [];
+  if (declared && declared.declared > inHandOf(state, driver)) declared.status = "cancelled";
+}
+
+const inHandOf = (state: State, driver: number) =>
+  Object.values(state.rows).filter((row) => row.driver === driver && row.status === "collected")
+    .reduce((sum, { cod, fee }) => sum + cod + fee, 0);
 
 function declaredBy(state: State, driver: number): [string, Count] | undefined {
   return Object.entries(state.counts).find(([, count]) =>

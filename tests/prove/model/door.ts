@@ -2,6 +2,7 @@
 import { redirectReturn } from "./customer-returns.ts";
 import { withdraw } from "./send-backs.ts";
 import { isBooked } from "./carriers.ts";
+import { endUncovered } from "./cash.ts";
 import { complete, from, leaveList, moveTo } from "./parcels.ts";
 import type { Of, Place } from "./ops.ts";
 import { backName, fees, type Parcel, type State } from "./state.ts";
@@ -91,7 +92,10 @@ export function undo(state: State, { name, driver }: Of<"undo">): string {
     const spent = available(state, parcel.customer!) < cod;
     if (state.rows[row].holds === undefined && spent) return "insufficient_wallet_balance";
   }
-  if (parcel.status === "delivered") delete state.rows[row];
+  if (parcel.status === "delivered" && state.rows[row]) {
+    delete state.rows[row];
+    endUncovered(state, by);
+  }
   if (cod) {
     if (parcel.of) state.house -= cod;
     else book(state, parcel.customer!, { amount: -cod, parcel: name });

@@ -23,15 +23,15 @@ export const settlements: Mutant[] = [
   {
     name: "a declaration is cancelled though the driver has the cash",
     file: handovers,
-    from: "or h.declared_amount > (",
-    to: "or 0 <= (",
+    from: "if v_row.declared_amount > money.cash_in_hand(s.driver_id, s.currency)\n",
+    to: "if true\n",
     test: [remittedTest, "waits for its count where the driver still has that much"],
   },
   {
     name: "of two settlements neither knows what the other left",
     file: handovers,
-    from: "and h.status = 'declared'\n  for no key update;",
-    to: "and h.status = 'declared';",
+    from: "h.currency = p_currency and h.status = 'declared'\n  for no key update;",
+    to: "h.currency = p_currency and h.status = 'declared';",
     test: [
       remittedTest,
       "is cancelled by the later of two settlements that leave less together, also at once",

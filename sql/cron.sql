@@ -39,6 +39,7 @@ begin
   perform cron.schedule('barid_road_distances_purge', '41 3 * * *', 'select delivery.road_distances_purge()');
   perform cron.schedule('barid_api_keys_warn', '27 4 * * *', 'select tenancy.api_keys_warn()');
   perform cron.schedule('barid_invitations_purge', '37 3 * * *', 'select tenancy.invitations_purge()');
+  perform cron.schedule('barid_secrets_seal_anew', '47 3 * * *', 'select integration.secrets_seal_anew()');
   perform cron.schedule('barid_notifications_purge', '51 * * * *', 'select tenancy.notifications_purge()');
   perform cron.schedule('barid_report_stock', '17 2 * * *', 'select warehousing.report_stock()');
   perform cron.schedule('barid_webhooks_release', '*/5 * * * *', 'select integration.webhooks_release()');

@@ -6,4 +6,8 @@ export const jobs: JobHandlers = {
     const { checkPayment } = await import("../../shared/payment-gateways/checkout.ts");
     await checkPayment({ payment: String(job.payload.payment_id) }, 30);
   },
+  "payment.seal_anew": async () => {
+    const { sealAnew } = await import("../../shared/outbound/seal-anew.ts");
+    await sealAnew();
+  },
 };

@@ -62,6 +62,11 @@ export async function unseal(sealed: string, purpose: string): Promise<string> {
   }
 }
 
+/** The name of the key that seals. */
+export function firstKey(): string {
+  return sealingKey().id;
+}
+
 /** Distinguishes equal secrets from different ones without revealing them; the same for as long as the key is. */
 export function printOf(text: string): string {
   return printBy(sealingKey(), text);

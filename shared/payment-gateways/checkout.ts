@@ -7,6 +7,7 @@ import { repeatable, system } from "../db/db.ts";
 import { storefrontCnameTarget, supabaseUrl } from "../runtime/env.ts";
 import { AppError } from "../errors/errors.ts";
 import { describeError, log } from "../runtime/log.ts";
+import { gatewayPurpose } from "../outbound/purposes.ts";
 import { unseal } from "../outbound/secrets.ts";
 import {
   type Facts,
@@ -26,11 +27,6 @@ export interface Instructions {
 }
 
 type Known = GatewayPayment & { secrets: Secrets };
-
-/** The purpose that a tenant's secret is sealed for, so that one sealed for another tenant or gateway opens nothing. */
-export function purposeOf(tenantId: string, code: string): string {
-  return `payment_gateway:${tenantId}:${code}`;
-}
 
 /** Where a body asks to send the customer back to, as cores take it. */
 export function returnTo(
@@ -146,7 +142,7 @@ async function known(code: string): Promise<Gateway> {
 }
 
 async function opensAll(payment: GatewayPayment, sealed: Secrets): Promise<Secrets> {
-  const purpose = purposeOf(payment.tenant_id, payment.gateway_code);
+  const purpose = gatewayPurpose(payment.tenant_id, payment.gateway_code);
   const names = Object.keys(sealed);
   const texts = await Promise.all(names.map((name) => unseal(sealed[name], purpose)));
   return Object.fromEntries(names.map((name, index) => [name, texts[index]]));

@@ -116,18 +116,8 @@ async function openJobs(tx: postgres.TransactionSql, tenant: string): Promise<st
 /** The keys of BARID_SECRETS_KEY that the company's credentials need, by name. */
 async function sealedWith(tx: postgres.TransactionSql, tenant: string): Promise<string[]> {
   const found = await tx`
-    select distinct split_part(s.sealed, '.', 2) as key from (
-      select unnest(string_to_array(concat_ws(' ', w.secret, w.previous_secret), ' ')) from integration.webhook_subscriptions w where w.tenant_id = ${tenant}
-      union all
-      select unnest(array[c.credentials, c.webhook_secret]) from integration.tenant_carriers c where c.tenant_id = ${tenant}
-      union all
-      select v.value from money.payment_gateways g, jsonb_each_text(g.secrets) v where g.tenant_id = ${tenant}
-      union all
-      select g.previous_webhook_secret from money.payment_gateways g where g.tenant_id = ${tenant}
-      union all
-      select v.value from money.payment_gateways g, jsonb_each(g.previous_accounts) a, jsonb_each_text(a.value -> 'secrets') v
-      where g.tenant_id = ${tenant}
-    ) s (sealed) where s.sealed is not null order by 1`;
+    select distinct split_part(s.sealed, '.', 2) as key from integration.sealed_texts() s
+    where s.tenant_id = ${tenant} order by 1`;
   return found.map(({ key }) => key);
 }
 

@@ -12,7 +12,7 @@ import { unseal } from "../../../shared/outbound/secrets.ts";
 import { triggerWebhookDispatch } from "../../../shared/outbound/webhook-dispatch.ts";
 import type { Adapter, Report } from "../adapters/adapter.ts";
 import { adapterOf } from "../adapters/registry.ts";
-import { webhookPurpose } from "../tenant/purposes.ts";
+import { webhookPurpose } from "../../../shared/outbound/purposes.ts";
 import { CarrierParams } from "../tenant/schemas.ts";
 
 const maxBodyBytes = 65_536;

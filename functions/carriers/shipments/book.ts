@@ -6,7 +6,7 @@ import { describeError, log } from "../../../shared/runtime/log.ts";
 import { unseal } from "../../../shared/outbound/secrets.ts";
 import type { Adapter, Credentials, Parcel } from "../adapters/adapter.ts";
 import { adapterOf, collectsCash } from "../adapters/registry.ts";
-import { credentialsPurpose } from "../tenant/purposes.ts";
+import { credentialsPurpose } from "../../../shared/outbound/purposes.ts";
 
 interface Begun {
   answer?: Record<string, unknown>;

@@ -4,11 +4,11 @@ import type { Database } from "../../../shared/db/db.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { supabaseUrl } from "../../../shared/runtime/env.ts";
 import { AppError } from "../../../shared/errors/errors.ts";
+import { credentialsPurpose, webhookPurpose } from "../../../shared/outbound/purposes.ts";
 import { newSecret, printOf, seal, unseal } from "../../../shared/outbound/secrets.ts";
 import { collectsCash, missingCredentials } from "../adapters/registry.ts";
 import type { Credentials } from "../adapters/adapter.ts";
 import { CarrierParams, CarrierResponse, CarriersResponse, Configure } from "./schemas.ts";
-import { credentialsPurpose, webhookPurpose } from "./purposes.ts";
 
 type Shown = z.output<typeof CarrierResponse>["carrier"];
 type Stored = Omit<Shown, "collects_cash">;

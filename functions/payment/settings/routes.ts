@@ -7,7 +7,7 @@ import { AppError } from "../../../shared/errors/errors.ts";
 import { accept } from "../../../shared/schemas/input.ts";
 import { JsonObject, listResponse, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { printOf, printsOf, seal } from "../../../shared/outbound/secrets.ts";
-import { purposeOf } from "../../../shared/payment-gateways/checkout.ts";
+import { gatewayPurpose } from "../../../shared/outbound/purposes.ts";
 import { gatewayCodes, gatewayNamed } from "../../../shared/payment-gateways/registry.ts";
 import { maxBytes, maxMetadataBytes } from "../../../shared/schemas/sizes.ts";
 
@@ -94,7 +94,7 @@ export const gatewaySettings: AnyEndpoint[] = [
       ) as { secrets?: Record<string, string> };
       const sealed: Record<string, string> = {};
       for (const [name, text] of Object.entries(secrets)) {
-        sealed[name] = await seal(text, purposeOf(tenant_id, gateway.code));
+        sealed[name] = await seal(text, gatewayPurpose(tenant_id, gateway.code));
       }
       const row = await db.call<Configured>("money.gateway_put", {
         gateway_code: gateway.code,

@@ -4,7 +4,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { system } from "../../../shared/db/db.ts";
 import { log } from "../../../shared/runtime/log.ts";
 import { SealBroken, unseal } from "../../../shared/outbound/secrets.ts";
-import { purposeOf } from "../../../shared/payment-gateways/checkout.ts";
+import { gatewayPurpose } from "../../../shared/outbound/purposes.ts";
 
 interface Signer {
   tenant_id: string;
@@ -55,7 +55,7 @@ export async function signersOf(
 /** A secret sealed by a key that is gone signs nothing. */
 async function opened(sealed: string, tenantId: string, code: string): Promise<string> {
   try {
-    return await unseal(sealed, purposeOf(tenantId, code));
+    return await unseal(sealed, gatewayPurpose(tenantId, code));
   } catch (error) {
     if (!(error instanceof SealBroken)) throw error;
     log("error", "gateway_secret_broken", { tenant: tenantId, gateway: code });

@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import { createHmac } from "node:crypto";
 import { AddressRefused, AddressUnknown } from "../../../shared/outbound/address-guard.ts";
 import { guardedPost } from "../../../shared/outbound/guarded-post.ts";
+import { secretPurpose } from "../../../shared/outbound/purposes.ts";
 import { unseal } from "../../../shared/outbound/secrets.ts";
 import { currentTrace } from "../../../shared/runtime/log.ts";
 import { traceHeaders } from "../../../shared/runtime/trace-context.ts";
@@ -33,9 +34,6 @@ export interface SendResult {
 
 const timeoutMs = 15_000;
 const keepBytes = 16_384;
-
-/** The purpose that a subscription's secret is sealed for. */
-export const secretPurpose = (subscriptionId: string) => `webhook/${subscriptionId}`;
 
 /** Fails only when there is nothing to sign with (SealBroken, or no key at all); all else is a result. */
 export async function send(claimed: Claimed): Promise<SendResult> {

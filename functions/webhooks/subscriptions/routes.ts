@@ -7,7 +7,7 @@ import { Id, ids } from "../../../shared/schemas/schemas.ts";
 import { newWebhookSecret, seal, unseal } from "../../../shared/outbound/secrets.ts";
 import { AttemptResponse } from "../events/schemas.ts";
 import { attemptByHand } from "../sender/by-hand.ts";
-import { secretPurpose } from "../sender/send.ts";
+import { secretPurpose } from "../../../shared/outbound/purposes.ts";
 import {
   CreateSubscription,
   Recover,

@@ -5,7 +5,7 @@ import { type Body, nobody } from "../../support/api.ts";
 import { enable, offerSimulated } from "../../support/carriers.ts";
 import { sql } from "../../support/db.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
-import { credentialsPurpose } from "../../../functions/carriers/tenant/purposes.ts";
+import { credentialsPurpose } from "../../../shared/outbound/purposes.ts";
 import { secretsKey } from "../../../supabase/local/keys.ts";
 
 let a: Tenant;

@@ -7,7 +7,7 @@ export const jobs: JobHandlers = {
     await checkPayment({ payment: String(job.payload.payment_id) }, 30);
   },
   "payment.seal_anew": async () => {
-    const { sealAnew } = await import("../../shared/outbound/seal-anew.ts");
+    const { sealAnew } = await import("./settings/seal-anew.ts");
     await sealAnew();
   },
 };

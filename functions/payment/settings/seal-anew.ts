@@ -1,8 +1,13 @@
 /** Seals anew what is stored and was sealed with another key than the first of BARID_SECRETS_KEY, so that the other can go. */
-import { repeatable } from "../db/db.ts";
-import { log } from "../runtime/log.ts";
-import { credentialsPurpose, gatewayPurpose, secretPurpose, webhookPurpose } from "./purposes.ts";
-import { firstKey, printOf, seal, SealBroken, unseal } from "./secrets.ts";
+import { repeatable } from "../../../shared/db/db.ts";
+import { log } from "../../../shared/runtime/log.ts";
+import {
+  credentialsPurpose,
+  gatewayPurpose,
+  secretPurpose,
+  webhookPurpose,
+} from "../../../shared/outbound/purposes.ts";
+import { firstKey, printOf, seal, SealBroken, unseal } from "../../../shared/outbound/secrets.ts";
 
 /** A row of integration.sealed_otherwise. */
 interface Sealed {

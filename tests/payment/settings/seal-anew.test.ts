@@ -1,19 +1,19 @@
 /** Secrets that a key of before sealed are sealed anew with the first one, and the key of before can go. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import type { sealAnew as SealAnew } from "../../shared/outbound/seal-anew.ts";
-import type * as Secrets from "../../shared/outbound/secrets.ts";
+import type { sealAnew as SealAnew } from "../../../functions/payment/settings/seal-anew.ts";
+import type * as Secrets from "../../../shared/outbound/secrets.ts";
 import {
   credentialsPurpose,
   gatewayPurpose,
   secretPurpose,
   webhookPurpose,
-} from "../../shared/outbound/purposes.ts";
-import { secretsKey } from "../../supabase/local/keys.ts";
-import { nobody } from "../support/api.ts";
-import { sql, stack } from "../support/db.ts";
-import { newTenant, type Tenant } from "../support/people.ts";
-import { until } from "../support/receiver.ts";
+} from "../../../shared/outbound/purposes.ts";
+import { secretsKey } from "../../../supabase/local/keys.ts";
+import { nobody } from "../../support/api.ts";
+import { sql, stack } from "../../support/db.ts";
+import { newTenant, type Tenant } from "../../support/people.ts";
+import { until } from "../../support/receiver.ts";
 
 const keyBefore = randomBytes(32).toString("base64");
 let before: typeof Secrets;
@@ -25,7 +25,7 @@ beforeAll(async () => {
   vi.stubEnv("BARID_DB_URL", `postgresql://barid_api:barid-local@${host}${pathname}`);
   before = await withKeys(keyBefore);
   now = await withKeys(`${secretsKey},${keyBefore}`);
-  ({ sealAnew } = await import("../../shared/outbound/seal-anew.ts"));
+  ({ sealAnew } = await import("../../../functions/payment/settings/seal-anew.ts"));
 });
 afterAll(() => {
   vi.unstubAllEnvs();
@@ -36,7 +36,7 @@ afterAll(() => {
 async function withKeys(keys: string): Promise<typeof Secrets> {
   vi.resetModules();
   vi.stubEnv("BARID_SECRETS_KEY", keys);
-  return await import("../../shared/outbound/secrets.ts");
+  return await import("../../../shared/outbound/secrets.ts");
 }
 
 test("of webhooks, carriers and gateways; each opens to what it was, for what it was sealed", async () => {

@@ -3,11 +3,10 @@
  * right, work that is due is done, webhooks that failed are sent again, and whether a token is valid is decided by one
  * clock, that of the functions.
  *
- * Needs libfaketime, which is loaded into single processes: `apt-get install libfaketime`, or BARID_LIBFAKETIME names the
- * file of a copy that Postgres's user can read. Without it the proof is skipped.
+ * Needs a C compiler for the library that moves the clock of single processes. Without one the proof is skipped.
  */
-import { existsSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { clockAhead, clockLibrary, clockNeeds } from "../repeat/clock.ts";
 import { sql } from "../support/db.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { subscribe } from "../support/webhooks.ts";
@@ -18,23 +17,13 @@ import { Actor, operations } from "./operations.ts";
 import { figure, of, say, seed } from "./proof.ts";
 import { startWorld } from "./world.ts";
 
-const library = [
-  process.env.BARID_LIBFAKETIME ?? "",
-  "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1",
-  "/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1",
-].find((file) => file && existsSync(file));
-if (!library) say("skipped: apt-get install libfaketime, or set BARID_LIBFAKETIME");
+const library = clockLibrary();
+if (!library) say(`skipped: ${clockNeeds}`);
 
 const seconds = of({ test: 4, short: 6, full: 60 });
 const hour = 3_600;
 
-const clock = (days: number) => ({
-  LD_PRELOAD: library!,
-  FAKETIME: `${days < 0 ? "-" : "+"}${Math.abs(days)}d`,
-  // Time that is only measured continues as it does.
-  FAKETIME_DONT_FAKE_MONOTONIC: "1",
-  FAKETIME_FORCE_MONOTONIC_FIX: "0",
-});
+const clock = (days: number) => clockAhead(library!, days * 86_400);
 
 let receiver: Receiver;
 beforeAll(async () => void (receiver = await startReceiver()));

@@ -36,17 +36,3 @@ export function secondsUntil(midnight: "day" | "month", now: Date): number {
     ? wait + 86_400
     : secondsUntil(midnight, new Date(now.getTime() + 600_000)) + 600;
 }
-
-/**
- * The environment in which a process and its children see a time that is `seconds` ahead; time that is measured continues as it does.
- * The last line keeps waits of threads as long as they are: what libfaketime does there for other versions of the C library
- * moves the end of a measured wait as well, so that it ends at once, again and again.
- */
-export function clockAhead(library: string, seconds: number): Record<string, string> {
-  return {
-    LD_PRELOAD: library,
-    FAKETIME: `+${seconds}`,
-    FAKETIME_DONT_FAKE_MONOTONIC: "1",
-    FAKETIME_FORCE_MONOTONIC_FIX: "0",
-  };
-}

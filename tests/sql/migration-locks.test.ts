@@ -1,7 +1,6 @@
 /** A migration meets calls that took its tables in another order: neither is broken off. */
 import postgres from "postgres";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { timeOutsFire } from "../support/clock.ts";
 import { newDatabase, type OwnDatabase } from "../support/database.ts";
 import { until } from "../support/receiver.ts";
 import type { Action } from "../tools/migrations/difference.ts";
@@ -39,19 +38,16 @@ test("a view is locked without the tables below it, which calls have that then r
   });
 });
 
-test.skipIf(!timeOutsFire)(
-  "a try that waits for what a call has is given up before PostgreSQL breaks off the call",
-  async () => {
-    let migrated: Promise<unknown> | undefined;
-    await call.begin(async (tx) => {
-      await tx`update parcels set id = id`;
-      migrated = migration.begin((own) => own.unsafe(locks("table", "drivers", "parcels")));
-      await until(() => isAwaited("parcels"));
-      await tx`update drivers set id = id`;
-    });
-    await migrated;
-  },
-);
+test("a try that waits for what a call has is given up before PostgreSQL breaks off the call", async () => {
+  let migrated: Promise<unknown> | undefined;
+  await call.begin(async (tx) => {
+    await tx`update parcels set id = id`;
+    migrated = migration.begin((own) => own.unsafe(locks("table", "drivers", "parcels")));
+    await until(() => isAwaited("parcels"));
+    await tx`update drivers set id = id`;
+  });
+  await migrated;
+});
 
 /** The beginning of a migration that changes these. */
 function locks(kind: "table" | "view", ...names: string[]): string {

@@ -4,21 +4,17 @@
  * continues where an interrupted one stopped. Nothing is tried twice: a run that failed once has failed.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { existsSync } from "node:fs";
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { root } from "../../supabase/local/paths.ts";
 import { addRun, isDone, readRuns } from "../repeat/record.ts";
-import { clockAhead, secondsUntil, type Variant, variants } from "../repeat/variants.ts";
+import { clockAhead, clockLibrary, clockNeeds } from "../repeat/clock.ts";
+import { secondsUntil, type Variant, variants } from "../repeat/variants.ts";
 import { testsNamed } from "./checks/selection.ts";
 import { closing, type StepResult } from "./checks/steps.ts";
 import { excludedFromTest } from "./checks/suites.ts";
 import { vitestStep } from "./checks/vitest.ts";
 
-const library = [
-  process.env.BARID_LIBFAKETIME ?? "",
-  "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1",
-  "/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1",
-].find((file) => file && existsSync(file));
+const library = clockLibrary();
 const { only, rounds, chosen } = readArguments(process.argv.slice(2));
 const files = only && [...new Set(only.flatMap(testsNamed))];
 const commit = git("rev-parse", "--short=10", "HEAD") +
@@ -32,7 +28,7 @@ for (let round = 1; round <= rounds; round++) {
       continue;
     }
     if (variants[variant]!.midnight && !library) {
-      console.log(`${variant}: apt-get install libfaketime, or set BARID_LIBFAKETIME`);
+      console.log(`${variant}: ${clockNeeds}`);
       total.skipped++;
       continue;
     }

@@ -16,7 +16,7 @@ import {
 } from "../tools/checks/debian.ts";
 import { runProgram } from "../tools/checks/programs.ts";
 import type { Stack } from "../../supabase/local/stack.ts";
-import { type Body, signedIn, withToken } from "../support/api.ts";
+import { type Body, nobody, signedIn, withToken } from "../support/api.ts";
 import { signIn } from "../support/auth.ts";
 import {
   bookedCash,
@@ -171,7 +171,7 @@ describe.skipIf(!here)("a dump in a new project", () => {
   test("seals with the key in front, and the page's query tells what still needs the other", async () => {
     const { tenant } = sides[0]!;
     const sealed = async () => {
-      const found = await sql.unsafe(statementsUnder("Rotate keys").at(-1)!);
+      const found = await sql.unsafe(statementsUnder("Rotate keys").at(-2)!);
       return Object.fromEntries(found.map(({ key, count }) => [key, Number(count)]));
     };
     const [newId, oldId] = await Promise.all([keys.new, keys.old].map(nameOf));
@@ -184,6 +184,16 @@ describe.skipIf(!here)("a dump in a new project", () => {
     const again = await tenant.admin.put(razorpay, { secrets: { webhook_secret: "signed" } });
     expect(again.body.data.has_previous_webhook_secret).toBe(false);
     expect(await sealed()).toEqual({ ...at, [oldId!]: at[oldId!]! - 2, [newId!]: 2 });
+    // The rest by the page's job, after which the other key is needed no more.
+    await sql.unsafe(statementsUnder("Rotate keys").at(-1)!);
+    const headers = { apikey: fresh.secretKey };
+    expect(await nobody.post("/payment/internal/jobs", {}, { headers })).toSucceed(200);
+    expect(await sealed()).toEqual({ ...at, [oldId!]: undefined, [newId!]: at[oldId!]! });
+    const { body } = await report(sides[1]!.tenant, sides[1]!.secret, {
+      tracking_number: before.underway.tracking_number,
+      status: "delivered",
+    });
+    expect(body).toMatchObject({ success: true });
   });
 
   test("continues the counters: a new delivery gets an unused number", async () => {

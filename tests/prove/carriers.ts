@@ -30,7 +30,8 @@ interface Consigned {
 }
 
 /** After this many answers that a booking is under way, the time that its claim lasts is over. */
-const patience = 4;
+const triesOfClaim = 4;
+const patienceMs = 60_000;
 
 export class Carriers extends OnTheWay {
   /** Ordered, booked with a carrier, and reported delivered, twice at the same moment: the carrier has the cash. */
@@ -137,7 +138,9 @@ export class Carriers extends OnTheWay {
     status: string,
   ): Promise<Body | undefined> {
     const key = randomUUID();
-    for (let attempt = 1; attempt <= 3 * patience; attempt++) {
+    // Faults may cut off one call after the other.
+    const until = performance.now() + patienceMs;
+    for (let attempt = 1; performance.now() < until; attempt++) {
       const done = await this.ask(
         this.place.ops,
         "POST",
@@ -153,8 +156,8 @@ export class Carriers extends OnTheWay {
         this.facts.report("booked", shipment, `${id} ${status} ${tracking_number} ${cash_due}`);
         return done.shipment;
       }
-      await new Promise((resolve) => setTimeout(resolve, 50 * attempt));
-      if (attempt % patience === 0) await this.lapseClaim(id);
+      await new Promise((resolve) => setTimeout(resolve, Math.min(50 * attempt, 250)));
+      if (attempt % triesOfClaim === 0) await this.lapseClaim(id);
     }
     this.facts.wrong.push(`${shipments}/${id}${call} comes to no end`);
   }

@@ -8,11 +8,11 @@ import { AppError } from "../../../shared/errors/errors.ts";
 import { readBytes } from "../../../shared/schemas/input.ts";
 import { log } from "../../../shared/runtime/log.ts";
 import { Id } from "../../../shared/schemas/schemas.ts";
+import { webhookPurpose } from "../../../shared/outbound/purposes.ts";
 import { unseal } from "../../../shared/outbound/secrets.ts";
 import { triggerWebhookDispatch } from "../../../shared/outbound/webhook-dispatch.ts";
 import type { Adapter, Report } from "../adapters/adapter.ts";
 import { adapterOf } from "../adapters/registry.ts";
-import { webhookPurpose } from "../../../shared/outbound/purposes.ts";
 import { CarrierParams } from "../tenant/schemas.ts";
 
 const maxBodyBytes = 65_536;

@@ -3,10 +3,10 @@ import type { Database } from "../../../shared/db/db.ts";
 import { type Answer, replayed } from "../../../shared/api/endpoint.ts";
 import { AppError } from "../../../shared/errors/errors.ts";
 import { describeError, log } from "../../../shared/runtime/log.ts";
+import { credentialsPurpose } from "../../../shared/outbound/purposes.ts";
 import { unseal } from "../../../shared/outbound/secrets.ts";
 import type { Adapter, Credentials, Parcel } from "../adapters/adapter.ts";
 import { adapterOf, collectsCash } from "../adapters/registry.ts";
-import { credentialsPurpose } from "../../../shared/outbound/purposes.ts";
 
 interface Begun {
   answer?: Record<string, unknown>;

@@ -6,8 +6,8 @@ import { supabaseUrl } from "../../../shared/runtime/env.ts";
 import { AppError } from "../../../shared/errors/errors.ts";
 import { accept } from "../../../shared/schemas/input.ts";
 import { JsonObject, listResponse, Timestamp } from "../../../shared/schemas/schemas.ts";
-import { printOf, printsOf, seal } from "../../../shared/outbound/secrets.ts";
 import { gatewayPurpose } from "../../../shared/outbound/purposes.ts";
+import { printOf, printsOf, seal } from "../../../shared/outbound/secrets.ts";
 import { gatewayCodes, gatewayNamed } from "../../../shared/payment-gateways/registry.ts";
 import { maxBytes, maxMetadataBytes } from "../../../shared/schemas/sizes.ts";
 

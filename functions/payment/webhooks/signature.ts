@@ -3,8 +3,8 @@ import { Buffer } from "node:buffer";
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { system } from "../../../shared/db/db.ts";
 import { log } from "../../../shared/runtime/log.ts";
-import { SealBroken, unseal } from "../../../shared/outbound/secrets.ts";
 import { gatewayPurpose } from "../../../shared/outbound/purposes.ts";
+import { SealBroken, unseal } from "../../../shared/outbound/secrets.ts";
 
 interface Signer {
   tenant_id: string;

@@ -4,10 +4,10 @@ import { AddressRefused, AddressUnknown, vet } from "../../../shared/outbound/ad
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { AppError } from "../../../shared/errors/errors.ts";
 import { Id, ids } from "../../../shared/schemas/schemas.ts";
+import { secretPurpose } from "../../../shared/outbound/purposes.ts";
 import { newWebhookSecret, seal, unseal } from "../../../shared/outbound/secrets.ts";
 import { AttemptResponse } from "../events/schemas.ts";
 import { attemptByHand } from "../sender/by-hand.ts";
-import { secretPurpose } from "../../../shared/outbound/purposes.ts";
 import {
   CreateSubscription,
   Recover,

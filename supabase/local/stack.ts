@@ -11,7 +11,14 @@ import { demoAccounts } from "./demo-accounts.ts";
 import { docsApp } from "./docs/app.ts";
 import { explain, messageOf } from "./failure.ts";
 import { type Gateway, listen } from "./gateway.ts";
-import { loadTokenKeys, publishableKey, secretKey, secretsKey, type TokenKeys } from "./keys.ts";
+import {
+  loadTokenKeys,
+  publishableKey,
+  secretKey,
+  secretsKey,
+  type TokenKeys,
+  userTokens,
+} from "./keys.ts";
 import { lockDataDir, writeState } from "./lock.ts";
 import { applyPlatform, migrate, seed } from "./migrate.ts";
 import { defaultDataDir } from "./paths.ts";
@@ -193,7 +200,7 @@ async function assemble(
     },
     publishableKey,
     secretKey,
-    jwtSign: (claims) => keys.sign({ ...defaultClaims(gateway.url, config.jwtExpiry), ...claims }),
+    jwtSign: userTokens(keys, gateway.url, config.jwtExpiry),
     workers,
     restartWorkers: () => workers.reload(),
     killWorker: (index) => workers.kill(index),
@@ -292,21 +299,6 @@ function functionEnvironment(
     BARID_STRICT: "1",
     BARID_GATEWAYONE_URL: `${gateway.url}/payments/v1/gatewayone`,
     BARID_RAZORPAY_URL: `${gateway.url}/payments/v1/razorpay`,
-  };
-}
-
-function defaultClaims(url: string, seconds: number): JWTPayload {
-  const iat = Math.floor(Date.now() / 1000);
-  return {
-    iss: `${url}/auth/v1`,
-    aud: "authenticated",
-    role: "authenticated",
-    iat,
-    exp: iat + seconds,
-    aal: "aal1",
-    email: "",
-    phone: "",
-    is_anonymous: false,
   };
 }
 

@@ -12,7 +12,6 @@ import { everyFunction } from "../../supabase/local/endpoints.ts";
 import { Conformance } from "../support/conformance.ts";
 import { stack } from "../support/db.ts";
 import { type Everything, newEverything } from "../support/everything.ts";
-import { mint } from "../support/minter.ts";
 import { type Operation, operations } from "./functions.ts";
 import { runTypeScript } from "../tools/checks/programs.ts";
 import { bodyOf, headersOf, sampleOf, urlOf } from "./requests.ts";
@@ -30,7 +29,7 @@ beforeAll(async () => {
 });
 
 const tokenOf = (id: string) =>
-  mint(stack.minterUrl, { sub: id, app_metadata: { tenant_id: all.tenant.id } });
+  stack.jwtSign({ sub: id, app_metadata: { tenant_id: all.tenant.id } });
 const client = (bearer = token) =>
   createClient<paths>({
     baseUrl: stack.functionsUrl,

@@ -5,7 +5,6 @@ import { withExamples } from "../../supabase/local/docs/examples.ts";
 import { everyFunction } from "../../supabase/local/endpoints.ts";
 import { stack } from "../support/db.ts";
 import { type Everything, newEverything } from "../support/everything.ts";
-import { mint } from "../support/minter.ts";
 import { type Collection, collectionOf, requestsOf } from "../tools/collection.ts";
 import { operations } from "./functions.ts";
 
@@ -21,7 +20,7 @@ beforeAll(async () => {
   const claims = { sub: all.tenant.admin.id, app_metadata: { tenant_id: all.tenant.id } };
   variables = {
     ...Object.fromEntries(collection.variable.map(({ key, value }) => [key, value])),
-    bearerToken: await mint(stack.minterUrl, claims),
+    bearerToken: await stack.jwtSign(claims),
     vehicle_id: all.things.vehicle,
   };
 });

@@ -19,7 +19,7 @@ let kept: Examples;
 const ends: (() => Promise<void>)[] = [];
 beforeAll(async () => {
   const own = await startOwnStack();
-  ends.push(await moveTo(own), () => own.stop());
+  ends.push(moveTo(own), () => own.stop());
   now = await record();
   if (process.env.UPDATE) write(now, readExamples());
   kept = readExamples();

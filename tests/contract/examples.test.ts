@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { describeAll } from "../../shared/http/openapi.ts";
 import { everyFunction } from "../../supabase/local/endpoints.ts";
 import { readExamples, withExamples } from "../../supabase/local/docs/examples.ts";
+import { size } from "../prove/proof.ts";
 import { operations } from "./functions.ts";
 
 const kept = readExamples();
@@ -55,7 +56,8 @@ describe("the document", () => {
 
   test("shows them all, each valid by the schema it stands with", () => {
     const all = shown();
-    const wrong = all.filter(({ schema, value }) => !ajv.validate(schema, value))
+    const read = all.filter((_, at) => size !== "brief" || at % 8 === 0);
+    const wrong = read.filter(({ schema, value }) => !ajv.validate(schema, value))
       .map(({ at, schema, value }) => {
         ajv.validate(schema, value);
         return `${at}: ${ajv.errorsText(ajv.errors).slice(0, 300)}`;

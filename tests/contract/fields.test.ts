@@ -6,6 +6,7 @@ import type { Answer, Person } from "../support/api.ts";
 import { settled } from "../support/changes.ts";
 import { sql } from "../support/db.ts";
 import { addEverything, type Everything } from "../support/everything.ts";
+import { tries } from "../prove/proof.ts";
 import { newSystemAdmin, newTenant } from "../support/people.ts";
 import { type Operation, operations } from "./functions.ts";
 import { sampleOf, urlOf } from "./requests.ts";
@@ -100,7 +101,8 @@ function rowsIn(answer: Answer, { path }: Rows): Record<string, unknown>[] {
 /** Without the moment of the answer. */
 const withoutClock = ({ as_of: _, ...row }: Record<string, unknown>) => row;
 
-const groups = 4;
+/** Each field is in one of so many calls. */
+const groups = tries(4, 2);
 
 describe.each(narrowed)("%s", (_, operation, rows) => {
   test("answers what is asked for, with the values of the whole", async () => {

@@ -13,7 +13,6 @@ import {
   tenantTables,
 } from "../support/everything.ts";
 import { memoryOf } from "../support/memory.ts";
-import { mint } from "../support/minter.ts";
 import { figure, of, say, seed, size } from "../prove/proof.ts";
 import type { Part } from "../support/people.ts";
 import { type Operation, operations } from "./functions.ts";
@@ -79,7 +78,7 @@ beforeAll(async () => {
   for (const { tenant } of [ours, changing]) {
     for (const part of new Set(callers)) {
       const claims = { sub: tenant[part].id, app_metadata: { tenant_id: tenant.id } };
-      tokens.set(tenant[part].id, await mint(stack.minterUrl, claims));
+      tokens.set(tenant[part].id, await stack.jwtSign(claims));
     }
   }
 });

@@ -47,7 +47,7 @@ export const path = () => `${moved.tenant.id}/deliveries/photo.png`;
 /** From now on tests ask this project. */
 export async function goTo(stack: Stack) {
   await leave();
-  leave = await moveTo(stack);
+  leave = moveTo(stack);
 }
 
 const placeOf = ({ dbUrl, url, secretKey }: Stack) =>

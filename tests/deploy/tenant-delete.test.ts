@@ -29,7 +29,7 @@ let leave = () => Promise.resolve();
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "barid-delete-"));
   own = await startOwnStack({ env: { BARID_LOG_LEVEL: "error" } });
-  leave = await moveTo(own);
+  leave = moveTo(own);
   place = placeAt(own);
   system = await newSystemAdmin();
   beside = await newEverything("received");

@@ -22,7 +22,7 @@ beforeAll(async () => {
     env: { BARID_STRICT: "1", BARID_LOG_LEVEL: "error", BARID_DB_WAIT_MS: "30000" },
   });
   await stack.sql`alter role barid_api set lock_timeout = '30s'`;
-  leave = await moveTo(stack);
+  leave = moveTo(stack);
   shop = await newShop({ stock });
   const token = await stack.jwtSign({
     sub: shop.tenant.admin.id,

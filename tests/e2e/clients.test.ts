@@ -13,7 +13,6 @@ import { everyFunction } from "../../supabase/local/endpoints.ts";
 import { root } from "../../supabase/local/paths.ts";
 import { stack } from "../support/db.ts";
 import { type Everything, newEverything } from "../support/everything.ts";
-import { mint } from "../support/minter.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "barid-clients-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -23,7 +22,7 @@ let env: NodeJS.ProcessEnv;
 beforeAll(async () => {
   all = await newEverything("received");
   const claims = { sub: all.tenant.admin.id, app_metadata: { tenant_id: all.tenant.id } };
-  const token = await mint(stack.minterUrl, claims);
+  const token = await stack.jwtSign(claims);
   env = { ...process.env, BARID_URL: stack.functionsUrl, BARID_TOKEN: token };
   cpSync(join(root, "tests/e2e/clients"), folder, { recursive: true });
   const document = describeAll(await everyFunction());

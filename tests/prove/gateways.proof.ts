@@ -116,7 +116,7 @@ beforeAll(async () => {
     env: { BARID_GATEWAYONE_URL: lying.url, BARID_LOG_LEVEL: "silent" },
   });
   lying.behind = `${stack.url}/payments/v1/gatewayone`;
-  leave = await moveTo(stack);
+  leave = moveTo(stack);
   shop = await newShop({ stock: 10_000 });
   await takeCards(shop);
 }, 120_000);

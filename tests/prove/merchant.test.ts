@@ -12,7 +12,7 @@ import { Books, type Did } from "./merchant/books.ts";
 import { type Line, type Parcel, type Rule, type Statement, Wallet } from "./merchant/model.ts";
 import { figure, of, say, seed, size } from "./proof.ts";
 
-const histories = of({ brief: 40, test: 400, short: 2_000, full: 20_000 });
+const histories = of({ brief: 20, test: 400, short: 2_000, full: 20_000 });
 /** So many merchants are of one company; then what must hold of it is asked, and another one is opened. */
 const perCompany = 250;
 

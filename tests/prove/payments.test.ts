@@ -29,7 +29,7 @@ import { figure, of, say, seed } from "./proof.ts";
 
 const random = randomFrom(seed);
 const chance = (share: number) => random() < share;
-const orders = of({ test: 20, short: 80, full: 1_600 });
+const orders = of({ brief: 10, test: 20, short: 80, full: 1_600 });
 
 let shop: Shop;
 let other: Shop;
@@ -181,8 +181,8 @@ async function settleAll(): Promise<void> {
 }
 
 test("a notification that nobody signed pays nothing, whatever the gateway is like", async () => {
-  const count = of({ test: 8, short: 25, full: 100 });
-  const notices = of({ test: 40, short: 200, full: 1_000 });
+  const count = of({ brief: 4, test: 8, short: 25, full: 100 });
+  const notices = of({ brief: 20, test: 40, short: 200, full: 1_000 });
   const placed: Placed[] = [];
   while (placed.length < count) placed.push(await placeOrder(shop, "gatewayone"));
   // A part of them is really paid, and nobody is told; a part by another amount than is due; a part the gateway

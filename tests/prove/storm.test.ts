@@ -16,7 +16,7 @@ import { startWorld, type World } from "./world.ts";
 const kinds = 9;
 /** Each kind of call in each of the two companies, so often; in brief in one of them. */
 const keys = kinds * of({ brief: 1, test: 2, short: 4, full: 12 });
-const requests = of({ brief: 20, test: 50, short: 200, full: 200 });
+const requests = of({ brief: 10, test: 50, short: 200, full: 200 });
 
 let world: World;
 beforeAll(async () => {

@@ -57,7 +57,7 @@ beforeAll(async () => {
     startReceiver(),
     startReceiver(),
   ]);
-  leave = await moveTo(stack);
+  leave = moveTo(stack);
   for (let round = 0; round < rounds; round++) {
     for (const evil of Object.keys(evils)) {
       const slow = evil === "hang" || evil === "drip";

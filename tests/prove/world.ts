@@ -100,7 +100,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     env: { BARID_LOG_LEVEL: "silent", BARID_DB_POOL: "8", ...behind, ...env },
     ...stackOptions,
   });
-  const leave = await moveTo(stack);
+  const leave = moveTo(stack);
   const world: World = {
     stack,
     places: [],

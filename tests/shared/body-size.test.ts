@@ -3,7 +3,6 @@ import { connect } from "node:net";
 import { expect, test } from "vitest";
 import { readBytes } from "../../shared/schemas/input.ts";
 import { stack } from "../support/db.ts";
-import { mint } from "../support/minter.ts";
 import { newTenant } from "../support/people.ts";
 
 const mebibyte = 1_048_576;
@@ -14,7 +13,7 @@ const bodyOf = (bytes: number) => `{"scope":"${"x".repeat(bytes - 12)}"}`;
 /** The answer's head and body, as the socket gave them. */
 async function send(headers: string, body: string): Promise<string> {
   const { id, dispatcher } = await newTenant();
-  const token = await mint(stack.minterUrl, {
+  const token = await stack.jwtSign({
     sub: dispatcher.id,
     app_metadata: { tenant_id: id },
   });

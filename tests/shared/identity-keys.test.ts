@@ -3,7 +3,6 @@ import { beforeAll, expect, test } from "vitest";
 import { nobody } from "../support/api.ts";
 import { sql, stack } from "../support/db.ts";
 import { expectUnauthorized, goodClaims } from "../support/identity.ts";
-import { mint } from "../support/minter.ts";
 import { points } from "../support/network.ts";
 import { newPerson, newTenant, type Tenant } from "../support/people.ts";
 
@@ -89,7 +88,7 @@ test("a secret key is the system itself; beside a person's token it is the perso
   expect(await run({ apikey: apikey.slice(0, -1) })).toFailWith(401, "unauthorized");
   expect(await run({ apikey: stack.publishableKey })).toFailWith(401, "unauthorized");
   expect(await run({ apikey, "x-acting-user": "me" })).toFailWith(401, "unauthorized");
-  const token = await mint(stack.minterUrl, goodClaims(a));
+  const token = await stack.jwtSign(goodClaims(a));
   expect(await run({ apikey, authorization: `Bearer ${token}` })).toFailWith(401, "unauthorized");
   expect(await run({ authorization: `Bearer ${token}` })).toFailWith(401, "unauthorized");
   // The system holds no role: what people may do it may only in somebody's name.

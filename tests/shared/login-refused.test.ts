@@ -12,7 +12,7 @@ let moveBack: () => Promise<void>;
 const lines: string[] = [];
 beforeAll(async () => {
   stack = await startOwnStack({ workers: 1, log: (line) => lines.push(line) });
-  moveBack = await moveTo(stack);
+  moveBack = moveTo(stack);
   tenant = await newTenant();
 }, 120_000);
 afterAll(async () => {

@@ -1,5 +1,6 @@
 /** A person with a token, calling the functions the way a client does. */
-import { mint } from "./minter.ts";
+import { gunzipSync } from "node:zlib";
+import { type Dispatcher, request } from "undici";
 import { stack } from "./db.ts";
 
 // deno-lint-ignore no-explicit-any -- tests look into bodies of many shapes
@@ -66,20 +67,25 @@ export class Person {
     const headers: Record<string, string> = { "accept-encoding": "identity", ...options.headers };
     if (this.token) headers.authorization ??= `Bearer ${await this.token()}`;
     if (body !== undefined) headers["content-type"] ??= "application/json";
-    const response = await fetch(url, {
-      method,
+    // Less work than `fetch`, and tests make tens of thousands of calls.
+    const answer = await request(url, {
+      method: method as Dispatcher.HttpMethod,
       headers,
       body: body === undefined || typeof body === "string" || body instanceof Uint8Array
-        ? body as string | undefined
+        ? body
         : JSON.stringify(body),
     });
-    const type = response.headers.get("content-type") ?? "";
+    const received = new Headers(answer.headers as Record<string, string>);
+    const sent = new Uint8Array(await answer.body.arrayBuffer());
+    const bytes = received.get("content-encoding") === "gzip"
+      ? new Uint8Array(gunzipSync(sent))
+      : sent;
     return {
-      status: response.status,
-      headers: response.headers,
-      body: type.includes("json")
-        ? await response.json()
-        : new Uint8Array(await response.arrayBuffer()),
+      status: answer.statusCode,
+      headers: received,
+      body: received.get("content-type")?.includes("json")
+        ? JSON.parse(new TextDecoder().decode(bytes))
+        : bytes,
     };
   }
 }
@@ -89,10 +95,10 @@ export const nobody = new Person("", null, null);
 
 /** A person of a tenant with a valid token, which is signed when it is needed: most of a tenant's people call nothing. */
 export function signedIn(id: string, tenantId: string | null): Person {
-  const { minterUrl } = stack;
+  const { jwtSign } = stack;
   let token: Promise<string> | undefined;
   const claims = { sub: id, app_metadata: tenantId ? { tenant_id: tenantId } : {} };
-  return new Person(id, tenantId, () => token ??= mint(minterUrl, claims));
+  return new Person(id, tenantId, () => token ??= jwtSign(claims));
 }
 
 /** A caller with a token made elsewhere. */

@@ -2,7 +2,6 @@
 import { createClient, type SupabaseClient } from "@supabase/supabase-js";
 import ws from "ws";
 import { stack } from "./db.ts";
-import { mint } from "./minter.ts";
 
 export interface Heard {
   event: string;
@@ -19,7 +18,7 @@ export interface Listener {
 
 /** The token of a person in a tenant. */
 export const tokenOf = (person: { id: string }, tenant: { id: string }) =>
-  mint(stack.minterUrl, { sub: person.id, app_metadata: { tenant_id: tenant.id } });
+  stack.jwtSign({ sub: person.id, app_metadata: { tenant_id: tenant.id } });
 
 /** Joins a private channel and collects what is broadcast there; rejects with the service's reason when it may not. */
 export async function listen(topic: string, token: string): Promise<Listener> {

@@ -1,18 +1,22 @@
 /** The database as its owner sees it: for making what a test needs and looking at what it left. */
+import { join } from "node:path";
 import postgres from "postgres";
 import { inject } from "vitest";
+import { readConfig } from "../../supabase/local/config.ts";
+import { loadTokenKeys, userTokens } from "../../supabase/local/keys.ts";
 import type { Stack } from "../../supabase/local/stack.ts";
-import { startMinter } from "./minter.ts";
 import type { StackAddresses } from "./stack.ts";
 
 /** The shared stack as this file of tests speaks to it. */
 export interface OurStack extends StackAddresses {
   /** The functions themselves: one of their processes. */
   functionsUrl: string;
+  /** A signed token of a user. */
+  jwtSign: Stack["jwtSign"];
 }
 
 // Files of tests run one after the other in a process, and share these connections until it ends.
-const shared = { stack: ours(inject("stack")), sql: open(inject("stack").dbUrl) };
+const shared = { stack: await ours(inject("stack")), sql: open(inject("stack").dbUrl) };
 
 /** The shared stack's, also while a test is on a stack of its own. */
 export const sharedSql = shared.sql;
@@ -20,10 +24,15 @@ export const sharedSql = shared.sql;
 export let stack: OurStack = shared.stack;
 export let sql = shared.sql;
 
-function ours(addresses: StackAddresses): OurStack {
-  const { functionsUrls } = addresses;
+async function ours(addresses: StackAddresses): Promise<OurStack> {
+  const { functionsUrls, url, dataDir } = addresses;
+  const keys = await loadTokenKeys(join(dataDir, "signing-key.json"), () => `${url}/auth/v1`);
   const mine = Number(process.env.VITEST_POOL_ID ?? 1) % functionsUrls.length;
-  return { ...addresses, functionsUrl: functionsUrls[mine]! };
+  return {
+    ...addresses,
+    functionsUrl: functionsUrls[mine]!,
+    jwtSign: userTokens(keys, url, readConfig().jwtExpiry),
+  };
 }
 
 /**
@@ -64,8 +73,7 @@ function open(
  * From now on `stack`, `sql` and every builder that stands on them are about a stack of the test's own. Answers how to
  * end what that needs.
  */
-export async function moveTo(own: Stack): Promise<() => Promise<void>> {
-  const minter = await startMinter(own);
+export function moveTo(own: Stack): () => Promise<void> {
   sql = open(own.dbUrl);
   stack = {
     ...stack,
@@ -74,13 +82,12 @@ export async function moveTo(own: Stack): Promise<() => Promise<void>> {
     dbUrl: own.dbUrl,
     publishableKey: own.publishableKey,
     secretKey: own.secretKey,
-    minterUrl: minter.url,
+    jwtSign: own.jwtSign,
     pid: process.pid,
   };
   return async () => {
     const moved = sql;
     ({ stack, sql } = shared);
     await moved.end({ timeout: 1 });
-    minter.close();
   };
 }

@@ -118,7 +118,7 @@ export async function buys({ shop }: Lived, person: Recipient, by: Person): Prom
 export async function newPlace(): Promise<{ place: Place; end: () => Promise<void> }> {
   if (process.env.DATABASE_URL) throw new Error("name the file own-system*.test.ts");
   const own = await startOwnStack({ workers: 1 });
-  const leave = await moveTo(own);
+  const leave = moveTo(own);
   const place = placeAt(own);
   return {
     place,

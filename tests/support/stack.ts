@@ -8,7 +8,6 @@ import type { TestProject } from "vitest/node";
 import { defaultDataDir } from "../../supabase/local/paths.ts";
 import { type Stack, startStack } from "../../supabase/local/stack.ts";
 import { watchEvents } from "./event-watch.ts";
-import { startMinter } from "./minter.ts";
 import { startResolver } from "./resolver.ts";
 import { clock } from "./clock.ts";
 import { functionProcesses } from "./cores.ts";
@@ -22,15 +21,13 @@ export interface StackAddresses {
   dbUrl: string;
   publishableKey: string;
   secretKey: string;
-  /** Signs tokens with the stack's key. */
-  minterUrl: string;
   /** Answers the functions' DNS questions with what tests put there. */
   resolverUrl: string;
   /** Process id of this process, which owns the stack. */
   pid: number;
   /** Process ids of the functions. */
   workerPids: number[];
-  /** Where the stack keeps its files: logs/functions.log. */
+  /** Where the stack keeps its files: logs/functions.log, the key of its tokens. */
   dataDir: string;
   /** The log of its PostgreSQL. */
   postgresLog: string;
@@ -87,7 +84,6 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await stack.sql`alter role barid_api in database ${
     stack.sql(nameOf(stack.dbUrl))
   } set statement_timeout = '60s'`;
-  const minter = await startMinter(stack);
   project.provide("stack", {
     url: stack.url,
     functionsUrls: stack.workers.candidates().sort((a, b) => a - b).map((port) =>
@@ -96,7 +92,6 @@ export default async function setup(project: TestProject): Promise<() => Promise
     dbUrl: stack.dbUrl,
     publishableKey: stack.publishableKey,
     secretKey: stack.secretKey,
-    minterUrl: minter.url,
     resolverUrl: resolver.url,
     pid: process.pid,
     workerPids: stack.workers.pids,
@@ -104,7 +99,6 @@ export default async function setup(project: TestProject): Promise<() => Promise
     postgresLog: join(database ? defaultDataDir : dataDir, "logs", "postgres.log"),
   });
   return async () => {
-    minter.close();
     resolver.close();
     await stack?.stop();
     await drop();

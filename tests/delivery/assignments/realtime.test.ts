@@ -1,13 +1,12 @@
 /** The changes that a driver's app receives, through the real client. */
 import { createClient } from "@supabase/supabase-js";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import ws from "ws";
 import { equip, newDeliveries, newDelivery } from "../../support/assignments.ts";
-import { mint } from "../../support/minter.ts";
+import { stack } from "../../support/db.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import { until } from "../../local/support.ts";
 
-const stack = inject("stack");
 const table = { schema: "public", table: "delivery_realtime_assignments" };
 let tenant: Tenant;
 let token: string;
@@ -25,7 +24,7 @@ beforeAll(async () => {
   tenant = await newTenant();
   await equip(tenant, tenant.driver.id);
   await equip(tenant, tenant.driver2.id);
-  token = await mint(stack.minterUrl, {
+  token = await stack.jwtSign({
     sub: tenant.driver.id,
     app_metadata: { tenant_id: tenant.id },
   });

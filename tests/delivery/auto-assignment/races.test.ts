@@ -4,15 +4,17 @@ import { newSearching, ordered, runSearches } from "../../support/auto-assignmen
 import { sql } from "../../support/db.ts";
 import { jobsDone } from "../../support/jobs.ts";
 import { newDelivery } from "../../support/deliveries.ts";
+import { tries } from "../../prove/proof.ts";
 import { assignWithin, overlapping } from "../../support/overlapping.ts";
 
 const open = sql`('pending', 'assigned', 'accepted')`;
+const drivers = tries(10, 4);
 
-test("a hundred orders and ten drivers with room for five fill fifty, and nobody has more than five", async () => {
+test(`${10 * drivers} orders and ${drivers} drivers with room for five fill ${5 * drivers}, and nobody has more than five`, async () => {
   const ground = await newSearching({ max_retry_attempts: 1 });
   const { tenant } = ground;
-  for (let n = 0; n < 10; n++) await newDriver(tenant, { capacity: 5 });
-  for (let n = 0; n < 100; n += 20) {
+  for (let n = 0; n < drivers; n++) await newDriver(tenant, { capacity: 5 });
+  for (let n = 0; n < 10 * drivers; n += 20) {
     await Promise.all(Array.from({ length: 20 }, () => newDelivery(ground, { unit_size: 1 })));
   }
   await jobsDone(tenant.id);
@@ -21,13 +23,16 @@ test("a hundred orders and ten drivers with room for five fill fifty, and nobody
   const rows =
     await sql`select driver_id, count(*)::int as count, count(distinct delivery_id)::int as deliveries
     from delivery.assignments where tenant_id = ${tenant.id} and status in ${open} group by driver_id`;
-  expect(rows.map(({ count }) => count)).toEqual(Array(10).fill(5));
+  expect(rows.map(({ count }) => count)).toEqual(Array(drivers).fill(5));
   const searches = await sql`select status, count(*)::int as count from delivery.driver_searches
     where tenant_id = ${tenant.id} group by status order by status`;
-  expect(searches).toEqual([{ status: "failed", count: 50 }, { status: "offered", count: 50 }]);
+  expect(searches).toEqual([{ status: "failed", count: 5 * drivers }, {
+    status: "offered",
+    count: 5 * drivers,
+  }]);
   const [{ offers }] = await sql`select count(*)::int as offers from delivery.assignments
     where tenant_id = ${tenant.id}`;
-  expect(offers).toBe(50);
+  expect(offers).toBe(5 * drivers);
 });
 
 test("processes that take the same step at once offer a delivery once", async () => {

@@ -5,6 +5,7 @@ import type {
   StatementRow,
 } from "../../../functions/delivery/merchant-statements/document-head.ts";
 import { renderStatement } from "../../../functions/delivery/merchant-statements/document-page.ts";
+import { size, tries } from "../../prove/proof.ts";
 import { openPdf, scan } from "../../support/pdf.ts";
 
 const none = {
@@ -63,29 +64,34 @@ async function pagesOf(document: StatementDocument, language: "en" | "ar" | "ku"
   return { pdf, pages };
 }
 
-test.each(["en", "ar", "ku"] as const)(
-  "in %s 2,000 rows stand once each, every page with its number and the statement's",
-  async (language) => {
-    const document = statement(2_000);
+test.each([["en", 2_000], ["ar", tries(2_000, 200)], ["ku", tries(2_000, 200)]] as const)(
+  "in %s %i rows stand once each, every page with its number and the statement's",
+  async (language, count) => {
+    const document = statement(count);
+    const total = (23_750 * count).toLocaleString("en");
     const { pdf, pages } = await pagesOf(document, language);
     const text = pages.join("");
     for (const { delivery_code } of document.rows) {
       expect(text.split(String(delivery_code)).length - 1).toBe(1);
     }
-    expect(text.split("2026-11-21 13:12").length - 1).toBe(2_000);
+    expect(text.split("2026-11-21 13:12").length - 1).toBe(count);
     for (const [index, page] of pages.entries()) {
       expect(page).toContain("MS-000123");
       expect(page).toContain(String(index + 1));
       expect(page).toContain(String(pages.length));
     }
-    expect(pages.at(-1)).toContain("47,500,000");
-    expect(pages[0]).toContain("47,500,000");
+    expect(pages.at(-1)).toContain(total);
+    expect(pages[0]).toContain(total);
     expect(await scan(await pdf.raster(1))).toEqual([document.verify_url]);
   },
 );
 
 test("repeats the headings, and keeps room for the totals whatever the number of rows", async () => {
-  for (const count of [1, 24, 25, 26, 27, 28, 60, 61, 62, 63, 64]) {
+  for (
+    const count of size === "brief"
+      ? [1, 26, 27, 62, 63]
+      : [1, 24, 25, 26, 27, 28, 60, 61, 62, 63, 64]
+  ) {
     const { pages } = await pagesOf(statement(count), "en");
     expect(pages.length, String(count)).toBe(count < 27 ? 1 : count < 63 ? 2 : pages.length);
     for (const page of pages) expect(page).toContain("Your reference");

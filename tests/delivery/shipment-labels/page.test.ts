@@ -28,6 +28,10 @@ function stretches(raster: Raster, from: number, to: number, dark: (at: number) 
   return found;
 }
 
+/** All of these, or in the brief form one: another for each number. */
+const some = <T>(values: readonly T[], number: number): readonly T[] =>
+  size === "brief" ? [values[number % values.length]!] : values;
+
 const isDark = ({ data, width }: Raster, x: number, y: number) => data[(y * width + x) * 4] < 128;
 
 describe("order", () => {
@@ -59,8 +63,7 @@ describe("barcode", () => {
   test.each(barcodes)(
     "%s is scanned back and keeps the measures of the standard",
     async (barcode) => {
-      const one = languages[barcodes.indexOf(barcode) % languages.length];
-      for (const language of size === "brief" ? [one] : languages) {
+      for (const language of some(languages, barcodes.indexOf(barcode))) {
         const pdf = await render([{ ...samples[language], barcode }], language);
         const raster = await pdf.raster(1, 600);
         expect(await scan(await pdf.raster(1))).toEqual([barcode]);
@@ -89,7 +92,7 @@ describe("barcode", () => {
   test.each(["X".repeat(22), "1".repeat(44), `Ab_-${"x7".repeat(30)}`])(
     "%s is too long for bars, and is scanned back from a QR code",
     async (barcode) => {
-      for (const language of languages) {
+      for (const language of some(languages, barcode.length)) {
         const pdf = await render([{ ...samples[language], barcode }], language);
         expect(await scan(await pdf.raster(1))).toEqual([barcode]);
         await pdf.close();
@@ -171,7 +174,7 @@ describe("templates", () => {
 
 describe("room", () => {
   test.each(languages)("texts far too long never leave their place (%s)", async (language) => {
-    for (const separator of [" ", ""]) {
+    for (const separator of some([" ", ""], languages.indexOf(language))) {
       const label = overfull(samples[language], separator);
       const labels = [label, { ...label, template: "manifest_shipment_label" as const }];
       const pdf = await render(labels, language);

@@ -25,7 +25,7 @@ beforeAll(async () => {
     },
   });
   // By the gateway, which finds the processes that are there after a restart.
-  moveBack = await moveTo({ ...stack, apiUrl: `${stack.url}/functions/v1` });
+  moveBack = moveTo({ ...stack, apiUrl: `${stack.url}/functions/v1` });
   [tenant, receiver] = await Promise.all([newTenant(), startReceiver()]);
 }, 120_000);
 afterAll(async () => {

@@ -15,7 +15,7 @@ let own: Stack;
 let leave = () => Promise.resolve();
 beforeAll(async () => {
   own = await startOwnStack({ workers: 1 });
-  leave = await moveTo(own);
+  leave = moveTo(own);
 }, 120_000);
 afterAll(async () => {
   await leave();

@@ -43,6 +43,19 @@ export const onlyInFull: Readonly<Record<string, string>> = {
     "starts a system of its own for a setting that nobody has by default",
   "tests/tenants/erasure/own-system-everybody.test.ts":
     "erases nine people of a company one after the other; three others are tested everywhere",
+  "tests/tenants/erasure/own-system-every-table.test.ts":
+    "stops an erasure after every second table; those that run through are tested everywhere",
+  "tests/sql/operators-sql.test.ts":
+    "runs each statement of the operator's pages; only a migration changes what it says",
+  "tests/contract/collection.test.ts":
+    "makes calls of a collection, which is made of the document alone",
+  "tests/local/tests-of.test.ts": "reads every test, for a command that nothing depends on",
+  "tests/delivery/cod-holds/many-rows.test.ts":
+    "counts what is read of hundreds of rows; what is done with them is tested everywhere",
+  "tests/delivery/cod-holds/reconciliation-rows.test.ts":
+    "counts what is read of hundreds of rows, as does the one before",
+  "tests/delivery/merchant-balances/many-rows.test.ts":
+    "counts what is read of hundreds of rows, as do the two before",
   "tests/e2e/walkthroughs.test.ts": "runs each program and command of the documents, twice",
 };
 
@@ -57,9 +70,15 @@ export const briefInTest: Readonly<Record<string, string>> = {
   "tests/prove/desk-queues.test.ts": "random histories of cash on desks; here a short one",
   "tests/delivery/cod-holds/on-bank-races.test.ts":
     "races of cash that leaves desks; here fewer rounds",
-  "tests/prove/storm.test.ts": "50 requests for each of two keys a kind of call; here 20 for one",
-  "tests/prove/merchant.test.ts": "400 random histories of merchants' money; here 40",
+  "tests/prove/storm.test.ts": "50 requests for each of two keys a kind of call; here 10 for one",
+  "tests/prove/merchant.test.ts": "400 random histories of merchants' money; here 20",
+  "tests/prove/payments.test.ts": "20 orders and 40 notices of gateways in any order; here half",
   "tests/prove/model.test.ts": "random histories with every operation; here a short one",
+  "tests/contract/list-pages.test.ts":
+    "every list is sent every number that makes no sense; here each list one",
+  "tests/contract/fields.test.ts":
+    "the fields of each list are asked for in four parts; here in two",
+  "tests/contract/examples.test.ts": "every example is compared with its schema; here every eighth",
   "tests/contract/fuzz.test.ts": "as many requests as half a minute takes; here one a call",
   "tests/contract/tenants/":
     "every role names another tenant in every place for an id; here administrators do, the others in a third each, and one sample a call is sent",
@@ -71,12 +90,14 @@ export const briefInTest: Readonly<Record<string, string>> = {
   "tests/delivery/cod/settlements-reverse-books.test.ts":
     "races of up to 15 rounds; here two or three",
   "tests/delivery/shipment-labels/page.test.ts":
-    "every page is scanned, every barcode in every language; here three pages, and one language each",
+    "every page is scanned, every barcode and every text too long in every form; here three pages, and one form each",
+  "tests/delivery/merchant-statements/document-page.test.ts":
+    "2,000 rows in each language, and every number of rows about a page's end; here 200 in two of them, and fewer",
+  "tests/delivery/auto-assignment/races.test.ts": "100 orders for ten drivers; here 40 for four",
+  "tests/delivery/driver-performance/refresh.test.ts": "three random histories; here one",
   "tests/delivery/zones/zones.test.ts": "10,000 addresses find their zone; here 900",
   "tests/storefront/orders/endings.test.ts":
     "every pair of ends with every way of paying; here with one",
-  "tests/tenants/erasure/own-system-every-table.test.ts":
-    "an erasure is stopped after every second table; here after every eighth",
   "tests/shared/driver.test.ts": "twenty seconds of broken connections; here each kind twice",
   "tests/e2e/cash-history.test.ts": "250 random bookings; here 60",
   "tests/e2e/main-job.test.ts": "kills of each kind of process; here of one",

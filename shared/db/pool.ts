@@ -1,21 +1,17 @@
 /**
- * The connections of one process. Three faults of the driver are shut out here:
- *  - Its writes rely on clearImmediate, which does nothing on Deno 2.1, and that ends the process:
- *    `immediates.ts` mends it. Besides, never more statements are under way than there are
- *    connections, so nothing is ever pipelined.
+ * The connections of one process. Two faults of the driver are shut out here, others in `driver.ts`:
+ *  - Its writes can end the process. Never more statements are under way than there are connections, so nothing is ever
+ *    pipelined.
  *  - After a connection broke, a later statement on it can be given the earlier one's error. Any
  *    failure of a connection retires the whole pool before its place is given away.
- *  - It opens a connection without end that is closed while it is being opened: `sockets.ts` ends that.
  */
-import "./immediates.ts";
-import postgres from "postgres";
-import { databasePool, databasePrepare, databaseUrl, databaseWaitMs } from "../runtime/env.ts";
+import type postgres from "postgres";
+import { databasePool, databaseWaitMs } from "../runtime/env.ts";
 import { AppError } from "../errors/errors.ts";
 import { log } from "../runtime/log.ts";
 import { count, observe } from "../runtime/metrics.ts";
 import { neededSchema, version } from "../runtime/version.ts";
 import { createSemaphore } from "./semaphore.ts";
-import { socketsFor } from "./sockets.ts";
 
 /** An answer that belongs to another statement. Never shown to anybody. */
 export class ResponseMismatchError extends Error {}
@@ -23,11 +19,14 @@ export class ResponseMismatchError extends Error {}
 /** The refusal that asks to repeat: nothing was done, or the outcome is unknown. */
 export const unavailable = () => new AppError("service_unavailable");
 
+type Driver = typeof import("./driver.ts");
+/** Loaded by the first call: a process that starts has no use for it yet. */
+let driver: Driver | undefined;
+
 /** True when the connection failed rather than the statement: the server never gave its verdict. */
 export function isConnectionFailure(error: unknown): boolean {
   if (error instanceof AppError) return false;
-  // An error of the server is a PostgresError; every other came from the connection or from us.
-  if (!(error instanceof postgres.PostgresError)) return true;
+  if (!driver?.isOfServer(error)) return true;
   const { code } = error;
   // 28: the role was not let in, as while its password is changed; 3D000: the database is not there.
   return code.startsWith("08") || code.startsWith("28") || /^57P0[1-5]$/.test(code) ||
@@ -91,27 +90,15 @@ function requireSchema(schema: string): void {
   throw new AppError("schema_outdated", { schema });
 }
 
-function openPool(): Pool {
+function openPool({ connect }: Driver): Pool {
   const pool: Pool = {
     retired: false,
     isReached: false,
-    sql: postgres(databaseUrl, {
-      max: databasePool,
-      prepare: databasePrepare,
-      fetch_types: false,
-      idle_timeout: 60,
-      connect_timeout: maxConnectMs / 1000,
-      max_lifetime: 1800,
-      onnotice: () => {},
-      connection: { application_name: "barid" },
-      // Documented, and not in the driver's types.
-      ...{ socket: socketsFor(databasePool, () => pool.isReached) },
-    }),
+    sql: connect(maxConnectMs / 1000, () => pool.isReached),
   };
   return pool;
 }
 
-/** Opened by the first call: a process that starts has no use for it yet. */
 let current: Pool | undefined;
 const places = createSemaphore(databasePool, databaseWaitMs, () => {
   count("barid_database_pool_timeouts_total", {});
@@ -152,10 +139,11 @@ export async function withConnection<T>(
   work: (sql: postgres.Sql) => Promise<T>,
   whose?: string,
 ): Promise<T> {
+  driver ??= await import("./driver.ts");
   const began = performance.now();
   const leave = await places.acquire(whose);
   observe("barid_database_pool_wait_seconds", {}, (performance.now() - began) / 1000);
-  const pool = current ??= openPool();
+  const pool = current ??= openPool(driver);
   try {
     await reach(pool).catch((error) => {
       if (error instanceof AppError) throw error;

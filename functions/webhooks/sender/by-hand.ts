@@ -3,7 +3,7 @@ import { type Answer, replayed } from "../../../shared/api/endpoint.ts";
 import type { Database } from "../../../shared/db/db.ts";
 import { AppError } from "../../../shared/errors/errors.ts";
 import { describeError, log } from "../../../shared/runtime/log.ts";
-import { type Claimed, send, type SendResult } from "./send.ts";
+import type { Claimed, SendResult } from "./send.ts";
 
 interface Begun {
   answer?: Record<string, unknown>;
@@ -15,6 +15,8 @@ export async function attemptByHand(
   begin: { core: string; input: Record<string, unknown> },
   key: string | undefined,
 ): Promise<Answer> {
+  // Its HTTP client is the largest package of this function, and lists need none.
+  const { send } = await import("./send.ts");
   const keyed = key === undefined ? {} : { key };
   const { answer, claimed } = await db.call<Begun>(begin.core, { ...begin.input, ...keyed });
   if (answer) return { ...answer, [replayed]: true };

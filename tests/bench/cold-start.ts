@@ -17,10 +17,14 @@ import type { Report } from "./report.ts";
 const rounds = 25;
 /** A first real request: without a token, the feature is loaded and the answer is 401. */
 const firstReal: Record<string, string> = {
-  delivery: "/transfer-processing-points",
+  delivery: "/deliveries",
+  warehousing: "/inventory",
+  storefront: "/orders",
   tenants: "/me",
   system: "/settings",
+  carriers: "/tenant",
   webhooks: "/subscriptions",
+  payment: "/gateways",
 };
 
 export async function benchColdStart(report: Report): Promise<void> {
@@ -45,8 +49,7 @@ export async function benchColdStart(report: Report): Promise<void> {
         value: start.ratio,
         atMost: 1.3,
       });
-      const path = firstReal[slug];
-      if (!path) continue;
+      const path = firstReal[slug]!;
       const real = await compare(await starter(folder, made, path, "GET"), theirs);
       report.note(`${slug}, first real request (GET ${path}): ${real.words}`);
       report.ratio({

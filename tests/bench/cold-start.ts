@@ -133,11 +133,8 @@ async function writeLoaded(
   for (let missing: string | undefined = entry; missing;) {
     write(missing);
     missing = await start(program).then(() => undefined, (error: Error) => {
-      const name = [...files.keys()].find((one) =>
-        !written.has(one) && error.message.includes(`Module not found \\"`) &&
-        error.message.includes(one)
-      );
-      if (!name) throw error;
+      const name = /Module not found \\"file:.+?\/(functions\/.+?)\\"/.exec(error.message)?.[1];
+      if (name === undefined || written.has(name)) throw error;
       return name;
     });
   }

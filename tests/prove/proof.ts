@@ -40,6 +40,10 @@ export function of<T>(values: Record<Exclude<Size, "brief">, T> & { brief?: T })
 /** How often chance is given an opportunity: `brief` times in `npm test`, else `whole`. */
 export const tries = (whole: number, brief: number): number => size === "brief" ? brief : whole;
 
+/** All of these values; in `npm test` one of them, another from number to number. */
+export const some = <T>(values: readonly T[], number: number): readonly T[] =>
+  size === "brief" ? [values[number % values.length]!] : values;
+
 /** Writes a figure down for the table of `npm run prove`; without it, nothing. */
 export function figure(figure: Figure): void {
   const file = process.env.BARID_PROVE_FIGURES;

@@ -15,7 +15,7 @@ export async function attemptByHand(
   begin: { core: string; input: Record<string, unknown> },
   key: string | undefined,
 ): Promise<Answer> {
-  // Its HTTP client is the largest package of this function, and lists need none.
+  // The sender's HTTP client is the largest package of this function, and lists need none.
   const { send } = await import("./send.ts");
   const keyed = key === undefined ? {} : { key };
   const { answer, claimed } = await db.call<Begun>(begin.core, { ...begin.input, ...keyed });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { captions } from "../../../functions/delivery/shipment-labels/captions.ts";
 import type { ShipmentLabel } from "../../../functions/delivery/shipment-labels/label.ts";
 import { renderLabels } from "../../../functions/delivery/shipment-labels/label-page.ts";
-import { size } from "../../prove/proof.ts";
+import { size, some } from "../../prove/proof.ts";
 import { overfull, samples, withManifest } from "../../support/labels.ts";
 import { bytesOf, openPdf, type Raster, scan } from "../../support/pdf.ts";
 
@@ -27,10 +27,6 @@ function stretches(raster: Raster, from: number, to: number, dark: (at: number) 
   }
   return found;
 }
-
-/** All of these, or in the brief form one: another for each number. */
-const some = <T>(values: readonly T[], number: number): readonly T[] =>
-  size === "brief" ? [values[number % values.length]!] : values;
 
 const isDark = ({ data, width }: Raster, x: number, y: number) => data[(y * width + x) * 4] < 128;
 

@@ -72,22 +72,21 @@ end $$;
 create or replace function delivery.proof_needs(d delivery.deliveries, stage text) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
-  return delivery.proof_needs_by(app.settings('delivery', 'proof_settings'), d, stage);
+  return delivery.proof_needs_at(d, stage, null);
 end $$;
 
--- The same by other settings of proofs, such as those of a moment.
-create or replace function delivery.proof_needs_by(settings jsonb, d delivery.deliveries, stage text) returns jsonb
+-- The same as it was asked for at a moment; without one as it is.
+create or replace function delivery.proof_needs_at(d delivery.deliveries, stage text, moment timestamptz) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
   return (
     select jsonb_build_object(
-      'photo_required', n.asked and app.boolean_or(s #> array[stage, 'photo_required'], false)
+      'photo_required', n.asked and app.boolean_or(p.settings #> array[stage, 'photo_required'], false)
         or stage = 'delivery' and d.made_at_door and d.delivery_flow = 'operational_return',
-      'signature_required', n.asked and (app.boolean_or(s #> array[stage, 'signature_required'], false)
-        or (stage = 'delivery' and d.delivery_flow <> 'operational_return' and coalesce((
-          select app.boolean_or(v.service_options -> 'signature_required', false) from delivery.delivery_services v
-          where v.tenant_id = d.tenant_id and v.id = d.delivery_service_id), false))))
-    from (values (settings)) p (s),
+      'signature_required', n.asked and (app.boolean_or(p.settings #> array[stage, 'signature_required'], false)
+        or stage = 'delivery' and d.delivery_flow <> 'operational_return'
+          and app.boolean_or(delivery.service_options_at(d.delivery_service_id, moment) -> 'signature_required', false)))
+    from (select app.settings_at('delivery', 'proof_settings', moment) as settings) p,
       (select not (stage = 'delivery' and (delivery.is_transferred(d) or delivery.ends_in(d) is not null)) as asked) n);
 end $$;
 
@@ -116,20 +115,25 @@ declare
 begin
   perform delivery.require_proof_urls(v_photos, field || '.photo_urls');
   perform delivery.require_proof_urls(array_remove(array[v_signature], null), field || '.signature_url');
-  insert into delivery.delivery_proofs (tenant_id, delivery_id, stage, kind, url, signed_by, created_by)
-  select d.tenant_id, d.id, p_stage, n.kind, n.url, case n.kind when 'signature' then proof ->> 'signed_by' end, app.user_id()
-  from (
-    select 'photo' as kind, url from unnest(v_photos) url
-    union all
-    select 'signature', v_signature where v_signature is not null
-  ) n
-  where not exists (select from delivery.delivery_proofs p
-    where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.stage = p_stage and p.kind = n.kind and p.url = n.url
-      and delivery.proof_counts(p));
-  if v_at is not null and v_needs @? '$.* ? (@ == true)' then
+  if v_photos <> '{}' or v_signature is not null then
+    insert into delivery.delivery_proofs (tenant_id, delivery_id, stage, kind, url, signed_by, created_by)
+    select d.tenant_id, d.id, p_stage, n.kind, n.url, case n.kind when 'signature' then proof ->> 'signed_by' end, app.user_id()
+    from (
+      select 'photo' as kind, url from unnest(v_photos) url
+      union all
+      select 'signature', v_signature where v_signature is not null
+    ) n
+    where not exists (select from delivery.delivery_proofs p
+      where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.stage = p_stage and p.kind = n.kind and p.url = n.url
+        and delivery.proof_counts(p));
+  end if;
+  if not v_needs @? '$.* ? (@ == true)' then
+    return;
+  end if;
+  if v_at is not null then
     v_needs := (
       select jsonb_object_agg(n.key, n.value::boolean and (t.needs -> n.key)::boolean)
-      from jsonb_each(v_needs) n, delivery.proof_needs_by(app.settings_at('delivery', 'proof_settings', v_at), d, p_stage) t (needs));
+      from jsonb_each(v_needs) n, delivery.proof_needs_at(d, p_stage, v_at) t (needs));
   end if;
   select k.kind into v_missing from (values ('photo'), ('signature')) k (kind)
   where (v_needs ->> (k.kind || '_required'))::boolean and not exists (

@@ -68,6 +68,25 @@ begin
   return jsonb_build_object('service', v_service);
 end $$;
 
+-- A service's options as they were at a moment, by the audit log; without a moment as they are. SECURITY DEFINER: a driver reads no audit log.
+create or replace function delivery.service_options_at(service_id uuid, moment timestamptz) returns jsonb
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_changed timestamptz;
+  v_now jsonb;
+  v_then jsonb;
+begin
+  select s.service_options, s.updated_at into v_now, v_changed from delivery.delivery_services s where s.tenant_id = v_tenant and s.id = service_id;
+  if v_changed > moment then
+    select l.before -> 'service_options' into v_then from app.audit_log l
+    where l.tenant_id = v_tenant and l.entity_id = service_id::text and l.entity = 'delivery.delivery_services'
+      and l.created_at > moment and l.before ? 'service_options' and l.action = 'update'
+    order by l.id limit 1;
+  end if;
+  return coalesce(v_then, v_now, '{}');
+end $$;
+
 -- The services that the tenant's manifests may use, or null when all may.
 create or replace function delivery.g2g_services() returns uuid[]
 language plpgsql stable set search_path = '' as $$

@@ -48,6 +48,28 @@ test("what was asked then and is asked still has to be there", async () => {
   await proofs(false);
 });
 
+test("a signature that the service asks for since counts as one that the company asks for", async () => {
+  const asks = async (signature_required: boolean) =>
+    expect(
+      await tenant.admin.put(`/delivery/services/${ground.service}`, {
+        service_options: { signature_required },
+      }),
+    ).toSucceed(200);
+  const [late, then] = await Promise.all([1, 2].map(() => onItsWay(ground, "in_transit")));
+  const before = now();
+  await asks(true);
+  expect(await report(tenant.driver, late, delivered)).toFailWith(400, "delivery_proof_required");
+  const between = now();
+  await asks(false);
+  await asks(true);
+  const refused = await report(tenant.driver, then, { ...delivered, occurred_at: between });
+  expect(refused).toFailWith(400, "delivery_proof_required");
+  expect(refused.body.field).toBe("proofs.signature_url");
+  expect(await report(tenant.driver, late, { ...delivered, occurred_at: before })).toSucceed(200);
+  await asks(false);
+  expect(await report(tenant.driver, then, { ...delivered, occurred_at: between })).toSucceed(200);
+});
+
 test("a reason counts as it was offered at the door", async () => {
   await save("attempts", { reasons: [dog] });
   const [gone, stricter, looser] = await Promise.all(

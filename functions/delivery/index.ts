@@ -39,12 +39,16 @@ export default serve("delivery", [
     async () => (await import("./shipment-labels/routes.ts")).shipmentLabels,
   ),
   // Deliveries under way
+  feature(
+    { deliveries: "Deliveries from draft to door: orders, pickup, completion, failure, return." },
+    async () => (await import("./deliveries/routes.ts")).deliveries,
+  ),
   feature({
-    deliveries: "Deliveries from draft to door: orders, pickup, completion, failure, return.",
+    "deliveries/*": "",
     "attempt-reasons": "Why attempts do not deliver, as the company words it.",
     "delivery-exceptions": "Problems of a delivery that keep it from being assigned.",
   }, async () => [
-    ...(await import("./deliveries/routes.ts")).deliveries,
+    ...(await import("./deliveries/office.ts")).deliveryInOffice,
     ...(await import("./deliveries/moves.ts")).deliveryMoves,
     ...(await import("./outcomes/routes.ts")).outcomes,
     ...(await import("./return-requests/routes.ts")).returnRequests,

@@ -7,23 +7,28 @@ export default serve(
       { wizard: "A new company in one call: settings, modules, first administrator." },
       async () => (await import("./wizard/routes.ts")).wizard,
     ),
-    // Other paths begin with a tenant's id or `me`, or are empty: one feature takes them all.
+    // Other paths begin with a tenant's id, or are empty: one feature takes them all.
     feature({
       "*": "",
       root: "Companies: creation and administration.",
       tenant: "One company: people, roles, invitations, settings, modules, subscription.",
-      me: "The caller's own account, companies, notifications, keys and invitations.",
     }, async () => [
       ...(await import("./administration/routes.ts")).administration,
-      ...(await import("./me/routes.ts")).me,
-      ...(await import("./me/notifications.ts")).myNotifications,
-      ...(await import("./api-keys/routes.ts")).apiKeys,
+      ...(await import("./me/tenant.ts")).myTenant,
       ...(await import("./users/routes.ts")).tenantUsers,
-      ...(await import("./audit/routes.ts")).auditLog,
       ...(await import("./invitations/routes.ts")).tenantInvitations,
       ...(await import("./settings/routes.ts")).settings,
       ...(await import("./modules/routes.ts")).modules,
       ...(await import("./subscription/routes.ts")).subscription,
+    ]),
+    feature({
+      me: "The caller's own account, companies, notifications, keys and invitations.",
+    }, async () => [
+      ...(await import("./me/routes.ts")).me,
+      ...(await import("./me/notifications.ts")).myNotifications,
+      ...(await import("./invitations/mine.ts")).myInvitations,
+      ...(await import("./api-keys/routes.ts")).apiKeys,
+      ...(await import("./audit/routes.ts")).auditLog,
     ]),
   ],
   async () => ({

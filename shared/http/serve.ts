@@ -23,10 +23,11 @@ export type FunctionName =
   | "webhooks"
   | "payment";
 
-/** Endpoints that are loaded together, the first time a path with one of their first segments is asked for. */
+/** Endpoints that are loaded together, the first time a path of one of their sections is asked for. */
 export interface Feature {
   /**
    * A sentence of the API reference for the endpoints below each of these first segments; empty where it shows none.
+   * `x/*` takes the paths below one record, `/x/:id/…`, in place of the feature that names `x`; `*` those that none names.
    */
   readonly sections: Readonly<Record<string, string>>;
   readonly load: () => Promise<readonly AnyEndpoint[]>;
@@ -34,7 +35,7 @@ export interface Feature {
 
 /**
  * Part of a function. A process that starts loads none of them: its start costs the engine, not the
- * schemas of every endpoint. `"*"` takes the paths that no other feature names.
+ * schemas of every endpoint.
  */
 export function feature(sections: Feature["sections"], load: Feature["load"]): Feature {
   return { sections, load };
@@ -55,6 +56,8 @@ export function serve(
 ): Served {
   const endpoints = async () => (await Promise.all(features.map(({ load }) => load()))).flat();
   const sections = Object.assign({}, ...features.map(({ sections }) => sections));
+  const named = (section: string) =>
+    features.find((feature) => Object.hasOwn(feature.sections, section));
   const loaded = new Map<Feature, Promise<Hono>>();
   const appOf = (feature: Feature): Promise<Hono> => {
     const app = loaded.get(feature) ?? feature.load().then((list) => route(name, list, loadJobs));
@@ -110,9 +113,8 @@ export function serve(
     });
   }
   app.all("*", async (c) => {
-    const segment = c.req.path.split("/")[1];
-    const feature = features.find(({ sections }) => Object.hasOwn(sections, segment ?? "")) ??
-      features.find(({ sections }) => Object.hasOwn(sections, "*"));
+    const [, segment = "", , below] = c.req.path.split("/");
+    const feature = below !== undefined && named(`${segment}/*`) || named(segment) || named("*");
     if (!feature) return refuseUnserved(name, c.req.raw, new AppError("not_found"));
     try {
       return await (await appOf(feature)).fetch(c.req.raw);

@@ -1,9 +1,8 @@
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
-import { ProofUpload, ProofUploadResponse } from "../manifests/schemas.ts";
-import { extensionOf } from "../manifests/schemas.ts";
 import { signUpload } from "../../../shared/outbound/storage.ts";
 import { operationsOrDriver } from "../access.ts";
+import { extensionOf, ProofUpload, ProofUploadResponse } from "../proofs/schemas.ts";
 import { Returned } from "./move-schemas.ts";
 import { CashMoveResponse, DeliveryResponse } from "./answer-schemas.ts";
 import { Complete, Depart, Fail, Pickup, Retry, Return } from "./schemas.ts";

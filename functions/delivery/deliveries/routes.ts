@@ -1,24 +1,20 @@
-import { permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
 import { AppError, type ErrorCode } from "../../../shared/errors/errors.ts";
-import { translate } from "../../../shared/i18n/index.ts";
 import { importEndpoint } from "../../../shared/api/csv/import.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
-import { withLinks } from "../manifests/proofs.ts";
+import { withLinks } from "../proofs/links.ts";
 import { operationsOrOrderer, staffOrDeliveryPeople } from "../access.ts";
 import { measureFirst } from "../../../shared/routing/measured.ts";
 import { deliveriesList } from "./list.ts";
-import { Cancelled, DeliveryMade } from "./move-schemas.ts";
+import { DeliveryMade } from "./move-schemas.ts";
 import {
   DeliveriesResponse,
   DeliveryDetailQuery,
   DeliveryDetailResponse,
-  DeliveryResponse,
 } from "./answer-schemas.ts";
-import { Cancel, CarrierChange, CreateDelivery, UpdateDelivery } from "./schemas.ts";
+import { CreateDelivery, UpdateDelivery } from "./schemas.ts";
 
 const params = ids("delivery_id");
-const operations = permission("manage:operations:tenant");
 
 /** The refusals of a delivery's terms. */
 const terms: readonly ErrorCode[] = [
@@ -57,15 +53,6 @@ const ordering: readonly ErrorCode[] = [
   "insufficient_wallet_balance",
 ];
 
-/** The refusals of an operational return. */
-export const returning = [
-  "return_destination_required",
-  "return_destination_fixed",
-  "address_not_found",
-  "warehouse_not_found",
-  "return_already_exists",
-] as const;
-
 const change = {
   summary:
     "Change a draft; or correct recipient, notes, reference, promised time and window of an order",
@@ -95,7 +82,7 @@ async function linked<P extends { url: string }>(proofs: P[]) {
   }
 }
 
-/** Making, reading and changing deliveries. What happens to them then: moves.ts, warehouse.ts. */
+/** Making, reading and changing deliveries. What happens to them then: office.ts, moves.ts, warehouse.ts. */
 export const deliveries: AnyEndpoint[] = [
   endpoint({
     method: "post",
@@ -158,69 +145,4 @@ export const deliveries: AnyEndpoint[] = [
         db.call("delivery.delivery_update", { ...body, id: params.delivery_id }),
     })
   ),
-  endpoint({
-    method: "post",
-    path: "/deliveries/:delivery_id/submit",
-    summary:
-      "Order what was a draft: it is charged and waits for a driver; a return may wait for the office",
-    access: operationsOrOrderer,
-    params,
-    response: DeliveryMade,
-    errors: [
-      "delivery_not_found",
-      "invalid_status_transition",
-      "delivery_is_for_waybill",
-      "return_request_pending",
-      "insufficient_wallet_balance",
-    ],
-    run: ({ db, params }) => db.call("delivery.delivery_submit", { id: params.delivery_id }),
-  }),
-  endpoint({
-    method: "patch",
-    path: "/deliveries/:delivery_id/carrier",
-    version: versionedBy("delivery.deliveries", "delivery_id"),
-    summary: "Give a waiting delivery to another company to carry, or take it back",
-    access: operations,
-    params,
-    body: CarrierChange,
-    response: DeliveryResponse,
-    errors: [
-      "delivery_not_found",
-      "invalid_status_transition",
-      "delivery_goes_in_legs",
-      "delivery_is_for_waybill",
-      "carrier_code_required",
-      "shipment_with_other_carrier",
-    ],
-    run: ({ db, params, body }) =>
-      db.call("delivery.delivery_carrier", { ...body, id: params.delivery_id }),
-  }),
-  endpoint({
-    method: "post",
-    path: "/deliveries/:delivery_id/cancel",
-    summary:
-      "Cancel a delivery before pickup; one that waits in a warehouse goes back to its sender",
-    access: operationsOrOrderer,
-    params,
-    body: Cancel,
-    response: Cancelled,
-    errors: [
-      "delivery_not_found",
-      "invalid_status_transition",
-      "delivery_not_in_warehouse",
-      ...returning,
-      "insufficient_wallet_balance",
-      "shipment_cash_changes",
-    ],
-    async run({ db, params, body, language }) {
-      const answer = await db.call<{ operational_return: { delivery_code: number } | null }>(
-        "delivery.delivery_cancel",
-        { ...body, id: params.delivery_id },
-      );
-      if (!answer.operational_return) return answer;
-      const { delivery_code } = answer.operational_return;
-      const message = translate(language(), "delivery_cancelled_to_return", { delivery_code });
-      return { ...answer, message };
-    },
-  }),
 ];

@@ -15,8 +15,8 @@ import {
   Text,
 } from "../../../shared/schemas/schemas.ts";
 import { maxBytes, maxContactBytes } from "../../../shared/schemas/sizes.ts";
-import { PhotoUrls, ProofUrl } from "../manifests/schemas.ts";
 import { Package, unitsOf } from "../price/schemas.ts";
+import { PhotoUrls, ProofUrl } from "../proofs/schemas.ts";
 import { oneDestination, returnsTo } from "../return-requests/schemas.ts";
 
 /** A place that is written down as an address. */

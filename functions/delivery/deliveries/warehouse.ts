@@ -3,7 +3,7 @@ import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { warehouseOrOperations } from "../access.ts";
 import { DeliveryMade, Executed } from "./move-schemas.ts";
-import { returning } from "./routes.ts";
+import { returning } from "./office.ts";
 import { Execute, OperationalReturn } from "./schemas.ts";
 
 const params = ids("delivery_id");

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { defineList, type Filter, id, oneOf, since, until } from "../../../shared/api/list.ts";
 import { Id, LongText, Pagination, PersonRef, Timestamp } from "../../../shared/schemas/schemas.ts";
-import { PhotoUrls, WaitingItem } from "../manifests/schemas.ts";
+import { WaitingItem } from "../manifests/schemas.ts";
+import { PhotoUrls } from "../proofs/schemas.ts";
 import { itemStatuses, manifestStatuses } from "../statuses.ts";
 
 const outcomes = ["reprocess", "void"] as const;

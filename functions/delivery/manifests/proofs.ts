@@ -1,14 +1,9 @@
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
-import { signReads, signUpload } from "../../../shared/outbound/storage.ts";
+import { signUpload } from "../../../shared/outbound/storage.ts";
 import { operationsOrDriver } from "../access.ts";
-import {
-  AddProofs,
-  extensionOf,
-  ProofsAdded,
-  ProofUpload,
-  ProofUploadResponse,
-} from "./schemas.ts";
+import { extensionOf, ProofUpload, ProofUploadResponse } from "../proofs/schemas.ts";
+import { AddProofs, ProofsAdded } from "./schemas.ts";
 
 const feature = "transfer_manifest";
 
@@ -52,19 +47,3 @@ export const manifestProofs: AnyEndpoint[] = [
     },
   }),
 ];
-
-interface Proof {
-  url: string;
-}
-
-/** Proofs with the address where each picture can be fetched for five minutes; null when it is gone. */
-export async function withLinks<P extends Proof>(
-  proofs: P[],
-): Promise<(P & { link: string | null })[]> {
-  const paths = proofs.map(({ url }) => url).filter((url) => !url.startsWith("https://"));
-  const links = await signReads("proofs", paths);
-  return proofs.map((proof) => ({
-    ...proof,
-    link: proof.url.startsWith("https://") ? proof.url : links.get(proof.url) ?? null,
-  }));
-}

@@ -2,7 +2,7 @@ import { anyOf, permission, role } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { operationsOrDriver, staffOrManifestPeople, warehouseOrOperations } from "../access.ts";
-import { withLinks } from "./proofs.ts";
+import { withLinks } from "../proofs/links.ts";
 import {
   AddItems,
   CreateManifest,

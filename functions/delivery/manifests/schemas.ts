@@ -19,10 +19,8 @@ import {
   maxMetadataBytes,
   maxPackageLines,
 } from "../../../shared/schemas/sizes.ts";
+import { kinds, PhotoUrls, ProofUrl, stages } from "../proofs/schemas.ts";
 import { itemStatuses, manifestStatuses } from "../statuses.ts";
-
-const stages = ["pickup", "delivery"] as const;
-const kinds = ["photo", "signature"] as const;
 
 /** An item that its manifest waits for; of many the first twenty are named. */
 export const WaitingItem = z.object({ item_id: Id, barcode_value: z.string() }).meta({
@@ -89,12 +87,6 @@ export const CreateManifest = z.object({
   items: z.array(NewItem).max(maxItems).optional(),
 }).refine(oneDestination.check, oneDestination.error).meta({ id: "CreateManifest" });
 
-/** An object of the bucket `proofs` by its path, or a picture elsewhere. */
-export const ProofUrl = z.string().max(2000).regex(
-  /^(https:\/\/[!-~]+|[0-9a-f-]{36}(\/[\w-][\w.-]*)+)$/,
-);
-export const PhotoUrls = maxBytes(maxMetadataBytes, z.array(ProofUrl).max(10));
-
 const proof = {
   photo_urls: PhotoUrls.optional(),
   signature_url: ProofUrl.nullish(),
@@ -115,16 +107,6 @@ export const AddProofs = z.object({ stage: z.enum(stages), ...proof }).refine(
   (value) => value.photo_urls?.length || value.signature_url,
   { path: ["photo_urls"], error: "a photo or a signature" },
 ).meta({ id: "AddManifestProofs" });
-
-const extensions = { "image/jpeg": "jpg", "image/png": "png", "image/webp": "webp" } as const;
-export const ProofUpload = z.object({
-  stage: z.enum(stages),
-  kind: z.enum(kinds),
-  content_type: z.enum(["image/jpeg", "image/png", "image/webp"]),
-}).meta({ id: "ManifestProofUpload" });
-export function extensionOf(type: z.infer<typeof ProofUpload>["content_type"]): string {
-  return extensions[type];
-}
 
 export const StartReceiving = z.object({ receive_all: z.boolean().optional() }).meta({
   id: "StartManifestReceiving",
@@ -262,10 +244,6 @@ export const ItemsReceived = z.object({
 export const ProofsAdded = z.object({
   data: z.object({ manifest_id: Id, complete: z.boolean(), proofs: z.array(ProofRow) }),
 });
-export const ProofUploadResponse = z.object({
-  data: z.object({ path: z.string(), upload_url: z.string(), token: z.string() }),
-});
-
 /** A part of number, institution, branch or driver, or the whole barcode of an item. */
 const search: Filter = {
   schema: z.string().trim().max(200),

@@ -1,22 +1,10 @@
-import { answerWhole } from "../../../shared/api/list.ts";
 import { anyone, permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { seal } from "../../../shared/outbound/secrets.ts";
 import { CreateUser } from "../users/schemas.ts";
 import { passwordPurpose } from "./deliver.ts";
-import {
-  AnsweredResponse,
-  InvitationResponse,
-  invitations,
-  InvitationsResponse,
-  LeftResponse,
-  MyInvitationsResponse,
-} from "./schemas.ts";
-
-interface Invited {
-  invitations: Record<string, unknown>[];
-}
+import { InvitationResponse, invitations, InvitationsResponse, LeftResponse } from "./schemas.ts";
 
 /** How people come into a company and leave it: by their own decision. */
 export const tenantInvitations: AnyEndpoint[] = [
@@ -75,20 +63,6 @@ export const tenantInvitations: AnyEndpoint[] = [
     run: ({ db, params }) => db.call("tenancy.invitation_revoke", { id: params.invitation_id }),
   }),
   endpoint({
-    method: "get",
-    path: "/me/invitations",
-    summary: "The open invitations to my address",
-    access: anyone(),
-    tenant: "none",
-    response: MyInvitationsResponse,
-    async run({ db }) {
-      const { invitations } = await db.call<Invited>("tenancy.my_invitations_get");
-      return answerWhole(invitations);
-    },
-  }),
-  answer("accept", true, "Accept an invitation and become a member of its company"),
-  answer("decline", false, "Decline an invitation"),
-  endpoint({
     method: "post",
     path: "/:tenantId/leave",
     summary: "Leave a company; only an invitation, or a store that I join, brings me back",
@@ -100,22 +74,3 @@ export const tenantInvitations: AnyEndpoint[] = [
     run: ({ db, params }) => db.call("tenancy.tenant_leave", { tenant_id: params.tenantId }),
   }),
 ];
-
-function answer(verb: "accept" | "decline", accepts: boolean, summary: string): AnyEndpoint {
-  return endpoint({
-    method: "post",
-    path: `/me/invitations/:invitation_id/${verb}`,
-    summary,
-    access: anyone(),
-    tenant: "none",
-    params: ids("invitation_id"),
-    response: AnsweredResponse,
-    errors: [
-      "invitation_not_found",
-      "invitation_not_pending",
-      ...(accepts ? ["account_not_confirmed", "user_already_member"] as const : []),
-    ],
-    run: ({ db, params }) =>
-      db.call("tenancy.my_invitation_answer", { id: params.invitation_id, accepts }),
-  });
-}

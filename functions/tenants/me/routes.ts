@@ -1,17 +1,9 @@
-import { anyone, member, memberOrKey, verifiedEmail } from "../../../shared/api/access.ts";
-import { type AnyEndpoint, endpoint, versionedBy } from "../../../shared/api/endpoint.ts";
-import { ids } from "../../../shared/schemas/schemas.ts";
+import { anyone, verifiedEmail } from "../../../shared/api/access.ts";
+import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { confirmAccount } from "./confirm-account.ts";
-import {
-  Confirm,
-  ConfirmResponse,
-  MeResponse,
-  SwitchResponse,
-  TenantResponse,
-  UpdateProfile,
-} from "./schemas.ts";
+import { Confirm, ConfirmResponse, MeResponse, UpdateProfile } from "./schemas.ts";
 
-/** The caller's own account, memberships, and the tenant their calls go to. */
+/** The caller's own account, and the tenants they belong to. */
 export const me: AnyEndpoint[] = [
   endpoint({
     method: "get",
@@ -47,26 +39,5 @@ export const me: AnyEndpoint[] = [
     idempotency: "handler",
     errors: ["weak_password"],
     run: ({ db, body }) => confirmAccount(db, body.password),
-  }),
-  endpoint({
-    method: "post",
-    path: "/:tenantId/switch",
-    summary: "Choose the tenant my next token names; refresh the token afterwards",
-    access: member(),
-    tenant: "path",
-    params: ids("tenantId"),
-    response: SwitchResponse,
-    run: ({ db }) => db.call("tenancy.tenant_switch"),
-  }),
-  endpoint({
-    method: "get",
-    path: "/:tenantId",
-    version: versionedBy("tenancy.tenants", "tenantId"),
-    summary: "Read a tenant: members their own, system administrators any",
-    access: memberOrKey(),
-    tenant: "path",
-    params: ids("tenantId"),
-    response: TenantResponse,
-    run: async ({ db }) => ({ tenant: await db.call("tenancy.tenant_get") }),
   }),
 ];

@@ -3,9 +3,9 @@
  * audience, expiry, role); what the person may do is read by the database, afresh each time.
  */
 import { createHash } from "node:crypto";
-import type { JSONWebKeySet, JWTVerifyGetKey } from "jose";
 import { jwks, jwtIssuer, secretKeys, supabaseUrl } from "../runtime/env.ts";
 import { AppError } from "../errors/errors.ts";
+import { signingKeys } from "./signing-keys.ts";
 
 /** How and when the token of a user was issued. */
 interface Issued {
@@ -23,20 +23,8 @@ export type Actor =
 /** Loaded with the first token, so that a process starts without it. */
 const verifier = once(async () => {
   const jose = await import("jose");
-  const given: JSONWebKeySet | undefined = jwks ? JSON.parse(jwks) : undefined;
-  const publicKeys = given
-    ? jose.createLocalJWKSet({ keys: given.keys.filter((key) => key.kty !== "oct") })
-    : jose.createRemoteJWKSet(new URL(`${supabaseUrl}/auth/v1/.well-known/jwks.json`));
-  // The shared secret of projects that still sign with HS256; a public key can never stand in for it.
-  const sharedKeys = (given?.keys ?? []).filter((key) => key.kty === "oct");
-  const keyFor: JWTVerifyGetKey = async (header, token) => {
-    if (header.alg !== "HS256") return await publicKeys(header, token);
-    const key = sharedKeys.find(({ kid }) => header.kid === undefined || kid === header.kid) ??
-      sharedKeys[0];
-    if (!key) throw new jose.errors.JWKSNoMatchingKey();
-    return await jose.importJWK(key, "HS256");
-  };
-  return { jose, keyFor };
+  const url = new URL(`${supabaseUrl}/auth/v1/.well-known/jwks.json`);
+  return { jose, keyFor: signingKeys(jose, jwks ? JSON.parse(jwks) : undefined, url) };
 });
 
 function once<T>(make: () => Promise<T>): () => Promise<T> {
@@ -54,7 +42,10 @@ const maxVerified = 2_000;
 const maxTokenLength = 8_192;
 const guid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Authenticates the caller. Fails with `unauthorized`, whatever the reason: a forger learns nothing. */
+/**
+ * Authenticates the caller. Fails with `unauthorized`, whatever the reason: a forger learns nothing; `service_unavailable` where a
+ * token's key has to be asked for, and Auth does not answer.
+ */
 export async function identify(headers: Headers): Promise<Actor> {
   const apikey = headers.get("apikey");
   const authorization = headers.get("authorization");

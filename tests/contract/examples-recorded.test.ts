@@ -9,24 +9,20 @@ import {
   readExamples,
 } from "../../supabase/local/docs/examples.ts";
 import { slugs } from "../../supabase/local/paths.ts";
-import { moveTo } from "../support/db.ts";
-import { startOwnStack } from "../support/own-stack.ts";
+import { moveToOwnStack } from "../support/move-to-own-stack.ts";
 import { clients, record } from "./examples/record.ts";
 import { differencesOf } from "./examples/shape.ts";
 
 let now: Examples;
 let kept: Examples;
-const ends: (() => Promise<void>)[] = [];
+let leave = () => Promise.resolve();
 beforeAll(async () => {
-  const own = await startOwnStack();
-  ends.push(moveTo(own), () => own.stop());
+  ({ leave } = await moveToOwnStack());
   now = await record();
   if (process.env.UPDATE) write(now, readExamples());
   kept = readExamples();
 }, 300_000);
-afterAll(async () => {
-  for (const end of ends) await end();
-});
+afterAll(() => leave());
 
 /** Writes what has another shape than what is kept; the rest stays as it is. */
 function write({ calls, refusals }: Examples, before: Examples): void {

@@ -12,10 +12,10 @@ import type { Stack } from "../../supabase/local/stack.ts";
 import { deleteTenant } from "../../supabase/tenant/delete.ts";
 import type { Place } from "../../supabase/tenant/place.ts";
 import type { Person } from "../support/api.ts";
-import { moveTo, sql } from "../support/db.ts";
+import { sql } from "../support/db.ts";
 import { deleted, everyTable, patternOf, placeAt, textsOf, tracesOf } from "../support/deletion.ts";
 import { type Everything, newEverything } from "../support/everything.ts";
-import { startOwnStack } from "../support/own-stack.ts";
+import { moveToOwnStack } from "../support/move-to-own-stack.ts";
 import { commandsUnder, statementsUnder, wordsOf } from "./operations-page.ts";
 import { newPerson, newSystemAdmin, type Tenant } from "../support/people.ts";
 
@@ -28,8 +28,7 @@ let leave = () => Promise.resolve();
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "barid-delete-"));
-  own = await startOwnStack({ env: { BARID_LOG_LEVEL: "error" } });
-  leave = moveTo(own);
+  ({ own, leave } = await moveToOwnStack({ env: { BARID_LOG_LEVEL: "error" } }));
   place = placeAt(own);
   system = await newSystemAdmin();
   beside = await newEverything("received");
@@ -37,7 +36,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await place?.close();
   await leave();
-  await own?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 

@@ -3,26 +3,25 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Stack } from "../../supabase/local/stack.ts";
 import { cpuMs } from "../bench/cpu.ts";
 import type { Body } from "../support/api.ts";
-import { moveTo, sql } from "../support/db.ts";
+import { sql } from "../support/db.ts";
 import { checkAll, newShop, placeOrder, type Shop } from "../support/orders.ts";
-import { startOwnStack } from "../support/own-stack.ts";
+import { moveToOwnStack } from "../support/move-to-own-stack.ts";
 import { unitsOf } from "../support/warehouses.ts";
 
 const asked = 50;
 const stock = 10;
 let stack: Stack;
-let leave: () => Promise<void>;
+let leave = () => Promise.resolve();
 let shop: Shop;
 let authorization: string;
 
 beforeAll(async () => {
-  stack = await startOwnStack({
+  ({ own: stack, leave } = await moveToOwnStack({
     workers: 2,
     // On a busy machine they wait for each other longer than clients should: here the outcome counts.
     env: { BARID_STRICT: "1", BARID_LOG_LEVEL: "error", BARID_DB_WAIT_MS: "30000" },
-  });
+  }));
   await stack.sql`alter role barid_api set lock_timeout = '30s'`;
-  leave = moveTo(stack);
   shop = await newShop({ stock });
   const token = await stack.jwtSign({
     sub: shop.tenant.admin.id,
@@ -30,10 +29,7 @@ beforeAll(async () => {
   });
   authorization = `Bearer ${token}`;
 }, 120_000);
-afterAll(async () => {
-  await leave?.();
-  await stack?.stop();
-});
+afterAll(() => leave());
 
 /** Through the gateway, which gives requests to the processes in turn. */
 async function call(method: string, path: string): Promise<{ status: number; body: Body }> {

@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Stack } from "../../supabase/local/stack.ts";
 import { pick, randomFrom } from "../contract/hostile.ts";
-import { moveTo, sql } from "../support/db.ts";
+import { sql } from "../support/db.ts";
 import "../support/expect.ts";
 import {
   checkAll,
@@ -20,7 +20,7 @@ import {
   walletOf,
 } from "../support/orders.ts";
 import { atGateway, takeCards, tell } from "../support/payments.ts";
-import { startOwnStack } from "../support/own-stack.ts";
+import { moveToOwnStack } from "../support/move-to-own-stack.ts";
 import { allBreaches } from "./invariants.ts";
 import { figure, of, say, seed } from "./proof.ts";
 
@@ -106,25 +106,23 @@ async function passOn(request: IncomingMessage, response: ServerResponse): Promi
 }
 
 let stack: Stack;
-let leave: () => Promise<void>;
+let leave = () => Promise.resolve();
 let shop: Shop;
 beforeAll(async () => {
   await new Promise<void>((resolve) => middleman.listen(0, "127.0.0.1", resolve));
   lying.url = `http://127.0.0.1:${(middleman.address() as AddressInfo).port}`;
-  stack = await startOwnStack({
+  ({ own: stack, leave } = await moveToOwnStack({
     workers: 2,
     env: { BARID_GATEWAYONE_URL: lying.url, BARID_LOG_LEVEL: "silent" },
-  });
+  }));
   lying.behind = `${stack.url}/payments/v1/gatewayone`;
-  leave = moveTo(stack);
   shop = await newShop({ stock: 10_000 });
   await takeCards(shop);
 }, 120_000);
 afterAll(async () => {
   middleman.closeAllConnections();
   middleman.close();
-  await leave?.();
-  await stack?.stop();
+  await leave();
 });
 
 const notice = ({ instructions }: Placed) =>

@@ -7,7 +7,7 @@ import type { Stack, StackOptions } from "../../supabase/local/stack.ts";
 import { Person } from "../support/api.ts";
 import { newDriver } from "../support/assignments.ts";
 import { enable } from "../support/carriers.ts";
-import { moveTo, sql } from "../support/db.ts";
+import { sql } from "../support/db.ts";
 import { type Ground, newGround } from "../support/deliveries.ts";
 import { type FaultyWire, startFaultyWire } from "../support/faulty-wire.ts";
 import { perDelivery, setRule } from "../support/driver-pay.ts";
@@ -15,7 +15,7 @@ import { newAddress, newBranch, newProcessingPoint } from "../support/make.ts";
 import { fundWallet, newService } from "../support/money.ts";
 import { newShop, type Shop } from "../support/orders.ts";
 import { takeCards } from "../support/payments.ts";
-import { startOwnStack } from "../support/own-stack.ts";
+import { moveToOwnStack } from "../support/move-to-own-stack.ts";
 import { newPerson, type Tenant } from "../support/people.ts";
 import { newBin, newItem, newWarehouse, stockIn } from "../support/warehouses.ts";
 import type { Ports } from "./caller.ts";
@@ -94,13 +94,12 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const behind: Record<string, string> = database
     ? { BARID_DB_URL: `postgresql://barid_api:barid-local@127.0.0.1:${database.port}/postgres` }
     : {};
-  const stack = await startOwnStack({
+  const { own: stack, leave } = await moveToOwnStack({
     workers: 2,
     dbPort,
     env: { BARID_LOG_LEVEL: "silent", BARID_DB_POOL: "8", ...behind, ...env },
     ...stackOptions,
   });
-  const leave = moveTo(stack);
   const world: World = {
     stack,
     places: [],
@@ -109,7 +108,6 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     functions: [],
     async stop() {
       await leave();
-      await stack.stop();
       for (const wire of [...world.functions, ...database ? [database] : []]) wire.close();
     },
   };

@@ -1,24 +1,18 @@
 /** The database lets the functions' role in no more, as while its password is changed; once it does, every process works again. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Stack } from "../../supabase/local/stack.ts";
-import { moveTo, sql } from "../support/db.ts";
+import { sql } from "../support/db.ts";
 import "../support/expect.ts";
-import { startOwnStack } from "../support/own-stack.ts";
+import { moveToOwnStack } from "../support/move-to-own-stack.ts";
 import { newTenant, type Tenant } from "../support/people.ts";
 
-let stack: Stack;
 let tenant: Tenant;
-let moveBack: () => Promise<void>;
+let leave = () => Promise.resolve();
 const lines: string[] = [];
 beforeAll(async () => {
-  stack = await startOwnStack({ workers: 1, log: (line) => lines.push(line) });
-  moveBack = moveTo(stack);
+  ({ leave } = await moveToOwnStack({ workers: 1, log: (line) => lines.push(line) }));
   tenant = await newTenant();
 }, 120_000);
-afterAll(async () => {
-  await moveBack?.();
-  await stack?.stop();
-});
+afterAll(() => leave());
 
 const read = () => tenant.admin.get("/tenants/me");
 const logged = (event: string) => lines.filter((line) => line.includes(`"event":"${event}"`));

@@ -3,13 +3,13 @@ import type postgres from "postgres";
 import { expect } from "vitest";
 import { erasePerson } from "../../supabase/tenant/erase.ts";
 import type { Place } from "../../supabase/tenant/place.ts";
-import { moveTo, sql } from "./db.ts";
+import { sql } from "./db.ts";
 import { everyTable, patternOf, placeAt } from "./deletion.ts";
 import { assign, type Ground, moves, newDelivery, newGround } from "./deliveries.ts";
 import { jobsDone } from "./jobs.ts";
 import { fundWallet } from "./money.ts";
 import { newCart, newShop, orderOf, type Shop } from "./orders.ts";
-import { startOwnStack } from "./own-stack.ts";
+import { moveToOwnStack } from "./move-to-own-stack.ts";
 import type { Person } from "./api.ts";
 
 /** Somebody who gets parcels. */
@@ -117,15 +117,13 @@ export async function buys({ shop }: Lived, person: Recipient, by: Person): Prom
 /** A project of its own: each of its rows is read for a person who is gone, and some of its companies are left without sound books. */
 export async function newPlace(): Promise<{ place: Place; end: () => Promise<void> }> {
   if (process.env.DATABASE_URL) throw new Error("name the file own-system*.test.ts");
-  const own = await startOwnStack({ workers: 1 });
-  const leave = moveTo(own);
+  const { own, leave } = await moveToOwnStack({ workers: 1 });
   const place = placeAt(own);
   return {
     place,
     async end() {
       await place.close();
       await leave();
-      await own.stop();
     },
   };
 }

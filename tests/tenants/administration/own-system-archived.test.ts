@@ -1,26 +1,20 @@
 /** Schedules leave an archived company as it is: after a move it works in another project, which announces the same. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Stack } from "../../../supabase/local/stack.ts";
-import { moveTo, sql } from "../../support/db.ts";
+import { sql } from "../../support/db.ts";
 import { newGround } from "../../support/deliveries.ts";
 import "../../support/expect.ts";
 import { setCycle } from "../../support/merchant-cycle.ts";
 import { newShop, placeOrder } from "../../support/orders.ts";
 import { failed, onItsWay, report } from "../../support/outcomes.ts";
-import { startOwnStack } from "../../support/own-stack.ts";
+import { moveToOwnStack } from "../../support/move-to-own-stack.ts";
 import { newSystemAdmin, newTenant } from "../../support/people.ts";
 
 // Of its own: schedules are for every company, and nobody else may call them here.
-let own: Stack;
 let leave = () => Promise.resolve();
 beforeAll(async () => {
-  own = await startOwnStack({ workers: 1 });
-  leave = moveTo(own);
+  ({ leave } = await moveToOwnStack({ workers: 1 }));
 }, 120_000);
-afterAll(async () => {
-  await leave();
-  await own?.stop();
-});
+afterAll(() => leave());
 
 const schedules = [
   "money.statement_cycles_sweep()",

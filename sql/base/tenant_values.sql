@@ -43,6 +43,21 @@ begin
     where s.tenant_id = v_tenant and s.module = settings.module and s.group_key = settings.group_key), '{}');
 end $$;
 
+-- A column of a row of the caller's tenant as it was before its first change after a moment, by the audit log: JSON null where the row was made
+-- since, null where the column was not changed. For functions that say whose log may be read.
+create or replace function app.value_before(entity text, entity_id text, field text, moment timestamptz) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  return (
+    select coalesce(l.before -> field, 'null') from app.audit_log l
+    where l.tenant_id = v_tenant and l.entity_id = value_before.entity_id and l.entity = value_before.entity
+      and l.created_at > moment and (l.action = 'insert' or l.before ? field)
+    order by l.id limit 1);
+end $$;
+revoke execute on function app.value_before(text, text, text, timestamptz) from barid_caller;
+
 -- A settings group of the caller's tenant as it was at a moment, by the audit log; without a moment as it is. SECURITY DEFINER: a driver
 -- reads no audit log. A moment that is not past is now.
 create or replace function app.settings_at(module text, group_key text, moment timestamptz) returns jsonb
@@ -50,18 +65,14 @@ language plpgsql stable security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_changed timestamptz;
-  v_now jsonb;
-  v_then jsonb;
+  v_settings jsonb;
 begin
-  select s.settings, s.updated_at into v_now, v_changed from tenancy.tenant_settings s
+  select s.settings, s.updated_at into v_settings, v_changed from tenancy.tenant_settings s
   where s.tenant_id = v_tenant and s.module = settings_at.module and s.group_key = settings_at.group_key;
   if v_changed > moment then
-    select coalesce(l.before -> 'settings', '{}') into v_then from app.audit_log l
-    where l.tenant_id = v_tenant and l.entity_id = settings_at.module || '.' || settings_at.group_key and l.entity = 'tenancy.tenant_settings'
-      and l.created_at > moment and (l.action = 'insert' or l.before ? 'settings')
-    order by l.id limit 1;
+    v_settings := coalesce(app.value_before('tenancy.tenant_settings', module || '.' || group_key, 'settings', moment), v_settings);
   end if;
-  return coalesce(v_then, v_now, '{}');
+  return coalesce(nullif(v_settings, 'null'), '{}');
 end $$;
 
 -- The tenant's currency and the decimals it rounds to: setting general.currency {currency_code, decimals}, IQD when unset.

@@ -74,17 +74,14 @@ language plpgsql stable security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_changed timestamptz;
-  v_now jsonb;
-  v_then jsonb;
+  v_options jsonb;
 begin
-  select s.service_options, s.updated_at into v_now, v_changed from delivery.delivery_services s where s.tenant_id = v_tenant and s.id = service_id;
+  select s.service_options, s.updated_at into v_options, v_changed from delivery.delivery_services s
+  where s.tenant_id = v_tenant and s.id = service_id;
   if v_changed > moment then
-    select l.before -> 'service_options' into v_then from app.audit_log l
-    where l.tenant_id = v_tenant and l.entity_id = service_id::text and l.entity = 'delivery.delivery_services'
-      and l.created_at > moment and l.before ? 'service_options' and l.action = 'update'
-    order by l.id limit 1;
+    v_options := coalesce(app.value_before('delivery.delivery_services', service_id::text, 'service_options', moment), v_options);
   end if;
-  return coalesce(v_then, v_now, '{}');
+  return coalesce(nullif(v_options, 'null'), '{}');
 end $$;
 
 -- The services that the tenant's manifests may use, or null when all may.

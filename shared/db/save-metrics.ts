@@ -40,6 +40,10 @@ export function saveMetrics(): Promise<void> {
   });
 }
 
-/** Saves what is left when the platform says that the process is about to end. */
-(globalThis as { addEventListener?: (event: string, hear: () => void) => void })
-  .addEventListener?.("beforeunload", () => keepAlive(saveMetrics()));
+type Hear = (event: string, hear: () => void, options: { once: boolean }) => void;
+/**
+ * Saves what is left when the platform says that the process is about to end. Once: Deno's command line says it whenever nothing is left to
+ * do, and would never end while the database is away.
+ */
+(globalThis as { addEventListener?: Hear })
+  .addEventListener?.("beforeunload", () => keepAlive(saveMetrics()), { once: true });

@@ -1,8 +1,8 @@
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
-import { signUpload } from "../../../shared/outbound/storage.ts";
 import { operationsOrDriver } from "../access.ts";
-import { extensionOf, ProofUpload, ProofUploadResponse } from "../proofs/schemas.ts";
+import { uploadPlace } from "../proofs/links.ts";
+import { ProofUpload, ProofUploadResponse } from "../proofs/schemas.ts";
 import { Returned } from "./move-schemas.ts";
 import { CashMoveResponse, DeliveryResponse } from "./answer-schemas.ts";
 import { Complete, Depart, Fail, Pickup, Retry, Return } from "./schemas.ts";
@@ -147,14 +147,7 @@ export const deliveryMoves: AnyEndpoint[] = [
     confidential: true,
     status: 201,
     errors: ["delivery_not_found", "assignment_ended", "assignment_not_accepted"],
-    async run({ db, params, body }) {
-      const { path } = await db.call<{ path: string }>("delivery.delivery_proof_place", {
-        id: params.delivery_id,
-        stage: body.stage,
-        kind: body.kind,
-        extension: extensionOf(body.content_type),
-      });
-      return { data: { path, ...await signUpload("proofs", path) } };
-    },
+    run: ({ db, params, body }) =>
+      uploadPlace(db, "delivery.delivery_proof_place", params.delivery_id, body),
   }),
 ];

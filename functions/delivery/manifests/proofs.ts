@@ -1,8 +1,8 @@
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
-import { signUpload } from "../../../shared/outbound/storage.ts";
 import { operationsOrDriver } from "../access.ts";
-import { extensionOf, ProofUpload, ProofUploadResponse } from "../proofs/schemas.ts";
+import { uploadPlace } from "../proofs/links.ts";
+import { ProofUpload, ProofUploadResponse } from "../proofs/schemas.ts";
 import { AddProofs, ProofsAdded } from "./schemas.ts";
 
 const feature = "transfer_manifest";
@@ -36,14 +36,7 @@ export const manifestProofs: AnyEndpoint[] = [
     confidential: true,
     status: 201,
     errors: ["manifest_not_found", "manifest_action_not_allowed"],
-    async run({ db, params, body }) {
-      const { path } = await db.call<{ path: string }>("delivery.manifest_proof_place", {
-        id: params.manifest_id,
-        stage: body.stage,
-        kind: body.kind,
-        extension: extensionOf(body.content_type),
-      });
-      return { data: { path, ...await signUpload("proofs", path) } };
-    },
+    run: ({ db, params, body }) =>
+      uploadPlace(db, "delivery.manifest_proof_place", params.manifest_id, body),
   }),
 ];

@@ -1,4 +1,24 @@
-import { signReads } from "../../../shared/outbound/storage.ts";
+/** Addresses where the pictures of proofs are uploaded and fetched. */
+import type { z } from "zod";
+import type { Database } from "../../../shared/db/db.ts";
+import { signReads, signUpload } from "../../../shared/outbound/storage.ts";
+import { extensions, type ProofUpload } from "./schemas.ts";
+
+/** An address to upload one proof of a record to, at the path that `core` gives. Fails: what that fails with, service_unavailable. */
+export async function uploadPlace(
+  db: Database,
+  core: string,
+  id: string,
+  { stage, kind, content_type }: z.output<typeof ProofUpload>,
+) {
+  const { path } = await db.call<{ path: string }>(core, {
+    id,
+    stage,
+    kind,
+    extension: extensions[content_type],
+  });
+  return { data: { path, ...await signUpload("proofs", path) } };
+}
 
 interface Proof {
   url: string;

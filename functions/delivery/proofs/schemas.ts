@@ -11,15 +11,16 @@ export const ProofUrl = z.string().max(2000).regex(
 );
 export const PhotoUrls = maxBytes(maxMetadataBytes, z.array(ProofUrl).max(10));
 
-const extensions = { "image/jpeg": "jpg", "image/png": "png", "image/webp": "webp" } as const;
+export const extensions = {
+  "image/jpeg": "jpg",
+  "image/png": "png",
+  "image/webp": "webp",
+} as const;
 export const ProofUpload = z.object({
   stage: z.enum(stages),
   kind: z.enum(kinds),
   content_type: z.enum(["image/jpeg", "image/png", "image/webp"]),
 }).meta({ id: "ManifestProofUpload" });
-export function extensionOf(type: z.infer<typeof ProofUpload>["content_type"]): string {
-  return extensions[type];
-}
 
 export const ProofUploadResponse = z.object({
   data: z.object({ path: z.string(), upload_url: z.string(), token: z.string() }),

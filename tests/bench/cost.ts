@@ -33,7 +33,7 @@ export async function benchCost(report: Report, rows: number): Promise<void> {
   const ground = await openGround();
   try {
     await grow(ground, 0, rows);
-    const ids = await carried(ground);
+    const ids = await carried(ground, 40);
     const ms = await unitOf(ground);
     report.note(`the unit: ${ms.toFixed(2)} ms; ${rows.toLocaleString("en")} rows of each table`);
     for (const answer of answers(ids[0]!)) {
@@ -61,9 +61,9 @@ const answers = (id: string): Answer[] => [
   },
 ];
 
-/** Gives the newest deliveries to drivers, so that a list of assignments has rows. */
-async function carried(ground: Ground): Promise<string[]> {
-  const ids = await unassigned(ground, 40);
+/** Gives the newest deliveries to drivers. */
+async function carried(ground: Ground, count: number): Promise<string[]> {
+  const ids = await unassigned(ground, count);
   for (const [i, id] of ids.entries()) {
     const driver = ground.driverIds[i % ground.driverIds.length];
     await post(ground.bench, "/delivery/assignments", { delivery_id: id, driver_id: driver });
@@ -162,7 +162,7 @@ async function changes(ground: Ground): Promise<Change[]> {
 
 /** Deliveries that were picked up, where nothing is left to pay. */
 async function atTheDoor(ground: Ground, count: number): Promise<string[]> {
-  const { bench, driverIds } = ground;
+  const { bench } = ground;
   const { stack: { sql }, tenantId } = bench;
   const driversAnswer = (required: boolean) =>
     sql`insert into tenancy.tenant_settings (tenant_id, module, group_key, settings)
@@ -171,11 +171,9 @@ async function atTheDoor(ground: Ground, count: number): Promise<string[]> {
     })
       on conflict (tenant_id, module, group_key) do update set settings = tenant_settings.settings || excluded.settings`;
   await driversAnswer(false);
-  const ids = await unassigned(ground, count);
-  for (const [i, delivery_id] of ids.entries()) {
-    const driver_id = driverIds[i % driverIds.length];
-    await post(bench, "/delivery/assignments", { delivery_id, driver_id });
-    await post(bench, `/delivery/deliveries/${delivery_id}/pickup`, {
+  const ids = await carried(ground, count);
+  for (const id of ids) {
+    await post(bench, `/delivery/deliveries/${id}/pickup`, {
       cash_collected: { delivery_fee: 1000 },
     });
   }

@@ -112,16 +112,35 @@ export class Caller {
   }
 }
 
+/**
+ * Runs loops until each has ended. Where one fails the others end after what they are doing, as `failed` says: nothing
+ * of a test goes on beside those that follow.
+ */
+export async function untilAllEnd(
+  loops: ((failed: () => boolean) => Promise<unknown>)[],
+): Promise<void> {
+  let isFailed = false;
+  const ends = await Promise.allSettled(loops.map(async (loop) => {
+    try {
+      await loop(() => isFailed);
+    } catch (error) {
+      isFailed = true;
+      throw error;
+    }
+  }));
+  const broken = ends.find((end) => end.status === "rejected");
+  if (broken) throw broken.reason;
+}
+
 /** Runs `work` in so many lanes at a time until `go` says no. */
-export async function lanes(
+export const lanes = (
   count: number,
   go: () => boolean,
   work: (lane: number) => Promise<unknown>,
-): Promise<void> {
-  await Promise.all(Array.from({ length: count }, async (_, lane) => {
-    while (go()) await work(lane);
+): Promise<void> =>
+  untilAllEnd(Array.from({ length: count }, (_, lane) => async (failed) => {
+    while (!failed() && go()) await work(lane);
   }));
-}
 
 /** So many calls at the same moment. */
 export const atOnce = <T>(count: number, call: (index: number) => Promise<T>): Promise<T[]> =>

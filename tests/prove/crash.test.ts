@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sql } from "../support/db.ts";
 import { randomFrom } from "../contract/hostile.ts";
-import { Caller, lanes } from "./caller.ts";
+import { Caller, lanes, untilAllEnd } from "./caller.ts";
 import { Facts } from "./facts.ts";
 import { allBreaches } from "./invariants.ts";
 import { leadingTo } from "./leads.ts";
@@ -52,7 +52,12 @@ beforeAll(async () => {
   // Desks have queues, which break off as all else.
   await saveSettings(world.places[0].id, "delivery.payouts", { release: "on_bank" });
 }, 120_000);
-afterAll(() => world?.stop());
+/** The work of clients and of faults: a test that ran out of time does not wait for it, and the next one must not meet it. */
+let running: Promise<unknown> = Promise.resolve();
+afterAll(async () => {
+  await running.catch(() => {});
+  await world?.stop();
+});
 
 /** True while the return of Postgres is measured: no other fault is made then. */
 let measuring = false;
@@ -93,7 +98,8 @@ async function fault(kind: keyof typeof count): Promise<void> {
     return;
   }
   if (kind === "sessions") {
-    const ended = await sql`select pg_terminate_backend(pid) from pg_stat_activity
+    // Of this stack, whatever builders are about by now.
+    const ended = await world.stack.sql`select pg_terminate_backend(pid) from pg_stat_activity
       where usename = 'barid_api'`.catch(() => []);
     count.sessions += ended.length;
     return;
@@ -127,7 +133,7 @@ test(
   `${
     size === "brief" ? `${callsInBrief} calls` : `${seconds} s`
   } of crashes under ${clients} clients: nothing lost, nothing doubled, nothing mixed up (seed ${seed})`,
-  async () => {
+  async ({ signal }) => {
     const [place] = world.places;
     const caller = new Caller(world.ports, false);
     const facts = new Facts();
@@ -141,11 +147,12 @@ test(
     const isTimeUp = () =>
       performance.now() >= until &&
       (hasAll() || performance.now() >= until + moreSeconds * 1000);
-    // It lasts until each kind of fact was reported once, whatever was drawn.
+    // It lasts until each kind of fact was reported once, whatever was drawn; without faults from when time is up.
     const going = () =>
-      size === "brief"
+      !signal.aborted &&
+      (size === "brief"
         ? calls < callsInBrief
-        : !isTimeUp() || facts.never().length > 0 && led < callsToFacts;
+        : !isTimeUp() || facts.never().length > 0 && led < callsToFacts);
     const next = () => {
       const missing = size === "brief" || !isTimeUp() ? [] : facts.never();
       return missing.length
@@ -163,12 +170,12 @@ test(
       const trouble = size === "brief" && kind ? fault(kind) : undefined;
       await Promise.all([actor.run(next()), trouble]);
     };
-    const trouble = async (kind: keyof typeof count) => {
+    const trouble = async (kind: keyof typeof count, failed: () => boolean) => {
       for (;;) {
         await new Promise((resolve) =>
           setTimeout(resolve, every[kind] * (0.5 + 1.5 * random()) * 0.8)
         );
-        if (!going()) return;
+        if (failed() || signal.aborted || isTimeUp()) return;
         if (!measuring) await fault(kind);
       }
     };
@@ -181,12 +188,16 @@ test(
       () => say(`${facts.acknowledged} acknowledged, ${JSON.stringify(count)}`),
       30_000,
     );
-    await Promise.all([
-      lanes(clients, going, work),
-      ...(size === "brief" ? [] : kinds).map(trouble),
-    ]);
-    clearInterval(progress);
-    clearInterval(housekeeping);
+    running = untilAllEnd([
+      (failed) => lanes(clients, () => !failed() && going(), work),
+      ...(size === "brief" ? [] : kinds).map((kind) => (failed: () => boolean) =>
+        trouble(kind, failed)
+      ),
+    ]).finally(() => {
+      clearInterval(progress);
+      clearInterval(housekeeping);
+    });
+    await running;
     await reconnected();
     // PostgreSQL's change counters are lost at a crash, so the tables were never analysed.
     await sql`analyze`;

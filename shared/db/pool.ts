@@ -108,14 +108,32 @@ const places = createSemaphore(databasePool, databaseWaitMs, () => {
 /** The first line of the page about it (docs/runbooks.md). */
 const toDo =
   "Look whether the project's database is running (dashboard, Database), then whether `BARID_DB_URL` names it.";
-const unreachableEveryMs = 10_000;
+/** One line in ten seconds: every request that comes meanwhile finds the same. */
+const sameEveryMs = 10_000;
 let unreachableAt = -Infinity;
 
-/** One line in ten seconds: every request that comes meanwhile finds the same. */
 export function logUnreachable(error: unknown): void {
-  if (performance.now() - unreachableAt < unreachableEveryMs) return;
+  if (performance.now() - unreachableAt < sameEveryMs) return;
   unreachableAt = performance.now();
   log("error", "database_unreachable", { to_do: toDo, error: String(error) });
+}
+
+/**
+ * read_only_sql_transaction, which a hosted database answers to every change while its disk is nearly full, and disk_full:
+ * nothing was done, and nothing is wrong with the call.
+ */
+const isFull = (code: string) => code === "25006" || code === "53100";
+let fullAt = -Infinity;
+
+/** Says it, and opens new connections: those of before stay read-only when the database no longer is. */
+function reportFull(pool: Pool, error: unknown): void {
+  if (performance.now() - fullAt < sameEveryMs) return;
+  fullAt = performance.now();
+  log("error", "database_full", {
+    to_do: "Look at the disk of the project's database (dashboard, Database): make it larger.",
+    error: String(error),
+  });
+  retire(pool, error);
 }
 
 /** Sets a pool aside for good; what is under way there may end. */
@@ -154,20 +172,24 @@ export async function withConnection<T>(
     return await work(pool.sql);
   } catch (error) {
     if (isConnectionFailure(error)) retire(pool, error);
+    else if (isFull(codeOf(error))) reportFull(pool, error);
     throw error;
   } finally {
     leave();
   }
 }
 
+const codeOf = (error: unknown): string => (error as { code?: string }).code ?? "";
+
 /**
  * The reason why a statement does not end for now. lost: its connection broke, or the answer is another statement's.
- * clash: it met another one and was undone. busy: it waited too long for a lock, or was stopped, and was undone.
+ * clash: it met another one and was undone. busy: it waited too long for a lock, was stopped, or found no room, and was
+ * undone.
  */
 export function classifyTransientError(error: unknown): "lost" | "clash" | "busy" | undefined {
   if (error instanceof AppError) return;
   if (isConnectionFailure(error)) return "lost";
-  const { code = "" } = error as postgres.PostgresError;
+  const code = codeOf(error);
   if (code === "40001" || code === "40P01") return "clash";
-  if (code === "55P03" || code === "57014" || code.startsWith("53")) return "busy";
+  if (code === "55P03" || code === "57014" || code.startsWith("53") || isFull(code)) return "busy";
 }

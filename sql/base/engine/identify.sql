@@ -7,15 +7,15 @@ end $$;
 grant execute on function private.api_key_id(jsonb) to barid_api, barid_caller;
 
 -- The API key of a call and what it may do now: a key does what its maker may still do, and one with nothing left has stopped.
--- tenant_id is null for a key of the system. Records the use at most once an hour; of several calls at once one does, and
--- the others do not wait for it.
+-- tenant_id is null for a key of the system. Records the use at most once an hour, and not while the database is read-only;
+-- of several calls at once one does, and the others do not wait for it.
 -- Fails: unauthorized (no such key, it ended, or no scope is left).
 create or replace function private.api_key_use(claims jsonb, out id uuid, out tenant_id uuid, out scopes text[])
 language plpgsql set search_path = '' as $$
 declare
   v_record_use boolean;
 begin
-  select k.id, k.tenant_id, coalesce(k.last_used_at < now() - interval '1 hour', true),
+  select k.id, k.tenant_id, coalesce(k.last_used_at < now() - interval '1 hour', true) and not current_setting('transaction_read_only')::boolean,
     case when k.tenant_id is null then k.scopes else private.api_key_scopes(k.tenant_id, k.created_by, k.scopes) end
   into api_key_use.id, api_key_use.tenant_id, v_record_use, api_key_use.scopes
   from tenancy.api_keys k

@@ -10,6 +10,8 @@ export const onlyInFull: Readonly<Record<string, string>> = {
     "fills a stack of its own, and only the benchmarks use its statements",
   "tests/contract/examples-recorded.test.ts":
     "makes every call of the document on a stack of its own; that each has a valid example is tested everywhere",
+  "tests/contract/own-system-read-only.test.ts":
+    "makes every call on a system of its own that takes no changes; what the database refuses is classified in one place",
   "tests/contract/openapi-lint.test.ts":
     "reads the whole document with two linters; what they look for seldom changes",
   "tests/e2e/clients.test.ts": "installs generators of clients from the registry",

@@ -17,7 +17,7 @@ import { startWorld, type World } from "./world.ts";
 
 const clients = 24;
 /** Calls of the brief form; within them each kind of fault has its place, and the clock has none. */
-const callsInBrief = 100;
+const callsInBrief = 60;
 const faultsInBrief = ["wires", "sessions", "functions", "postgres", "wires"] as const;
 /** No more calls than these lead, when time is up, to kinds of facts that were not reported by then. */
 const callsToFacts = 5_000;

@@ -25,7 +25,7 @@ import { figure, of, say, seed, size } from "./proof.ts";
 import { newPlace, startWorld, type World } from "./world.ts";
 
 /** Histories continue until so many steps were made and each operation was done; in full, or until time is up. */
-const stepsMin = of({ brief: 40, test: 240, short: 1_000, full: 60_000 });
+const stepsMin = of({ brief: 24, test: 240, short: 1_000, full: 60_000 });
 /** No more than these, if an operation is never done. */
 const stepsMax = of({ test: 3_000, short: 6_000, full: 300_000 });
 const commandsMax = 300;

@@ -6,7 +6,7 @@
  *    failure of a connection retires the whole pool before its place is given away.
  */
 import type postgres from "postgres";
-import { databasePool, databaseWaitMs } from "../runtime/env.ts";
+import { databaseAnswerMs, databasePool, databaseWaitMs } from "../runtime/env.ts";
 import { AppError } from "../errors/errors.ts";
 import { log } from "../runtime/log.ts";
 import { count, observe } from "../runtime/metrics.ts";
@@ -23,11 +23,19 @@ type Driver = typeof import("./driver.ts");
 /** Loaded by the first call: a process that starts has no use for it yet. */
 let driver: Driver | undefined;
 
+/** Supavisor says it in the field alone that PostgreSQL translates; the driver's types do not name both. */
+function isFatal(error: postgres.PostgresError): boolean {
+  const { severity, severity_local } = error as { severity?: string; severity_local?: string };
+  return /^(FATAL|PANIC)$/.test(severity ?? severity_local ?? "");
+}
+
 /** True when the connection failed rather than the statement: the server never gave its verdict. */
 export function isConnectionFailure(error: unknown): boolean {
   if (error instanceof AppError) return false;
   if (!driver?.isOfServer(error)) return true;
   const { code } = error;
+  // A pooler's own errors are XX000, as those of a server that is broken; such a one ends the connection.
+  if (isFatal(error)) return true;
   // 28: the role was not let in, as while its password is changed; 3D000: the database is not there.
   return code.startsWith("08") || code.startsWith("28") || /^57P0[1-5]$/.test(code) ||
     code === "25P03" || code === "3D000";
@@ -169,13 +177,29 @@ export async function withConnection<T>(
       retire(pool, error);
       throw classifyTransientError(error) ? error : unavailable();
     });
-    return await work(pool.sql);
+    return await answerOf(work(pool.sql));
   } catch (error) {
     if (isConnectionFailure(error)) retire(pool, error);
     else if (isFull(codeOf(error))) reportFull(pool, error);
     throw error;
   } finally {
     leave();
+  }
+}
+
+/** The server has ended every statement by then: an answer that has not come was lost on its way, as poolers can do. */
+async function answerOf<T>(answer: Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const never = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new Error(`no answer in ${databaseAnswerMs} ms`)),
+      databaseAnswerMs,
+    );
+  });
+  try {
+    return await Promise.race([answer, never]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -63,6 +63,12 @@ export const databasePrepare = read("BARID_DB_PREPARE") === "1";
 export const databaseWaitMs = readNumber("BARID_DB_WAIT_MS", 4_000);
 
 /**
+ * Milliseconds after which an answer of the database was lost on its way: more than the `statement_timeout` of `barid_api`,
+ * after which the database answers that it has none.
+ */
+export const databaseAnswerMs = readNumber("BARID_DB_ANSWER_MS", 30_000);
+
+/**
  * The requests a minute of one user or API key, reading and writing, and of one address without a token; 0: no limit.
  */
 export const readsPerMinute = readNumber("BARID_READS_PER_MINUTE", 300);

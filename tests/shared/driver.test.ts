@@ -30,6 +30,7 @@ beforeAll(async () => {
     env: {
       BARID_DB_URL: `postgresql://barid_api:barid-local@127.0.0.1:${wire.port}/postgres`,
       BARID_DB_POOL: "6",
+      BARID_DB_ANSWER_MS: "3000",
       BARID_LOG_LEVEL: "error",
     },
   });
@@ -215,3 +216,30 @@ test(
   },
   180_000,
 );
+
+const points = "/transfer-processing-points";
+
+test("a pooler that takes no further connection: calls can be repeated, and succeed afterwards", async () => {
+  wire.cutAll();
+  expect((await call("GET", points)).status).toBe(200);
+  wire.full = true;
+  const answers = await Promise.all(Array.from({ length: 12 }, () => call("GET", points)));
+  wire.full = false;
+  const statuses = new Set(answers.map(({ status }) => status));
+  expect(statuses).toContain(503);
+  expect([...statuses].filter((status) => status !== 200)).toEqual([503]);
+  expect((await call("GET", points)).status).toBe(200);
+});
+
+test("an answer that is lost on its way: a read is made again, a change without a key is 503", async () => {
+  const body = { code: randomUUID(), name: "Point", address_id: address };
+  expect((await call("GET", points)).status).toBe(200);
+  expect(wire.lose()).toBeGreaterThan(0);
+  expect((await call("GET", points)).status).toBe(200);
+  expect(wire.lose()).toBeGreaterThan(0);
+  expect(await call("POST", points, body)).toMatchObject({
+    status: 503,
+    body: { code: "service_unavailable" },
+  });
+  for (let round = 0; round < 10; round++) expect((await call("GET", points)).status).toBe(200);
+});

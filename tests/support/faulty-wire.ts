@@ -6,6 +6,8 @@ export interface FaultyWire {
   port: number;
   /** Where new connections go; the server may start after the wire. */
   target: number;
+  /** Whether new connections are refused as by a pooler that has no place. */
+  full: boolean;
   /** How many connections were ever opened to it. */
   opened: number;
   /** Each answers how many connections it meets. Cuts every connection now. */
@@ -16,6 +18,8 @@ export interface FaultyWire {
   cutInQuestions(): number;
   /** Holds every connection up for so long; bytes keep their order. */
   delay(ms: number): number;
+  /** Loses for good what the server says on every connection from now on; nobody hears of it. */
+  lose(): number;
   close(): void;
 }
 
@@ -24,11 +28,26 @@ interface Pair {
   server: Socket;
   /** Bytes until the cut, by who says them. */
   left: { client?: number; server?: number };
+  lost?: boolean;
+}
+
+/** An ErrorResponse of PostgreSQL's protocol, version 3, with what Supavisor answers to one connection too many. */
+function poolerError(): Buffer {
+  const fields = Buffer.from(
+    "SFATAL\0CXX000\0M(EMAXCONN) max client connections reached\0\0",
+  );
+  const head = Buffer.alloc(5, "E");
+  head.writeInt32BE(fields.length + 4, 1);
+  return Buffer.concat([head, fields]);
 }
 
 export async function startFaultyWire(): Promise<FaultyWire> {
   const pairs = new Set<Pair>();
   const listener = createServer((client) => {
+    if (wire.full) {
+      client.on("error", () => client.destroy()).once("data", () => client.end(poolerError()));
+      return;
+    }
     const server = connect(wire.target, "127.0.0.1");
     const pair: Pair = { client, server, left: {} };
     pairs.add(pair);
@@ -42,6 +61,7 @@ export async function startFaultyWire(): Promise<FaultyWire> {
       socket.setNoDelay(true).on("error", drop).on("close", drop);
     }
     const carry = (from: "client" | "server", to: Socket) => (bytes: Buffer) => {
+      if (pair.lost && from === "server") return;
       const left = pair.left[from];
       if (left === undefined || bytes.length < left) {
         if (left !== undefined) pair.left[from] = left - bytes.length;
@@ -58,6 +78,7 @@ export async function startFaultyWire(): Promise<FaultyWire> {
   const wire: FaultyWire = {
     port: (listener.address() as AddressInfo).port,
     target: 0,
+    full: false,
     opened: 0,
     cutAll() {
       const cut = [...pairs];
@@ -70,6 +91,10 @@ export async function startFaultyWire(): Promise<FaultyWire> {
     },
     cutInQuestions() {
       for (const pair of pairs) pair.left.client = soon();
+      return pairs.size;
+    },
+    lose() {
+      for (const pair of pairs) pair.lost = true;
       return pairs.size;
     },
     delay(ms) {

@@ -63,6 +63,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
       BARID_STRICT: "1",
       BARID_DNS_OVER_HTTPS_URL: `${resolver.url}/dns-query`,
       BARID_DB_WAIT_MS: "30000",
+      BARID_DB_ANSWER_MS: "90000",
     },
     log: (line) => {
       appendFileSync(join(dataDir, "logs", "functions.log"), `${line}\n`);

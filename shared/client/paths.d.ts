@@ -2747,6 +2747,7 @@ export interface components {
     /** Money of this outcome has been settled or paid out. Reverse that first. */ OutcomeIsSettledError: { code?: "outcome_is_settled"; } & components["schemas"]["Error"];
     /** This result is for parcels at their receiver's door. */ OutcomeNotAtDoorError: { code?: "outcome_not_at_door"; field?: string; } & components["schemas"]["Error"];
     OutcomeUndo: { /** Why, in words or from the list */ reason: string; };
+    /** The connection broke before the answer came. This may have been done: look before you do it again. */ OutcomeUnknownError: { code?: "outcome_unknown"; } & components["schemas"]["Error"];
     /** More has happened since this outcome, so it cannot be undone. */ OutcomeWentOnError: { code?: "outcome_went_on"; delivery_ids?: string[]; status?: string; } & components["schemas"]["Error"];
     /** The package is in another warehouse. It is sorted here once it was transferred here. */ PackageElsewhereError: { code?: "package_elsewhere"; current_warehouse_id?: string | null; } & components["schemas"]["Error"];
     /** No warehouse holds the package: it is with its sender or in a driver's hands. Receive it first. */ PackageNotHereError: { code?: "package_not_here"; field?: string; } & components["schemas"]["Error"];
@@ -3824,7 +3825,7 @@ export interface components {
     PayloadTooLarge: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PayloadTooLargeError"]; }; };
     ServiceUnavailable: {
       headers: { "Retry-After": components["headers"]["RetryAfter"]; [name: string]: unknown; };
-      content: { "application/json": components["schemas"]["ServiceUnavailableError"] | components["schemas"]["SchemaOutdatedError"]; };
+      content: { "application/json": components["schemas"]["ServiceUnavailableError"] | components["schemas"]["OutcomeUnknownError"] | components["schemas"]["SchemaOutdatedError"]; };
     };
     TooManyRequests: {
       headers: { "Retry-After": components["headers"]["RetryAfter"]; [name: string]: unknown; };
@@ -4478,6 +4479,8 @@ export interface operations {
       /**
        * @description The service is busy. Please try again in a moment.
        *
+       *     The connection broke before the answer came. This may have been done: look before you do it again.
+       *
        *     This service is being updated. Please try again in a few minutes.
        */
       503: { headers: { "Retry-After": components["headers"]["RetryAfter"]; [name: string]: unknown; }; content: { "application/json": components["schemas"]["ErrorWithoutCode"]; }; };
@@ -4610,6 +4613,8 @@ export interface operations {
       };
       /**
        * @description The service is busy. Please try again in a moment.
+       *
+       *     The connection broke before the answer came. This may have been done: look before you do it again.
        *
        *     This service is being updated. Please try again in a few minutes.
        */
@@ -8575,7 +8580,7 @@ export interface operations {
       409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["GatewayNotConfiguredError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
-      503: { headers: { "Retry-After": components["headers"]["RetryAfter"]; [name: string]: unknown; }; content: { "application/json": components["schemas"]["GatewayUnavailableError"] | components["schemas"]["ServiceUnavailableError"] | components["schemas"]["SchemaOutdatedError"]; }; };
+      503: { headers: { "Retry-After": components["headers"]["RetryAfter"]; [name: string]: unknown; }; content: { "application/json": components["schemas"]["GatewayUnavailableError"] | components["schemas"]["ServiceUnavailableError"] | components["schemas"]["OutcomeUnknownError"] | components["schemas"]["SchemaOutdatedError"]; }; };
     };
   };
   get_delivery_wallets_id_transactions: {
@@ -8908,7 +8913,7 @@ export interface operations {
       409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
-      503: { headers: { "Retry-After": components["headers"]["RetryAfter"]; [name: string]: unknown; }; content: { "application/json": components["schemas"]["GatewayUnavailableError"] | components["schemas"]["ServiceUnavailableError"] | components["schemas"]["SchemaOutdatedError"]; }; };
+      503: { headers: { "Retry-After": components["headers"]["RetryAfter"]; [name: string]: unknown; }; content: { "application/json": components["schemas"]["GatewayUnavailableError"] | components["schemas"]["ServiceUnavailableError"] | components["schemas"]["OutcomeUnknownError"] | components["schemas"]["SchemaOutdatedError"]; }; };
     };
   };
   get_storefront_addresses: {
@@ -9759,7 +9764,7 @@ export interface operations {
       409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["CartNotActiveError"] | components["schemas"]["CartEmptyError"] | components["schemas"]["CartItemUnavailableError"] | components["schemas"]["InsufficientStockError"] | components["schemas"]["GatewayNotConfiguredError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
-      503: { headers: { "Retry-After": components["headers"]["RetryAfter"]; [name: string]: unknown; }; content: { "application/json": components["schemas"]["GatewayUnavailableError"] | components["schemas"]["ServiceUnavailableError"] | components["schemas"]["SchemaOutdatedError"]; }; };
+      503: { headers: { "Retry-After": components["headers"]["RetryAfter"]; [name: string]: unknown; }; content: { "application/json": components["schemas"]["GatewayUnavailableError"] | components["schemas"]["ServiceUnavailableError"] | components["schemas"]["OutcomeUnknownError"] | components["schemas"]["SchemaOutdatedError"]; }; };
     };
   };
   get_storefront_payment_methods: {

@@ -12,6 +12,7 @@ import { isAccepted } from "./api-keys.ts";
 import { JsonText } from "./json-text.ts";
 import {
   classifyTransientError,
+  isUnsent,
   ResponseMismatchError,
   unavailable,
   withConnection,
@@ -164,7 +165,7 @@ export async function execute(
           : answer;
       }, fairnessKeyOf(claims));
     } catch (error) {
-      const verdict = outcomeOf(error);
+      const verdict = outcomeOf(error, idempotent);
       const maxAttempts = verdict.kind === "clash"
         ? maxClashAttempts
         : verdict.kind === "lost" && idempotent
@@ -197,9 +198,12 @@ interface Outcome {
   error: unknown;
 }
 
-function outcomeOf(error: unknown): Outcome {
+function outcomeOf(error: unknown, idempotent: boolean): Outcome {
   if (error instanceof AppError) return { kind: "refused", error };
   const passing = classifyTransientError(error);
+  if (passing === "lost" && !idempotent && !isUnsent(error)) {
+    return { kind: "lost", error: new AppError("outcome_unknown") };
+  }
   if (passing) return { kind: passing === "busy" ? "refused" : passing, error: unavailable() };
   return { kind: "refused", error };
 }

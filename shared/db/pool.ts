@@ -16,7 +16,10 @@ import { createSemaphore } from "./semaphore.ts";
 /** An answer that belongs to another statement. Never shown to anybody. */
 export class ResponseMismatchError extends Error {}
 
-/** The refusal that asks to repeat: nothing was done, or the outcome is unknown. */
+/** No connection of a pool has reached the server. */
+class UnreachedError extends Error {}
+
+/** The refusal that asks to repeat: nothing was done, or doing it twice is doing it once. */
 export const unavailable = () => new AppError("service_unavailable");
 
 type Driver = typeof import("./driver.ts");
@@ -39,6 +42,14 @@ export function isConnectionFailure(error: unknown): boolean {
   // 28: the role was not let in, as while its password is changed; 3D000: the database is not there.
   return code.startsWith("08") || code.startsWith("28") || /^57P0[1-5]$/.test(code) ||
     code === "25P03" || code === "3D000";
+}
+
+/** True of a failed connection where the statement never came to the server: none was opened, or the pooler had none to give. */
+export function isUnsent(error: unknown): boolean {
+  if (error instanceof UnreachedError) return true;
+  const { message } = error as Error;
+  return /^(CONNECT_TIMEOUT|ECONNREFUSED|ENOTFOUND|28...|3D000|53300|57P03)$/.test(codeOf(error)) ||
+    /^\((EMAXCONN|ECHECKOUTTIMEOUT)/.test(message);
 }
 
 interface Pool {
@@ -175,7 +186,7 @@ export async function withConnection<T>(
       if (error instanceof AppError) throw error;
       // Whatever the reason, such as that all its connections are taken: the next call tries anew.
       retire(pool, error);
-      throw classifyTransientError(error) ? error : unavailable();
+      throw classifyTransientError(error) ? new UnreachedError(String(error)) : unavailable();
     });
     return await answerOf(work(pool.sql));
   } catch (error) {

@@ -44,6 +44,7 @@ export const commonCodes: readonly ErrorCode[] = [
   "rate_limited",
   "internal_server_error",
   "service_unavailable",
+  "outcome_unknown",
   "schema_outdated",
 ];
 

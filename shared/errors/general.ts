@@ -46,5 +46,6 @@ export const generalErrors = {
   rate_limited: 429,
   internal_server_error: 500,
   service_unavailable: 503,
+  outcome_unknown: 503,
   schema_outdated: 503,
 } as const satisfies Record<string, Definition>;

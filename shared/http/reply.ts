@@ -166,7 +166,8 @@ export function refuse(
   const headers = headersOf(start, endpoint);
   if (code === "version_conflict") headers.etag = `"${params.current_version}"`;
   if (code === "rate_limited") headers["retry-after"] = String(params.retry_after ?? 1);
-  if (statusOf(code) === 503) headers["retry-after"] = "1";
+  // Nobody should repeat by itself what may have been done.
+  if (statusOf(code) === 503 && code !== "outcome_unknown") headers["retry-after"] = "1";
   const message = refusalText(language, code, params);
   const key = endpoint?.omitErrorCode ? {} : { code };
   return Response.json({ success: false, ...key, message, ...shown }, {

@@ -427,6 +427,10 @@ export interface components {
       account_id: string; /** Money in major units of `currency` */ amount: number; /** ISO 4217, three capital letters */ currency: string;
       payment_id: string;
     };
+    "waybill_return.refund_due": {
+      /** Money in major units of `currency` */ amount: number; /** ISO 4217, three capital letters */ currency: string; delivery_id: string;
+      waybill_id: string;
+    };
     "waybill.cancelled": {
       actor_id: string | null; delivery_ids: unknown[]; destination_warehouse_id: string; driver_id: string | null; source_warehouse_id: string;
       waybill_id: string; waybill_number: string;

@@ -11538,7 +11538,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WarehouseNotFoundError"] | components["schemas"]["BinNotFoundError"] | components["schemas"]["InventoryItemNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InsufficientStockError"] | components["schemas"]["BinInactiveError"] | components["schemas"]["BinOfSortingSessionError"] | components["schemas"]["SerialNumberTakenError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InsufficientStockError"] | components["schemas"]["ItemOfParcelError"] | components["schemas"]["BinInactiveError"] | components["schemas"]["BinOfSortingSessionError"] | components["schemas"]["SerialNumberTakenError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];

@@ -28,7 +28,7 @@ import { etagOf, matchesEtag } from "./etag.ts";
 export const publicHeaders: Record<string, string> = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers":
-    "etag, x-request-id, idempotency-replayed, retry-after, content-disposition, x-ignored",
+    "date, etag, x-request-id, x-api-version, idempotency-replayed, retry-after, content-disposition, x-ignored",
   "x-content-type-options": "nosniff",
 };
 export const preflightHeaders: Record<string, string> = {

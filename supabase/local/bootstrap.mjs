@@ -30,7 +30,7 @@ const commands = {
   tenant: "supabase/tenant/index.ts",
 };
 /** Commands that are always done whole: an argument would only seem to say something. */
-const whole = ["test:full", "test:debian", "check", "api", "docs", "db:build"];
+const whole = ["test:full", "test:debian", "check", "docs", "db:build"];
 
 requireNode(20, 19);
 const [name, ...rest] = process.argv.slice(2);

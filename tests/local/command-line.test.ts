@@ -1,6 +1,7 @@
 /** Every command of package.json: a wrong argument is refused before anything is done, in words that say what to do. */
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { root } from "../../supabase/local/paths.ts";
@@ -25,3 +26,14 @@ test.for(commands)("%s --nonsense", async (command) => {
   expect(told.split("\n").filter((line) => /^\s+at .*:\d+/.test(line))).toEqual([]);
   expect(told).toMatch(/npm|--/);
 });
+
+test.each([
+  ["--document", "openapi"],
+  ["--collection", "info"],
+])("api %s writes the file", async (option, field) => {
+  const folder = mkdtempSync(join(tmpdir(), "barid-api-"));
+  const file = join(folder, "written.json");
+  expect((await run("api", option, file)).code).toBe(0);
+  expect(JSON.parse(readFileSync(file, "utf8"))).toHaveProperty(field);
+  rmSync(folder, { recursive: true });
+}, 60_000);

@@ -18,6 +18,21 @@ const cacheOf = ({ headers }: Answer) => [
 ];
 const byCaller = "authorization, x-api-key, apikey, accept-language";
 
+test("a page of another origin may read every header that the documents name", async () => {
+  const { headers } = await tenant.ops.get("/delivery/deliveries");
+  const exposed = headers.get("access-control-expose-headers")!.split(", ");
+  expect(exposed.toSorted()).toEqual([
+    "content-disposition",
+    "date",
+    "etag",
+    "idempotency-replayed",
+    "retry-after",
+    "x-api-version",
+    "x-ignored",
+    "x-request-id",
+  ]);
+});
+
 describe("caching", () => {
   test("what a token was needed for is no shared cache's, and asked again with its ETag", async () => {
     const list = await tenant.ops.get("/delivery/deliveries");

@@ -41,6 +41,22 @@ test("an API key opens its own tenant, for what its scopes say", async () => {
   expect(await operating(undefined, "POST")).toFailWith(400, "validation_failed");
 });
 
+test("an API key counts beside the public key, which a client library sends as the bearer", async () => {
+  const key = `bk_${crypto.randomUUID()}`;
+  await sql`insert into tenancy.api_keys (tenant_id, name, key_hash, scopes, created_by, expires_at)
+    values (${a.id}, 'test', sha256(${key}), '{view:tenant}', ${a.admin.id}, now() + interval '1 day')`;
+  const bearer = `Bearer ${stack.publishableKey}`;
+  const send = (headers: Record<string, string>) =>
+    nobody.send("GET", points, undefined, { headers });
+  const sent = { authorization: bearer, apikey: stack.publishableKey };
+  expect(await send({ ...sent, "x-api-key": key })).toSucceed(200);
+  expect(await send({ ...sent, "x-api-key": "bk_unknown" })).toFailWith(401, "unauthorized");
+  expect(await send(sent)).toFailWith(401, "unauthorized");
+  // A bearer that is none of both is somebody's, or nobody's.
+  expect(await send({ ...sent, authorization: "Bearer x", "x-api-key": key }))
+    .toFailWith(401, "unauthorized");
+});
+
 test("an API key that is unknown, revoked, past its time or endless is refused", async () => {
   for (const more of [{ revoked: true }, { expires: "-1 second" }]) {
     expect(await (await newKey(a.id, more))()).toFailWith(401, "unauthorized");

@@ -203,6 +203,19 @@ describe("a file with faults", () => {
     expect(await fingerprintOf(tenant.id)).toEqual(before);
   });
 
+  test("is checked under the key that then imports it, as often as it is mended", async () => {
+    const headers = { "idempotency-key": randomUUID() };
+    const check = async (rows: Record<string, string>[]) =>
+      (await sendFile(tenant.ops, path, rows, { query: { dry_run: true }, headers })).body.valid;
+    expect(await check([{ city: "Basra", full_address: "" }])).toBe(0);
+    const mended = [{ city: "Basra", full_address: `Street ${randomUUID()}` }];
+    expect(await check(mended)).toBe(1);
+    const before = await count(tenant);
+    expect(await sendFile(tenant.ops, path, mended, { headers })).toSucceed(201);
+    expect(await sendFile(tenant.ops, path, mended, { headers })).toSucceed(201);
+    expect(await count(tenant)).toBe(before + 1);
+  });
+
   test("speaks the reader's language, and the tenant's to who asks for none", async () => {
     const file = [{ full_address: "x", zone_id: foreignZone }];
     const texts = {

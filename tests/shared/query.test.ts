@@ -1,4 +1,5 @@
 /** How queries and ids are read, whatever the endpoint. */
+import { randomUUID } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
 import { newSystemAdmin, newTenant, type Tenant } from "../support/people.ts";
 
@@ -84,4 +85,17 @@ test("what is missing is called required, also where several things would do", a
   });
   expect(price).toFailWith(400, "validation_failed");
   expect(price.body).toMatchObject({ field: "units", message: "الحقل units مطلوب." });
+});
+
+test("what a value of another field asks for is called required too", async () => {
+  const outcome = `/delivery/deliveries/${randomUUID()}/outcome`;
+  for (
+    const [result, field] of [["partial", "items"], ["exchanged", "taken_back"], [
+      "postponed",
+      "postponed_to",
+    ]]
+  ) {
+    const { body } = await tenant.driver.post(outcome, { result });
+    expect(body).toMatchObject({ field, message: `${field} is required.` });
+  }
 });

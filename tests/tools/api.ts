@@ -19,6 +19,15 @@ interface Content {
   };
 }
 
+const known = ["--check", "--document", "--collection"];
+const unknown = process.argv.slice(2).find((word, at, words) =>
+  !known.includes(word) && !["--document", "--collection"].includes(words[at - 1] ?? "")
+);
+if (unknown !== undefined) {
+  console.error(`npm run api takes ${known.join(", ")}, but "${unknown}" is none of them.`);
+  process.exit(2);
+}
+
 // Once through JSON: what is written is what is served.
 const document = JSON.parse(JSON.stringify(describeAll(await everyFunction())));
 for (

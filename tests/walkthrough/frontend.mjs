@@ -25,14 +25,20 @@ let loads = 0;
 const changesSince = new Date(Date.now() - 60_000).toISOString();
 let cursor;
 const loadChanges = async () => {
-  const from = cursor ? { cursor } : { updated_since: changesSince };
-  const { data } = await supabase.functions.invoke(
-    `delivery/assignments?${new URLSearchParams({ ...from, limit: "100" })}`,
-    { method: "GET" },
-  );
-  cursor = data.next_cursor ?? cursor;
+  const changed = [];
+  for (let more = true; more;) {
+    const from = cursor ? { cursor } : { updated_since: changesSince };
+    const { data, error } = await supabase.functions.invoke(
+      `delivery/assignments?${new URLSearchParams({ ...from, limit: "100" })}`,
+      { method: "GET" },
+    );
+    if (error) throw error;
+    changed.push(...data.assignments);
+    cursor = data.next_cursor ?? cursor;
+    more = data.has_more;
+  }
   loads++;
-  return data.assignments;
+  return changed;
 };
 
 const channel = supabase

@@ -81,15 +81,17 @@ export const Outcome = z.object({
   ...reported,
 }).superRefine((body, context) => {
   bothOrNone(body, context);
-  const refuse = (field: string, message: string) =>
-    context.issues.push({ code: "custom", path: [field], input: undefined, message });
+  const refuse = (field: string, message: string, params?: { reason_key: string }) =>
+    context.issues.push({ code: "custom", path: [field], input: undefined, message, params });
   for (const [field, of] of Object.entries(belongsTo)) {
     if (body[field as keyof typeof belongsTo] != null && !of.some((one) => one === body.result)) {
       refuse(field, `does not belong to ${body.result}`);
     }
   }
   for (const [result, field] of Object.entries(needed)) {
-    if (body.result === result && body[field] == null) refuse(field, "is required");
+    if (body.result === result && body[field] == null) {
+      refuse(field, "is required", { reason_key: "reason_required" });
+    }
   }
 }).meta({ id: "DeliveryOutcome" });
 

@@ -179,7 +179,7 @@ export const inventory: AnyEndpoint[] = [
     body: CreateAdjustment,
     response: AdjustmentResponse,
     status: 201,
-    errors: ["insufficient_stock", ...arriving],
+    errors: ["insufficient_stock", "item_of_parcel", ...arriving],
     run: ({ db, body }) => db.call("warehousing.adjustment_create", body),
   }),
 ];

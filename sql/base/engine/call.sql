@@ -41,7 +41,8 @@ declare
   v_answer jsonb;
   v_version text;
   v_reads_only boolean := coalesce((rule ->> 'reads_only')::boolean, false);
-  v_key text := claims ->> 'idempotency_key';
+  -- A dry run is undone, and made again to see whether what it found was mended: there is nothing to remember.
+  v_key text := case when input ->> 'dry_run' is distinct from 'true' then claims ->> 'idempotency_key' end;
   v_refused private.refused;
 begin
   v_language := private.enter(claims, rule);

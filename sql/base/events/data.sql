@@ -131,6 +131,8 @@ from (values
   ('{waybill.received}', 'warehousing', 'waybill',
     '{"waybill_id": "uuid", "waybill_number": "string", "source_warehouse_id": "uuid", "destination_warehouse_id": "uuid",
       "driver_id": "uuid", "received_count": "integer", "missing_count": "integer", "missing_delivery_ids": "array", "actor_id": "uuid?"}'),
+  ('{waybill_return.refund_due}', 'warehousing', 'delivery',
+    '{"delivery_id": "uuid", "waybill_id": "uuid", "amount": "number", "currency": "string"}'),
   ('{waybill.closed}', 'warehousing', 'waybill',
     '{"waybill_id": "uuid", "waybill_number": "string", "source_warehouse_id": "uuid", "destination_warehouse_id": "uuid",
       "driver_id": "uuid", "actor_id": "uuid?"}'),

@@ -120,9 +120,31 @@ begin
       'units', (select sum(l.quantity) from jsonb_to_recordset(input -> 'items') as l (quantity bigint)), 'actor_id', app.user_id()))));
 end $$;
 
+-- Refuses more of what is in somebody's parcel than was sent, and any where the parcel is not: what turns up of it can only be the rest.
+-- Of other items: nothing. Fails: item_of_parcel.
+create or replace function warehousing.require_rest_of_parcel(item uuid, warehouse uuid, units bigint) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_parcel uuid;
+begin
+  select i.parcel_delivery_id into v_parcel from warehousing.inventory_items i where i.tenant_id = v_tenant and i.id = item;
+  if v_parcel is not null and (
+    not exists (
+      select from delivery.deliveries d
+      where d.tenant_id = v_tenant and v_parcel in (d.id, d.parent_id, d.original_delivery_id) and d.current_warehouse_id = warehouse)
+    or units + (select coalesce(sum(s.quantity), 0) from warehousing.stock s where s.tenant_id = v_tenant and s.item_id = item) > (
+      select coalesce(sum(i.quantity), 0) from delivery.delivery_items i
+      where i.tenant_id = v_tenant and i.delivery_id = v_parcel and i.item_id = item))
+  then
+    perform app.fail('item_of_parcel', jsonb_build_object('field', 'delta', 'item_id', item));
+  end if;
+end $$;
+
 -- Corrects what lies in one place by `delta` units. {warehouse_id, item_id, bin_id, status?, lot_number?, serial_number?, delta, reason}
 -- -> {adjustment_id, transactions}. Fails: warehouse_not_found, bin_not_found, bin_inactive, inventory_item_not_found,
--- insufficient_stock (there is less than is taken away), serial_number_required, serial_quantity_must_be_one, serial_number_taken.
+-- insufficient_stock (there is less than is taken away), item_of_parcel (more than was sent, or its parcel is not there),
+-- serial_number_required, serial_quantity_must_be_one, serial_number_taken.
 create or replace function warehousing.adjustment_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -133,6 +155,9 @@ declare
     'lot_number', input ->> 'lot_number', 'serial_number', input ->> 'serial_number'));
 begin
   perform warehousing.require_warehouse(v_warehouse);
+  if v_delta > 0 then
+    perform warehousing.require_rest_of_parcel((input ->> 'item_id')::uuid, v_warehouse, v_delta);
+  end if;
   perform warehousing.stock_post(jsonb_build_array(jsonb_build_object('type', 'adjust', 'item_id', input ->> 'item_id',
     'warehouse_id', v_warehouse, 'quantity', abs(v_delta), case when v_delta > 0 then 'to' else 'from' end, v_place,
     'reference_type', 'adjustment', 'reference_id', v_adjustment, 'reason', input ->> 'reason', 'field', 'delta')));

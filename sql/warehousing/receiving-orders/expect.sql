@@ -101,7 +101,8 @@ begin
   return v_id;
 end $$;
 
--- A delivery that comes back: to where it left from, unless another warehouse is named. -> the receiving order; null: a store's parcel in
+-- A delivery that comes back: to where it left from, unless another warehouse is named, and to the default warehouse where the one that it
+-- left was deleted meanwhile, as it can be before an outcome is undone. -> the receiving order; null: a store's parcel in
 -- which there was nothing, as a carrier may bring back one of which the warehouse had found nothing; or a waybill brings it elsewhere
 create or replace function warehousing.receipt_expect(p_delivery uuid, p_warehouse uuid, p_failed boolean) returns uuid
 language plpgsql security definer set search_path = '' as $$
@@ -121,7 +122,9 @@ begin
   end if;
   select e.id into v_exception from delivery.delivery_exceptions e
   where e.tenant_id = d.tenant_id and e.delivery_id in (d.id, d.parent_id) and e.status = 'open' order by e.created_at desc, e.id limit 1;
-  return warehousing.receipt_open(d, coalesce(p_warehouse, d.pickup_warehouse_id),
+  return warehousing.receipt_open(d, coalesce(p_warehouse, (
+      select w.id from warehousing.warehouses w where w.tenant_id = d.tenant_id and w.id = d.pickup_warehouse_id and w.deleted_at is null),
+    delivery.default_warehouse(), d.pickup_warehouse_id),
     case when p_failed or v_exception is not null then 'failed_delivery_return' else 'delivery_return_handoff' end, v_exception);
 end $$;
 

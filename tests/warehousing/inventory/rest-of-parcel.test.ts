@@ -1,0 +1,49 @@
+/** The units that an adjustment may add to a parcel: the rest of what was sent, where the parcel is. */
+import { expect, test } from "vitest";
+import "../../support/expect.ts";
+import { checkAll, moves, takenOver } from "../../support/deliveries.ts";
+import { newStagedPackage, newYard, type Yard } from "../../support/packages.ts";
+import { newTenant } from "../../support/people.ts";
+import { unitsOf } from "../../support/warehouses.ts";
+import { itemOf } from "../../support/waybills.ts";
+
+async function waiting() {
+  const yard = await newYard(await newTenant());
+  const { parent, b } = await newStagedPackage(yard);
+  const item = await itemOf(parent.id);
+  return { yard, b, item, adjust: adjusting(yard, item) };
+}
+
+const adjusting = (yard: Yard, item_id: string) => (delta: number, there = false) =>
+  yard.tenant.warehouse.post("/warehousing/inventory/adjustments", {
+    warehouse_id: there ? yard.there : yard.warehouse,
+    bin_id: there ? yard.thereBin : yard.bin,
+    item_id,
+    delta,
+    reason: "Counted",
+  });
+
+test("more than was sent is refused, the rest is taken", async () => {
+  const { yard, item, adjust } = await waiting();
+  const refused = await adjust(1);
+  expect(refused).toFailWith(409, "item_of_parcel");
+  expect(refused.body).toMatchObject({ field: "delta", item_id: item });
+  expect(await adjust(-1)).toSucceed(201);
+  expect(await adjust(2)).toFailWith(409, "item_of_parcel");
+  expect(await adjust(1)).toSucceed(201);
+  expect(await unitsOf(item)).toMatchObject({ available: 1 });
+  await checkAll(yard.tenant);
+});
+
+test("where the parcel is not, nothing is taken", async () => {
+  const { yard, b, item, adjust } = await waiting();
+  expect(await adjust(-1)).toSucceed(201);
+  expect(await adjust(1, true)).toFailWith(409, "item_of_parcel");
+  expect(await adjust(1)).toSucceed(201);
+  await takenOver(yard, b);
+  expect(await adjust(1)).toFailWith(409, "item_of_parcel");
+  await moves(yard.tenant.driver, b, "depart", "complete");
+  expect(await adjust(1)).toFailWith(409, "item_of_parcel");
+  expect(await unitsOf(item)).toEqual({});
+  await checkAll(yard.tenant);
+});

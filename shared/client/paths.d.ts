@@ -3234,7 +3234,7 @@ export interface components {
       /** Format: date-time @description By the device's clock */ recorded_at: string; /** Kilometres an hour */ speed_kmh?: number | null;
     };
     /** This item needs a serial number for each piece. */ SerialNumberRequiredError: { code?: "serial_number_required"; field?: string; item_id?: string; } & components["schemas"]["Error"];
-    /** This serial number is already in stock. Check the number, or move the piece from where it lies. */ SerialNumberTakenError: { code?: "serial_number_taken"; field?: string; item_id?: string; } & components["schemas"]["Error"];
+    /** This serial number is already in stock. Check the number, or move the piece from where it lies. */ SerialNumberTakenError: { bin?: { code: string; id: string; }; code?: "serial_number_taken"; field?: string; item_id?: string; serial_number?: string; warehouse?: { id: string; name: string; }; } & components["schemas"]["Error"];
     /** A serial number stands for exactly one piece. */ SerialQuantityMustBeOneError: { code?: "serial_quantity_must_be_one"; field?: string; item_id?: string; } & components["schemas"]["Error"];
     Service: {
       /** Who may use it: all, only those named, or all but those named */ access_mode: string; active: boolean;
@@ -12190,7 +12190,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ReceivingOrderNotFoundError"] | components["schemas"]["BinNotFoundError"] | components["schemas"]["InventoryItemNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["BinInactiveError"] | components["schemas"]["BinOfSortingSessionError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["BinInactiveError"] | components["schemas"]["BinOfSortingSessionError"] | components["schemas"]["SerialNumberTakenError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       412: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["VersionConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
@@ -12874,7 +12874,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WaybillNotFoundError"] | components["schemas"]["DiscrepancyNotFoundError"] | components["schemas"]["BinNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WaybillActionNotAllowedError"] | components["schemas"]["BinInactiveError"] | components["schemas"]["BinOfSortingSessionError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WaybillActionNotAllowedError"] | components["schemas"]["BinInactiveError"] | components["schemas"]["BinOfSortingSessionError"] | components["schemas"]["SerialNumberTakenError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -12912,7 +12912,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WaybillNotFoundError"] | components["schemas"]["BinNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WaybillActionNotAllowedError"] | components["schemas"]["WaybillHasNoDeliveriesError"] | components["schemas"]["BinInactiveError"] | components["schemas"]["BinOfSortingSessionError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WaybillActionNotAllowedError"] | components["schemas"]["WaybillHasNoDeliveriesError"] | components["schemas"]["BinInactiveError"] | components["schemas"]["BinOfSortingSessionError"] | components["schemas"]["SerialNumberTakenError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];

@@ -25,7 +25,10 @@ export const warehousingErrors = {
   item_has_stock: { status: 409, fields: ["field"] },
   item_not_in_bin: { status: 400, fields: ["field", "item_id"] },
   insufficient_stock: { status: 409, fields: ["field", "item_id", "variant_id"] },
-  serial_number_taken: { status: 409, fields: ["field", "item_id"] },
+  serial_number_taken: {
+    status: 409,
+    fields: ["field", "item_id", "serial_number", "warehouse", "bin"],
+  },
   serial_number_required: { status: 400, fields: ["field", "item_id"] },
   serial_quantity_must_be_one: { status: 400, fields: ["field", "item_id"] },
   staff_not_found: { status: 404, fields: ["field"] },

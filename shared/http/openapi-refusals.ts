@@ -21,6 +21,11 @@ const fieldSchemas: Readonly<Record<string, Json>> = {
   attempts_used: number,
   available: number,
   balance: number,
+  bin: {
+    type: "object",
+    properties: { id: { type: "string", format: "uuid" }, code: text },
+    required: ["id", "code"],
+  },
   branches: { type: "array", items: { type: "object" } },
   calculated_unit_size: number,
   capacity: { type: ["number", "null"] },
@@ -63,6 +68,11 @@ const fieldSchemas: Readonly<Record<string, Json>> = {
   status_reason: textOrNull,
   used: number,
   variant_id: textOrNull,
+  warehouse: {
+    type: "object",
+    properties: { id: { type: "string", format: "uuid" }, name: text },
+    required: ["id", "name"],
+  },
   waybill_id: textOrNull,
 };
 

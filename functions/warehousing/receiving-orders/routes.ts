@@ -133,6 +133,7 @@ export const receivingOrders: AnyEndpoint[] = [
       "received_too_much",
       "damaged_too_much",
       "insufficient_wallet_balance",
+      "serial_number_taken",
     ],
     run: ({ db, params, body }) =>
       db.call("warehousing.receiving_order_update", { ...body, id: params.receiving_order_id }),

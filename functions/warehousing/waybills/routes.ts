@@ -23,6 +23,7 @@ const arriving: readonly ErrorCode[] = [
   "bin_inactive",
   "bin_of_sorting_session",
   "bin_id_required_for_received_items",
+  "serial_number_taken",
 ];
 const CreateWaybill = CreateTransfer.extend({
   mode: z.literal("delivery_operation").optional(),

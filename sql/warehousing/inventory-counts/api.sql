@@ -44,7 +44,8 @@ begin
 end $$;
 
 -- Refuses lines without the serial number that their item has, or with several pieces of one. A difference alone would be judged by
--- stock_post(), but what a line says has to be right also where nothing differs.
+-- stock_post(), but what a line says has to be right also where nothing differs. Units that lie there without one, because they came back as
+-- they had left before their item was serialized, are counted so: all of them or fewer.
 -- Fails: serial_number_required, serial_quantity_must_be_one (items.<n>.<field>).
 create or replace function warehousing.require_pieces(lines warehousing.inventory_count_lines[]) returns void
 language plpgsql stable set search_path = '' as $$
@@ -55,7 +56,8 @@ begin
   select l.position - 1 as place, l.item_id, l.serial_number is null as unnamed into v_bad
   from unnest(lines) l
   join warehousing.inventory_items i on i.tenant_id = v_tenant and i.id = l.item_id
-  where (i.is_serialized and l.serial_number is null) or (l.serial_number is not null and l.counted > 1)
+  where (i.is_serialized and l.serial_number is null and (l.expected = 0 or l.counted > l.expected))
+    or (l.serial_number is not null and l.counted > 1)
   order by l.position limit 1;
   if found and v_bad.unnamed then
     perform app.fail('serial_number_required', jsonb_build_object('field', format('items.%s.serial_number', v_bad.place), 'item_id', v_bad.item_id));
@@ -86,8 +88,8 @@ begin
   perform warehousing.require_places(v_warehouse, input -> 'items', 'items');
   perform warehousing.require_goods(input -> 'items', 'items');
   v_lines := warehousing.count_lines(v_warehouse, input -> 'items');
-  perform warehousing.require_pieces(v_lines);
   v_lines := warehousing.stock_counted(v_lines, v_whole_bins);
+  perform warehousing.require_pieces(v_lines);
   select l.position, l.item_id, l.reserved into v_short from unnest(v_lines) l where l.counted < l.reserved order by l.position limit 1;
   if found then
     perform app.fail('count_below_reserved', jsonb_build_object('item_id', v_short.item_id, 'reserved', v_short.reserved, 'field',

@@ -1,7 +1,8 @@
 -- Stock changes its place within a warehouse: from the dock to a shelf, from one bin into another, out of what is sold.
 
 -- {warehouse_id, notes?, items: [{item_id, from_bin_id, to_bin_id, quantity, status? ('available'), to_status? (as it was), lot_number?,
--- serial_number?}]} -> {move_id, transactions}. All of it or nothing; a lot or piece is moved by its number, what has none without.
+-- serial_number?}]} -> {move_id, transactions}. All of it or nothing; a lot or piece is moved by its number, what has none without, also
+-- where its item was serialized since.
 -- Reserved stock stays where its order looks for it.
 -- Fails: warehouse_not_found, inventory_item_not_found, bin_not_found, bin_inactive, insufficient_stock, serial_number_required,
 -- serial_quantity_must_be_one.

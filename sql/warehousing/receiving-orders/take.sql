@@ -79,7 +79,8 @@ begin
 end $$;
 
 -- The stock that a receipt adds: sound goods, and damaged ones. Goods of a store come back as the lots and pieces that left for
--- their order and have not come back yet; which of several is damaged or missing nobody says, so it is the last.
+-- their order and have not come back yet, with a serial number or without as they left, whatever their item has become; which of several is
+-- damaged or missing nobody says, so it is the last. What somebody booked in here meanwhile has come, so it is the first.
 create or replace function warehousing.receipt_pieces(r warehousing.receiving_orders)
 returns table (item_id uuid, bin_id uuid, status text, lot_number text, serial_number text, quantity bigint)
 language plpgsql stable set search_path = '' as $$
@@ -98,7 +99,9 @@ begin
       select q.part_id from storefront.order_part_receipts q where q.tenant_id = r.tenant_id and q.receiving_order_id = r.id)
   ), gone as (
     select m.item_id, m.lot_number, m.serial_number, sum(m.units) as quantity,
-      sum(sum(m.units)) over (partition by m.item_id order by min(m.id)) as until
+      sum(sum(m.units)) over (partition by m.item_id order by not exists (
+        select from warehousing.stock s where s.tenant_id = r.tenant_id and s.item_id = m.item_id and s.serial_number = m.serial_number
+          and s.warehouse_id = r.warehouse_id and s.quantity > 0), min(m.id)) as until
     from (
       select t.id, t.item_id, t.lot_number, t.serial_number, t.quantity as units from part p
       join warehousing.inventory_transactions t on t.tenant_id = p.tenant_id and t.reference_id = p.order_id and t.reference_type = 'order'
@@ -122,7 +125,8 @@ end $$;
 --   back from the road its driver is free; what left a warehouse waits to leave it again, its exception stays open; what is back for
 --                      good is returned, and its fee refunded by the policy in force
 -- The order and the family of its delivery are locked. Locks: the driver who brought it, numbers, wallets, stock.
--- Fails: what receipt_fill fails with, insufficient_wallet_balance (that fee).
+-- Fails: what receipt_fill fails with, insufficient_wallet_balance (that fee), serial_number_taken (a piece was booked in meanwhile, in another
+-- warehouse, or is damaged and set aside here: see warehousing.stock_receive).
 create or replace function warehousing.receipt_take(p_order uuid, details jsonb, notes text) returns void
 language plpgsql security definer set search_path = '' as $$
 declare

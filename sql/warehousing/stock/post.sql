@@ -42,9 +42,32 @@ begin
   return regexp_replace(field, '[^.]*$', '') || name;
 end $$;
 
+-- True for a movement of units without a serial number that had none before: they lie where it takes them from, or come back from outside as
+-- they left (warehousing.returns_as_left). Items become serialized while units of them are out, and such units stay without one.
+create or replace function warehousing.has_no_serial(m private.stock_movement) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  if not m.comes then
+    return warehousing.returns_as_left(m.type, m.reference_type);
+  end if;
+  return exists (
+    select from warehousing.stock s
+    where s.tenant_id = app.tenant_id() and s.bin_id = m.from_bin and s.item_id = m.item_id and s.status = m.from_status
+      and s.serial_number is null and s.quantity > 0);
+end $$;
+
+-- True for what comes in as it left, without anybody who names it anew: by a transfer or a waybill, or expected by a receiving order.
+create or replace function warehousing.returns_as_left(transaction_type text, reference_type text) returns boolean
+language plpgsql immutable set search_path = '' as $$
+begin
+  return transaction_type = 'transfer_in' or coalesce(reference_type = 'receiving_order', false);
+end $$;
+
 -- Refuses movements that name no warehouse, no bin of it, no item, or a quantity that is none; and a serial number that is missing where the
--- item has them or counts more than one piece. Something goes into bins in use, and into no cage of a sorting session, which is taken down with
--- it; what lies in a bin is set aside there, and free again, whatever became of the bin.
+-- item has them (but not of what has none: warehousing.has_no_serial) or counts more than one piece. Something goes into bins in use, and into no
+-- cage of a sorting session, which is taken down with it; what lies in a bin is set aside there, and free again, whatever became of the bin.
+-- Fails: warehouse_not_found, inventory_item_not_found, bin_not_found, bin_inactive, bin_of_sorting_session, validation_failed,
+-- serial_number_required, serial_quantity_must_be_one.
 create or replace function warehousing.require_stock_movement(movements private.stock_movement[]) returns void
 language plpgsql stable set search_path = '' as $$
 declare
@@ -61,7 +84,8 @@ begin
   left join warehousing.bins t on t.tenant_id = v_tenant and t.warehouse_id = l.warehouse_id and t.id = l.to_bin
   where i.id is null or w.id is null or (l.comes and f.id is null) or (l.goes and t.id is null)
     or (l.goes and l.from_bin is distinct from l.to_bin and (not t.is_active or t.is_temporary)) or l.quantity is null or l.quantity <= 0
-    or (l.goes and l.to_serial is not null and l.quantity <> 1) or (l.goes and i.is_serialized and l.to_serial is null)
+    or (l.goes and l.to_serial is not null and l.quantity <> 1)
+    or (l.goes and i.is_serialized and l.to_serial is null and not warehousing.has_no_serial(l))
   order by l.line limit 1;
   if not found then
     return;
@@ -137,8 +161,8 @@ end $$;
 -- refusal names. Several movements of one place count together: what matters is what is left at the end.
 -- A place that a movement of type write_off leaves empty is closed for good.
 -- Locks the rows of all places in the order of their ids.
--- Fails: insufficient_stock, serial_number_taken, serial_number_required, serial_quantity_must_be_one,
--- warehouse_not_found, inventory_item_not_found, bin_not_found, bin_inactive.
+-- Fails: insufficient_stock, serial_number_taken (serial_number; warehouse, bin: where it lies), serial_number_required,
+-- serial_quantity_must_be_one, warehouse_not_found, inventory_item_not_found, bin_not_found, bin_inactive.
 create or replace function warehousing.stock_post(movements jsonb) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -155,6 +179,22 @@ begin
       select from warehousing.stock s
       where s.tenant_id = app.tenant_id() and s.bin_id = m.from_bin and s.item_id = m.item_id and s.status = m.from_status and s.quantity > 0
         and (s.lot_number is not null or s.serial_number is not null)) then 'reason_stock_of_lot' end)));
+end $$;
+
+-- Refuses a piece that would be in two places, and says where it lies; nothing of that where one request names it twice. Who receives a parcel
+-- or a waybill has sent no serial number, so no field is named.
+-- Fails: serial_number_taken.
+create or replace function warehousing.serial_is_taken(m private.stock_movement) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  perform app.fail('serial_number_taken', jsonb_strip_nulls(jsonb_build_object('item_id', m.item_id,
+      'field', case when m.reference_type in ('receiving_order', 'waybill') then null else warehousing.beside_quantity(m.field, 'serial_number') end,
+      'serial_number', m.to_serial)) || coalesce((
+    select jsonb_build_object('warehouse', jsonb_build_object('id', w.id, 'name', w.name), 'bin', jsonb_build_object('id', b.id, 'code', b.code))
+    from warehousing.stock s
+    join warehousing.warehouses w on w.tenant_id = s.tenant_id and w.id = s.warehouse_id
+    join warehousing.bins b on b.tenant_id = s.tenant_id and b.id = s.bin_id
+    where s.tenant_id = app.tenant_id() and s.item_id = m.item_id and s.serial_number = m.to_serial and s.quantity > 0), '{}'));
 end $$;
 
 -- stock_post() of movements that were read already, in the order of their lines.
@@ -194,7 +234,7 @@ begin
   perform from warehousing.stock s
   where s.tenant_id = v_tenant and s.id = any (array(select c.stock_id from unnest(v_changes) c)) order by s.id for no key update;
 
-  select l as movement, l.field, l.item_id, b.twice into v_short
+  select l as movement, b.twice into v_short
   from (
     select s.id, s.quantity + c.delta > 1 as twice
     from unnest(v_changes) c join warehousing.stock s on s.tenant_id = v_tenant and s.id = c.stock_id
@@ -203,8 +243,7 @@ begin
   join unnest(movements) l on b.id in (l.from_stock, l.to_stock)
   order by l.line limit 1;
   if found and v_short.twice then
-    perform app.fail('serial_number_taken', jsonb_build_object('item_id', v_short.item_id,
-      'field', warehousing.beside_quantity(v_short.field, 'serial_number')));
+    perform warehousing.serial_is_taken(v_short.movement);
   elsif found then
     perform warehousing.stock_short(v_short.movement);
   end if;
@@ -226,9 +265,10 @@ begin
     perform warehousing.stock_write(array(select c from unnest(v_changes) c where c.delta < 0));
     perform warehousing.stock_write(array(select c from unnest(v_changes) c where c.delta > 0));
   exception when unique_violation then
-    select l.field, l.item_id into v_short
+    select l.movement into v_short
     from (
-      select m.*, first_value(m.to_stock) over (partition by m.item_id, m.to_serial order by m.line) as first
+      select m as movement, m.line, m.item_id, m.to_serial, m.to_stock,
+        first_value(m.to_stock) over (partition by m.item_id, m.to_serial order by m.line) as first
       from unnest(movements) m
       where m.to_serial is not null and m.to_stock = any (array(select c.stock_id from unnest(v_changes) c where c.delta > 0))) l
     where l.to_stock <> l.first or exists (
@@ -236,8 +276,7 @@ begin
       where s.tenant_id = v_tenant and s.item_id = l.item_id and s.serial_number = l.to_serial and s.quantity > 0
         and s.id <> all (array(select c.stock_id from unnest(v_changes) c where c.delta < 0)))
     order by l.line limit 1;
-    perform app.fail('serial_number_taken', jsonb_build_object('item_id', v_short.item_id,
-      'field', warehousing.beside_quantity(v_short.field, 'serial_number')));
+    perform warehousing.serial_is_taken(v_short.movement);
   end;
 end $$;
 
@@ -259,4 +298,6 @@ grant execute on function warehousing.stock_post(jsonb) to barid_caller;
 revoke execute on function warehousing.require_stock_movement(private.stock_movement[]), warehousing.stock_move(private.stock_movement[]),
   warehousing.stock_movements(jsonb), warehousing.stock_open(private.stock_movement[]),
   warehousing.stock_places(private.stock_movement[]), warehousing.stock_write(private.stock_change[]),
-  warehousing.stock_short(private.stock_movement), warehousing.beside_quantity(text,text) from barid_caller;
+  warehousing.stock_short(private.stock_movement), warehousing.serial_is_taken(private.stock_movement),
+  warehousing.has_no_serial(private.stock_movement), warehousing.returns_as_left(text,text),
+  warehousing.beside_quantity(text,text) from barid_caller;

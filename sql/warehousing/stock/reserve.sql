@@ -70,21 +70,48 @@ begin
 end $$;
 
 -- Takes stock into the house: [{item_id, warehouse_id, bin_id, quantity, status? ('available'), lot_number?,
--- serial_number?, field?}, ...]; transaction_type is receive, initial_stock or return.
+-- serial_number?, field?}, ...]; transaction_type is receive, initial_stock, return or transfer_in. Of what returns as it left
+-- (warehousing.returns_as_left) a piece that was booked in meanwhile, as by a count, is not booked twice: where it lies in this warehouse, its
+-- movement begins and ends there, or makes it damaged there; a piece that is damaged and set aside for somebody is refused, as it would be sent.
 -- Fails: what stock_post() fails with.
 create or replace function warehousing.stock_receive(
   lines jsonb, transaction_type text default 'receive', reference_type text default null, reference_id uuid default null, reason text default null
 ) returns void
 language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_here uuid[];
 begin
+  if warehousing.returns_as_left(transaction_type, reference_type) then
+    -- Held until the end: a movement within one place does not ask whether the piece still lies there.
+    v_here := array(
+      select s.id from warehousing.stock s
+      where s.tenant_id = v_tenant and s.quantity > 0 and s.id = any (array(
+        select h.id from jsonb_to_recordset(lines) as l (item_id uuid, serial_number text, warehouse_id uuid)
+        cross join lateral (
+          select x.id from warehousing.stock x
+          where x.tenant_id = v_tenant and x.item_id = l.item_id and x.serial_number = l.serial_number and x.quantity > 0
+            and x.warehouse_id = l.warehouse_id
+          offset 0) h
+        where l.serial_number is not null))
+      order by s.id for no key update);
+  end if;
   perform warehousing.stock_post((
     select jsonb_agg(jsonb_build_object('type', stock_receive.transaction_type, 'item_id', l.item_id, 'warehouse_id', l.warehouse_id,
-      'quantity', l.quantity, 'field', coalesce(l.field, 'quantity'), 'to', jsonb_strip_nulls(jsonb_build_object('bin_id', l.bin_id,
-        'status', coalesce(l.status, 'available'), 'lot_number', l.lot_number, 'serial_number', l.serial_number)),
-      'reference_type', stock_receive.reference_type, 'reference_id', stock_receive.reference_id, 'reason', stock_receive.reason) order by l.line)
+      'quantity', l.quantity, 'field', coalesce(l.field, 'quantity'), 'to', case when s.id is null then jsonb_strip_nulls(jsonb_build_object('bin_id', l.bin_id,
+          'status', coalesce(l.status, 'available'), 'lot_number', l.lot_number, 'serial_number', l.serial_number))
+        when l.status = 'damaged' then s.place || '{"status": "damaged"}' else s.place end,
+      'reference_type', stock_receive.reference_type, 'reference_id', stock_receive.reference_id, 'reason', stock_receive.reason)
+      || case when s.id is null then '{}' else jsonb_build_object('from', s.place) end order by l.line)
     from rows from (jsonb_to_recordset(lines) as (item_id uuid, warehouse_id uuid, bin_id uuid, quantity bigint, status text,
       lot_number text, serial_number text, field text)) with ordinality
-      l (item_id, warehouse_id, bin_id, quantity, status, lot_number, serial_number, field, line)));
+      l (item_id, warehouse_id, bin_id, quantity, status, lot_number, serial_number, field, line)
+    left join lateral (
+      select h.id, jsonb_strip_nulls(jsonb_build_object('bin_id', h.bin_id, 'status', h.status, 'lot_number', h.lot_number,
+        'serial_number', h.serial_number, 'reserved_for_type', h.reserved_for_type, 'reserved_for_id', h.reserved_for_id)) as place
+      from warehousing.stock h
+      where h.tenant_id = v_tenant and h.id = any (v_here) and h.item_id = l.item_id and h.serial_number = l.serial_number
+        and (l.status is distinct from 'damaged' or h.reserved_for_id is null)) s on true));
 end $$;
 
 -- Where a warehouse of the caller's tenant receives when nobody says otherwise, or null.

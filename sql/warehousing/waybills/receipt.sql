@@ -32,7 +32,8 @@ end $$;
 
 -- Parcels of a waybill arrive: their stock comes into a bin, and they continue from here, or end here when here is where
 -- they were sent and nothing is to be collected. bin: null takes the default receiving bin.
--- Fails: bin_not_found, bin_inactive, bin_id_required_for_received_items.
+-- Fails: bin_not_found, bin_inactive, bin_id_required_for_received_items, serial_number_taken (a piece was booked in meanwhile in another
+-- warehouse: see warehousing.stock_receive).
 create or replace function warehousing.waybill_arrive(w warehousing.waybills, parcels uuid[], bin uuid) returns void
 language plpgsql set search_path = '' as $$
 declare

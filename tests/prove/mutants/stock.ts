@@ -118,11 +118,22 @@ export const stock: Mutant[] = [
   {
     name: "an item with serial numbers comes in without one",
     file: post,
-    from: " or (l.goes and i.is_serialized and l.to_serial is null)",
+    from:
+      "\n    or (l.goes and i.is_serialized and l.to_serial is null and not warehousing.has_no_serial(l))",
     to: "",
     test: [
       "tests/warehousing/stock/stock.test.ts",
       "are in one place, one piece each, and asked for where the item has them",
+    ],
+  },
+  {
+    name: "a piece that was booked in before its receipt is not looked for",
+    file: "sql/warehousing/stock/reserve.sql",
+    from: "if warehousing.returns_as_left(transaction_type, reference_type) then",
+    to: "if false then",
+    test: [
+      "tests/warehousing/stock/as-it-left.test.ts",
+      "is received where it lies, and is there once",
     ],
   },
   {

@@ -157,7 +157,29 @@ begin
   perform delivery.parcel_at(p.id, null) from unnest(v_parcels) p (id);
   perform warehousing.waybill_event_emit(w, 'handed_over', jsonb_build_object('delivery_count', cardinality(v_parcels)));
   perform warehousing.stock_exit('waybill', w.id, 'transfer_out');
+  perform warehousing.waybill_takes_along(w, v_parcels);
   return warehousing.waybill_get(input);
+end $$;
+
+-- Books out what lies in the source of the returns on a waybill that was not set aside for it, such as damaged units, and notes it with its status:
+-- it travels with them, and is the same where they are received.
+create or replace function warehousing.waybill_takes_along(w warehousing.waybills, parcels uuid[]) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_rows warehousing.stock[] := array(
+    select s from delivery.deliveries d cross join lateral warehousing.parcel_stock(d.id, w.source_warehouse_id) s
+    where d.tenant_id = w.tenant_id and d.id = any (parcels) and d.delivery_flow = 'operational_return' and s.reserved_for_id is null order by s.id);
+begin
+  insert into warehousing.waybill_items (tenant_id, waybill_id, delivery_id, item_id, quantity, lot_number, serial_number, status)
+  select w.tenant_id, w.id, d.id, s.item_id, sum(s.quantity), s.lot_number, s.serial_number, s.status
+  from delivery.deliveries d cross join lateral warehousing.parcel_stock(d.id, w.source_warehouse_id) s
+  where d.tenant_id = w.tenant_id and d.id = any (parcels) and d.delivery_flow = 'operational_return' and s.reserved_for_id is null
+  group by d.id, s.item_id, s.lot_number, s.serial_number, s.status;
+  perform warehousing.stock_post((
+    select jsonb_agg(jsonb_build_object('type', 'transfer_out', 'item_id', s.item_id, 'warehouse_id', s.warehouse_id, 'quantity', s.quantity,
+      'from', jsonb_strip_nulls(jsonb_build_object('bin_id', s.bin_id, 'status', s.status, 'lot_number', s.lot_number,
+        'serial_number', s.serial_number)), 'reference_type', 'waybill', 'reference_id', w.id) order by s.id)
+    from unnest(v_rows) s));
 end $$;
 
 -- The vehicle a driver of the tenant drives: the one named, else their own. Fails: driver_not_found, driver_inactive (as a driver, or as

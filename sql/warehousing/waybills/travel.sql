@@ -166,20 +166,24 @@ end $$;
 create or replace function warehousing.waybill_takes_along(w warehousing.waybills, parcels uuid[]) returns void
 language plpgsql set search_path = '' as $$
 declare
-  v_rows warehousing.stock[] := array(
-    select s from delivery.deliveries d cross join lateral warehousing.parcel_stock(d.id, w.source_warehouse_id) s
-    where d.tenant_id = w.tenant_id and d.id = any (parcels) and d.delivery_flow = 'operational_return' and s.reserved_for_id is null order by s.id);
+  -- Read once: it is noted as it is booked out.
+  v_lines jsonb := (
+    select jsonb_agg(to_jsonb(s) || jsonb_build_object('delivery_id', d.id) order by s.id)
+    from delivery.deliveries d cross join lateral warehousing.parcel_stock(d.id, w.source_warehouse_id) s
+    where d.tenant_id = w.tenant_id and d.id = any (parcels) and d.delivery_flow = 'operational_return' and s.reserved_for_id is null);
 begin
+  if v_lines is null then
+    return;
+  end if;
   insert into warehousing.waybill_items (tenant_id, waybill_id, delivery_id, item_id, quantity, lot_number, serial_number, status)
-  select w.tenant_id, w.id, d.id, s.item_id, sum(s.quantity), s.lot_number, s.serial_number, s.status
-  from delivery.deliveries d cross join lateral warehousing.parcel_stock(d.id, w.source_warehouse_id) s
-  where d.tenant_id = w.tenant_id and d.id = any (parcels) and d.delivery_flow = 'operational_return' and s.reserved_for_id is null
-  group by d.id, s.item_id, s.lot_number, s.serial_number, s.status;
+  select w.tenant_id, w.id, l.delivery_id, l.item_id, sum(l.quantity), l.lot_number, l.serial_number, l.status
+  from jsonb_to_recordset(v_lines) as l (delivery_id uuid, item_id uuid, quantity bigint, lot_number text, serial_number text, status text)
+  group by l.delivery_id, l.item_id, l.lot_number, l.serial_number, l.status;
   perform warehousing.stock_post((
-    select jsonb_agg(jsonb_build_object('type', 'transfer_out', 'item_id', s.item_id, 'warehouse_id', s.warehouse_id, 'quantity', s.quantity,
-      'from', jsonb_strip_nulls(jsonb_build_object('bin_id', s.bin_id, 'status', s.status, 'lot_number', s.lot_number,
-        'serial_number', s.serial_number)), 'reference_type', 'waybill', 'reference_id', w.id) order by s.id)
-    from unnest(v_rows) s));
+    select jsonb_agg(jsonb_build_object('type', 'transfer_out', 'item_id', l.item_id, 'warehouse_id', w.source_warehouse_id, 'quantity', l.quantity,
+      'from', jsonb_strip_nulls(jsonb_build_object('bin_id', l.bin_id, 'status', l.status, 'lot_number', l.lot_number,
+        'serial_number', l.serial_number)), 'reference_type', 'waybill', 'reference_id', w.id))
+    from jsonb_to_recordset(v_lines) as l (bin_id uuid, item_id uuid, quantity bigint, lot_number text, serial_number text, status text)));
 end $$;
 
 -- The vehicle a driver of the tenant drives: the one named, else their own. Fails: driver_not_found, driver_inactive (as a driver, or as

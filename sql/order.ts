@@ -45,6 +45,10 @@ export const ports: Record<string, string> = {
   "warehousing.return_shelved": "what goes back from a warehouse is picked there",
   "warehousing.return_unshelved": "and is not, when it does not go back after all",
   "warehousing.return_is_lost": "nor can it, when it was lost",
+  "warehousing.parcel_is_missing": "and what was received with nothing in it goes nowhere",
+  "warehousing.return_to_pick": "a return takes along what of it is available",
+  "warehousing.parcel_lies_in": "and what lies there in another status",
+  "warehousing.units_available": "what became available since is picked as well",
   "warehousing.parcel_leaves": "a parcel that is picked up is out of stock",
 };
 

@@ -58,6 +58,11 @@ const calls: Record<string, { of: string; call: string }> = {
   "storefront.order_has_unmatched_payment": { of: "storefront.storefront_orders", call: "r" },
   "storefront.order_refundable": { of: "storefront.storefront_orders", call: "r" },
   "warehousing.brings_goods_back": { of: "delivery.deliveries", call: "r" },
+  "delivery.leaves_as_it_is": { of: "delivery.deliveries", call: "r" },
+  "warehousing.parcel_is_missing": {
+    of: "delivery.deliveries",
+    call: "r, r.current_warehouse_id",
+  },
   "warehousing.return_is_lost": { of: "delivery.deliveries", call: "r" },
 };
 

@@ -92,8 +92,18 @@ begin
       where w.tenant_id = v_tenant and w.delivery_id = has_unresolved_exception.delivery_id and w.status = 'open');
 end $$;
 
+-- True for an operational return of which something lies in its warehouse that no pick has set aside, such as damaged units: it goes along as
+-- it is. SECURITY DEFINER: drivers and carriers see no stock.
+create or replace function delivery.leaves_as_it_is(d delivery.deliveries) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  perform app.require_tenant(d.tenant_id);
+  return d.delivery_flow = 'operational_return' and d.pickup_warehouse_id is not null and warehousing.parcel_lies_in(d.id, d.pickup_warehouse_id);
+end $$;
+
 -- True when a delivery that leaves a warehouse is ready for a driver: one completed picking order, all that is
--- in the parcel reserved for it, and no receipt of it still expected.
+-- in the parcel reserved for it, and no receipt of it still expected. Of an operational return is reserved what is available of it; what has
+-- become available since is not left behind.
 create or replace function delivery.is_prepared(d delivery.deliveries) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
 declare
@@ -111,8 +121,11 @@ begin
         where i.tenant_id = v_tenant and i.delivery_id = v_parcel
         group by i.item_id
         having sum(i.quantity) > coalesce((
-          select sum(s.quantity) from warehousing.stock s
-          where s.tenant_id = v_tenant and s.reserved_for_id = v_picked and s.item_id = i.item_id), 0))
+            select sum(s.quantity) from warehousing.stock s
+            where s.tenant_id = v_tenant and s.reserved_for_id = v_picked and s.item_id = i.item_id), 0)
+          and (d.delivery_flow <> 'operational_return' or warehousing.units_available(i.item_id, d.pickup_warehouse_id) > 0))
+      and (exists (select from warehousing.stock s where s.tenant_id = v_tenant and s.reserved_for_id = v_picked and s.quantity > 0)
+        or delivery.leaves_as_it_is(d))
     then
       return not exists (select from warehousing.receiving_orders r
         where r.tenant_id = v_tenant and r.delivery_id = d.id and r.status = 'pending');
@@ -137,7 +150,7 @@ begin
 end $$;
 
 grant execute on function delivery.return_under_way(uuid), delivery.returns_under_way(uuid[]), delivery.has_unresolved_exception(uuid),
-  delivery.with_unresolved_exception(uuid[]), delivery.is_prepared(delivery.deliveries),
+  delivery.with_unresolved_exception(uuid[]), delivery.leaves_as_it_is(delivery.deliveries), delivery.is_prepared(delivery.deliveries),
   delivery.has_item_exception_beside(delivery.deliveries) to barid_caller;
 
 -- Fails: return_under_way {return_delivery_id}.

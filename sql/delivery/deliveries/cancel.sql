@@ -3,7 +3,8 @@
 -- Cancels a delivery before anybody has it in hand: the parcel and its legs together, the fee by the policy in
 -- force, drivers freed, what was picked put back, and the manifest item it was made from can be ordered again.
 -- A parcel that was picked up and waits in a warehouse goes back to its sender when operations cancel it: its operational
--- return is made in the same call, and the item of a manifest is not ordered again.
+-- return is made in the same call, and the item of a manifest is not ordered again. Where it was received with nothing in it, and nothing of it
+-- lies there, nothing goes back: it ends cancelled.
 -- {id, reason, notes?, dropoff_address_id? | dropoff_warehouse_id? (of that return)}
 -- -> {delivery, refunded, refund_due, operational_return: delivery or null}; see money.delivery_fee_refund
 -- Where it was to collect the fee of a store's order, the next of that order collects it (storefront.order_fee_passes).
@@ -22,6 +23,7 @@ declare
   v_refund jsonb;
   v_waiting delivery.deliveries;
   v_return record;
+  v_missing boolean;
   v_transfer jsonb;
 begin
   -- Also where nothing goes back: a wrong place is an error of the caller.
@@ -47,9 +49,16 @@ begin
     and (d.picked_up_at is not null or d.ordered_from_address_id is not null)
     and x.current_warehouse_id is distinct from (delivery.ordered_from(d)).warehouse_id;
   if found then
-    v_return := delivery.delivery_cancel_waiting(d, v_waiting, input);
+    v_missing := warehousing.parcel_is_missing(d, v_waiting.current_warehouse_id);
+    v_return := delivery.delivery_cancel_waiting(d, v_waiting, not v_missing, input);
     v_refund := delivery.delivery_refund_on(d, 'refund_delivery_fee_on_cancel');
-    perform delivery.operational_return_shelve(v_return.id, v_return.picks);
+    if v_missing then
+      perform warehousing.stock_release('picking_order', p.id) from unnest(v_return.picks) p (id);
+      perform warehousing.waybill_remove_delivery(d.id);
+      perform delivery.parcel_at(d.id, null);
+    else
+      perform delivery.operational_return_shelve(v_return.id, v_return.picks);
+    end if;
     perform storefront.orders_settle();
     return v_refund || jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'operational_return', delivery.delivery_to_json(v_return.id));
   end if;
@@ -88,9 +97,12 @@ begin
   return v_refund || jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'operational_return', null);
 end $$;
 
--- Calls off a parcel d of which the leg `waiting` (or d itself) waits in a warehouse, and sends it back. -> as operational_return_make
+-- Calls off a parcel d of which the leg `waiting` (or d itself) waits in a warehouse, and sends it back, if anything of it is there to be sent.
+-- -> as operational_return_make; id is null where nothing goes back
 -- Fails: invalid_status_transition (not for operations), delivery_not_in_warehouse, return_already_exists.
-create or replace function delivery.delivery_cancel_waiting(d delivery.deliveries, waiting delivery.deliveries, input jsonb, out id uuid, out picks uuid[])
+create or replace function delivery.delivery_cancel_waiting(
+  d delivery.deliveries, waiting delivery.deliveries, goes_back boolean, input jsonb, out id uuid, out picks uuid[]
+)
 language plpgsql set search_path = '' as $$
 declare
   v_made record;
@@ -100,6 +112,13 @@ begin
   end if;
   update delivery.deliveries x set status = 'cancelled', status_reason = input ->> 'reason', status_notes = input ->> 'notes'
   where x.tenant_id = d.tenant_id and x.id = waiting.id;
+  if not goes_back then
+    if delivery.return_under_way(d.id) is not null then
+      perform app.fail('return_already_exists');
+    end if;
+    picks := delivery.delivery_release(d.id);
+    return;
+  end if;
   v_made := delivery.operational_return_make(waiting, input);
   id := v_made.id;
   picks := v_made.picks;

@@ -1,15 +1,17 @@
 -- Parcels that leave a warehouse: picked by Execute, and then taken over by their driver.
 
--- Prepares a parcel for its driver: one completed picking order with all of it reserved. Again: the same order.
+-- Prepares a parcel for its driver: one completed picking order with all of it reserved; of an operational return with what of it is available,
+-- and what is damaged or in question goes along when it is picked up. Again: the same order, of a return with what has become available since.
 -- {id, warehouse_id?} -> {picking_order{id, reference_number, status, warehouse_id, delivery_id, item_details}, delivery}
 -- Fails: delivery_not_found, delivery_not_executable (goes from door to door), invalid_status_transition,
--- return_under_way, warehouse_preparation_inconsistent (not all of it lies in that warehouse).
+-- return_under_way, warehouse_preparation_inconsistent (not all of it lies in that warehouse, of a return nothing).
 create or replace function delivery.delivery_execute(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
   v_asked uuid := (input ->> 'warehouse_id')::uuid;
   v_pick uuid;
+  v_lines jsonb;
   v_found jsonb;
   v_reference text;
   v_order warehousing.picking_orders;
@@ -32,17 +34,22 @@ begin
       v_reference := 'PKO-' || app.padded(app.take_numbers('picking_order'), 6);
     end loop;
     -- The items of a parcel, where each lies; whatever is missing is one and the same refusal.
+    if d.delivery_flow = 'operational_return' then
+      v_lines := warehousing.return_to_pick(d.id, d.pickup_warehouse_id);
+    else
+      select jsonb_agg(jsonb_build_object('item_id', i.item_id, 'quantity', i.quantity, 'warehouse_id', d.pickup_warehouse_id) order by i.position)
+      into v_lines
+      from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = delivery.parcel_of(d) and i.item_id is not null;
+    end if;
     begin
-      v_found := warehousing.stock_reserve('picking_order', v_pick, (
-        select jsonb_agg(jsonb_build_object('item_id', i.item_id, 'quantity', i.quantity, 'warehouse_id', d.pickup_warehouse_id) order by i.position)
-        from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = delivery.parcel_of(d) and i.item_id is not null));
+      v_found := warehousing.stock_reserve('picking_order', v_pick, v_lines);
     exception when sqlstate 'RULE0' then
       if sqlerrm <> 'insufficient_stock' then
         raise;
       end if;
       v_found := null;
     end;
-    if coalesce(jsonb_array_length(v_found), 0) = 0 then
+    if v_found is null or v_found = '[]' and not delivery.leaves_as_it_is(d) then
       perform app.fail('warehouse_preparation_inconsistent');
     end if;
     insert into warehousing.picking_orders (id, tenant_id, reference_number, warehouse_id, order_type, status, delivery_id, completed_date,
@@ -50,17 +57,23 @@ begin
     values (v_pick, d.tenant_id, v_reference, d.pickup_warehouse_id, 'individual',
       'completed', d.id, clock_timestamp(), app.user_id(), jsonb_build_object('start_time', now(), 'end_time', now()))
     returning * into v_order;
-    insert into warehousing.picking_order_items (tenant_id, picking_order_id, position, warehouse_id, item_id, bin_id, quantity, picked_quantity, status)
-    select d.tenant_id, v_pick, f.position, f.warehouse_id, f.item_id, f.bin_id, f.quantity, f.quantity, 'picked'
-    from rows from (jsonb_to_recordset(v_found) as (warehouse_id uuid, item_id uuid, bin_id uuid, quantity bigint))
-      with ordinality f (warehouse_id, item_id, bin_id, quantity, position);
     perform warehousing.picking_event_emit(v_order, 'pending', v_order.status);
+  elsif d.delivery_flow = 'operational_return' then
+    v_lines := warehousing.return_to_pick(d.id, d.pickup_warehouse_id, v_pick);
+    if v_lines is not null then
+      v_found := warehousing.stock_reserve('picking_order', v_pick, v_lines);
+    end if;
   end if;
+  insert into warehousing.picking_order_items (tenant_id, picking_order_id, position, warehouse_id, item_id, bin_id, quantity, picked_quantity, status)
+  select d.tenant_id, v_pick, f.position + coalesce((select max(i.position) from warehousing.picking_order_items i
+    where i.tenant_id = d.tenant_id and i.picking_order_id = v_pick), 0), f.warehouse_id, f.item_id, f.bin_id, f.quantity, f.quantity, 'picked'
+  from rows from (jsonb_to_recordset(v_found) as (warehouse_id uuid, item_id uuid, bin_id uuid, quantity bigint))
+    with ordinality f (warehouse_id, item_id, bin_id, quantity, position);
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'picking_order', (
     select jsonb_build_object('id', p.id, 'reference_number', p.reference_number, 'status', p.status, 'warehouse_id', p.warehouse_id,
       'delivery_id', p.delivery_id, 'completed_date', p.completed_date, 'item_details', (
-        select jsonb_agg(jsonb_build_object('item_id', i.item_id, 'bin_id', i.bin_id, 'quantity', i.quantity,
-          'picked_quantity', i.picked_quantity, 'status', i.status) order by i.position)
+        select coalesce(jsonb_agg(jsonb_build_object('item_id', i.item_id, 'bin_id', i.bin_id, 'quantity', i.quantity,
+          'picked_quantity', i.picked_quantity, 'status', i.status) order by i.position), '[]')
         from warehousing.picking_order_items i where i.tenant_id = p.tenant_id and i.picking_order_id = p.id))
     from warehousing.picking_orders p where p.id = v_pick));
 end $$;

@@ -1,7 +1,8 @@
 -- Parcels that wait in a warehouse to be put into a driver's hands.
 
 -- The driver takes a picked parcel over: handoff completed, picking order handed off, stock out of the house, custody
--- theirs, delivery picked_up. {id, proof?, cash_collected?, latitude?, longitude?, occurred_at?} -> {handoff, delivery, cash}
+-- theirs, delivery picked_up. With a return goes all that lies there of its parcel.
+-- {id, proof?, cash_collected?, latitude?, longitude?, occurred_at?} -> {handoff, delivery, cash}
 -- Fails: handoff_not_found, assignment_ended (delivery.delivery_unseen), forbidden, handoff_not_pending, invalid_status_transition, assignment_not_accepted,
 -- invalid_proof_url, delivery_proof_required, cash_amount_mismatch, warehouse_preparation_inconsistent.
 create or replace function delivery.handoff_pickup(input jsonb) returns jsonb
@@ -32,6 +33,9 @@ begin
   where x.tenant_id = h.tenant_id and x.id = h.id;
   perform delivery.parcel_at(delivery.parcel_of(d), null);
   perform warehousing.stock_exit('picking_order', h.picking_order_id, 'pick');
+  if d.delivery_flow = 'operational_return' then
+    perform warehousing.parcel_leaves(d.id, d.pickup_warehouse_id);
+  end if;
   return jsonb_build_object('handoff', (select to_jsonb(r) from delivery.handoffs_list r where r.id = v_id),
     'delivery', delivery.delivery_to_json(d.id), 'cash', v_cash);
 end $$;
@@ -52,7 +56,8 @@ declare
 begin
   update warehousing.picking_orders p set status = 'handed_off'
   where p.tenant_id = app.tenant_id() and p.id = p_pick and p.delivery_id = p_delivery and p.status = 'completed'
-    and exists (select from warehousing.stock s where s.tenant_id = p.tenant_id and s.reserved_for_id = p.id and s.quantity > 0)
+    and (exists (select from warehousing.stock s where s.tenant_id = p.tenant_id and s.reserved_for_id = p.id and s.quantity > 0)
+      or exists (select from delivery.deliveries d where d.tenant_id = p.tenant_id and d.id = p_delivery and delivery.leaves_as_it_is(d)))
   returning p.* into v_order;
   if not found then
     perform app.fail('warehouse_preparation_inconsistent');
@@ -84,14 +89,15 @@ begin
     p (id);
 end $$;
 
--- The pick that waits for the driver or carrier of a delivery, with all it has set aside; null: there is none. SECURITY DEFINER, as the next.
+-- The pick that waits for the driver or carrier of a delivery, with all it has set aside or takes along; null: there is none. SECURITY DEFINER, as the next.
 create or replace function delivery.pick_of(d delivery.deliveries) returns uuid
 language plpgsql stable security definer set search_path = '' as $$
 begin
   return (
     select p.id from warehousing.picking_orders p
     where p.tenant_id = app.tenant_id() and p.delivery_id = d.id and p.order_id is null and p.status = 'completed'
-      and exists (select from warehousing.stock s where s.tenant_id = p.tenant_id and s.reserved_for_id = p.id and s.quantity > 0));
+      and (exists (select from warehousing.stock s where s.tenant_id = p.tenant_id and s.reserved_for_id = p.id and s.quantity > 0)
+        or delivery.leaves_as_it_is(d)));
 end $$;
 
 grant execute on function delivery.pick_of(delivery.deliveries), delivery.handed_off_in(uuid) to barid_caller;

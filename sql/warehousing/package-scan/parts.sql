@@ -115,12 +115,14 @@ begin
   if v_problem is null then
     return 'assign';
   end if;
-  -- Not picked, and nothing else in its way: it lies here, whole, and travels nowhere.
+  -- Not picked, and nothing else in its way: it lies here, whole (of a return any part of it), and travels nowhere.
   if v_problem = 'warehouse_preparation_inconsistent' and delivery.leaves_warehouse(d)
     and not exists (select from warehousing.picking_orders p where p.tenant_id = d.tenant_id and p.delivery_id = d.id
       and p.status in ('pending', 'in_progress', 'completed'))
-    and not exists (select from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = delivery.parcel_of(d)
-      group by i.item_id having sum(i.quantity) > warehousing.units_available(i.item_id, d.pickup_warehouse_id)) then
+    and (case when d.delivery_flow = 'operational_return'
+      then delivery.leaves_as_it_is(d) or warehousing.return_to_pick(d.id, d.pickup_warehouse_id) is not null
+      else not exists (select from delivery.delivery_items i where i.tenant_id = d.tenant_id and i.delivery_id = delivery.parcel_of(d)
+        group by i.item_id having sum(i.quantity) > warehousing.units_available(i.item_id, d.pickup_warehouse_id)) end) then
     return 'execute';
   end if;
   return 'none';

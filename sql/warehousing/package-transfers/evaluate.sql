@@ -97,6 +97,10 @@ begin
       when p.current_warehouse_id is null and p.pickup_warehouse_id is null and not (use = 'system_only' and p.delivery_flow = 'pnd_parent')
         then 'package_not_here'
       -- Out of a warehouse goes the whole parcel; a delivery from door to door may have nothing on a shelf, and what a store sold is set aside.
+      -- A return takes along what of it lies there, unless that is picked for its driver.
+      when use = 'waybill' and p.delivery_flow = 'operational_return' and delivery.leaves_warehouse(p) then
+        case when delivery.pick_of(p) is not null or not warehousing.parcel_lies_in(p.id, v_source)
+          and warehousing.return_to_pick(p.id, v_source) is null then 'not_available' end
       when use = 'waybill' and (l.id is not null or delivery.leaves_warehouse(p)) and exists (
         select from delivery.delivery_items i
         where i.tenant_id = v_tenant and i.delivery_id = p.id and p.order_id is null

@@ -66,14 +66,38 @@ begin
     where d.tenant_id = r.tenant_id and d.id = r.delivery_id and d.delivery_flow = 'customer_return');
 end $$;
 
+-- The units that left a warehouse with a return that was fetched in one, since it was last taken into stock: less than its parcel, where not all
+-- of that had come. No rows for any other delivery, and where nothing of it lay in stock.
+create or replace function warehousing.return_left_with(d delivery.deliveries) returns table (item_id uuid, quantity bigint, damaged bigint)
+language plpgsql stable set search_path = '' as $$
+#variable_conflict use_column
+begin
+  if d.delivery_flow <> 'operational_return' or not delivery.leaves_warehouse(d) then
+    return;
+  end if;
+  return query
+  with moved as (
+    select t.id, t.item_id, t.quantity, t.transaction_type, t.from_status from delivery.delivery_items i
+    join warehousing.inventory_items k on k.tenant_id = i.tenant_id and k.id = i.item_id and k.parcel_delivery_id is not null
+    join warehousing.inventory_transactions t on t.tenant_id = k.tenant_id and t.item_id = k.id
+    where i.tenant_id = d.tenant_id and i.delivery_id = d.id and t.transaction_type in ('receive', 'transfer_in', 'pick', 'transfer_out')
+  )
+  select m.item_id, sum(m.quantity)::bigint, coalesce(sum(m.quantity) filter (where m.from_status = 'damaged'), 0)::bigint from moved m
+  where m.transaction_type in ('pick', 'transfer_out')
+    and m.id > coalesce((select max(x.id) from moved x where x.transaction_type in ('receive', 'transfer_in')), 0)
+  group by m.item_id;
+end $$;
+
 -- A pending receipt of a delivery's parcel at a warehouse, with a line for each thing in it; the one there is already,
--- if there is one. A parcel that was never written down in parts is one thing; what a store sold is the goods.
+-- if there is one. A parcel that was never written down in parts is one thing; what a store sold is the goods. Of a return from a warehouse
+-- that is expected which left it.
 create or replace function warehousing.receipt_open(d delivery.deliveries, warehouse uuid, source text, exception uuid default null) returns uuid
 language plpgsql set search_path = '' as $$
 declare
   v_id uuid;
   v_parcel delivery.deliveries := delivery.parcel_terms(d);
   v_goods boolean := exists (select from warehousing.goods_sent_back(v_parcel));
+  v_left boolean := exists (select from warehousing.return_left_with(v_parcel));
 begin
   select r.id into v_id from warehousing.receiving_orders r
   where r.tenant_id = d.tenant_id and r.delivery_id = d.id and r.status = 'pending';
@@ -93,7 +117,13 @@ begin
   returning id into v_id;
   insert into warehousing.receiving_order_items (tenant_id, receiving_order_id, position, warehouse_id, item_id, quantity)
   select d.tenant_id, v_id, i.position, warehouse, i.item_id, i.quantity
-  from delivery.delivery_items i where not v_goods and i.tenant_id = d.tenant_id and i.delivery_id = v_parcel.id
+  from delivery.delivery_items i where not v_goods and not v_left and i.tenant_id = d.tenant_id and i.delivery_id = v_parcel.id
+  union all
+  select d.tenant_id, v_id, row_number() over (order by i.position), warehouse, i.item_id, l.quantity
+  from warehousing.return_left_with(v_parcel) l
+  join (select x.item_id, min(x.position) as position from delivery.delivery_items x
+    where x.tenant_id = d.tenant_id and x.delivery_id = v_parcel.id group by x.item_id) i on i.item_id = l.item_id
+  where v_left
   union all
   select d.tenant_id, v_id, g.position, warehouse, g.item_id, g.quantity from warehousing.goods_sent_back(v_parcel) g;
   update storefront.storefront_order_parts p set receiving_order_id = v_id
@@ -184,4 +214,5 @@ grant execute on function warehousing.receipt_expect(uuid, uuid, boolean), wareh
 
 -- Nobody calls these but other functions and triggers.
 revoke execute on function warehousing.parcel_items_known(uuid), warehousing.goods_sent_back(delivery.deliveries),
-  warehousing.receipt_is_of_goods(warehousing.receiving_orders), warehousing.receipt_open(delivery.deliveries,uuid,text,uuid) from barid_caller;
+  warehousing.return_left_with(delivery.deliveries), warehousing.receipt_is_of_goods(warehousing.receiving_orders),
+  warehousing.receipt_open(delivery.deliveries,uuid,text,uuid) from barid_caller;

@@ -16,7 +16,8 @@ end $$;
 
 -- Writes into the lines of a receipt what came, where to and in which condition.
 -- details: [{item_id?, bin_id?, received_quantity?, condition?, damaged_quantity?}] or null (see receipt_entries). The first bin named
--- serves for lines without one, then the default receiving bin of the warehouse. Of what is damaged without a number, all is.
+-- serves for lines without one, then the default receiving bin of the warehouse. Of what is damaged without a number, all is. Of what nobody
+-- wrote about comes as much damaged as a return left a warehouse with.
 -- Fails: inventory_item_not_found, item_named_twice (a line has room for one entry), bin_not_found, bin_inactive,
 -- received_too_much, damaged_too_much, bin_id_required_for_received_items.
 create or replace function warehousing.receipt_fill(r warehousing.receiving_orders, details jsonb) returns void
@@ -46,11 +47,14 @@ begin
   update warehousing.receiving_order_items i set
     received_quantity = coalesce(n.received_quantity, i.quantity),
     bin_id = coalesce(n.bin_id, v_bin),
-    condition = coalesce(n.condition, case when n.damaged_quantity > 0 then 'damaged' end, 'good'),
+    condition = coalesce(n.condition, case when n.damaged_quantity > 0 or n.line is null and l.damaged > 0 then 'damaged' end, 'good'),
     damaged_quantity = least(coalesce(n.received_quantity, i.quantity),
-      coalesce(n.damaged_quantity, case n.condition when 'damaged' then coalesce(n.received_quantity, i.quantity) end, 0))
+      coalesce(n.damaged_quantity, case n.condition when 'damaged' then coalesce(n.received_quantity, i.quantity) end,
+        case when n.line is null then l.damaged end, 0))
   from warehousing.receiving_order_items o
   left join warehousing.receipt_entries(r, v_details) n on n.line = o.id
+  left join (select g.* from delivery.deliveries d cross join lateral warehousing.return_left_with(d) g
+    where d.tenant_id = r.tenant_id and d.id = r.delivery_id) l on l.item_id = o.item_id
   where o.tenant_id = r.tenant_id and o.receiving_order_id = r.id and i.id = o.id;
   select e.place into v_wrong
   from warehousing.receipt_entries(r, v_details) e

@@ -43,7 +43,7 @@ begin
   perform warehousing.parcels_advance(parcels, w.destination_warehouse_id);
   -- Goods that a store's parcel has brought back here are expected as goods.
   select jsonb_agg(jsonb_build_object('item_id', i.item_id, 'warehouse_id', w.destination_warehouse_id, 'bin_id', v_bin, 'quantity', i.quantity,
-    'lot_number', i.lot_number, 'serial_number', i.serial_number, 'field', 'bin_id') order by i.item_id, i.id)
+    'status', i.status, 'lot_number', i.lot_number, 'serial_number', i.serial_number, 'field', 'bin_id') order by i.item_id, i.id)
   into v_lines from warehousing.waybill_items i
   join delivery.deliveries d on d.tenant_id = i.tenant_id and d.id = i.delivery_id
   where i.tenant_id = w.tenant_id and i.waybill_id = w.id and i.delivery_id = any (parcels)

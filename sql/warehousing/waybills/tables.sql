@@ -86,6 +86,8 @@ create table if not exists warehousing.waybill_items (
   quantity bigint not null check (quantity > 0),
   lot_number text,
   serial_number text,
+  -- As it lay there, and lies where it is received: damaged units of a return travel with it.
+  status text not null default 'available' check (status <> ''),
   unique (tenant_id, id),
   foreign key (tenant_id, waybill_id, delivery_id) references warehousing.waybill_deliveries (tenant_id, waybill_id, delivery_id) on delete cascade,
   foreign key (tenant_id, item_id) references warehousing.inventory_items (tenant_id, id) on delete restrict

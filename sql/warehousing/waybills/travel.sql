@@ -157,7 +157,33 @@ begin
   perform delivery.parcel_at(p.id, null) from unnest(v_parcels) p (id);
   perform warehousing.waybill_event_emit(w, 'handed_over', jsonb_build_object('delivery_count', cardinality(v_parcels)));
   perform warehousing.stock_exit('waybill', w.id, 'transfer_out');
+  perform warehousing.waybill_takes_along(w, v_parcels);
   return warehousing.waybill_get(input);
+end $$;
+
+-- Books out what lies in the source of the returns on a waybill that was not set aside for it, such as damaged units, and notes it with its status:
+-- it travels with them, and is the same where they are received.
+create or replace function warehousing.waybill_takes_along(w warehousing.waybills, parcels uuid[]) returns void
+language plpgsql set search_path = '' as $$
+declare
+  -- Read once: it is recorded as it is booked out.
+  v_lines jsonb := (
+    select jsonb_agg(to_jsonb(s) || jsonb_build_object('delivery_id', d.id) order by s.id)
+    from delivery.deliveries d cross join lateral warehousing.parcel_stock(d.id, w.source_warehouse_id) s
+    where d.tenant_id = w.tenant_id and d.id = any (parcels) and d.delivery_flow = 'operational_return' and s.reserved_for_id is null);
+begin
+  if v_lines is null then
+    return;
+  end if;
+  insert into warehousing.waybill_items (tenant_id, waybill_id, delivery_id, item_id, quantity, lot_number, serial_number, status)
+  select w.tenant_id, w.id, l.delivery_id, l.item_id, sum(l.quantity), l.lot_number, l.serial_number, l.status
+  from jsonb_to_recordset(v_lines) as l (delivery_id uuid, item_id uuid, quantity bigint, lot_number text, serial_number text, status text)
+  group by l.delivery_id, l.item_id, l.lot_number, l.serial_number, l.status;
+  perform warehousing.stock_post((
+    select jsonb_agg(jsonb_build_object('type', 'transfer_out', 'item_id', l.item_id, 'warehouse_id', w.source_warehouse_id, 'quantity', l.quantity,
+      'from', jsonb_strip_nulls(jsonb_build_object('bin_id', l.bin_id, 'status', l.status, 'lot_number', l.lot_number,
+        'serial_number', l.serial_number)), 'reference_type', 'waybill', 'reference_id', w.id))
+    from jsonb_to_recordset(v_lines) as l (bin_id uuid, item_id uuid, quantity bigint, lot_number text, serial_number text, status text)));
 end $$;
 
 -- The vehicle a driver of the tenant drives: the one named, else their own. Fails: driver_not_found, driver_inactive (as a driver, or as

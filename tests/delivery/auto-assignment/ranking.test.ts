@@ -66,7 +66,7 @@ describe("POST /delivery/deliveries/:delivery_id/auto-assign", () => {
       attempts: 1,
     });
     const waiting = await newDelivery(ground);
-    await expectReplayed(tenant.ops, autoAssign(waiting.id), {}, { dry_run: true });
+    await expectReplayed(tenant.ops, autoAssign(waiting.id), {});
   });
 
   test("starts one also while orders do not search by themselves", async () => {

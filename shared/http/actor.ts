@@ -65,8 +65,10 @@ export async function identify(headers: Headers): Promise<Actor> {
     return { kind: "service", actingFor: actingFor ?? undefined };
   }
   const key = headers.get("x-api-key");
-  // A client library without a session sends the project's public key as the bearer too: that is nobody's token.
-  if (bearer !== undefined && !(key !== null && bearer === apikey)) return await verify(bearer);
+  // A client library without a session sends the project's public key as the bearer too, which is nobody's token; a
+  // generated client sends one token in every header that may have one.
+  const isPublicKey = bearer === apikey && key !== null && key !== bearer;
+  if (bearer !== undefined && !isPublicKey) return await verify(bearer);
   if (key !== null) return apiKey(key);
   throw new AppError("unauthorized");
 }

@@ -52,6 +52,10 @@ test("an API key counts beside the public key, which a client library sends as t
   expect(await send({ ...sent, "x-api-key": key })).toSucceed(200);
   expect(await send({ ...sent, "x-api-key": "bk_unknown" })).toFailWith(401, "unauthorized");
   expect(await send(sent)).toFailWith(401, "unauthorized");
+  // A generated client sends what it has in every header.
+  const token = await stack.jwtSign({ sub: a.admin.id, app_metadata: { tenant_id: a.id } });
+  expect(await send({ authorization: `Bearer ${token}`, apikey: token, "x-api-key": token }))
+    .toSucceed(200);
   // A bearer that is none of both is somebody's, or nobody's.
   expect(await send({ ...sent, authorization: "Bearer x", "x-api-key": key }))
     .toFailWith(401, "unauthorized");

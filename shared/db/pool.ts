@@ -127,13 +127,21 @@ const places = createSemaphore(databasePool, databaseWaitMs, () => {
 /** The first line of the page about it (docs/runbooks.md). */
 const toDo =
   "Look whether the project's database is running (dashboard, Database), then whether `BARID_DB_URL` names it.";
-/** One line in ten seconds: every request that comes meanwhile finds the same. */
-const sameEveryMs = 10_000;
-let unreachableAt = -Infinity;
+/** True once in ten seconds: every request that comes meanwhile finds the same. */
+function onceInTenSeconds(): () => boolean {
+  let last = -Infinity;
+  return () => {
+    if (performance.now() - last < 10_000) return false;
+    last = performance.now();
+    return true;
+  };
+}
+const isUnreachableDue = onceInTenSeconds();
+const isFullDue = onceInTenSeconds();
 
+/** One line in ten seconds. */
 export function logUnreachable(error: unknown): void {
-  if (performance.now() - unreachableAt < sameEveryMs) return;
-  unreachableAt = performance.now();
+  if (!isUnreachableDue()) return;
   log("error", "database_unreachable", { to_do: toDo, error: String(error) });
 }
 
@@ -142,12 +150,10 @@ export function logUnreachable(error: unknown): void {
  * nothing was done, and nothing is wrong with the call.
  */
 const isFull = (code: string) => code === "25006" || code === "53100";
-let fullAt = -Infinity;
 
-/** Says it, and opens new connections: those of before stay read-only when the database no longer is. */
+/** Says it once in ten seconds, and opens new connections: those of before stay read-only when the database no longer is. */
 function reportFull(pool: Pool, error: unknown): void {
-  if (performance.now() - fullAt < sameEveryMs) return;
-  fullAt = performance.now();
+  if (!isFullDue()) return;
   log("error", "database_full", {
     to_do: "Look at the disk of the project's database (dashboard, Database): make it larger.",
     error: String(error),

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { newKey } from "../support/api-keys.ts";
 import type { Stack } from "../../supabase/local/stack.ts";
 import { type Everything, fingerprintOf, newEverything } from "../support/everything.ts";
@@ -68,11 +68,15 @@ test(
     const read = await answersTo(reads);
     const before = await fingerprintOf(ours.tenant.id);
 
+    onTestFinished(() => readOnly(false));
     await readOnly(true);
     lines.length = 0;
     expect(await answersTo(reads)).toEqual(read);
     expect((await withKey()).status).toBe(200);
-    expect(logged("database_full")).toEqual([]);
+    // The system's own jobs, which come by the clock meanwhile, write.
+    expect(logged("database_full").filter((line) => line.includes('"operation":"GET '))).toEqual(
+      [],
+    );
 
     const refused = await answersTo(changes);
     const failed = [...refused].filter(([, { status }]) => status >= 500 && status !== 503);

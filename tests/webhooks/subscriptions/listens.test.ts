@@ -34,9 +34,13 @@ test.each(["made", "switched on again"])(
       return old.id;
     });
     await event(sql, next);
-    await sql`select integration.webhooks_fan_out()`;
-    const heard = await sql`select e.entity_id from integration.webhook_events w
-      join integration.system_events e on e.id = w.system_event_id where w.subscription_id = ${id} order by e.position`;
-    expect(heard.map(({ entity_id }) => entity_id)).toEqual([open, next]);
+    const heard = async () => {
+      await sql`select integration.webhooks_fan_out()`;
+      const events = await sql`select e.entity_id from integration.webhook_events w
+        join integration.system_events e on e.id = w.system_event_id where w.subscription_id = ${id} order by e.position`;
+      return events.map(({ entity_id }) => entity_id);
+    };
+    // The system's own sender may be at this company's events: they are left to it then.
+    await expect.poll(heard).toEqual([open, next]);
   },
 );

@@ -31,7 +31,7 @@ const typeCode: Filter = {
 const services = defineList({
   view: "delivery.services_list",
   search: ["search_names", "code"],
-  hidden: ["search_names", "description_translations"],
+  hidden: ["search_names"],
   sort: [
     "created_at",
     "name",
@@ -110,7 +110,7 @@ const Stats = z.object({
 }).meta({ id: "ServiceStats" });
 
 export const ServicesResponse = z.object({
-  deliveryServices: z.array(Service.omit({ description_translations: true })),
+  deliveryServices: z.array(Service),
   stats: Stats.nullable().describe("Null when they were not asked for"),
   page: z.int(),
   limit: z.int(),

@@ -23,6 +23,7 @@ describe("the list of services", () => {
         name: "Gamma 100%",
         name_translations: { en: "Gamma 100%", ar: "خدمة Gamma 100%" },
         description: null,
+        description_translations: {},
         image_url: null,
         priority: null,
         service_level: "express",

@@ -6073,7 +6073,7 @@ export interface operations {
           } & components["schemas"]["Success"];
         };
       };
-      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidOccurredAtError"] | components["schemas"]["OutcomeEvidenceRequiredError"] | components["schemas"]["InvalidReferenceError"] | components["schemas"]["InvalidPostponedToError"] | components["schemas"]["InvalidProofUrlError"] | components["schemas"]["DeliveryProofRequiredError"] | components["schemas"]["CashAmountMismatchError"] | components["schemas"]["CustomerRequiredForCodError"] | components["schemas"]["InsufficientWalletBalanceError"] | components["schemas"]["ReturnDestinationRequiredError"] | components["schemas"]["PartialItemsInvalidError"] | components["schemas"]["ItemPricesRequiredError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidOccurredAtError"] | components["schemas"]["OutcomeEvidenceRequiredError"] | components["schemas"]["InvalidReferenceError"] | components["schemas"]["InvalidPostponedToError"] | components["schemas"]["InvalidProofUrlError"] | components["schemas"]["DeliveryProofRequiredError"] | components["schemas"]["CashAmountMismatchError"] | components["schemas"]["CustomerRequiredForCodError"] | components["schemas"]["InsufficientWalletBalanceError"] | components["schemas"]["PartialItemsInvalidError"] | components["schemas"]["ItemPricesRequiredError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
@@ -7494,25 +7494,8 @@ export interface operations {
         headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
         content: {
           "application/json": {
-            deliveryServices: {
-              /** Who may use it: all, only those named, or all but those named */ access_mode: string; active: boolean;
-              /** Whether the service may be chosen for a return */ allow_returns: boolean;
-              /** Attempts before a retry needs a dispatcher's reason */ allowed_delivery_attempts: number; code: string; created_at: string;
-              /** Price of one unit, in major units, before distance */ default_price: number;
-              delivery_type: { code: string; id: string; name: string; }; description: string | null;
-              /** Longest time that the service takes, in the same unit */ estimated_delivery_time_max: number | null;
-              /** Shortest time that the service takes, in the unit the tenant uses */ estimated_delivery_time_min: number | null;
-              /** Kilometres that cost nothing beyond the price of the units */ free_km: number; id: string; image_url: string | null; name: string;
-              name_translations: { [key: string]: string; }; /** Added for each kilometre beyond `free_km`, in major units */ price_per_km: number;
-              /** What comes first among equals */ priority: number | null;
-              /** How fast the service is @enum {string} */ service_level: "economy" | "standard" | "express" | "same_day" | "next_day" | "scheduled";
-              service_options: { insurance_available: boolean; /** Whether a signature is needed */ signature_required: boolean; tracking: boolean; };
-              /** The most units that the service takes */ unit_max: number; /** The least units that the service takes */ unit_min: number;
-              updated_at: string; user_count: number; /** In a list the first hundred */ user_ids: string[];
-              /** Where it may be used: in all zones, only in those named, or in all but those */ zone_access_mode: string;
-              /** Whether zones are named one by one or by their tags */ zone_selector_type: string;
-            }[];
-            limit: number; page: number; /** Null when they were not asked for */ stats: components["schemas"]["ServiceStats"] | null; total: number;
+            deliveryServices: components["schemas"]["Service"][]; limit: number; page: number;
+            /** Null when they were not asked for */ stats: components["schemas"]["ServiceStats"] | null; total: number;
           } & components["schemas"]["Success"];
         };
       };

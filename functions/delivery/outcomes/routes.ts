@@ -49,7 +49,6 @@ export const outcomes: AnyEndpoint[] = [
       "delivery_has_no_driver",
       "customer_required_for_cod",
       "insufficient_wallet_balance",
-      "return_destination_required",
       "outcome_not_at_door",
       "order_amount_fixed",
       "partial_items_invalid",

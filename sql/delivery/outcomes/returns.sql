@@ -7,7 +7,7 @@
 -- contents  as delivery.delivery_contents_write takes them, of a part or of other goods; null: all that is in the parcel
 -- SECURITY DEFINER: a driver neither orders nor assigns.
 -- The caller has locked the family and the driver, by delivery.require_carrier.
--- Fails: delivery_has_no_driver, service_not_found, return_destination_required, return_already_exists.
+-- Fails: delivery_has_no_driver, service_not_found, return_already_exists.
 create or replace function delivery.return_from_door(d delivery.deliveries, flow text, contents jsonb, input jsonb) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare

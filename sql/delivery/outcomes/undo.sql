@@ -16,12 +16,14 @@ begin
   return delivery.delivery_to_move(d.id);
 end $$;
 
--- The returns that were made of a parcel and not cancelled. SECURITY DEFINER: a driver does not see all of them.
+-- The returns that were made of a parcel and not cancelled, or cancelled when they had been fetched. SECURITY DEFINER: a driver does not see all of
+-- them.
 create or replace function delivery.made_of(parcel uuid) returns uuid[]
 language plpgsql stable security definer set search_path = '' as $$
 begin
   return array(select r.id from delivery.deliveries r
-    where r.tenant_id = app.tenant_id() and r.original_delivery_id = parcel and r.status <> 'cancelled');
+    where r.tenant_id = app.tenant_id() and r.original_delivery_id = parcel
+      and (r.status <> 'cancelled' or r.picked_up_at is not null and not r.made_at_door));
 end $$;
 
 -- The parcel of which an operational return gives its customer back what they had sent: their return was cancelled on its way. Null for any
@@ -73,9 +75,10 @@ begin
     (6, 'outcome_went_on', exists (select from delivery.assignments a where a.tenant_id = o.tenant_id and a.delivery_id = d.id
       and (a.status = 'pending' or (a.status in ('assigned', 'accepted') and a.driver_id is distinct from o.driver_id))),
       jsonb_build_object('status', d.status)),
-    -- A return that it made is not in its driver's hands any more, or on its way to another driver's, or was lost; or another one was ordered since.
+    -- A return that it made is not in its driver's hands any more, or on its way to another driver's, or was lost; or another one was ordered since,
+    -- and is not cancelled, or was fetched before that.
     (7, 'outcome_went_on', exists (select from delivery.deliveries r where r.tenant_id = o.tenant_id and r.original_delivery_id = v_parcel_id
-      and r.created_at >= o.created_at and (r.status <> 'cancelled' or r.created_at = o.created_at)
+      and r.created_at >= o.created_at and (r.status <> 'cancelled' or r.created_at = o.created_at or r.picked_up_at is not null)
       and ((r.created_at, r.status) is distinct from (o.created_at, 'picked_up')
         or not exists (select from delivery.assignments a where a.tenant_id = r.tenant_id and a.delivery_id = r.id
           and a.status in ('assigned', 'accepted') and a.driver_id = o.driver_id))),
@@ -89,7 +92,8 @@ begin
       where h.tenant_id = o.tenant_id and v_brought_back in (x.id, x.parent_id) and h.to_status = 'returned' and h.created_at >= o.created_at), '{}'),
     -- It gave something back, and its customer has ordered another return of that parcel.
     (9, 'outcome_went_on', d.status = 'delivered' and exists (select from delivery.deliveries r where r.tenant_id = o.tenant_id
-      and r.original_delivery_id = delivery.gave_back_of(d.id) and r.created_at >= o.created_at and r.status <> 'cancelled'), '{}'),
+      and r.original_delivery_id = delivery.gave_back_of(d.id) and r.created_at >= o.created_at
+      and (r.status <> 'cancelled' or r.picked_up_at is not null)), '{}'),
     -- Its fee was given back since.
     (10, 'outcome_went_on', exists (select from money.payments p where p.tenant_id = o.tenant_id and p.type = 'REFUND'
       and p.delivery_id in (v_parcel_id, v_brought_back) and p.created_at >= o.created_at), '{}'),

@@ -54,7 +54,8 @@ end $$;
 -- setting. A parcel that lies
 -- in the default warehouse goes from there to its sender; of a return that has ended that is the sender of its original. The goods of a store's
 -- order always go back to where they are sold from.
--- at_door: a driver who has it in hand is not asked to choose, it goes to its sender.
+-- at_door: a driver who has it in hand is asked nothing; where somebody would have to choose, or no default warehouse is in use, it goes to its
+-- sender.
 -- {dropoff_address_id? | dropoff_warehouse_id?, at_door?} -> as delivery.ordered_from
 -- Fails: return_destination_required, return_destination_fixed, address_not_found, warehouse_not_found, invalid_status_transition (it
 -- lies there).
@@ -63,6 +64,7 @@ create or replace function delivery.return_destination(
 )
 language plpgsql stable set search_path = '' as $$
 declare
+  v_at_door boolean := coalesce((input ->> 'at_door')::boolean, false);
   v_named boolean := num_nonnulls(input ->> 'dropoff_address_id', input ->> 'dropoff_warehouse_id') > 0;
   v_ended boolean := delivery.return_has_ended(d);
   -- A customer's return that was cancelled goes back to them, wherever returns go.
@@ -75,10 +77,10 @@ begin
   elsif v_named then
     address_id := (input ->> 'dropoff_address_id')::uuid;
     warehouse_id := coalesce((input ->> 'dropoff_warehouse_id')::uuid, delivery.return_ends_in(d.id, address_id));
-  elsif v_mode = 'choose' and d.order_id is null and not coalesce((input ->> 'at_door')::boolean, false) then
+  elsif v_mode = 'choose' and d.order_id is null and not v_at_door then
     perform app.fail('return_destination_required', '{"field": "dropoff_address_id"}');
   elsif v_mode = 'warehouse' and d.order_id is null then
-    warehouse_id := nullif(delivery.returns_warehouse(), d.current_warehouse_id);
+    warehouse_id := nullif(case when v_at_door then delivery.default_warehouse() else delivery.returns_warehouse() end, d.current_warehouse_id);
   end if;
   if warehouse_id is not null then
     select w.address_id into address_id from warehousing.warehouses w

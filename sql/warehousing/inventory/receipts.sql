@@ -121,21 +121,24 @@ begin
 end $$;
 
 -- Refuses more of what is in somebody's parcel than was sent, and any where the parcel is not: what turns up of it can only be the rest.
--- Of other items: nothing. Fails: item_of_parcel.
+-- Of other items: nothing. The parcel is held from here on: it neither leaves meanwhile, nor is its rest found twice. Fails: item_of_parcel.
 create or replace function warehousing.require_rest_of_parcel(item uuid, warehouse uuid, units bigint) returns void
-language plpgsql stable set search_path = '' as $$
+language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_parcel uuid;
 begin
   select i.parcel_delivery_id into v_parcel from warehousing.inventory_items i where i.tenant_id = v_tenant and i.id = item;
-  if v_parcel is not null and (
-    not exists (
+  if v_parcel is null then
+    return;
+  end if;
+  perform delivery.lock_deliveries(array[v_parcel]);
+  if not exists (
       select from delivery.deliveries d
       where d.tenant_id = v_tenant and v_parcel in (d.id, d.parent_id, d.original_delivery_id) and d.current_warehouse_id = warehouse)
     or units + (select coalesce(sum(s.quantity), 0) from warehousing.stock s where s.tenant_id = v_tenant and s.item_id = item) > (
       select coalesce(sum(i.quantity), 0) from delivery.delivery_items i
-      where i.tenant_id = v_tenant and i.delivery_id = v_parcel and i.item_id = item))
+      where i.tenant_id = v_tenant and i.delivery_id = v_parcel and i.item_id = item)
   then
     perform app.fail('item_of_parcel', jsonb_build_object('field', 'delta', 'item_id', item));
   end if;

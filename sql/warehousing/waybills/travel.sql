@@ -161,7 +161,7 @@ begin
   return warehousing.waybill_get(input);
 end $$;
 
--- Books out what lies in the source of the returns on a waybill that was not set aside for it, such as damaged units, and notes it with its status:
+-- Books out what lies in the source of the parcels on a waybill that was not set aside for it, such as damaged units, and records it with its status:
 -- it travels with them, and is the same where they are received.
 create or replace function warehousing.waybill_takes_along(w warehousing.waybills, parcels uuid[]) returns void
 language plpgsql set search_path = '' as $$
@@ -170,7 +170,7 @@ declare
   v_lines jsonb := (
     select jsonb_agg(to_jsonb(s) || jsonb_build_object('delivery_id', d.id) order by s.id)
     from delivery.deliveries d cross join lateral warehousing.parcel_stock(d.id, w.source_warehouse_id) s
-    where d.tenant_id = w.tenant_id and d.id = any (parcels) and d.delivery_flow = 'operational_return' and s.reserved_for_id is null);
+    where d.tenant_id = w.tenant_id and d.id = any (parcels) and s.reserved_for_id is null);
 begin
   if v_lines is null then
     return;

@@ -156,7 +156,7 @@ describe("a refused parcel", () => {
     await checkAll(own.tenant);
   });
 
-  test("goes to its sender where returns are chosen: nobody chooses at a door", async () => {
+  test("goes to its sender where a place would be chosen, or no warehouse is in use", async () => {
     const own = await newGround(
       await newTenant({ settings: { "delivery.attempts": { after_last: "return" } } }),
     );
@@ -165,10 +165,16 @@ describe("a refused parcel", () => {
     await returnsGo("choose");
     expect((await sentBack(own)).back.dropoff_address_id).toBe(own.from);
     await returnsGo("warehouse");
-    const id = await onItsWay(own);
-    const answer = await report(own.tenant.driver, id, refused);
-    expect(answer).toFailWith(400, "return_destination_required");
-    expect(await statusOf(id)).toBe("in_transit");
+    expect((await sentBack(own)).back.dropoff_address_id).toBe(own.from);
+    const { warehouse } = await newWarehouse(own.tenant, await newAddress(own.tenant));
+    await saveSettings(own.tenant.id, "general.warehouse", { default_warehouse_id: warehouse });
+    for (const status of ["maintenance", "inactive"]) {
+      expect(await own.tenant.admin.put(`/warehousing/warehouses/${warehouse}`, { status }))
+        .toSucceed(200);
+      const { back } = await sentBack(own);
+      expect(back).toMatchObject({ dropoff_address_id: own.from, dropoff_warehouse_id: null });
+    }
+    await checkAll(own.tenant);
   });
 
   test("continues from the warehouse that takes its return in on the way", async () => {

@@ -2,7 +2,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { enable, givenToCarrier, report as carrierReports } from "../../support/carriers.ts";
 import { newReturning, returning, returnOf, waiting } from "../../support/customer-returns.ts";
-import { checkAll, deliveryIn, move, moves, statusOf } from "../../support/deliveries.ts";
+import {
+  checkAll,
+  deliveryIn,
+  move,
+  moves,
+  statusOf,
+  takenOver,
+} from "../../support/deliveries.ts";
 import { contents, itemsOf, kept, partial, priced } from "../../support/kept-parts.ts";
 import { onItsWay, report } from "../../support/outcomes.ts";
 import { queuedOn } from "../../support/overlapping.ts";
@@ -82,6 +89,30 @@ test.each(["at the door", "in a warehouse"])(
     expect(await returnOf(yard, parcel)).toSucceed(201);
   },
 );
+
+test("what was fetched from its customer is undelivered no more, though its return is cancelled", async () => {
+  const { id, parcel } = await waiting(yard);
+  const cancelled = await move(tenant.ops, id, "cancel", { reason: "Lost interest" });
+  expect(cancelled).toSucceed(200);
+  const undone = () => move(tenant.ops, parcel, "outcome/undo", { reason: "Wrong parcel" });
+  const refused = await undone();
+  expect(refused).toFailWith(409, "outcome_went_on");
+  expect(refused.body.delivery_ids).toEqual([id]);
+  const back = cancelled.body.operational_return.id;
+  await takenOver(yard, back);
+  await moves(tenant.driver, back, "depart", "complete");
+  expect(await undone()).toFailWith(409, "outcome_went_on");
+  expect(await statusOf(parcel)).toBe("delivered");
+});
+
+test("an ordered return that nobody fetched, and that is cancelled, leaves the undo as it was", async () => {
+  const { id: parcel } = await deliveryIn(yard, "delivered", priced);
+  const { body } = await returnOf(yard, parcel);
+  const undone = () => move(tenant.ops, parcel, "outcome/undo", { reason: "Wrong parcel" });
+  expect(await undone()).toFailWith(409, "outcome_went_on");
+  expect(await move(tenant.ops, body.id, "cancel", { reason: "Lost interest" })).toSucceed(200);
+  expect(await undone()).toSucceed(200);
+});
 
 describe("the rest of a parcel that was kept in part, lost in a warehouse", () => {
   async function lost() {

@@ -135,13 +135,14 @@ function obstacleOf(state: State, name: string): string | undefined {
     const withDriver = back.driver === result.driver && back.inHand === null;
     if (back.status !== "picked_up" || !withDriver) return "outcome_went_on";
   }
-  // Its customer has ordered a return, perhaps of what this delivery gave back to them.
+  // Its customer has ordered a return, perhaps of what this delivery gave back to them; one that was cancelled in a warehouse was fetched.
   const original = parcel.back ? state.parcels[parcel.back] : undefined;
   const gaveBackOf = parcel.status === "delivered" && original?.status === "cancelled"
     ? original.returns?.parcel
     : undefined;
-  const since = Object.values(state.parcels).slice(result.parcels).some(({ returns, status }) =>
-    returns?.parcel === (gaveBackOf ?? name) && status !== "cancelled"
+  const since = Object.values(state.parcels).slice(result.parcels).some((one) =>
+    one.returns?.parcel === (gaveBackOf ?? name) &&
+    (one.status !== "cancelled" || one.there || one.returnedBy)
   );
   // A warehouse has what its return brought, or gave it on.
   const { there, returnedBy, received } = parcel;

@@ -2,15 +2,25 @@
 import { beforeEach, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import {
+  assign,
   checkAll,
   move,
   moves,
+  newDelivery,
   parcelStock,
   statusOf,
   takenOver,
 } from "../../support/deliveries.ts";
+import { priced } from "../../support/kept-parts.ts";
 import { breachesIn } from "../../support/reconciled.ts";
-import { expected, leftAs, receivedIn, receiveOf, sentBack } from "../../support/short-parcels.ts";
+import {
+  expected,
+  leftAs,
+  received,
+  receivedIn,
+  receiveOf,
+  sentBack,
+} from "../../support/short-parcels.ts";
 import { type Hauling, newHauling } from "../../support/waybills.ts";
 
 let hauling: Hauling;
@@ -85,6 +95,22 @@ test("lost on the road and turned up, its receipt expects what left", async () =
   await receiveOf(tenant, back, yard.thereBin, [{ received_quantity: 1 }]);
   expect(await parcelStock(parcel)).toEqual({ available: 1 });
   await takenOver(yard, back);
+  await sound();
+});
+
+test("a parcel that was brought back damaged travels whole on its way out, too", async () => {
+  const { tenant, yard, onTheRoad, step } = hauling;
+  const { id } = await newDelivery(yard, { ...priced });
+  await assign(tenant, id);
+  await moves(tenant.driver, id, "pickup", "depart", "fail", ["return", {
+    warehouse_id: yard.warehouse,
+  }]);
+  await receiveOf(tenant, id, yard.bin, received.damaged);
+  expect(await lying(id)).toEqual({ "here available": 2, "here damaged": 1 });
+  const waybill = await onTheRoad(id);
+  expect(await lying(id)).toEqual({});
+  expect(await step(waybill, "receive", {})).toSucceed(200);
+  expect(await lying(id)).toEqual({ "there available": 2, "there damaged": 1 });
   await sound();
 });
 

@@ -163,7 +163,7 @@ export interface paths {
   };
   "/delivery/cod-collections/remit": {
     parameters: { };
-    /** Hand in collected cash; moves no wallet @description Who: role driver or dispatcher or tenant_admin. */ post: operations["post_delivery_cod_collections_remit"];
+    /** Hand in collected cash; moves no wallet but for a shortage that the driver owes @description Who: role driver or dispatcher or tenant_admin. */ post: operations["post_delivery_cod_collections_remit"];
   };
   "/delivery/cod-collections/settle-by-wallet": {
     parameters: { };
@@ -2674,7 +2674,7 @@ export interface components {
       created_at: string; id: string; /** The text, in the reader's language */ message: string;
       /** The subject: ids and numbers */ payload: { [key: string]: unknown; };
       read_at: string | null; tenant_id: string | null;
-      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "outcome_undone" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "shipment_cancelled" | "tenant_invitation";
+      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "outcome_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "shipment_cancelled" | "tenant_invitation";
     };
     /** None of the packages can be moved. */ NoTransferablePackagesError: { code?: "no_transferable_packages"; rejected?: Record<string, never>[]; } & components["schemas"]["Error"];
     /** Choose one destination: a branch or an address, not both. */ OneDestinationRequiredError: { code?: "one_destination_required"; field?: string; } & components["schemas"]["Error"];
@@ -4781,7 +4781,7 @@ export interface operations {
         content: {
           "application/json": {
             data: {
-              /** The present balance by the ledger, in `currency`. Negative: a shortage was booked before its cash came */ balance: number;
+              /** The present balance by the ledger, in `currency`. Negative: up to 1.6.0 a shortage was booked before its cash came */ balance: number;
               /** ISO 4217, three capital letters */ currency: string; id: string; last_moved_at: string | null;
               owner_type: "staff" | "driver" | "tenant"; /** Null for the tenant's own till */ user: components["schemas"]["Person"] | null;
             }[];
@@ -5133,7 +5133,7 @@ export interface operations {
           } & components["schemas"]["Success"];
         };
       };
-      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ConflictingSelectionError"] | components["schemas"]["CodCollectionIdsRequiredError"] | components["schemas"]["CodCollectionsNotPendingError"] | components["schemas"]["MixedDriverSelectionError"] | components["schemas"]["DriverIdRequiredError"] | components["schemas"]["NoPendingCollectionsError"] | components["schemas"]["SettlementAmountMismatchError"] | components["schemas"]["InvalidReceiverError"] | components["schemas"]["ReceiverRequiredError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ConflictingSelectionError"] | components["schemas"]["CodCollectionIdsRequiredError"] | components["schemas"]["CodCollectionsNotPendingError"] | components["schemas"]["MixedDriverSelectionError"] | components["schemas"]["DriverIdRequiredError"] | components["schemas"]["NoPendingCollectionsError"] | components["schemas"]["SettlementAmountMismatchError"] | components["schemas"]["InvalidReceiverError"] | components["schemas"]["ReceiverRequiredError"] | components["schemas"]["InsufficientWalletBalanceError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ApiKeyNotAPersonError"] | components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DriverNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
@@ -11047,7 +11047,7 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
-        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "outcome_undone" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "shipment_cancelled" | "tenant_invitation";
+        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "outcome_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "shipment_cancelled" | "tenant_invitation";
         unread?: boolean | ("true" | "false");
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };

@@ -57,7 +57,7 @@ export const DesksResponse = z.object({
     user: Person.nullable().describe("Null for the tenant's own till"),
     currency: z.string(),
     balance: z.number().describe(
-      "The present balance by the ledger, in `currency`. Negative: a shortage was booked before its cash came",
+      "The present balance by the ledger, in `currency`. Negative: up to 1.6.0 a shortage was booked before its cash came",
     ),
     last_moved_at: Timestamp.nullable(),
   })),

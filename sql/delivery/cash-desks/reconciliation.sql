@@ -31,13 +31,14 @@ language sql stable set search_path = '' as $$
     from money.carrier_remittances r
     where r.tenant_id = tenant and r.remitted_at <= as_of and (r.reversed_at is null or r.reversed_at > as_of)
     union all
-    -- Whose desk it was is what the journal says: the counter's, or the till when the counter is no member of the tenant.
-    select a.owner_type, a.owner_user_id, h.currency::text, 0, h.declared_amount - h.counted_amount, 0, 0, 0, 0
+    -- Up to 1.6.0 a shortage that was resolved before its remittance was booked then. Whose desk it was is what the journal says: the counter's, or
+    -- the till when the counter was no member of the tenant.
+    select a.owner_type, a.owner_user_id, h.currency::text, 0, -e.amount, 0, 0, 0, 0
     from money.cash_handovers h
-    join money.ledger_transactions t on t.tenant_id = h.tenant_id and t.kind = 'cash_shortage' and t.reference_id = h.id
-    join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id
+    join money.ledger_transactions t on t.tenant_id = h.tenant_id and t.kind in ('cash_shortage', 'cash_shortage_REVERSAL') and t.reference_id = h.id
+    join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id and e.created_at <= as_of
     join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a.kind = 'cash_on_hand'
-    where h.tenant_id = tenant and h.resolution in ('driver_owes', 'written_off') and h.resolved_at <= as_of
+    where h.tenant_id = tenant and h.resolution in ('driver_owes', 'written_off')
     union all
     select t.from_owner_type, t.from_user_id, t.currency::text, 0, 0, t.amount, 0, 0, 0 from transfer t
     union all

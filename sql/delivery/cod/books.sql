@@ -60,43 +60,49 @@ begin
 end $$;
 
 -- The journal of a settlement. Remitted: the cash goes from the driver to the receiver's desk, without the shortage, which the
--- driver answers for. From the
+-- driver answers for, or which is borne as it was resolved before (`borne`: driver_owes, written_off; else null). From the
 -- wallet: the driver pays with their own money, and the cash becomes theirs; the tenant earns the fees, and the
 -- COD part covers what was credited to the merchant when the parcel was delivered.
-create or replace function money.cod_book(
-  payment uuid, method text, driver uuid, receiver uuid, wallet uuid, currency text, total numeric, fees numeric, shortage numeric
-) returns void
+-- Fails: insufficient_wallet_balance.
+create or replace function money.cod_book(s money.cod_settlements, wallet uuid, borne text) returns void
 language plpgsql set search_path = '' as $$
 declare
-  v_held uuid := money.account_of('driver_cash', 'driver', driver, currency);
+  v_currency text := s.currency;
+  v_held uuid := money.account_of('driver_cash', 'driver', s.driver_id, v_currency);
   v_accounts uuid[];
   v_amounts numeric[];
+  v_borne record;
 begin
-  if method = 'remit' then
+  if s.method = 'remit' then
     v_accounts := array[v_held];
-    v_amounts := array[-total];
-    if total > shortage then
-      v_accounts := v_accounts || money.desk_of(driver, receiver, currency);
-      v_amounts := v_amounts || (total - shortage);
+    v_amounts := array[-s.total];
+    if s.total > s.shortage then
+      v_accounts := v_accounts || money.desk_of(s.driver_id, s.receiver_id, v_currency);
+      v_amounts := v_amounts || (s.total - s.shortage);
     end if;
-    if shortage > 0 then
-      v_accounts := v_accounts || money.account_of('driver_shortage', 'driver', driver, currency);
-      v_amounts := v_amounts || shortage;
+    if borne is not null then
+      v_borne := money.shortage_borne(s, borne);
+      -- The first entry is the shortage itself, which does not stand on the driver.
+      v_accounts := v_accounts || v_borne.accounts[2:];
+      v_amounts := v_amounts || v_borne.amounts[2:];
+    elsif s.shortage > 0 then
+      v_accounts := v_accounts || money.account_of('driver_shortage', 'driver', s.driver_id, v_currency);
+      v_amounts := v_amounts || s.shortage;
     end if;
   else
-    v_accounts := array[wallet, v_held, money.account_of('external', 'tenant', null, currency)];
-    v_amounts := array[-total, -total, total];
-    if fees > 0 then
-      v_accounts := v_accounts || money.account_of('wallet', 'tenant', null, currency);
-      v_amounts := v_amounts || fees;
+    v_accounts := array[wallet, v_held, money.account_of('external', 'tenant', null, v_currency)];
+    v_amounts := array[-s.total, -s.total, s.total];
+    if s.fee_total > 0 then
+      v_accounts := v_accounts || money.account_of('wallet', 'tenant', null, v_currency);
+      v_amounts := v_amounts || s.fee_total;
     end if;
-    if total > fees then
-      v_accounts := v_accounts || money.account_of('cod_clearing', 'tenant', null, currency);
-      v_amounts := v_amounts || (total - fees);
+    if s.cod_total > 0 then
+      v_accounts := v_accounts || money.account_of('cod_clearing', 'tenant', null, v_currency);
+      v_amounts := v_amounts || s.cod_total;
     end if;
   end if;
-  perform money.post_journal('cod_settlement', 'payment', payment,
-    case method when 'remit' then 'Cash remitted' else 'Cash settled from the wallet' end, v_accounts, v_amounts);
+  perform money.post_journal('cod_settlement', 'payment', s.payment_id,
+    case s.method when 'remit' then 'Cash remitted' else 'Cash settled from the wallet' end, v_accounts, v_amounts);
 end $$;
 
 -- A settlement with its items as it is answered, the first time and every time after. Both ways have the same shape,

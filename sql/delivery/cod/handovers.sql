@@ -79,10 +79,11 @@ end $$;
 --   driver_owes  a shortage taken from the driver's wallet for the tenant's
 --   written_off  a shortage the tenant bears
 --   returned     too much on the desk, given back
--- A shortage never reached the desk: the counter's cash is lowered by it, or the tenant's own till where the counter is no
--- member of the tenant. Then the declared sum is covered. One that was remitted meanwhile stands on the driver's shortage, and
--- is taken from there; found after all, it comes to the desk that received the rest.
--- Fails: handover_not_found, handover_not_in_discrepancy, invalid_resolution, insufficient_wallet_balance, forbidden.
+-- Before the remittance nothing is booked: who bears the shortage is booked with the remittance (money.cod_book), where the cash is. A shortage
+-- that was remitted meanwhile stands on the driver's shortage, and is taken from there; found after all, it comes to the desk that received the
+-- rest.
+-- Fails: handover_not_found, handover_not_in_discrepancy, invalid_resolution (also where the driver does not have the declared cash: it was
+-- declared wrongly, and is cancelled), insufficient_wallet_balance, forbidden.
 create or replace function money.handover_resolve(input jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -90,8 +91,7 @@ declare
   v_way text := input ->> 'resolution';
   v_counted numeric := coalesce((input ->> 'counted_amount')::numeric, v_row.counted_amount);
   v_short numeric := v_row.declared_amount - v_row.counted_amount;
-  v_line jsonb;
-  v_from uuid;
+  v_wallet money.accounts;
   s money.cod_settlements;
 begin
   if v_way = 'recounted' and v_counted <> v_row.declared_amount
@@ -99,35 +99,50 @@ begin
     or v_way = 'returned' and v_short >= 0 then
     perform app.fail('invalid_resolution', '{"field": "resolution"}');
   end if;
+  select x.* into s from money.cod_settlements x where x.tenant_id = v_row.tenant_id and x.payment_id = v_row.settlement_payment_id;
+  if v_way in ('driver_owes', 'written_off') and s.payment_id is null then
+    if v_row.declared_amount > money.cash_in_hand(v_row.driver_id, v_row.currency) then
+      perform app.fail('invalid_resolution', '{"field": "resolution", "text_key": "reason_declared_too_much"}');
+    elsif v_way = 'driver_owes' then
+      select a.* into v_wallet from money.accounts a where a.tenant_id = v_row.tenant_id and a.id = money.cod_wallet(v_row.driver_id, v_row.currency);
+      if v_wallet.balance < v_short then
+        perform money.wallet_short(v_wallet, -v_short);
+      end if;
+    end if;
+  end if;
   update money.cash_handovers h set status = 'resolved', resolution = v_way, resolved_by = app.user_id(), resolved_at = now(),
     counted_amount = case v_way when 'recounted' then v_counted else h.counted_amount end,
     notes = coalesce(input ->> 'notes', h.notes)
   where h.tenant_id = v_row.tenant_id and h.id = v_row.id
   returning * into v_row;
-  select x.* into s from money.cod_settlements x where x.tenant_id = v_row.tenant_id and x.payment_id = v_row.settlement_payment_id;
-  if v_way in ('driver_owes', 'written_off') or s.shortage > 0 then
-    v_line := jsonb_build_object('journal', v_row.id, 'kind', 'cash_shortage', 'reference_type', 'cash_handover', 'reference_id', v_row.id,
-      'description', 'Shortage of a cash handover');
-    v_from := case
-      when s.shortage > 0 then money.account_of('driver_shortage', 'driver', v_row.driver_id, v_row.currency)
-      when exists (select from tenancy.tenant_users u where u.tenant_id = v_row.tenant_id and u.user_id = v_row.counted_by)
-        then money.account_of('cash_on_hand', 'staff', v_row.counted_by, v_row.currency)
-      else money.account_of('cash_on_hand', 'tenant', null, v_row.currency) end;
-    perform money.post(jsonb_build_array(
-        v_line || jsonb_build_object('amount', -v_short, 'account_id', v_from),
-        v_line || jsonb_build_object('amount', v_short, 'account_id', case v_way
-          when 'recounted' then money.desk_of(s.driver_id, s.receiver_id, v_row.currency::text)
-          else money.account_of('external', 'tenant', null, v_row.currency) end))
-      || case v_way when 'driver_owes' then jsonb_build_array(
-        v_line || jsonb_build_object('amount', -v_short, 'account_id', money.cod_wallet(v_row.driver_id, v_row.currency)),
-        v_line || jsonb_build_object('amount', v_short, 'account_id', money.account_of('wallet', 'tenant', null, v_row.currency)))
-        else '[]' end);
+  if s.shortage > 0 then
+    perform money.post_journal('cash_shortage', 'cash_handover', v_row.id, 'Shortage of a cash handover',
+      p.accounts, p.amounts)
+    from money.shortage_borne(s, v_way) p;
   end if;
   return money.handover_to_json(v_row);
 end $$;
 
+-- The entries by which a shortage that stands on a driver ends.
+--   recounted    it comes to the desk that received the rest
+--   written_off  nobody has it
+--   driver_owes  nobody has it, and the driver's wallet pays the tenant's for it
+create or replace function money.shortage_borne(s money.cod_settlements, way text, out accounts uuid[], out amounts numeric[])
+language plpgsql set search_path = '' as $$
+begin
+  accounts := array[money.account_of('driver_shortage', 'driver', s.driver_id, s.currency::text), case way
+    when 'recounted' then money.desk_of(s.driver_id, s.receiver_id, s.currency::text)
+    else money.account_of('external', 'tenant', null, s.currency::text) end];
+  amounts := array[-s.shortage, s.shortage];
+  if way = 'driver_owes' then
+    accounts := accounts || money.cod_wallet(s.driver_id, s.currency::text) || money.account_of('wallet', 'tenant', null, s.currency::text);
+    amounts := amounts || -s.shortage || s.shortage;
+  end if;
+end $$;
+
 -- Cancels a handover that was declared or counted wrongly, before it is remitted; no balance moves and the cash may be
--- declared anew. Drivers cancel their own until it is counted, the office also after the count. {id, notes?} -> handover
+-- declared anew. Drivers cancel their own until it is counted, the office also after the count and after a discrepancy is resolved.
+-- {id, notes?} -> handover
 -- Fails: handover_not_found, handover_not_cancellable.
 create or replace function money.handover_cancel(input jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
@@ -140,14 +155,10 @@ begin
   if v_row.id is null then
     perform app.fail('handover_not_found');
   elsif v_row.settlement_payment_id is not null or not (v_row.status = 'declared'
-      or money.settles_for_office() and v_row.status in ('counted', 'discrepancy')) then
+      or money.settles_for_office() and v_row.status in ('counted', 'discrepancy', 'resolved')) then
     perform app.fail('handover_not_cancellable', jsonb_build_object('from', v_row.status));
   end if;
-  update money.cash_handovers h set status = 'cancelled', notes = coalesce(input ->> 'notes', h.notes)
-  where h.tenant_id = v_row.tenant_id and h.id = v_row.id
-  returning * into v_row;
-  perform money.handover_event_emit('cash_handover.cancelled', v_row);
-  return money.handover_to_json(v_row);
+  return money.handover_to_json(money.handover_end(v_row, null, input ->> 'notes'));
 end $$;
 
 -- The handover, locked, for the office. Fails: forbidden, handover_not_found, or the code that is given.
@@ -201,11 +212,13 @@ begin
 end $$;
 
 -- Ends what a settlement leaves no cash for. The handover that it used, null: none, is this settlement's; somebody of the office who
--- remits one that was only declared has counted it. Another one of the driver that is only declared is cancelled if it is this
--- cash, or more than what the driver still has: nothing is left to count, and the driver could declare nothing else.
-create or replace function money.handovers_settle(s money.cod_settlements, used money.cash_handovers) returns void
+-- remits one that was only declared has counted it. Others of the driver are cancelled if they are this cash, or more than what the driver
+-- still has: nothing is left to count or to remit, and the driver could declare nothing else. A settlement that used none is named by the
+-- oldest of these. `open` are those that waited when the settlement looked for its handover: one that is declared from then on comes after it.
+create or replace function money.handovers_settle(s money.cod_settlements, used money.cash_handovers, open money.cash_handovers[]) returns void
 language plpgsql set search_path = '' as $$
 declare
+  v_ended money.cash_handovers[];
   v_row money.cash_handovers;
 begin
   if used.id is not null then
@@ -217,42 +230,68 @@ begin
     returning * into v_row;
     if used.status = 'declared' then
       perform money.handover_event_emit('cash_handover.counted', v_row);
-      return;
     end if;
   end if;
-  -- Of two settlements the later one waits here, and its next statement reads what the earlier one left.
-  v_row := money.lock_declared(s.driver_id, s.currency);
-  if v_row.id is null then
-    return;
-  end if;
-  if v_row.declared_amount > money.cash_in_hand(s.driver_id, s.currency)
-    or v_row.declared_amount = s.total and s.method = 'remit' and used.id is null then
-    perform money.handover_end(v_row, case when used.id is null then s.payment_id end);
-  end if;
+  v_ended := money.handovers_uncovered(array(select h from unnest(open) h where h.id is distinct from used.id),
+    case when used.id is null and s.method = 'remit' then s.total end);
+  foreach v_row in array v_ended loop
+    perform money.handover_end(v_row, case when used.id is null and v_row.id = v_ended[1].id then s.payment_id end, null);
+  end loop;
 end $$;
 
--- Cancels what the driver declared and nobody has counted where the driver has less cash than that since an outcome was undone. Called last,
--- as by settlements: accounts are held already. SECURITY DEFINER: operations undo outcomes, and see no cash.
+-- The handovers of a driver that wait for their remittance, locked, the oldest first. What lies too much on the desk is given back whatever
+-- became of the rest, so such a discrepancy is none of them.
+create or replace function money.lock_open_handovers(driver uuid, p_currency text) returns money.cash_handovers[]
+language plpgsql set search_path = '' as $$
+declare
+  v_open money.cash_handovers[];
+begin
+  select array_agg(o order by o.created_at, o.id) into v_open from (
+    select x.* from money.cash_handovers x
+    where x.tenant_id = app.tenant_id() and x.driver_id = driver and x.currency = p_currency and x.settlement_payment_id is null
+      and (x.status in ('declared', 'counted', 'resolved') or x.status = 'discrepancy' and x.counted_amount < x.declared_amount)
+    order by x.id for no key update) o;
+  return coalesce(v_open, '{}');
+end $$;
+
+-- Of these handovers, which are locked, those that their driver's cash does not cover: it is given to the older ones first. Also one that is only
+-- declared and for the amount `declared`, null: none.
+create or replace function money.handovers_uncovered(open money.cash_handovers[], declared numeric) returns money.cash_handovers[]
+language plpgsql set search_path = '' as $$
+declare
+  v_uncovered money.cash_handovers[] := '{}';
+  v_left numeric;
+  h money.cash_handovers;
+begin
+  if open = '{}' then
+    return v_uncovered;
+  end if;
+  v_left := money.cash_in_hand(open[1].driver_id, open[1].currency);
+  foreach h in array open loop
+    if h.declared_amount > v_left or h.status = 'declared' and h.declared_amount = declared then
+      v_uncovered := v_uncovered || h;
+    else
+      v_left := v_left - h.declared_amount;
+    end if;
+  end loop;
+  return v_uncovered;
+end $$;
+
+-- Cancels what the driver declared where they have less cash than that since an outcome was undone. What was counted lies on a desk, in
+-- nobody's books before it is remitted: it has to be remitted, or its handover cancelled, before the undo. Called last,
+-- when accounts are held already; so are the handovers, by delivery.lock_outcome_effects. SECURITY DEFINER: operations undo outcomes, and see no
+-- cash. Fails: outcome_is_settled.
 create or replace function money.handover_uncovered(driver uuid, p_currency text) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
-  v_row money.cash_handovers := money.lock_declared(driver, p_currency);
-begin
-  if v_row.declared_amount > money.cash_in_hand(driver, p_currency) then
-    perform money.handover_end(v_row, null);
-  end if;
-end $$;
-
--- Locks the handover that a driver of the caller's tenant declared and nobody has counted. -> null where there is none.
-create or replace function money.lock_declared(driver uuid, p_currency text) returns money.cash_handovers
-language plpgsql set search_path = '' as $$
-declare
   v_row money.cash_handovers;
 begin
-  select h.* into v_row from money.cash_handovers h
-  where h.tenant_id = app.tenant_id() and h.driver_id = driver and h.currency = p_currency and h.status = 'declared'
-  for no key update;
-  return v_row;
+  for v_row in select h.* from unnest(money.handovers_uncovered(money.lock_open_handovers(driver, p_currency), null)) h loop
+    if v_row.status <> 'declared' then
+      perform app.fail('outcome_is_settled', '{"text_key": "reason_cash_is_counted"}');
+    end if;
+    perform money.handover_end(v_row, null, null);
+  end loop;
 end $$;
 
 -- The cash of the caller's tenant that a driver took and has not settled.
@@ -263,14 +302,33 @@ begin
     where c.tenant_id = app.tenant_id() and c.driver_id = driver and c.currency = p_currency and c.status = 'collected' and c.reversed_at is null);
 end $$;
 
--- Cancels a handover that is locked; `settlement` is what took its cash, null: nothing did.
-create or replace function money.handover_end(h money.cash_handovers, settlement uuid) returns void
+-- Cancels a handover that is locked; `settlement` is what took its cash, null: nothing did. Who counted it is notified unless they do it
+-- themselves: the cash that they counted is not what a remittance says. -> it
+create or replace function money.handover_end(h money.cash_handovers, settlement uuid, p_notes text) returns money.cash_handovers
 language plpgsql set search_path = '' as $$
 declare
   v_row money.cash_handovers;
 begin
-  update money.cash_handovers x set status = 'cancelled', settlement_payment_id = settlement
+  if money.shortage_is_booked(h) then
+    perform money.reverse('cash_shortage', 'cash_handover', h.id, 'Shortage of a cash handover');
+  end if;
+  update money.cash_handovers x set status = 'cancelled', settlement_payment_id = settlement, notes = coalesce(p_notes, x.notes)
   where x.tenant_id = h.tenant_id and x.id = h.id
   returning * into v_row;
   perform money.handover_event_emit('cash_handover.cancelled', v_row);
+  if v_row.counted_by <> app.user_id() then
+    insert into tenancy.notifications (tenant_id, user_id, type, payload)
+    values (v_row.tenant_id, v_row.counted_by, 'cash_count_cancelled', jsonb_build_object('cash_handover_id', v_row.id,
+      'driver_id', v_row.driver_id, 'amount', v_row.counted_amount, 'currency', v_row.currency));
+  end if;
+  return v_row;
+end $$;
+
+-- True when the shortage of a handover is in the books already: it was resolved after its remittance, or, up to 1.6.0, before that.
+create or replace function money.shortage_is_booked(h money.cash_handovers) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return exists (
+    select from money.ledger_transactions t
+    where t.tenant_id = h.tenant_id and t.kind = 'cash_shortage' and t.reference_type = 'cash_handover' and t.reference_id = h.id);
 end $$;

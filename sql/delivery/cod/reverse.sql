@@ -60,22 +60,23 @@ begin
   return s.payment_id;
 end $$;
 
--- Gives the handover of a settlement back to be used again, and answers what of it never lay on the receiver's desk: a
--- shortage that was booked there when it was resolved, else nothing. Fails: settlement_not_reversible (the shortage that was
--- open when this was remitted was resolved since).
+-- Gives the handover of a settlement back to be used again, and answers what of it never lay on the receiver's desk: a shortage that was booked
+-- there when it was resolved before the remittance, as it was up to 1.6.0, else nothing. Fails: settlement_not_reversible (the shortage that
+-- was open when this was remitted was resolved since).
 create or replace function money.handover_free(s money.cod_settlements) returns numeric
 language plpgsql set search_path = '' as $$
 declare
   h money.cash_handovers;
+  v_booked boolean;
 begin
-  update money.cash_handovers u set settlement_payment_id = null
-  where u.tenant_id = s.tenant_id and u.settlement_payment_id = s.payment_id
-  returning * into h;
-  if s.shortage > 0 and h.status <> 'discrepancy' then
+  select u.* into h from money.cash_handovers u
+  where u.tenant_id = s.tenant_id and u.settlement_payment_id = s.payment_id and u.status <> 'cancelled' for no key update;
+  update money.cash_handovers u set settlement_payment_id = null where u.tenant_id = s.tenant_id and u.settlement_payment_id = s.payment_id;
+  v_booked := money.shortage_is_booked(h);
+  if s.shortage > 0 and v_booked then
     perform app.fail('settlement_not_reversible', '{"text_key": "reason_shortage_resolved"}');
   end if;
-  return case when h.resolution in ('driver_owes', 'written_off') and h.counted_by = s.receiver_id
-    then h.declared_amount - h.counted_amount else 0 end;
+  return case when v_booked and h.counted_by = s.receiver_id then h.declared_amount - h.counted_amount else 0 end;
 end $$;
 
 -- Emits the system event of a reversed settlement, and notifies the driver, who holds its cash again, and who received it,

@@ -120,8 +120,8 @@ begin
   return asked;
 end $$;
 
--- Settles collected cash of one driver: as a remittance (cash handed to the receiver, no wallet moves; what an open count
--- found missing is the driver's shortage until the handover is resolved) or
+-- Settles collected cash of one driver: as a remittance (cash handed to the receiver, no wallet moves but for a shortage that was resolved
+-- so; what an open count found missing is the driver's shortage until the handover is resolved) or
 -- from the driver's wallet (debited the whole, the tenant's wallet credited the fees, the COD part clears), where nobody
 -- receives anything: a receiver that is sent counts for nothing.
 --   scope           'all' open cash of the driver, or the `selected` collections
@@ -152,8 +152,10 @@ declare
   v_settlement money.cod_settlements;
   v_items money.cod_settlement_items[];
   v_receipt text;
+  v_open money.cash_handovers[];
   v_handover money.cash_handovers;
   v_short numeric := 0;
+  v_borne text;
 begin
   if v_key is not null then
     select s.* into v_settlement from money.cod_settlements s
@@ -178,11 +180,15 @@ begin
   if v_mixed or (method = 'remit' and v_currency <> (app.currency()).code) then
     perform app.fail('settlement_amount_mismatch', jsonb_build_object('currency', v_currency));
   end if;
+  v_open := money.lock_open_handovers(v_driver, v_currency);
   if method = 'wallet' then
     v_wallet := money.cod_wallet(v_driver, v_currency);
   else
     v_handover := money.handover_of(v_driver, v_currency, v_total);
-    v_short := case v_handover.status when 'discrepancy' then v_handover.declared_amount - v_handover.counted_amount else 0 end;
+    if v_handover.status = 'resolved' and v_handover.resolution in ('driver_owes', 'written_off') and not money.shortage_is_booked(v_handover) then
+      v_borne := v_handover.resolution;
+    end if;
+    v_short := case when v_handover.status = 'discrepancy' or v_borne is not null then v_handover.declared_amount - v_handover.counted_amount else 0 end;
   end if;
 
   insert into money.payments (id, tenant_id, category, type, status, payment_method, amount, currency, account_id, reference,
@@ -205,14 +211,14 @@ begin
     settlement_payment_id = v_payment, notes = coalesce(cod_settle.notes, c.notes),
     reference = coalesce(cod_settle.reference, c.reference)
   where c.tenant_id = v_tenant and c.id = any (v_ids);
-  perform money.handovers_settle(v_settlement, v_handover);
+  perform money.handovers_settle(v_settlement, v_handover, v_open);
   v_receipt := money.receipt_request(v_settlement, v_items);
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'cod_settlement.created', 'source_module', 'delivery',
     'entity_type', 'cod_settlement', 'entity_id', v_payment, 'event_data', jsonb_build_object('settlement_payment_id', v_payment,
       'method', method, 'driver_id', v_driver, 'receiver_id', v_receiver, 'currency', v_currency, 'total', v_total,
       'shortage', v_short, 'collections', cardinality(v_rows), 'actor_id', v_actor))));
   -- Last, because everybody who hands cash to the same desk waits for its account from here to the commit.
-  perform money.cod_book(v_payment, method, v_driver, v_receiver, v_wallet, v_currency, v_total, v_fees, v_short);
+  perform money.cod_book(v_settlement, v_wallet, v_borne);
   return money.cod_settlement_to_json(v_settlement, v_items, v_receipt);
 end $$;
 

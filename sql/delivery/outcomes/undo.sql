@@ -39,7 +39,7 @@ begin
 end $$;
 
 -- Locks what stands between an outcome and its undo, in the order in which completions and settlements hold it: the store's order, the
--- driver, the row of cash, the pay. The deliveries are locked. Fails: forbidden (app.require_tenant).
+-- driver, the row of cash, the driver's open handovers of cash, the pay. The deliveries are locked. Fails: forbidden (app.require_tenant).
 create or replace function delivery.lock_outcome_effects(o delivery.outcomes, d delivery.deliveries) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -48,6 +48,8 @@ begin
   perform from delivery.drivers x where x.tenant_id = o.tenant_id and x.user_id = o.driver_id for no key update;
   perform from money.cod_collections c
   where c.tenant_id = o.tenant_id and c.delivery_id = delivery.parcel_of(d) and c.collected_at = o.created_at order by c.id for no key update;
+  perform money.lock_open_handovers(c.driver_id, c.currency) from money.cod_collections c
+  where c.tenant_id = o.tenant_id and c.delivery_id = delivery.parcel_of(d) and c.collected_at = o.created_at;
   perform from money.driver_pay p
   where p.tenant_id = o.tenant_id and p.delivery_id = d.id and p.status <> 'reversed' order by p.id for no key update;
 end $$;

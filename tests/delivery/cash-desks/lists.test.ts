@@ -206,6 +206,7 @@ describe("the reconciliation", () => {
 
   test("takes a shortage off the desk whose cash it was", async () => {
     const short = await withCash(1000);
+    const { id } = await newCash(short, { cod: 0, fee: 500 });
     const { body: { data } } = await short.dispatcher.post("/delivery/cod-collections/handover", {
       driver_id: short.driver.id,
       amount: 500,
@@ -213,14 +214,15 @@ describe("the reconciliation", () => {
     });
     const path = `/delivery/cod-collections/handovers/${data.id}/resolve`;
     expect(await short.dispatcher.post(path, { resolution: "written_off" })).toSucceed(200);
+    expect(await short.dispatcher.post(remit, selected(id))).toSucceed(200);
     const { body } = await short.dispatcher.get(reconciliation);
     expect(deskOf(body, short.dispatcher.id)).toMatchObject({
-      remitted: 1000,
+      remitted: 1500,
       shortages: 40,
-      in_hand: 960,
-      ledger: 960,
+      in_hand: 1460,
+      ledger: 1460,
     });
-    expect((await transfer(short.dispatcher, { amount: 961 })).body.held).toBe(960);
+    expect((await transfer(short.dispatcher, { amount: 1461 })).body.held).toBe(1460);
     await sound(short);
   });
 

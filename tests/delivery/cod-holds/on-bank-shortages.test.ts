@@ -91,7 +91,7 @@ test("found after all, it comes to the desk as cash of no row", async () => {
 });
 
 test.each(["written_off", "driver_owes"])(
-  "resolved (%s) before its remittance, it takes the oldest of the desk, then of what comes next",
+  "resolved (%s) before its remittance, it ends the oldest of its rows, and none of what lay there before",
   async (way) => {
     const ground = await newBanker();
     const { tenant } = ground;
@@ -100,23 +100,23 @@ test.each(["written_off", "driver_owes"])(
     await handIn(ground, [old!]);
     const handover = await counted(ground, 9_000, 5_000);
     expect(await resolve(ground, handover, way)).toSucceed(200);
-    expect(await heldBy(tenant, tenant.dispatcher)).toBe(-1_000);
-    expect(await areHeld(old!, fresh!)).toEqual([false, true]);
+    expect(await heldBy(tenant, tenant.dispatcher)).toBe(3_000);
+    expect(await areHeld(old!, fresh!)).toEqual([true, true]);
     await sound(tenant);
     const settlement = await handIn(ground, [fresh!]);
-    expect(await onDesks(tenant, fresh!)).toEqual([8_000]);
+    expect(await onDesks(tenant, old!, fresh!)).toEqual([3_000, 5_000]);
     await sound(tenant);
     const back = await tenant.dispatcher.post(`/delivery/cod-settlements/${settlement}/reverse`, {
       reason: "Typed twice",
     }, key());
     expect(back).toSucceed(200);
-    expect(await heldBy(tenant, tenant.dispatcher)).toBe(-1_000);
-    expect(await onDesks(tenant, fresh!)).toEqual([0]);
+    expect(await heldBy(tenant, tenant.dispatcher)).toBe(3_000);
+    expect(await onDesks(tenant, old!, fresh!)).toEqual([3_000, 0]);
     expect(await areHeld(fresh!)).toEqual([true]);
     await sound(tenant);
     await handIn(ground, [fresh!]);
     await leaves(tenant.dispatcher, 8_000);
-    expect(await areHeld(fresh!)).toEqual([false]);
+    expect(await areHeld(old!, fresh!)).toEqual([false, false]);
     await sound(tenant);
   },
 );

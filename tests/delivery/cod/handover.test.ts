@@ -58,7 +58,7 @@ describe("handover", () => {
     expect((await tenant.driver2.get("/delivery/cod-collections/handovers")).body.data).toEqual([]);
   });
 
-  test("a difference changes no balance until it is resolved; a shortage that the driver owes comes from the driver's wallet", async () => {
+  test("a difference changes no balance until its cash is remitted; a shortage that the driver owes comes from the driver's wallet then", async () => {
     const tenant = await newTenant();
     await saveSettings(tenant.id, "delivery.cod", { require_handover: true });
     const wallet = await fundWallet(tenant, "driver", tenant.driver.id, 500);
@@ -85,13 +85,17 @@ describe("handover", () => {
       .toFailWith(400, "invalid_resolution");
     const resolved = await act(tenant, data.id, "resolve", { resolution: "driver_owes" });
     expect(resolved.body.data).toMatchObject({ status: "resolved", resolution: "driver_owes" });
+    expect(await entries()).toBe(before);
+    const remitted = await tenant.dispatcher.post("/delivery/cod-collections/remit", {
+      scope: "selected",
+      cod_collection_ids: [id],
+    });
+    expect(remitted).toSucceed();
+    expect(remitted.body.data).toMatchObject({
+      counted: 1200,
+      shortage: { amount: 50, discrepancy_id: data.id },
+    });
     expect(await balanceOf(wallet)).toBe(450);
-    expect(
-      await tenant.dispatcher.post("/delivery/cod-collections/remit", {
-        scope: "selected",
-        cod_collection_ids: [id],
-      }),
-    ).toSucceed();
     const [desk] =
       await sql`select balance from money.accounts where tenant_id = ${tenant.id} and kind = 'cash_on_hand'`;
     expect(desk.balance).toBe(1200);

@@ -252,7 +252,7 @@ describe("the handover it used", () => {
     await sound(tenant);
   });
 
-  test("leaves its shortage where it was booked", async () => {
+  test("that was resolved before is booked with each remittance, and with its reversal", async () => {
     const tenant = await newTenant();
     const { id } = await newCash(tenant);
     const short = await declare(tenant, 1000);
@@ -265,8 +265,7 @@ describe("the handover it used", () => {
     expect(await takeBack(tenant.dispatcher, answer.body.data.settlement_payment_id)).toSucceed(
       200,
     );
-    // As it was between the resolution and the remittance.
-    expect(await heldBy(tenant, tenant.dispatcher)).toBe(-250);
+    expect(await heldBy(tenant, tenant.dispatcher)).toBe(0);
     await sound(tenant);
     expect(await tenant.dispatcher.post(remit, selected(id))).toSucceed(200);
     expect(await heldBy(tenant, tenant.dispatcher)).toBe(1000);

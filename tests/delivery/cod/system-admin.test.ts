@@ -102,8 +102,8 @@ test("the first receipt of an old row is printed", async () => {
     .toEqual({ actor_id: system.id, receiver_id: null });
 });
 
-test("a shortage that they counted is missing from the tenant's own till", async () => {
-  await newCash(tenant);
+test("a shortage that they counted and resolved is missing from the desk that receives the rest", async () => {
+  const { id: cash } = await newCash(tenant);
   const declared = await post("/delivery/cod-collections/handover", {
     driver_id: tenant.driver.id,
     amount: 1250,
@@ -114,7 +114,10 @@ test("a shortage that they counted is missing from the tenant's own till", async
   expect(
     await post(`/delivery/cod-collections/handovers/${id}/resolve`, { resolution: "written_off" }),
   ).toSucceed(200);
-  expect(await accountOf(tenant, "cash_on_hand", null)).toBe(-50);
+  const before = await accountOf(tenant, "cash_on_hand", tenant.dispatcher.id);
+  expect(await tenant.dispatcher.post(remit, selected(cash))).toSucceed(200);
+  expect(await accountOf(tenant, "cash_on_hand", tenant.dispatcher.id) - before).toBe(1200);
+  expect(await accountOf(tenant, "cash_on_hand", null)).toBe(0);
   await expectBooksInOrder();
 });
 

@@ -1,5 +1,6 @@
 /** Cash that a driver declared, of which the undo of an outcome takes a part back. */
 import { beforeEach, expect, test } from "vitest";
+import { tries } from "../../prove/proof.ts";
 import { remit } from "../../support/cod.ts";
 import { sql } from "../../support/db.ts";
 import { type Ground, newGround } from "../../support/deliveries.ts";
@@ -65,13 +66,61 @@ test("that leaves as much lets the declaration wait for its count", async () => 
   expect(await handover(declared)).toMatchObject({ status: "declared" });
 });
 
-test("leaves what was counted: that cash is on the desk", async () => {
-  const first = await delivered();
+const count = (id: string, counted_amount: number) =>
+  tenant.dispatcher.post(`${handovers}/${id}/count`, { counted_amount });
+
+test.each(["counted", "short", "resolved"])(
+  "of cash that is %s and not remitted is refused until its handover is cancelled",
+  async (how) => {
+    const first = await delivered();
+    const declared = await declare(7_000);
+    expect(await count(declared, how === "counted" ? 7_000 : 6_000)).toSucceed(200);
+    if (how === "resolved") {
+      expect(
+        await tenant.dispatcher.post(`${handovers}/${declared}/resolve`, {
+          resolution: "written_off",
+        }),
+      ).toSucceed(200);
+    }
+    for (const by of [tenant.driver, tenant.ops]) {
+      const refusal = await undo(by, first);
+      expect(refusal).toFailWith(409, "outcome_is_settled");
+      expect(refusal.body.message).toContain("counted");
+    }
+    expect(await tenant.dispatcher.post(`${handovers}/${declared}/cancel`)).toSucceed(200);
+    expect(await undo(tenant.ops, first)).toSucceed(200);
+    await sound(tenant);
+  },
+);
+
+test("that leaves as much as was counted is done", async () => {
+  const [first, second] = [await delivered(), await delivered()];
   const declared = await declare(7_000);
-  const counted = await tenant.dispatcher.post(`${handovers}/${declared}/count`, {
-    counted_amount: 7_000,
-  });
-  expect(counted).toSucceed(200);
+  expect(await count(declared, 7_000)).toSucceed(200);
   expect(await undo(tenant.ops, first)).toSucceed(200);
   expect(await handover(declared)).toMatchObject({ status: "counted" });
+  expect(await undo(tenant.ops, second)).toFailWith(409, "outcome_is_settled");
+});
+
+test("and the count of its cash at once: the cash is counted, or the outcome undone", async () => {
+  for (let round = 0; round < tries(8, 3); round++) {
+    const first = await delivered();
+    const declared = await declare(7_000);
+    const [undone, counted] = await Promise.all([
+      undo(tenant.ops, first),
+      count(declared, 7_000),
+    ]);
+    const { status } = await handover(declared);
+    if (undone.status === 200) {
+      expect(counted).toFailWith(409, "handover_not_declared");
+      expect(status).toBe("cancelled");
+    } else {
+      expect(undone).toFailWith(409, "outcome_is_settled");
+      expect(counted).toSucceed(200);
+      expect(status).toBe("counted");
+      expect(await tenant.dispatcher.post(`${handovers}/${declared}/cancel`)).toSucceed(200);
+      expect(await undo(tenant.ops, first)).toSucceed(200);
+    }
+    await sound(tenant);
+  }
 });

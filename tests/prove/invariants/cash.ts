@@ -48,7 +48,7 @@ export const cash: readonly Invariant[] = [
   },
   {
     name:
-      "cash: handing it in moves no wallet; paying from one takes the total there and gives the tenant the fees",
+      "cash: handing it in moves no wallet but for a shortage that the driver owes; paying from one takes the total there and gives the tenant the fees",
     sql: `select s.payment_id from money.cod_settlements s
       join money.ledger_transactions t on t.tenant_id = s.tenant_id and t.kind = 'cod_settlement' and t.reference_id = s.payment_id
       left join lateral (
@@ -57,8 +57,14 @@ export const cash: readonly Invariant[] = [
           count(*) filter (where a.owner_type not in ('driver', 'tenant')) as others
         from money.ledger_entries e join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a.kind = 'wallet'
         where e.tenant_id = t.tenant_id and e.transaction_id = t.id) w on true
+      left join lateral (
+        -- Resolved before it was remitted: it never stood on the driver.
+        select s.shortage as amount from money.cash_handovers h
+        where h.tenant_id = s.tenant_id and h.id = s.shortage_handover_id and h.resolution = 'driver_owes' and not exists (
+          select from money.ledger_entries e join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id
+          where e.tenant_id = t.tenant_id and e.transaction_id = t.id and a.kind = 'driver_shortage')) owes on true
       where s.tenant_id = $1 and (w.driver, w.tenant, w.others) is distinct from
-        case s.method when 'remit' then (0::numeric, 0::numeric, 0::bigint) else (-s.total, s.fee_total, 0::bigint) end`,
+        case s.method when 'remit' then (-coalesce(owes.amount, 0), coalesce(owes.amount, 0), 0::bigint) else (-s.total, s.fee_total, 0::bigint) end`,
   },
   {
     name: "cash: what a driver holds in the ledger is what their rows say",
@@ -120,12 +126,14 @@ export const cash: readonly Invariant[] = [
         select 'tenant', null, r.currency, r.amount from money.carrier_remittances r
         where r.tenant_id = $1 and r.reversed_at is null
         union all
-        select case when u.user_id is null then 'tenant' else 'staff' end, u.user_id, h.currency, h.counted_amount - h.declared_amount
+        -- Up to 1.6.0 a shortage that was resolved before its remittance left the desk of who had counted it.
+        select a.owner_type, a.owner_user_id, h.currency, e.amount
         from money.cash_handovers h
-        left join tenancy.tenant_users u on u.tenant_id = h.tenant_id and u.user_id = h.counted_by
-        where h.tenant_id = $1 and h.resolution in ('driver_owes', 'written_off') and not exists (
-          select from money.cod_settlements s
-          where s.tenant_id = h.tenant_id and s.shortage_handover_id = h.id and s.reversed_at is null)
+        join money.ledger_transactions t on t.tenant_id = h.tenant_id and t.reference_id = h.id
+          and t.kind in ('cash_shortage', 'cash_shortage_REVERSAL')
+        join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id
+        join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a.kind = 'cash_on_hand'
+        where h.tenant_id = $1 and h.resolution in ('driver_owes', 'written_off')
         union all
         select t.from_owner_type, t.from_user_id, t.currency, -t.amount
         from money.cash_transfers t where t.tenant_id = $1 and t.reversed_at is null

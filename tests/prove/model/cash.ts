@@ -44,13 +44,20 @@ export function settle(state: State, op: Of<"settle">): string {
     if (count) {
       const used = state.counts[count];
       settled.count = count;
+      // A shortage that was resolved before is borne as it was resolved, and stands on nobody.
+      const borne = bears(used);
+      if (borne === "driver_owes" && state.drivers[driver] < total - used.counted!) {
+        return "insufficient_wallet_balance";
+      }
+      if (used.status === "discrepancy" || borne) settled.shortage = total - used.counted!;
       used.settlement = op.id;
       if (used.status === "declared") [used.status, used.counted] = ["counted", total];
-      if (used.status === "discrepancy") settled.shortage = total - used.counted!;
+      if (borne) settled.borne = borne;
     }
-    const { shortage } = settled;
+    const { shortage, borne } = settled;
     if (total > shortage) onDesk(state, settled, total - shortage);
-    state.shortages[driver] += shortage;
+    if (!borne) state.shortages[driver] += shortage;
+    if (borne === "driver_owes") owe(state, driver, shortage);
     more = ` counted ${total - shortage}${shortage ? ` short ${shortage} of ${count}` : ""}`;
   }
   for (const row of rows) row.status = op.way === "remit" ? "remitted" : "settled_by_wallet";
@@ -75,24 +82,42 @@ function countOf(state: State, driver: number, total: number, office: boolean): 
   return right?.[0];
 }
 
-/** Cash that was declared and is this settlement's, or is more than what the driver has after it, waits for no count. */
+/** Cash that was declared and is this settlement's, or is more than what the driver has after it, waits for nothing. */
 function endDeclared(state: State, settled: Settled, id: string): void {
   const { driver, count, way, total } = settled;
-  const found = declaredBy(state, driver);
-  if (!found) return;
-  const [name, declared] = found;
-  const its = way === "remit" && declared.declared === total && !count;
-  if (!its && declared.declared <= inHandOf(state, driver)) return;
-  declared.status = "cancelled";
-  if (count) return;
-  declared.settlement = id;
-  settled.count = name;
+  const its = way === "remit" && !count ? total : undefined;
+  uncovered(state, driver, its).forEach(([name, one], place) => {
+    one.status = "cancelled";
+    if (count || place > 0) return;
+    one.settlement = id;
+    settled.count = name;
+  });
 }
 
-/** The same after an undo, which takes a row from the driver. */
-export function endUncovered(state: State, driver: number): void {
-  const [, declared] = declaredBy(state, driver) ?? [];
-  if (declared && declared.declared > inHandOf(state, driver)) declared.status = "cancelled";
+/** Those that wait for their remittance and are not covered: the driver's cash is given to the older ones first. */
+export function uncovered(state: State, driver: number, its?: number): [string, Count][] {
+  let left = inHandOf(state, driver);
+  return Object.entries(state.counts).filter(([, one]) => {
+    const { status, declared, counted, settlement } = one;
+    const waits = ["declared", "counted", "resolved"].includes(status) ||
+      status === "discrepancy" && counted! < declared;
+    if (one.driver !== driver || settlement || !waits) return false;
+    if (declared > left || status === "declared" && declared === its) return true;
+    left -= declared;
+    return false;
+  });
+}
+
+/** The one to bear the shortage of a count that was resolved before its remittance. */
+const bears = ({ status, resolution }: Count): Settled["borne"] =>
+  status === "resolved" && (resolution === "driver_owes" || resolution === "written_off")
+    ? resolution
+    : undefined;
+
+/** A shortage is paid from the driver's wallet into the company's. */
+function owe(state: State, driver: number, amount: number): void {
+  state.drivers[driver] -= amount;
+  state.house += amount;
 }
 
 const inHandOf = (state: State, driver: number) =>
@@ -114,21 +139,21 @@ export function unsettle(state: State, { settlement }: Of<"unsettle">): string {
   const settled = state.settlements[settlement];
   if (!settled) return "settlement_not_found";
   if (settled.reversed) return "settlement_already_reversed";
-  const { way, driver, names, total, fees, shortage, office } = settled;
+  const { way, driver, names, total, fees, shortage, office, borne } = settled;
   const count = settled.count ? state.counts[settled.count] : undefined;
-  if (shortage > 0 && count?.status !== "discrepancy") return "settlement_not_reversible";
+  if (shortage > 0 && !borne && count?.status !== "discrepancy") return "settlement_not_reversible";
   if (way === "settle-by-wallet") {
     state.drivers[driver] += total;
     state.house -= fees;
   } else {
-    // A shortage that was resolved before never reached the desk of the dispatcher who counted it.
-    const never = office && count && ["driver_owes", "written_off"].includes(count.resolution ?? "")
-      ? count.declared - count.counted!
-      : 0;
     const held = (office ? state.desk : state.ownDesks[driver]) ?? 0;
-    if (held < total - shortage - never) return "insufficient_desk_cash";
+    if (held < total - shortage) return "insufficient_desk_cash";
+    if (borne === "driver_owes") {
+      if (state.house < shortage) return "insufficient_wallet_balance";
+      owe(state, driver, -shortage);
+    }
     onDesk(state, settled, shortage - total);
-    state.shortages[driver] -= shortage;
+    if (!borne) state.shortages[driver] -= shortage;
   }
   settled.reversed = true;
   if (count) delete count.settlement;
@@ -159,15 +184,14 @@ export function resolve(state: State, { name, way }: Of<"resolve">): string {
   const borne = way === "driver_owes" || way === "written_off";
   if (borne && short <= 0 || way === "returned" && short >= 0) return "invalid_resolution";
   const settled = found.settlement ? state.settlements[found.settlement] : undefined;
-  if (way === "driver_owes") {
-    if (state.drivers[driver] < short) return "insufficient_wallet_balance";
-    state.drivers[driver] -= short;
-    state.house += short;
-  }
+  if (borne && !settled && declared > inHandOf(state, driver)) return "invalid_resolution";
+  if (way === "driver_owes" && state.drivers[driver] < short) return "insufficient_wallet_balance";
+  // Before its remittance nothing is booked.
   if (settled?.shortage) {
     state.shortages[driver] -= short;
+    if (way === "driver_owes") owe(state, driver, short);
     if (way === "recounted") onDesk(state, settled, short);
-  } else if (borne) state.desk = (state.desk ?? 0) - short;
+  }
   found.status = "resolved";
   found.resolution = way;
   if (way === "recounted") found.counted = declared;

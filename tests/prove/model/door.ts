@@ -2,7 +2,7 @@
 import { redirectReturn } from "./customer-returns.ts";
 import { withdraw } from "./send-backs.ts";
 import { isBooked } from "./carriers.ts";
-import { endUncovered } from "./cash.ts";
+import { uncovered } from "./cash.ts";
 import { complete, from, leaveList, moveTo } from "./parcels.ts";
 import type { Of, Place } from "./ops.ts";
 import { backName, fees, type Parcel, type State } from "./state.ts";
@@ -93,8 +93,12 @@ export function undo(state: State, { name, driver }: Of<"undo">): string {
     if (state.rows[row].holds === undefined && spent) return "insufficient_wallet_balance";
   }
   if (parcel.status === "delivered" && state.rows[row]) {
+    const { [row]: _, ...rows } = state.rows;
+    const ends = uncovered({ ...state, rows }, by).map(([, count]) => count);
+    // Counted cash lies on a desk.
+    if (ends.some(({ status }) => status !== "declared")) return "outcome_is_settled";
     delete state.rows[row];
-    endUncovered(state, by);
+    for (const count of ends) count.status = "cancelled";
   }
   if (cod) {
     if (parcel.of) state.house -= cod;

@@ -40,6 +40,8 @@ export interface Settled {
   total: number;
   fees: number;
   shortage: number;
+  /** The one to bear that shortage, where it was resolved before. */
+  borne?: "driver_owes" | "written_off";
   count?: string;
   reversed: boolean;
 }

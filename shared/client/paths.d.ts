@@ -8846,7 +8846,8 @@ export interface operations {
           payload: {
             dispute?: {
               entity: {
-                /** Money in major units of `currency` */ amount: number; amount_deducted?: number | null;
+                /** Money in major units of `currency` */ amount: number;
+                /** Taken for a dispute that was lost, in minor units; 0 until then */ amount_deducted?: number | null;
                 /** ISO 4217, three capital letters */ currency: string; id: string; payment_id: string;
               };
             } | null;

@@ -46,7 +46,9 @@ const Dispute = z.object({
   payment_id: Word.min(1),
   amount: Units,
   currency: z.string().length(3),
-  amount_deducted: Units.nullish(),
+  amount_deducted: Units.nullish().describe(
+    "Taken for a dispute that was lost, in minor units; 0 until then",
+  ),
 });
 
 /** A notification as documented. */

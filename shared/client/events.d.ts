@@ -351,7 +351,7 @@ export interface components {
       actor_id: string | null; /** Money in major units of `currency` */ amount: number; /** ISO 4217, three capital letters */ currency: string;
       delivery_id: string | null; market_id: string; order_id: string; order_number: string; payment_id: string;
       /** How the delivery fee or the order is paid */ payment_method: string; payment_status: string;
-      /** Why, in words or from the list */ reason: string | null; status: string;
+      /** Why, in words or from the list */ reason: string | null; refund_method: string; status: string;
       /** Everything the customer pays, in major units */ total_price: number; user_id: string;
     };
     "order.shipped": {

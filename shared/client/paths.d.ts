@@ -2674,7 +2674,7 @@ export interface components {
       created_at: string; id: string; /** The text, in the reader's language */ message: string;
       /** The subject: ids and numbers */ payload: { [key: string]: unknown; };
       read_at: string | null; tenant_id: string | null;
-      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "outcome_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "shipment_cancelled" | "tenant_invitation";
+      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "outcome_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "order_refunded_at_gateway" | "payment_unmatched" | "shipment_cancelled" | "tenant_invitation";
     };
     /** None of the packages can be moved. */ NoTransferablePackagesError: { code?: "no_transferable_packages"; rejected?: Record<string, never>[]; } & components["schemas"]["Error"];
     /** Choose one destination: a branch or an address, not both. */ OneDestinationRequiredError: { code?: "one_destination_required"; field?: string; } & components["schemas"]["Error"];
@@ -3380,6 +3380,7 @@ export interface components {
         /** How the delivery fee or the order is paid @enum {string} */ payment_method: "wallet" | "cash_on_delivery" | "gateway";
         processed_at: string | null; status: "pending" | "SUCCESS" | "FAILED" | "CANCELLED"; type: string;
       }[];
+      /** What of the payment went back, to the customer's wallet or at the gateway; the order stays `paid` */ refunded_amount: number;
       shipped_at: string | null; shipping_address: { [key: string]: unknown; };
       /** Delivery fee of the order, in major units */ shipping_cost: number;
       /** The goods not found during picking. `picked`: recorded as picked so far, in every warehouse; `accepted`: the order is sent without */ short: {
@@ -8843,6 +8844,13 @@ export interface operations {
         "application/json": {
           account_id: string; contains?: string[] | null; created_at?: number | null; entity?: string | null; event: string;
           payload: {
+            dispute?: {
+              entity: {
+                /** Money in major units of `currency` */ amount: number;
+                /** Taken for a dispute that was lost, in minor units; 0 until then */ amount_deducted?: number | null;
+                /** ISO 4217, three capital letters */ currency: string; id: string; payment_id: string;
+              };
+            } | null;
             payment?: {
               entity: {
                 /** Money in major units of `currency` */ amount: number; created_at?: number | null;
@@ -11047,7 +11055,7 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
-        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "outcome_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "payment_unmatched" | "shipment_cancelled" | "tenant_invitation";
+        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "outcome_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "order_refunded_at_gateway" | "payment_unmatched" | "shipment_cancelled" | "tenant_invitation";
         unread?: boolean | ("true" | "false");
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };

@@ -40,6 +40,17 @@ const Refund = z.object({
   status: Word.optional(),
 });
 
+/** A customer's bank contests a payment; of one that was lost, the gateway took `amount_deducted`. */
+const Dispute = z.object({
+  id: Word.min(1),
+  payment_id: Word.min(1),
+  amount: Units,
+  currency: z.string().length(3),
+  amount_deducted: Units.nullish().describe(
+    "Taken for a dispute that was lost, in minor units; 0 until then",
+  ),
+});
+
 /** A notification as documented. */
 export const Notification = z.object({
   entity: Word.optional(),
@@ -49,6 +60,7 @@ export const Notification = z.object({
   payload: z.object({
     payment: z.object({ entity: Payment }).optional(),
     refund: z.object({ entity: Refund }).optional(),
+    dispute: z.object({ entity: Dispute }).optional(),
   }),
   created_at: z.int().optional(),
 });
@@ -135,6 +147,18 @@ export const gateway: Gateway = {
         amount: String(refund.amount),
         unit: "minor",
         currency: refund.currency,
+      };
+    }
+    const dispute = payload.dispute?.entity;
+    if (event === "payment.dispute.lost" && dispute) {
+      return {
+        kind: "refunded",
+        event,
+        transaction_id: dispute.payment_id,
+        refund_id: dispute.id,
+        amount: String(dispute.amount_deducted || dispute.amount),
+        unit: "minor",
+        currency: dispute.currency,
       };
     }
     if (!payment) return { kind: "none", event };

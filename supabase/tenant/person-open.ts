@@ -57,6 +57,12 @@ export async function openMatters(
     left join money.accounts a on a.id = p.account_id
     where p.tenant_id = ${tenant} and p.status = 'pending'
       and (p.order_id = any (${orders}) or p.delivery_id = any (${parcels}) or a.owner_user_id = ${me}) group by p.type
+    union all
+    select format('%s reports of a gateway fit no payment', count(*)) from money.payment_webhook_events w
+    join money.payments p on p.tenant_id = w.tenant_id and p.id = w.payment_id
+    left join money.accounts a on a.id = p.account_id
+    where w.tenant_id = ${tenant} and w.outcome = 'unmatched' and w.resolution is null
+      and (p.order_id = any (${orders}) or a.owner_user_id = ${me}) having count(*) > 0
     order by 1`;
   return found.map(({ line }) => line);
 }

@@ -2,7 +2,7 @@
 import { createHmac } from "node:crypto";
 import { expect } from "vitest";
 import { sql, stack } from "./db.ts";
-import { newShop, type Placed, type Shop } from "./orders.ts";
+import { newShop, type Placed, placeOrder, type Shop } from "./orders.ts";
 
 export const webhookSecret = "local-webhook-secret";
 
@@ -75,6 +75,34 @@ export function eventFor(
   };
 }
 
+/** A refund of an order's payment as the gateway reports it. */
+export const refundOf = (
+  shop: Shop,
+  placed: Placed,
+  amount = due,
+  id = `rfnd_${numberOf(placed)}`,
+  more: object = {},
+): Record<string, unknown> => ({
+  ...{ entity: "event", account_id: shop.account, event: "refund.processed" },
+  payload: {
+    refund: {
+      entity: { id, payment_id: `pay_${numberOf(placed)}`, currency: "IQD", amount, ...more },
+    },
+  },
+});
+
+/** An order by card that was paid. */
+export async function paidByCard(shop: Shop, quantity = 1): Promise<Placed> {
+  const placed = await placeOrder(shop, "razorpay", quantity);
+  await report(eventFor(shop, numberOf(placed), due * quantity));
+  return placed;
+}
+
+/** Reports of gateways on an order that nobody has settled. */
+export const openReports = async ({ tenant }: Shop, order: { id: string }) =>
+  (await tenant.admin.get("/payment/webhook-events", { query: { open: true, limit: 100 } }))
+    .body.data.filter(({ order_id }: { order_id: string | null }) => order_id === order.id);
+
 export const sign = (body: string, secret = webhookSecret) =>
   createHmac("sha256", secret).update(body).digest("hex");
 
@@ -85,7 +113,7 @@ export interface Told {
 }
 
 /** Sends an event, signed unless a signature (or null for none) is given. */
-export async function tell(
+export async function report(
   event: unknown,
   signature?: string | null,
   code = "razorpay",
@@ -101,6 +129,7 @@ export async function tell(
   });
   return { status: response.status, body: await response.json() };
 }
+export { report as tell };
 
 /** Presses a button of the gateway's page; `silent` lets its notification get lost. */
 export async function atGateway(

@@ -68,7 +68,7 @@ export const Resolve = z.object({
   resolution: z.enum(resolutions).describe("What was decided, for the record; books nothing"),
   action: z.enum(actions).nullish().meta({
     description:
-      "`refund`: the money was given back at the gateway, and is booked in and out again; `credit_wallet`: it goes to the customer's wallet; `accept`: it counts as the payment, and where it is short the order is discounted by the difference. Left out, nothing is booked",
+      "`refund`: the money was given back at the gateway, and is booked in and out again; `credit_wallet`: it goes to the customer's wallet; `accept`: it counts as the payment, and where it is short the order is discounted by the difference. A refund that the gateway reported takes `refund` alone: what is left of the payment is booked as refunded, the rest as a loss of the company. Left out, nothing is booked",
   }),
   note: LongText.optional(),
 }).meta({ id: "ResolveWebhookEvent" });

@@ -265,6 +265,9 @@ export const Order = z.object({
     warehouse_item: z.object({ id: Id, name: z.string(), sku: z.string() }).nullable(),
   })),
   payments: z.array(Payment.extend({ gateway_code: z.string().nullable() })),
+  refunded_amount: z.number().describe(
+    "What of the payment went back, to the customer's wallet or at the gateway; the order stays `paid`",
+  ),
   status_history: z.array(z.object({
     status: z.string(),
     timestamp: Timestamp,

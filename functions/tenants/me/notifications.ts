@@ -26,6 +26,7 @@ const texts = {
   market_submitted: "notification_market_submitted",
   market_approved: "notification_market_approved",
   market_rejected: "notification_market_rejected",
+  order_refunded_at_gateway: "notification_order_refunded_at_gateway",
   payment_unmatched: "notification_payment_unmatched",
   shipment_cancelled: "notification_shipment_cancelled",
   tenant_invitation: "notification_tenant_invitation",

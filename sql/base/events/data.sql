@@ -169,7 +169,7 @@ from (values
   ('{order.refunded}', 'storefront', 'order',
     '{"order_id": "uuid", "order_number": "string", "market_id": "uuid", "user_id": "uuid", "status": "string", "payment_status": "string",
       "payment_method": "string", "total_price": "number", "currency": "string", "delivery_id": "uuid?", "reason": "string?",
-      "amount": "number", "payment_id": "uuid", "actor_id": "uuid?"}'),
+      "amount": "number", "payment_id": "uuid", "refund_method": "string", "actor_id": "uuid?"}'),
   ('{review.created}', 'storefront', 'review',
     '{"review_id": "uuid", "product_id": "uuid", "rating": "integer", "status": "string", "actor_id": "uuid"}'),
   ('{review.approved,review.rejected}', 'storefront', 'review',

@@ -1,18 +1,23 @@
 -- The bookings of an order and of a wallet, for SECURITY DEFINER functions, since a customer who orders writes no payments; each
 -- reads what is due from the order itself.
 
+-- The entries of a journal between two accounts, named after a payment, as money.post takes them; none of a payment of nothing.
+create or replace function money.payment_postings(p money.payments, kind text, from_account uuid, to_account uuid, description text) returns jsonb
+language plpgsql immutable set search_path = '' as $$
+declare
+  v_line jsonb := jsonb_build_object('journal', p.id, 'kind', kind, 'reference_type', 'payment', 'reference_id', p.id,
+    'description', description);
+begin
+  return case when p.amount > 0 then jsonb_build_array(
+    v_line || jsonb_build_object('account_id', from_account, 'amount', -p.amount),
+    v_line || jsonb_build_object('account_id', to_account, 'amount', p.amount)) else '[]' end;
+end $$;
+
 -- A journal between two accounts, named after a payment.
 create or replace function money.book_payment(p money.payments, kind text, from_account uuid, to_account uuid, description text) returns void
 language plpgsql set search_path = '' as $$
-declare
-  v_line jsonb := jsonb_build_object('journal', 'payment', 'kind', kind, 'reference_type', 'payment', 'reference_id', p.id,
-    'description', description);
 begin
-  if p.amount > 0 then
-    perform money.post(jsonb_build_array(
-      v_line || jsonb_build_object('account_id', from_account, 'amount', -p.amount),
-      v_line || jsonb_build_object('account_id', to_account, 'amount', p.amount)));
-  end if;
+  perform money.post(money.payment_postings(p, kind, from_account, to_account, description));
 end $$;
 
 -- Marks a payment as made and books it: into the shop's wallet for an order, into its own for a top-up. The payment
@@ -41,4 +46,5 @@ end $$;
 
 -- Nobody calls these but other functions and triggers.
 revoke execute on function money.book_payment(money.payments,text,uuid,uuid,text),
+  money.payment_postings(money.payments,text,uuid,uuid,text),
   money.payment_made(money.payments,text,text,boolean) from barid_caller;

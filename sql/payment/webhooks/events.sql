@@ -24,6 +24,13 @@ begin
     where c.code = p.currency);
 end $$;
 
+-- True when the currency that a notice names, by its letters or its number, is the payment's.
+create or replace function money.currency_is(p money.payments, named text) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return exists (select from tenancy.currencies c where c.code = p.currency and upper(named) in (c.code, c.numeric_code));
+end $$;
+
 -- The outcome of a notice. p and o are locked. -> outcome and, where it is not processed, the reason.
 create or replace function money.payment_follow(p money.payments, o storefront.storefront_orders, facts jsonb, out outcome text, out reason text)
 language plpgsql set search_path = '' as $$
@@ -68,6 +75,37 @@ begin
   end if;
 end $$;
 
+-- The rest of a payment after all that went back of it and of its order; below 0 where the gateway took more than that.
+create or replace function money.payment_left(p money.payments) returns numeric
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(sum(case x.type when 'REFUND' then -x.amount else x.amount end), 0) from money.payments x
+    where x.tenant_id = p.tenant_id and x.status = 'SUCCESS'
+      and (x.id = p.id or (x.type = 'REFUND' and (x.order_id = p.order_id or x.reference = p.id::text))));
+end $$;
+
+-- Writes that a gateway gave back this much of a payment, of its order where it paid one; books nothing. p_transaction: the refund's id there.
+create or replace function money.gateway_refund_write(p money.payments, p_amount numeric, p_transaction text) returns money.payments
+language plpgsql set search_path = '' as $$
+declare
+  r money.payments;
+begin
+  insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, order_id, gateway_code,
+    gateway_transaction_id, reference, processed_at)
+  values (p.tenant_id, p.category, 'REFUND', 'SUCCESS', 'gateway', p_amount, p.currency, p.account_id, p.order_id, p.gateway_code,
+    p_transaction, case when p.order_id is null then p.id::text else p.reference end, now())
+  returning * into r;
+  return r;
+end $$;
+
+-- The wallet that a gateway's refund of a payment is taken from: the shop's, or the one that a top-up went to.
+create or replace function money.gateway_refund_from(p money.payments) returns uuid
+language plpgsql set search_path = '' as $$
+begin
+  return case p.type when 'ORDER' then money.account_of('wallet', 'tenant', null, p.currency) else p.account_id end;
+end $$;
+
 -- Writes down what the gateway itself gave back. What an administrator booked as given back there only gets the gateway's number.
 -- -> why it cannot be, or null
 create or replace function money.payment_refunded(p money.payments, facts jsonb) returns text
@@ -75,12 +113,13 @@ language plpgsql set search_path = '' as $$
 declare
   r money.payments;
   v_amount numeric;
-  v_left numeric;
 begin
   if exists (select from money.payments x where x.gateway_code = p.gateway_code and x.gateway_transaction_id = facts ->> 'refund_id') then
     return 'already_refunded';
   elsif p.status <> 'SUCCESS' or coalesce(facts ->> 'refund_id', '') = '' or facts ->> 'amount' !~ '^[0-9]{1,15}(\.[0-9]{1,3})?$' then
     return 'refund_of_nothing';
+  elsif not money.currency_is(p, coalesce(facts ->> 'currency', p.currency)) then
+    return 'currency_differs';
   end if;
   v_amount := money.amount_told(p, facts);
   update money.payments x set gateway_transaction_id = facts ->> 'refund_id'
@@ -89,19 +128,11 @@ begin
   if found then
     return 'already_refunded';
   end if;
-  select coalesce(sum(case x.type when 'REFUND' then -x.amount else x.amount end), 0) into v_left from money.payments x
-  where x.tenant_id = p.tenant_id and x.status = 'SUCCESS' and (x.id = p.id or (x.type = 'REFUND' and (x.order_id = p.order_id or x.reference = p.id::text)));
-  if v_amount > v_left or v_amount <= 0 or v_amount <> round(v_amount, 3) then
+  if v_amount > money.payment_left(p) or v_amount <= 0 or v_amount <> round(v_amount, 3) then
     return 'amount_differs';
   end if;
-  insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, order_id, gateway_code,
-    gateway_transaction_id, reference, processed_at)
-  values (p.tenant_id, p.category, 'REFUND', 'SUCCESS', 'gateway', v_amount, p.currency, p.account_id, p.order_id, p.gateway_code,
-    facts ->> 'refund_id', case when p.order_id is null then p.id::text else p.reference end, now())
-  returning * into r;
-  perform money.book_payment(r, 'gateway_refund',
-    case p.type when 'ORDER' then money.account_of('wallet', 'tenant', null, p.currency) else p.account_id end,
-    money.account_of('external', 'tenant', null, p.currency), p.reference);
+  r := money.gateway_refund_write(p, v_amount, facts ->> 'refund_id');
+  perform money.book_payment(r, 'gateway_refund', money.gateway_refund_from(p), money.account_of('external', 'tenant', null, p.currency), p.reference);
   return null;
 exception
   when sqlstate 'RULE0' then
@@ -226,4 +257,6 @@ grant execute on function money.payment_apply(text, uuid[], text, text, jsonb, t
 revoke execute on function money.payment_apply(text,uuid[],text,text,jsonb,text),
   money.payment_follow(money.payments,storefront.storefront_orders,jsonb),
   money.payment_evaluate(money.payments,storefront.storefront_orders,jsonb), money.payment_refunded(money.payments,jsonb),
+  money.currency_is(money.payments,text), money.payment_left(money.payments), money.gateway_refund_write(money.payments,numeric,text),
+  money.gateway_refund_from(money.payments),
   money.lock_gateway_transaction(text,text), money.refunds_told_before(text,text,uuid[]) from barid_caller;

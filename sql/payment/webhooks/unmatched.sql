@@ -1,7 +1,7 @@
--- Money that fits no payment: it is announced once, and an administrator settles it.
+-- Money that fits no payment, and refunds that fit what is left of none: they are announced once, and an administrator settles them.
 
 -- Announces an event that matched no payment: an event for other modules and a notification for the tenant's administrators. Once for
--- each transaction of a payment, however many events name it.
+-- each transaction of a payment and for each refund of it, however many events name it.
 create or replace function money.unmatched_announce(p_event uuid) returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -13,7 +13,8 @@ begin
   if e.outcome <> 'unmatched' or exists (
       select from money.payment_webhook_events x
       where x.tenant_id = v_tenant and x.payment_id = e.payment_id and x.id <> e.id and x.outcome = 'unmatched' and x.resolution is null
-        and x.facts ->> 'kind' = e.facts ->> 'kind' and x.facts ->> 'transaction_id' = e.facts ->> 'transaction_id') then
+        and x.facts ->> 'kind' = e.facts ->> 'kind' and x.facts ->> 'transaction_id' = e.facts ->> 'transaction_id'
+        and x.facts ->> 'refund_id' is not distinct from e.facts ->> 'refund_id') then
     return;
   end if;
   v_data := jsonb_build_object('payment_event_id', e.id, 'gateway_code', e.gateway_code, 'reason', e.reason, 'payment_id', e.payment_id,
@@ -28,16 +29,17 @@ end $$;
 -- The amount of an event in the currency of the payment it names, or why nothing can be done with it here.
 create or replace function money.unmatched_amount(e money.payment_webhook_events, p money.payments, out amount numeric, out refusal text)
 language plpgsql stable set search_path = '' as $$
+declare
+  v_number text := coalesce(e.facts ->> case e.facts ->> 'kind' when 'refunded' then 'refund_id' else 'transaction_id' end, '');
 begin
   refusal := case
-    when e.facts ->> 'kind' <> 'paid' then 'not_a_payment'
+    when e.facts ->> 'kind' not in ('paid', 'refunded') then 'not_a_payment'
     when p.id is null then 'payment_unknown'
-    when not exists (select from tenancy.currencies c
-      where c.code = p.currency and upper(e.facts ->> 'currency') in (c.code, c.numeric_code)) then 'currency_differs'
+    when not money.currency_is(p, e.facts ->> 'currency') then 'currency_differs'
     when coalesce(e.facts ->> 'amount', '') !~ '^[0-9]{1,15}(\.[0-9]{1,3})?$' then 'amount_differs'
-    when coalesce(e.facts ->> 'transaction_id', '') = '' then 'transaction_missing'
+    when v_number = '' then 'transaction_missing'
     when exists (select from money.payments x
-      where x.gateway_code = e.gateway_code and x.gateway_transaction_id = e.facts ->> 'transaction_id') then 'transaction_already_used'
+      where x.gateway_code = e.gateway_code and x.gateway_transaction_id = v_number) then 'transaction_already_used'
   end;
   if refusal is null then
     amount := money.amount_told(p, e.facts);
@@ -86,10 +88,68 @@ begin
   return r;
 end $$;
 
+-- The sum that gateways reported as given back of a payment, and that is neither booked nor settled: each refund once, however many events
+-- name it. One in another currency, or of an amount that cannot be read, may be all of it.
+create or replace function money.refunds_open(p money.payments) returns numeric
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(sum(r.amount), 0) from (
+      select max(case when money.currency_is(p, e.facts ->> 'currency') and e.facts ->> 'amount' ~ '^[0-9]{1,15}(\.[0-9]{1,3})?$'
+        then money.amount_told(p, e.facts) else p.amount end) as amount
+      from money.payment_webhook_events e
+      where e.tenant_id = p.tenant_id and e.payment_id = p.id and e.outcome = 'unmatched' and e.resolution is null
+        and e.facts ->> 'kind' = 'refunded' and not exists (
+          select from money.payments x where x.gateway_code = e.gateway_code and x.gateway_transaction_id = e.facts ->> 'refund_id')
+      group by coalesce(e.facts ->> 'refund_id', e.id::text)) r);
+end $$;
+
+-- Books a refund that a gateway reported and that fitted nothing then: what is left of the payment as its refund (of a
+-- top-up, what its wallet can spend), and the rest as a loss of the company, whose wallet pays it. The order and p are locked.
+-- -> why that cannot be, or null. Fails: insufficient_wallet_balance.
+create or replace function money.unmatched_refund(e money.payment_webhook_events, p money.payments, p_amount numeric) returns text
+language plpgsql set search_path = '' as $$
+declare
+  v_number text := e.facts ->> 'refund_id';
+  v_external uuid;
+  v_company uuid;
+  v_refund numeric;
+  v_postings jsonb := '[]';
+  r money.payments;
+begin
+  if p.status <> 'SUCCESS' then
+    return 'refund_of_nothing';
+  end if;
+  v_external := money.account_of('external', 'tenant', null, p.currency);
+  v_company := money.account_of('wallet', 'tenant', null, p.currency);
+  v_refund := greatest(least(p_amount, money.payment_left(p)), 0);
+  if p.type <> 'ORDER' then
+    v_refund := (
+      select greatest(least(v_refund, a.balance - a.floor - money.unavailable_of(a)), 0) from money.accounts a
+      where a.tenant_id = p.tenant_id and a.id = p.account_id);
+  end if;
+  if v_refund > 0 then
+    r := money.gateway_refund_write(p, v_refund, v_number);
+    v_postings := money.payment_postings(r, 'gateway_refund', money.gateway_refund_from(p), v_external, p.reference);
+  end if;
+  if p_amount > v_refund then
+    insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, gateway_code,
+      gateway_transaction_id, reference, snapshot, actor_id, processed_at)
+    values (p.tenant_id, p.category, 'REFUND', 'SUCCESS', 'gateway', p_amount - v_refund, p.currency, v_company, p.gateway_code,
+      case when v_refund = 0 then v_number end, p.id::text,
+      jsonb_build_object('payment_event_id', e.id, 'payment_id', p.id, 'order_id', p.order_id), app.user_id(), now())
+    returning * into r;
+    v_postings := v_postings || money.payment_postings(r, 'gateway_loss', v_company, v_external, p.reference);
+  end if;
+  perform money.post(v_postings);
+  return null;
+end $$;
+
 -- Moves the money of an event that matched no payment; a refund of it that was reported is applied with it. Locks the gateway's
 -- transaction, the order, the payment and the event, in this order.
 -- refund: it is given back at the gateway, and the books show it coming and going. credit_wallet: it goes to the wallet of the customer, or
--- to the one it was meant for. accept: it is the payment. Fails: forbidden, payment_event_not_found, payment_event_not_open,
+-- to the one it was meant for. accept: it is the payment. Of a refund that a gateway reported, refund books it (money.unmatched_refund), and
+-- nothing else can be done. Fails: forbidden, payment_event_not_found, payment_event_not_open,
 -- payment_action_not_possible (reason), insufficient_wallet_balance.
 create or replace function money.unmatched_settle(p_event uuid, p_action text) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -112,7 +172,9 @@ begin
   select * into p from money.payments x where x.tenant_id = v_tenant and x.id = p.id for no key update;
   e := money.lock_unmatched_event(p_event);
   select u.amount, u.refusal into v_amount, v_refusal from money.unmatched_amount(e, p) u;
-  if v_refusal is null and p_action = 'accept' then
+  if v_refusal is null and e.facts ->> 'kind' = 'refunded' then
+    v_refusal := case when p_action = 'refund' then money.unmatched_refund(e, p, v_amount) else 'not_a_payment' end;
+  elsif v_refusal is null and p_action = 'accept' then
     v_refusal := money.unmatched_accept(e, p, o, v_amount);
   elsif v_refusal is null and p_action = 'credit_wallet' then
     perform money.unmatched_book(e, p, case when o.id is null then p.account_id
@@ -125,7 +187,9 @@ begin
   if v_refusal is not null then
     perform app.fail('payment_action_not_possible', jsonb_build_object('field', 'action', 'reason', v_refusal));
   end if;
-  perform money.refunds_told_before(e.gateway_code, e.facts ->> 'transaction_id', array[v_tenant]);
+  if e.facts ->> 'kind' = 'paid' then
+    perform money.refunds_told_before(e.gateway_code, e.facts ->> 'transaction_id', array[v_tenant]);
+  end if;
 exception when unique_violation then
   -- Another payment took the transaction meanwhile.
   perform app.fail('payment_action_not_possible', '{"field": "action", "reason": "transaction_already_used"}');
@@ -148,7 +212,8 @@ begin
 end $$;
 grant execute on function money.unmatched_settle(uuid, text), money.lock_unmatched_event(uuid) to barid_caller;
 
--- Settles an event that matched no payment; with an action its money moves, and other events of the same transaction are settled with it.
+-- Settles an event that matched no payment; with an action its money moves, and other events of the same transaction, or refund, are settled
+-- with it.
 -- {event_id, resolution, action?: refund | credit_wallet | accept, note?} -> the event
 -- Fails: payment_event_not_found, payment_event_not_open, payment_action_not_possible, insufficient_wallet_balance.
 create or replace function money.webhook_event_resolve(input jsonb) returns jsonb
@@ -165,12 +230,13 @@ begin
   update money.payment_webhook_events x set resolution = input ->> 'resolution', resolution_note = input ->> 'note',
     action = input ->> 'action', resolved_by = app.user_id(), resolved_at = now()
   where x.tenant_id = v_tenant and (x.id = e.id or (input ->> 'action' is not null and x.payment_id = e.payment_id
-    and x.outcome = 'unmatched' and x.resolution is null and x.facts ->> 'kind' = 'paid'
-    and x.facts ->> 'transaction_id' = e.facts ->> 'transaction_id'));
+    and x.outcome = 'unmatched' and x.resolution is null and x.facts ->> 'kind' = e.facts ->> 'kind'
+    and x.facts ->> 'transaction_id' = e.facts ->> 'transaction_id' and x.facts ->> 'refund_id' is not distinct from e.facts ->> 'refund_id'));
   return (select to_jsonb(l) from money.webhook_events_list l where l.id = e.id);
 end $$;
 
 -- Nobody calls these but other functions and triggers.
 revoke execute on function money.unmatched_accept(money.payment_webhook_events,money.payments,storefront.storefront_orders,numeric),
   money.unmatched_amount(money.payment_webhook_events,money.payments), money.unmatched_announce(uuid),
-  money.unmatched_book(money.payment_webhook_events,money.payments,uuid,numeric) from barid_caller;
+  money.unmatched_book(money.payment_webhook_events,money.payments,uuid,numeric), money.refunds_open(money.payments),
+  money.unmatched_refund(money.payment_webhook_events,money.payments,numeric) from barid_caller;

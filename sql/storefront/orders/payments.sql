@@ -29,13 +29,14 @@ begin
   end if;
 end $$;
 
--- The amount paid for an order and not yet refunded. Fails: forbidden (app.require_tenant).
+-- The amount paid for an order and not yet refunded; nor reported by a gateway as given back, until somebody has settled that report: it may
+-- be with the customer already. Fails: forbidden (app.require_tenant).
 create or replace function storefront.order_refundable(o storefront.storefront_orders) returns numeric
 language plpgsql stable security definer set search_path = '' as $$
 begin
   perform app.require_tenant(o.tenant_id);
   return (
-    select coalesce(sum(case p.type when 'ORDER' then p.amount when 'REFUND' then -p.amount end), 0)
+    select greatest(coalesce(sum(case p.type when 'ORDER' then p.amount - money.refunds_open(p) when 'REFUND' then -p.amount end), 0), 0)
     from money.payments p where p.tenant_id = o.tenant_id and p.order_id = o.id and p.status = 'SUCCESS');
 end $$;
 
@@ -96,7 +97,8 @@ begin
     case when p_hash is not null then app.request_setting('idempotency_key') end, p_hash)
   returning * into p;
   perform money.book_payment(p, 'order_refund', money.account_of('wallet', 'tenant', null, o.currency), p.account_id, o.order_number);
-  perform storefront.order_event_emit(o, 'refunded', jsonb_build_object('amount', p.amount, 'payment_id', p.id));
+  perform storefront.order_event_emit(o, 'refunded', jsonb_build_object('amount', p.amount, 'payment_id', p.id,
+    'refund_method', p.payment_method));
   return storefront.refund_to_json(p);
 end $$;
 

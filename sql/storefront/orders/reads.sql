@@ -176,6 +176,9 @@ begin
       select coalesce(jsonb_agg(storefront.payment_to_json(p) || jsonb_build_object('gateway_code', p.gateway_code)
         order by p.created_at, p.id), '[]')
       from money.payments p where p.tenant_id = o.tenant_id and p.order_id = o.id),
+    'refunded_amount', (
+      select coalesce(sum(p.amount), 0) from money.payments p
+      where p.tenant_id = o.tenant_id and p.order_id = o.id and p.type = 'REFUND' and p.status = 'SUCCESS'),
     'status_history', (
       select coalesce(jsonb_agg(jsonb_build_object('status', h.status, 'timestamp', h.created_at, 'note', h.note,
         'updated_by', h.updated_by) order by h.id), '[]')

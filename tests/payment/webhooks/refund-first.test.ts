@@ -10,14 +10,7 @@ import {
   standing,
   walletOf,
 } from "../../support/orders.ts";
-import {
-  due,
-  eventFor,
-  newCardShop,
-  numberOf,
-  received,
-  tell as report,
-} from "../../support/payments.ts";
+import { due, eventFor, newCardShop, numberOf, received, report } from "../../support/payments.ts";
 
 let shop: Shop;
 beforeAll(async () => {

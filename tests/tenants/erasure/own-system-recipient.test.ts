@@ -92,6 +92,21 @@ test("is shown, and nothing is written until the number is typed", async () => {
   expect(await sql`select from tenancy.erasures where tenant_id = ${tenant.id}`).toEqual([]);
 });
 
+test("waits while a gateway's report about the payment of an order fits nothing", async () => {
+  const { tenant } = here.shop;
+  await sql`insert into money.payment_webhook_events
+    (tenant_id, gateway_code, event_key, event_type, proof, facts, outcome, reason, payment_id)
+    select tenant_id, 'razorpay', ${order}, 'refund.processed', 'signature', '{"kind": "refunded"}', 'unmatched',
+      'amount_differs', id
+    from money.payments where order_id = ${order} and type = 'ORDER'`;
+  const { text, failure } = await erased(place, tenant, { ...ask, confirm: gone.phone });
+  expect(text).toContain("Open: 1 reports of a gateway fit no payment");
+  expect(failure).toContain("settle it first");
+  await sql`delete from money.payment_webhook_events where event_key = ${order}`;
+  // The log has both writes.
+  figures = await countsOf();
+});
+
 test("goes from every table and every file", async () => {
   const { tenant } = here.shop;
   const likeBefore = await likeRows();

@@ -110,7 +110,7 @@ export interface paths {
   };
   "/delivery/cash-desks": {
     parameters: { };
-    /** List who of the office holds how much cash @description Who: role dispatcher or tenant_admin, or permission manage:tenant. */ get: operations["get_delivery_cash_desks"];
+    /** List who of the office holds how much cash; operations managers find their own desk @description Who: role dispatcher or operations_manager or tenant_admin, or permission manage:tenant. */ get: operations["get_delivery_cash_desks"];
   };
   "/delivery/cash-desks/refunds": {
     parameters: { };
@@ -122,12 +122,12 @@ export interface paths {
   };
   "/delivery/cash-desks/transfers": {
     parameters: { };
-    /** List the cash that left the desks @description Who: role dispatcher or tenant_admin, or permission manage:tenant. */ get: operations["get_delivery_cash_desks_transfers"];
-    /** Bring cash of a desk to the bank, or hand it to another of the staff @description Who: role dispatcher or tenant_admin. */ post: operations["post_delivery_cash_desks_transfers"];
+    /** List the cash that left the desks; operations managers find what left or reached theirs @description Who: role dispatcher or operations_manager or tenant_admin, or permission manage:tenant. */ get: operations["get_delivery_cash_desks_transfers"];
+    /** Bring cash of a desk to the bank, or hand it to another of the staff @description Who: role dispatcher or operations_manager or tenant_admin. */ post: operations["post_delivery_cash_desks_transfers"];
   };
   "/delivery/cash-desks/transfers/{id}/reverse": {
     parameters: { };
-    /** Reverse a cash transfer with a reversing entry @description Who: role dispatcher or tenant_admin. */ post: operations["post_delivery_cash_desks_transfers_id_reverse"];
+    /** Reverse a cash transfer with a reversing entry @description Who: role dispatcher or operations_manager or tenant_admin. */ post: operations["post_delivery_cash_desks_transfers_id_reverse"];
   };
   "/delivery/cod-collections": {
     parameters: { };
@@ -417,20 +417,20 @@ export interface paths {
   };
   "/delivery/merchant-statements": {
     parameters: { };
-    /** List statements of merchants; owners find their own @description Who: role tenant_admin or operations_manager or dispatcher, or role customer or institution, or permission manage:tenant. */ get: operations["get_delivery_merchant_statements"];
+    /** List statements of merchants; owners find their own @description Who: role tenant_admin or operations_manager or dispatcher, or any member of the tenant, or permission manage:tenant. */ get: operations["get_delivery_merchant_statements"];
     /** Make a statement of all that is released to an owner and on no statement yet @description Who: role tenant_admin or operations_manager. */ post: operations["post_delivery_merchant_statements"];
   };
   "/delivery/merchant-statements/{id}": {
     parameters: { };
-    /** Read a statement with its lines; with `format=csv` its deliveries as a file @description Who: role tenant_admin or operations_manager or dispatcher, or role customer or institution, or permission manage:tenant. */ get: operations["get_delivery_merchant_statements_id"];
+    /** Read a statement with its lines; with `format=csv` its deliveries as a file @description Who: role tenant_admin or operations_manager or dispatcher, or any member of the tenant, or permission manage:tenant. */ get: operations["get_delivery_merchant_statements_id"];
   };
   "/delivery/merchant-statements/{id}/confirm": {
     parameters: { };
-    /** Mark the payout of my statement as received @description Who: role customer or institution. */ post: operations["post_delivery_merchant_statements_id_confirm"];
+    /** Mark the payout of my statement as received @description Who: any member of the tenant. */ post: operations["post_delivery_merchant_statements_id_confirm"];
   };
   "/delivery/merchant-statements/{id}/document": {
     parameters: { };
-    /** Print a statement, in the language of the request @description Who: role tenant_admin or operations_manager or dispatcher, or role customer or institution, or permission manage:tenant. */ get: operations["get_delivery_merchant_statements_id_document"];
+    /** Print a statement, in the language of the request @description Who: role tenant_admin or operations_manager or dispatcher, or any member of the tenant, or permission manage:tenant. */ get: operations["get_delivery_merchant_statements_id_document"];
   };
   "/delivery/merchant-statements/{id}/pay": {
     parameters: { };
@@ -446,7 +446,7 @@ export interface paths {
   };
   "/delivery/merchant-statements/verify": {
     parameters: { };
-    /** Whether a printed statement says the truth: its QR code names this address @description Who: role tenant_admin or operations_manager or dispatcher, or role customer or institution, or permission manage:tenant. */ get: operations["get_delivery_merchant_statements_verify"];
+    /** Whether a printed statement says the truth: its QR code names this address @description Who: role tenant_admin or operations_manager or dispatcher, or any member of the tenant, or permission manage:tenant. */ get: operations["get_delivery_merchant_statements_verify"];
   };
   "/delivery/price": {
     parameters: { };

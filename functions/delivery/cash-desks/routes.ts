@@ -1,6 +1,6 @@
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
-import { office, officeReaders } from "../cod/access.ts";
+import { deskPeople, deskReaders } from "../cod/access.ts";
 import {
   desks,
   DesksResponse,
@@ -16,8 +16,8 @@ export const cashDesks: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/cash-desks",
-    summary: "List who of the office holds how much cash",
-    access: officeReaders,
+    summary: "List who of the office holds how much cash; operations managers find their own desk",
+    access: deskReaders,
     query: desks.query,
     response: DesksResponse,
     run: ({ db, query }) => desks.answer(db, query),
@@ -25,8 +25,9 @@ export const cashDesks: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/cash-desks/transfers",
-    summary: "List the cash that left the desks",
-    access: officeReaders,
+    summary:
+      "List the cash that left the desks; operations managers find what left or reached theirs",
+    access: deskReaders,
     query: transfers.query,
     response: TransfersResponse,
     run: ({ db, query }) => transfers.answer(db, query),
@@ -36,7 +37,7 @@ export const cashDesks: AnyEndpoint[] = [
     path: "/cash-desks/transfers",
     person: true,
     summary: "Bring cash of a desk to the bank, or hand it to another of the staff",
-    access: office,
+    access: deskPeople,
     idempotency: "required",
     body: Transfer,
     response: TransferResponse,
@@ -56,7 +57,7 @@ export const cashDesks: AnyEndpoint[] = [
     path: "/cash-desks/transfers/:id/reverse",
     person: true,
     summary: "Reverse a cash transfer with a reversing entry",
-    access: office,
+    access: deskPeople,
     idempotency: "required",
     params: ids("id"),
     body: ReverseTransfer,

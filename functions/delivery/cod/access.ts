@@ -11,3 +11,7 @@ export const cashPeople = role("driver", "dispatcher", "tenant_admin");
 const key = permission("manage:tenant");
 export const officeReaders = anyOf(office, key);
 export const cashReaders = anyOf(cashPeople, key);
+
+/** The people who may have a desk of the office: operations managers too, to whom cash is handed for payments. */
+export const deskPeople = role("dispatcher", "operations_manager", "tenant_admin");
+export const deskReaders = anyOf(deskPeople, key);

@@ -11,7 +11,7 @@ declare
   v_owner uuid := case when owner_type <> 'tenant' then coalesce(asked, app.user_id()) end;
   v_desk money.accounts;
 begin
-  if not money.settles_for_office()
+  if not money.has_desk()
       or (v_owner is distinct from app.user_id() and not app.has_permission('manage:tenant')) then
     perform app.fail('forbidden');
   end if;
@@ -157,7 +157,7 @@ declare
   v_goal uuid;
   t money.cash_transfers;
 begin
-  if not money.settles_for_office() then
+  if not money.has_desk() then
     perform app.fail('forbidden');
   end if;
   select x.* into t from money.cash_transfers x where x.tenant_id = v_tenant and x.id = (input ->> 'id')::uuid for no key update;

@@ -1,5 +1,5 @@
 -- Cash of the office by holder: the desks of staff, those of drivers who remitted to themselves, and the
--- tenant's own till. The columns after `last_moved_at` are for search, order and reading the whole list.
+-- tenant's own till; for operations managers their own. The columns after `last_moved_at` are for search, order and reading the whole list.
 drop view if exists money.cash_desks_list cascade;
 
 create view money.cash_desks_list with (security_invoker = true) as
@@ -10,11 +10,12 @@ select a.id, a.owner_type, case when p.id is not null then jsonb_build_object('i
   p.full_name, a.owner_user_id as user_id, a.created_at
 from money.accounts a
 left join tenancy.profiles p on p.id = a.owner_user_id
-where a.kind = 'cash_on_hand';
+where a.kind = 'cash_on_hand' and ((select money.settles_for_office()) or a.owner_user_id = (select app.user_id()));
 
 grant select on money.cash_desks_list to barid_caller;
 
--- Withdrawals from the desks; the ids and names of both people are for filters and order.
+-- Withdrawals from the desks; operations managers find what left their own, or came to it. The ids and names of both people are for
+-- filters and order.
 drop view if exists money.cash_transfers_list cascade;
 
 create view money.cash_transfers_list with (security_invoker = true) as
@@ -28,7 +29,8 @@ from money.cash_transfers t
 left join tenancy.profiles f on f.id = t.from_user_id
 left join tenancy.profiles g on g.id = t.to_user_id
 left join tenancy.profiles p on p.id = t.actor_id
-left join tenancy.profiles r on r.id = t.reversed_by;
+left join tenancy.profiles r on r.id = t.reversed_by
+where (select money.settles_for_office()) or (select app.user_id()) in (t.from_user_id, t.to_user_id);
 
 grant select on money.cash_transfers_list to barid_caller;
 

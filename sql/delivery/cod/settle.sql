@@ -8,6 +8,13 @@ begin
   return app.grants() && '{role:dispatcher,role:tenant_admin,role:system_admin,permission:manage:tenant}';
 end $$;
 
+-- True when the caller may have a desk of the office: who settles for it, and operations managers, who take cash to pay merchants and drivers.
+create or replace function money.has_desk() returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return money.settles_for_office() or app.has_role('operations_manager');
+end $$;
+
 -- Whose cash a call is about: a driver's own whatever they send, be it no id; the office's by name, or null.
 -- Fails: invalid_uuid, driver_not_found.
 create or replace function money.cod_driver(asked text) returns uuid
@@ -114,7 +121,7 @@ begin
       where u.tenant_id = app.tenant_id() and u.user_id = asked and u.is_active and u.tenant_user_type = 'staff'
         and exists (
           select from tenancy.tenant_user_roles r where r.tenant_id = u.tenant_id and r.user_id = u.user_id
-            and (r.role_key in ('dispatcher', 'tenant_admin') or r.role_key = 'operations_manager' and money.settles_for_office()))) then
+            and (r.role_key in ('dispatcher', 'tenant_admin') or r.role_key = 'operations_manager' and money.has_desk()))) then
     perform app.fail('invalid_receiver', jsonb_build_object('field', field));
   end if;
   return asked;

@@ -1,6 +1,13 @@
 -- Statements are made from the movements of a wallet. The entrance is SECURITY DEFINER, since nobody may write these tables otherwise: every
 -- statement names the caller's tenant. The wallet is locked first, the counter of the numbers last; settlements lock neither.
 
+-- True when the caller reads the statements of all owners: the office, programs with an administrator's key. Everybody else reads their own.
+create or replace function money.sees_statements() returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return app.grants() && '{role:dispatcher,role:operations_manager,role:tenant_admin,role:system_admin,permission:manage:tenant}';
+end $$;
+
 -- The rule of statements of the caller's tenant, the setting delivery.payouts: amounts are in the tenant's own currency, in any other there
 -- is no least amount and nothing is kept. What is kept is rounded half up to the currency's decimals: the rest of a wallet is paid out.
 create or replace function money.statement_rule(currency text, out minimum numeric, out keep numeric)

@@ -8,7 +8,7 @@ declare
   s money.merchant_statements;
 begin
   select x.* into s from money.merchant_statements x
-  where x.tenant_id = app.tenant_id() and x.id = p_id and (app.sees_tenant() or x.owner_user_id = app.user_id()) for no key update;
+  where x.tenant_id = app.tenant_id() and x.id = p_id and (money.sees_statements() or x.owner_user_id = app.user_id()) for no key update;
   if s.id is null then
     perform app.fail('statement_not_found');
   end if;

@@ -225,9 +225,11 @@ describe("a payout is confirmed", () => {
     expect((await confirm(tenant.customer, id)).body.data.statement.confirmed_at)
       .toBe(confirmed_at);
     await expectGuarded({ method: "POST", path: `${statementPath}/${id}/confirm`, body: {} }, {
-      denied: [tenant.dispatcher, tenant.ops, tenant.driver],
+      denied: [tenant.dispatcher, tenant.ops],
     });
-    expect(await confirm(tenant.institution, id)).toFailWith(404, "statement_not_found");
+    for (const person of [tenant.institution, tenant.driver, tenant.warehouse]) {
+      expect(await confirm(person, id)).toFailWith(404, "statement_not_found");
+    }
   });
 });
 

@@ -186,6 +186,10 @@ export interface components {
       delivery_id: string; driver_unassigned: boolean; dropoff_address_id: string; dropoff_zone_id: string | null; previous_address_id: string;
       price_difference: number;
     };
+    "delivery.refund_due": {
+      actor_id: string | null; /** Money in major units of `currency` */ amount: number; /** ISO 4217, three capital letters */ currency: string;
+      delivery_id: string;
+    };
     "delivery.returned": {
       actor_id: string | null; /** Printed on the label; scanners find the parcel by it */ barcode: string; customer_id: string | null;
       /** Number of the delivery, unique in the tenant */ delivery_code: number;

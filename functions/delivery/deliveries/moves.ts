@@ -77,7 +77,6 @@ export const deliveryMoves: AnyEndpoint[] = [
       "cash_amount_mismatch",
       "delivery_has_no_driver",
       "customer_required_for_cod",
-      "insufficient_wallet_balance",
     ],
     run: ({ db, params, body }) =>
       db.call("delivery.delivery_complete", { ...body, id: params.delivery_id }),
@@ -131,7 +130,6 @@ export const deliveryMoves: AnyEndpoint[] = [
       "assignment_not_accepted",
       "invalid_status_transition",
       "warehouse_not_found",
-      "insufficient_wallet_balance",
     ],
     run: ({ db, params, body }) =>
       db.call("delivery.delivery_return", { ...body, id: params.delivery_id }),

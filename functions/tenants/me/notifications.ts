@@ -28,6 +28,7 @@ const texts = {
   market_rejected: "notification_market_rejected",
   order_refunded_at_gateway: "notification_order_refunded_at_gateway",
   payment_unmatched: "notification_payment_unmatched",
+  refund_due: "notification_refund_due",
   shipment_cancelled: "notification_shipment_cancelled",
   tenant_invitation: "notification_tenant_invitation",
 } as const satisfies Record<string, MessageKey>;

@@ -132,7 +132,6 @@ export const receivingOrders: AnyEndpoint[] = [
       "item_named_twice",
       "received_too_much",
       "damaged_too_much",
-      "insufficient_wallet_balance",
       "serial_number_taken",
     ],
     run: ({ db, params, body }) =>

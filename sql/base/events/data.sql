@@ -25,6 +25,8 @@ from (values
   ('{delivery.amount_changed}', 'delivery', 'delivery',
     '{"delivery_id": "uuid", "delivery_code": "integer", "amount_change_id": "uuid", "old_cod_amount": "number", "new_cod_amount": "number",
       "currency": "string", "reason": "string", "requested_by": "uuid?", "actor_id": "uuid?"}'),
+  ('{delivery.refund_due}', 'delivery', 'delivery',
+    '{"delivery_id": "uuid", "amount": "number", "currency": "string", "actor_id": "uuid?"}'),
   ('{delivery.redirected}', 'delivery', 'delivery',
     '{"delivery_id": "uuid", "delivery_code": "integer", "previous_address_id": "uuid", "dropoff_address_id": "uuid",
       "dropoff_zone_id": "uuid?", "delivery_fee": "number", "price_difference": "number", "currency": "string",

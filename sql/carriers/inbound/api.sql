@@ -30,38 +30,6 @@ begin
     order by via.place limit 1) end;
 end $$;
 
--- Refunds by the policy in force the fee of a parcel that the delivery d, as a carrier reports it, has brought back, as what a driver brings
--- back. A report cannot be refused: where the tenant's wallet is short the delivery ends all the same, with an event that says what is owed.
-create or replace function integration.carrier_return_refund(d delivery.deliveries, carrier_code text) returns void
-language plpgsql set search_path = '' as $$
-declare
-  p delivery.deliveries;
-begin
-  perform delivery.returned_fees_refund(array[d.id]);
-exception when sqlstate 'RULE0' then
-  if sqlerrm <> 'insufficient_wallet_balance' then
-    raise;
-  end if;
-  select * into strict p from delivery.deliveries x
-  where x.tenant_id = d.tenant_id and x.id = case d.delivery_flow when 'operational_return' then d.original_delivery_id else d.id end;
-  insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
-  values (d.tenant_id, 'carrier_return.refund_due', 'carriers', 'delivery', p.id, jsonb_build_object('delivery_id', p.id,
-    'carrier_code', carrier_code, 'amount', p.delivery_fee, 'currency', p.currency));
-end $$;
-
--- Ends in a warehouse what a carrier has brought. A report cannot be refused: where the tenant's wallet is too short for the fee of a parcel that
--- came back by it, it waits to be received by staff, which refunds the fee.
-create or replace function integration.carrier_arrives(d delivery.deliveries, warehouse uuid) returns void
-language plpgsql set search_path = '' as $$
-begin
-  perform warehousing.parcel_arrives(d.id, warehouse);
-exception when sqlstate 'RULE0' then
-  if sqlerrm <> 'insufficient_wallet_balance' then
-    raise;
-  end if;
-  perform warehousing.receipt_open(d, warehouse, 'inbound');
-end $$;
-
 -- The carrier does not come for what it was booked for: the booking ends, and the delivery waits to be booked again or given to a driver. The
 -- administrators are notified. One that the office is cancelling just now ends all the same.
 create or replace function integration.shipment_given_back(s integration.carrier_shipments, d delivery.deliveries, carrier_status text) returns void
@@ -178,14 +146,16 @@ begin
       perform money.carrier_cash_collected(delivery.parcel_of(d), s.id);
     end if;
     if v_status in ('delivered', 'returned') then
-      perform integration.carrier_return_refund(d, carrier_code);
+      -- As what a driver brings back.
+      perform delivery.returned_fees_refund_as(array[d.id], jsonb_build_object('event_type', 'carrier_return.refund_due',
+        'source_module', 'carriers', 'event_data', jsonb_build_object('carrier_code', carrier_code)));
     end if;
     -- The first news that it has the parcel, whatever came of it since.
     if d.status in ('pending', 'assigned', 'accepted') and v_status <> 'cancelled' then
       perform delivery.carrier_takes(d);
     end if;
     if v_status = 'delivered' and delivery.ends_in(d) is not null then
-      perform integration.carrier_arrives(d, delivery.ends_in(d));
+      perform warehousing.parcel_arrives(d.id, delivery.ends_in(d));
     end if;
   end if;
   insert into integration.carrier_events (tenant_id, carrier_code, carrier_event_id, tracking_number, carrier_status, delivery_id, outcome)
@@ -219,7 +189,7 @@ end $$;
 grant execute on function integration.carrier_secret(text, uuid), integration.carrier_report(text, uuid, jsonb) to barid_api;
 
 -- The functions' own login (barid_api) and functions alone call these.
-revoke execute on function integration.carrier_arrives(delivery.deliveries,uuid), integration.carrier_events_purge(),
+revoke execute on function integration.carrier_events_purge(),
   integration.carrier_report(text,uuid,jsonb),
-  integration.carrier_return_refund(delivery.deliveries,text), integration.carrier_secret(text,uuid),
+  integration.carrier_secret(text,uuid),
   integration.shipment_given_back(integration.carrier_shipments,delivery.deliveries,text) from barid_caller;

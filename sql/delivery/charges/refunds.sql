@@ -128,4 +128,35 @@ begin
   return '{"refunded": true, "refund_due": null}';
 end $$;
 
+-- The same for a parcel that came back. Nobody who brings it, or takes it in, can fill a wallet: where the tenant's is short the refund waits for
+-- the office, an event says how much is owed, once a transaction, and administrators are notified. What was not yet paid is no longer asked for.
+-- It is paid by hand: an adjustment of the payer's wallet.
+-- due: {event_type, source_module, event_data} of that event, its data beside {delivery_id, amount, currency}.
+-- -> as money.delivery_fee_refund; of a refund that waits {"refunded": false, "refund_due": null}
+create or replace function money.returned_fee_refund(p_delivery uuid, due jsonb) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  d delivery.deliveries;
+  v_owed jsonb;
+begin
+  return money.delivery_fee_refund(p_delivery);
+exception when sqlstate 'RULE0' then
+  if sqlerrm <> 'insufficient_wallet_balance' then
+    raise;
+  end if;
+  select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_delivery;
+  update money.payments p set status = 'CANCELLED', processed_at = now()
+  where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.type = 'DELIVERY_FEE' and p.status = 'pending';
+  if not exists (select from integration.system_events e where e.tenant_id = d.tenant_id and e.entity_id = d.id
+      and e.event_type in ('delivery.refund_due', 'waybill_return.refund_due', 'carrier_return.refund_due') and e.created_at = now()) then
+    v_owed := jsonb_build_object('delivery_id', d.id, 'amount', (select sum(p.amount) from money.payments p
+      where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.type in ('DELIVERY_FEE', 'DELIVERY_FEE_CHANGE') and p.status = 'SUCCESS'),
+      'currency', d.currency);
+    perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', due ->> 'event_type', 'source_module', due ->> 'source_module',
+      'entity_type', 'delivery', 'entity_id', d.id, 'event_data', (due -> 'event_data') || v_owed)));
+    perform tenancy.notify_tenant_admins('refund_due', v_owed || jsonb_build_object('delivery_code', d.delivery_code));
+  end if;
+  return '{"refunded": false, "refund_due": null}';
+end $$;
+
 grant execute on function money.delivery_fee_taken(uuid), money.delivery_fee_borne(uuid) to barid_caller;

@@ -106,7 +106,7 @@ end $$;
 -- amount_change_id: as delivery.outcome_record keeps it
 -- Fails: delivery_not_found, forbidden, invalid_status_transition (also on the road by waybill), invalid_occurred_at, invalid_proof_url,
 -- delivery_proof_required, amount_is_for_part (not of a part), cash_amount_mismatch, delivery_has_no_driver (cash is due and nobody took it:
--- neither a driver nor a carrier that was told to), insufficient_wallet_balance (a return: the fee of what came back cannot be refunded).
+-- neither a driver nor a carrier that was told to).
 create or replace function delivery.delivery_complete(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare

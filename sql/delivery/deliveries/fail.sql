@@ -162,7 +162,7 @@ begin
     v_receipt := warehousing.receipt_expect(d.id, v_warehouse, d.status = 'failed');
   end if;
   v_refund := case when v_awaited then '{"refunded": false, "refund_due": null}'
-    else delivery.delivery_refund_on(d, 'refund_delivery_fee_on_return') end;
+    else delivery.returned_fee_refund(d, delivery.refund_due_event()) end;
   perform storefront.orders_settle();
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'receiving_order_id', v_receipt) || v_refund;
 end $$;
@@ -180,31 +180,51 @@ end $$;
 
 grant execute on function delivery.delivery_returned_for_good(uuid) to barid_caller;
 
--- Gives the fee back when the policy in force says so for what happened; a leg out of a warehouse that will set out
--- again has not come back yet. -> see money.delivery_fee_refund
-create or replace function delivery.delivery_refund_on(d delivery.deliveries, policy text) returns jsonb
-language plpgsql set search_path = '' as $$
+-- True when the policy in force gives the fee back for what happened; a leg out of a warehouse that will set out again has not come back yet.
+create or replace function delivery.refunds_fee(d delivery.deliveries, policy text) returns boolean
+language plpgsql stable set search_path = '' as $$
 declare
   v_service delivery.delivery_services;
 begin
   if policy = 'refund_delivery_fee_on_return' and delivery.leaves_warehouse(d) then
-    return '{"refunded": false, "refund_due": null}';
+    return false;
   end if;
   select * into v_service from delivery.delivery_services s where s.tenant_id = d.tenant_id and s.id = d.delivery_service_id;
-  if (delivery.service_policy(v_service) #>> array['payment_policies', policy])::boolean then
-    return money.delivery_fee_refund(delivery.parcel_of(d));
-  end if;
-  return '{"refunded": false, "refund_due": null}';
+  return coalesce((delivery.service_policy(v_service) #>> array['payment_policies', policy])::boolean, false);
+end $$;
+
+-- Gives the fee back when the policy in force says so for what happened (delivery.refunds_fee). -> see money.delivery_fee_refund
+-- Fails: insufficient_wallet_balance.
+create or replace function delivery.delivery_refund_on(d delivery.deliveries, policy text) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  return case when delivery.refunds_fee(d, policy) then money.delivery_fee_refund(delivery.parcel_of(d))
+    else '{"refunded": false, "refund_due": null}' end;
+end $$;
+
+-- The event of a refund on a return that the tenant's wallet cannot pay; see money.returned_fee_refund.
+create or replace function delivery.refund_due_event() returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return jsonb_build_object('event_type', 'delivery.refund_due', 'source_module', 'delivery',
+    'event_data', jsonb_build_object('actor_id', app.user_id()));
+end $$;
+
+-- Gives the fee of a parcel that came back back by the policy in force, or says that it is owed. -> see money.returned_fee_refund
+create or replace function delivery.returned_fee_refund(d delivery.deliveries, due jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+begin
+  return case when delivery.refunds_fee(d, 'refund_delivery_fee_on_return') then money.returned_fee_refund(delivery.parcel_of(d), due)
+    else '{"refunded": false, "refund_due": null}' end;
 end $$;
 
 -- Refunds by the policy in force the fees of parcels that these deliveries brought back as operational returns, or that were received in
--- a warehouse as returned for good; of any others: nothing. Each fee once, as money.delivery_fee_refund has it. SECURITY DEFINER: the
+-- a warehouse as returned for good; of any others: nothing. Each fee once, as money.returned_fee_refund has it. SECURITY DEFINER: the
 -- driver of a return does not see what it was made for, nor do staff see what was paid.
--- Fails: insufficient_wallet_balance.
-create or replace function delivery.returned_fees_refund(deliveries uuid[]) returns void
+create or replace function delivery.returned_fees_refund_as(deliveries uuid[], due jsonb) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
-  perform delivery.delivery_refund_on(p, 'refund_delivery_fee_on_return')
+  perform delivery.returned_fee_refund(p, due)
   from delivery.deliveries r
   join delivery.deliveries p on p.tenant_id = r.tenant_id
     and p.id = case r.delivery_flow when 'operational_return' then r.original_delivery_id else r.id end
@@ -212,4 +232,11 @@ begin
     and case r.delivery_flow when 'operational_return' then r.status = 'delivered' else r.order_id is null end;
 end $$;
 
-grant execute on function delivery.returned_fees_refund(uuid[]) to barid_caller;
+-- The same with the event delivery.refund_due.
+create or replace function delivery.returned_fees_refund(deliveries uuid[]) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform delivery.returned_fees_refund_as(deliveries, delivery.refund_due_event());
+end $$;
+
+grant execute on function delivery.returned_fees_refund_as(uuid[], jsonb) to barid_caller;

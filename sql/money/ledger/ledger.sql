@@ -132,13 +132,14 @@ begin
 end $$;
 
 -- Refuses to take what an account does not have, or what of it is held or stated. What it has and what was needed is said to whose wallet
--- it is, and to those who run the company. Fails: insufficient_wallet_balance.
+-- it is, and to those who run the company; to anybody else that it is the company's, or nothing. Fails: insufficient_wallet_balance.
 create or replace function money.wallet_short(a money.accounts, change numeric, held numeric default 0) returns void
 language plpgsql set search_path = '' as $$
 begin
   perform app.fail('insufficient_wallet_balance', case
     when a.kind = 'wallet' and (a.owner_user_id = app.user_id() or app.has_permission('manage:operations:tenant'))
       then money.wallet_shortage(a.balance - held, held, -change, a.currency)
+    when a.kind = 'wallet' and a.owner_type = 'tenant' then '{"text_key": "reason_wallet_of_company"}'
     else '{}' end);
 end $$;
 

@@ -129,7 +129,7 @@ end $$;
 --   back from the road its driver is free; what left a warehouse waits to leave it again, its exception stays open; what is back for
 --                      good is returned, and its fee refunded by the policy in force
 -- The order and the family of its delivery are locked. Locks: the driver who brought it, numbers, wallets, stock.
--- Fails: what receipt_fill fails with, insufficient_wallet_balance (that fee), serial_number_taken (a piece was booked in meanwhile, in another
+-- Fails: what receipt_fill fails with, serial_number_taken (a piece was booked in meanwhile, in another
 -- warehouse, or is damaged and set aside here: see warehousing.stock_receive).
 create or replace function warehousing.receipt_take(p_order uuid, details jsonb, notes text) returns void
 language plpgsql security definer set search_path = '' as $$

@@ -1,35 +1,5 @@
 -- A waybill at its destination: what came, what did not, and what became of that.
 
--- Refunds by the policy in force the fees of parcels that a waybill brought back. Nobody who unloads it can fill a wallet: where the company's is
--- short the parcel comes in all the same, with an event that says what is owed.
-create or replace function warehousing.waybill_fees_refund(w warehousing.waybills, parcels uuid[]) returns void
-language plpgsql set search_path = '' as $$
-declare
-  v_parcel uuid;
-begin
-  perform delivery.returned_fees_refund(parcels);
-exception when sqlstate 'RULE0' then
-  if sqlerrm <> 'insufficient_wallet_balance' then
-    raise;
-  end if;
-  for v_parcel in select p.id from unnest(parcels) p (id) order by p.id loop
-    begin
-      perform delivery.returned_fees_refund(array[v_parcel]);
-    exception when sqlstate 'RULE0' then
-      if sqlerrm <> 'insufficient_wallet_balance' then
-        raise;
-      end if;
-      perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'waybill_return.refund_due', 'source_module', 'warehousing',
-        'entity_type', 'delivery', 'entity_id', o.id, 'event_data', jsonb_build_object('delivery_id', o.id, 'waybill_id', w.id,
-          'amount', o.delivery_fee, 'currency', o.currency))))
-      from delivery.deliveries d
-      join delivery.deliveries o on o.tenant_id = d.tenant_id
-        and o.id = case d.delivery_flow when 'operational_return' then d.original_delivery_id else d.id end
-      where d.tenant_id = w.tenant_id and d.id = v_parcel;
-    end;
-  end loop;
-end $$;
-
 -- Parcels of a waybill arrive: their stock comes into a bin, and they continue from here, or end here when here is where
 -- they were sent and nothing is to be collected. bin: null takes the default receiving bin.
 -- Fails: bin_not_found, bin_inactive, bin_id_required_for_received_items, serial_number_taken (a piece was booked in meanwhile in another
@@ -52,7 +22,8 @@ begin
     perform app.fail('bin_id_required_for_received_items', '{"field": "bin_id"}');
   end if;
   -- The deliveries that end here: wallets before stock, as everywhere.
-  perform warehousing.waybill_fees_refund(w, parcels);
+  perform delivery.returned_fees_refund_as(parcels, jsonb_build_object('event_type', 'waybill_return.refund_due',
+    'source_module', 'warehousing', 'event_data', jsonb_build_object('waybill_id', w.id)));
   perform storefront.orders_settle();
   perform warehousing.stock_receive(v_lines, 'transfer_in', 'waybill', w.id);
 end $$;

@@ -11,7 +11,7 @@ import { newTenant } from "../../support/people.ts";
 import { fromWarehouse, sentBackBy, transferred } from "../../support/send-back.ts";
 import { adjust } from "../../support/wallets.ts";
 
-test("it waits to be received, and staff receive it once the fee can be refunded", async () => {
+test("it comes in all the same, and the refund waits for the office", async () => {
   const tenant = await newTenant();
   const yard = await newYard(tenant);
   const { secret } = await enable(tenant);
@@ -36,18 +36,15 @@ test("it waits to be received, and staff receive it once the fee can be refunded
     expect(answer.body).toMatchObject({ outcome: "applied" });
   }
   expect(await statusOf(back.id)).toBe("delivered");
-  expect(await statusOf(parcel.id)).toBe("pending");
-  const [receipt, ...more] = await sql`select id, warehouse_id from warehousing.receiving_orders
-    where delivery_id = ${back.id} and status = 'pending'`;
-  expect(more).toEqual([]);
-  expect(receipt.warehouse_id).toBe(yard.warehouse);
-
-  const receive = () =>
-    tenant.warehouse.put(`/warehousing/receiving-orders/${receipt.id}`, { status: "received" });
-  expect(await receive()).toFailWith(400, "insufficient_wallet_balance");
-  expect(await adjust(tenant.admin, till.id, Number(till.balance))).toSucceed(200);
-  expect(await receive()).toSucceed(200);
   expect(await statusOf(parcel.id)).toBe("returned");
-  expect(await walletOf(tenant, tenant.customer.id)).toBe(10_000);
+  const events = await sql`select event_type, event_data from integration.system_events
+    where entity_id = ${parcel.id} and event_type like '%refund_due'`;
+  expect(events).toMatchObject([{
+    event_type: "delivery.refund_due",
+    event_data: { delivery_id: parcel.id, currency: "IQD" },
+  }]);
+  const [{ type }] = (await tenant.admin.get("/tenants/me/notifications")).body.data;
+  expect(type).toBe("refund_due");
+  expect(await walletOf(tenant, tenant.customer.id)).toBeLessThan(10_000);
   await checkAll(tenant);
 });

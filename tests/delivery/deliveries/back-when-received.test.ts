@@ -204,7 +204,7 @@ describe("a return that ends in the warehouse of its order", () => {
   });
 });
 
-test("where the company's wallet is short of the fee, it is not received, and nothing of it happens", async () => {
+test("where the company's wallet is short of the fee, it is received all the same, and an event says what is owed", async () => {
   const own = await newTenant();
   const place = await newYard(own);
   await sql`update delivery.delivery_services set policy_mode = 'custom',
@@ -221,13 +221,14 @@ test("where the company's wallet is short of the fee, it is not received, and no
   const [till] = await sql`select id, balance from money.accounts
     where tenant_id = ${own.id} and kind = 'wallet' and owner_type = 'tenant'`;
   expect(await adjust(own.admin, till.id, Number(till.balance), "debit")).toSucceed();
-  const url = `/warehousing/receiving-orders/${receiving_order_id}`;
-  const refused = await own.warehouse.put(url, { status: "received" });
-  expect(refused).toFailWith(400, "insufficient_wallet_balance");
-  expect(refused.body).not.toHaveProperty("balance");
-  expect(await facts(id)).toEqual(away);
-  expect(await adjust(own.admin, till.id, Number(till.balance))).toSucceed();
   await received(place, receiving_order_id);
-  expect(await facts(id)).toEqual(back);
+  expect(await statusOf(id)).toBe("returned");
+  expect(await refundsOf(id)).toBe(0);
+  expect(
+    await sql`select event_data from integration.system_events
+      where event_type = 'delivery.refund_due' and entity_id = ${id}`,
+  ).toEqual([{
+    event_data: { delivery_id: id, amount: 2000, currency: "IQD", actor_id: own.warehouse.id },
+  }]);
   await checkAll(own);
 });

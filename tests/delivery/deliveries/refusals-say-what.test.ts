@@ -170,7 +170,7 @@ describe("a wallet that is short", () => {
     }
   });
 
-  test("says nothing of the company's to a customer", async () => {
+  test("says to a customer that it is the company's, and not what that holds", async () => {
     const own = await newTenant();
     const ground = await newGround(own);
     await fundWallet(own, "customer", own.customer.id, 2000);
@@ -182,6 +182,8 @@ describe("a wallet that is short", () => {
     const answer = await own.customer.post(`${deliveries}/${id}/cancel`, { reason: "no" });
     expect(answer).toFailWith(400, "insufficient_wallet_balance");
     expect(answer.body).not.toHaveProperty("balance");
-    expect(answer.body.message).toBe("The wallet balance is not enough.");
+    expect(answer.body.message).toBe(
+      "The company's wallet does not hold enough for this. Please ask the company to fill it.",
+    );
   });
 });

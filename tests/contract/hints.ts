@@ -52,7 +52,10 @@ export const hints: Record<string, (things: Things, asked?: string) => Record<st
   "POST /delivery/cod-collections/remit": settling,
   "POST /delivery/cod-collections/settle-by-wallet": settling,
   "POST /delivery/cod-collections/handover": ({ driver }) => ({ driver_id: driver }),
-  "POST /delivery/cod-collections/handovers/:id/resolve": () => ({ resolution: "written_off" }),
+  "POST /delivery/cod-collections/handovers/:id/resolve": () => ({
+    resolution: "recounted",
+    counted_amount: 100,
+  }),
   "POST /delivery/cash-desks/refunds/:refund_id/pay": ({ cashier }) => ({ from_user_id: cashier }),
   "POST /delivery/cash-desks/transfers": ({ cashier }, asked) => ({
     from_user_id: cashier,

@@ -154,3 +154,18 @@ export const accountOf = async (tenant: Tenant, kind: string, owner: string | nu
     (await sql`select coalesce(sum(balance), 0) as b from money.accounts where tenant_id = ${tenant.id} and kind = ${kind}
       and owner_user_id is not distinct from ${owner}`)[0].b,
   );
+
+/** Books a shortage as up to 1.6.0 its resolution did, before its cash is remitted: on the desk of the person who counted. */
+export async function bookedEarly(
+  tenant: Tenant,
+  handover: string,
+  counter: { id: string },
+  amount: number,
+): Promise<void> {
+  await sql.begin(async (tx) => {
+    await tx`select set_config('app.tenant_id', ${tenant.id}, true)`;
+    await tx`select money.post_journal('cash_shortage', 'cash_handover', ${handover}, 'Shortage of a cash handover',
+      array[money.account_of('cash_on_hand', 'staff', ${counter.id}, 'IQD'), money.account_of('external', 'tenant', null, 'IQD')],
+      array[${-amount}::numeric, ${amount}::numeric])`;
+  });
+}

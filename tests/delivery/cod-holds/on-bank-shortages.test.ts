@@ -1,6 +1,7 @@
 /** Shortages and refunds end cash that waits for the bank: the oldest of their settlement, or of the desk. Rows are their COD and a fee of 2,000. */
 import { expect, test } from "vitest";
 import { desks, heldBy, key } from "../../support/cash-desks.ts";
+import { bookedEarly } from "../../support/cod.ts";
 import {
   areHeld,
   delivered,
@@ -120,6 +121,34 @@ test.each(["written_off", "driver_owes"])(
     await sound(tenant);
   },
 );
+
+test("booked before its remittance, as 1.6.0 did, it takes the oldest of the desk, then of what comes next", async () => {
+  const ground = await newBanker();
+  const { tenant } = ground;
+  const [old, fresh] = await delivered(ground, [1_000, 7_000]);
+  await handIn(ground, [old!]);
+  const handover = await counted(ground, 9_000, 5_000);
+  expect(await resolve(ground, handover, "written_off")).toSucceed(200);
+  await bookedEarly(tenant, handover, tenant.dispatcher, 4_000);
+  expect(await heldBy(tenant, tenant.dispatcher)).toBe(-1_000);
+  expect(await areHeld(old!, fresh!)).toEqual([false, true]);
+  await sound(tenant);
+  const settlement = await handIn(ground, [fresh!]);
+  expect(await onDesks(tenant, fresh!)).toEqual([8_000]);
+  await sound(tenant);
+  const back = await tenant.dispatcher.post(`/delivery/cod-settlements/${settlement}/reverse`, {
+    reason: "Typed twice",
+  }, key());
+  expect(back).toSucceed(200);
+  expect(await heldBy(tenant, tenant.dispatcher)).toBe(-1_000);
+  expect(await onDesks(tenant, fresh!)).toEqual([0]);
+  expect(await areHeld(fresh!)).toEqual([true]);
+  await sound(tenant);
+  await handIn(ground, [fresh!]);
+  await leaves(tenant.dispatcher, 8_000);
+  expect(await areHeld(fresh!)).toEqual([false]);
+  await sound(tenant);
+});
 
 test("a fee that is paid back in cash takes the oldest, and its reversal brings it back", async () => {
   const ground = await newBanker();

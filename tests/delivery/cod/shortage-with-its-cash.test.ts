@@ -1,6 +1,6 @@
 /** A shortage is booked where its cash is remitted, and a handover ends with the cash that it stands for. */
 import { expect, test } from "vitest";
-import { accountOf, newCash, remit, selected, settle } from "../../support/cod.ts";
+import { accountOf, bookedEarly, newCash, remit, selected, settle } from "../../support/cod.ts";
 import { heldBy } from "../../support/cash-desks.ts";
 import { sql } from "../../support/db.ts";
 import { balanceOf, fundWallet } from "../../support/money.ts";
@@ -198,12 +198,7 @@ test.each(["remitted", "cancelled", "settled from the wallet"])(
     const { tenant, wallet, id } = await newDriver();
     const short = await counted(tenant, 1_250, 1_000);
     expect(await resolve(tenant, short, "written_off")).toSucceed(200);
-    await sql.begin(async (tx) => {
-      await tx`select set_config('app.tenant_id', ${tenant.id}, true)`;
-      await tx`select money.post_journal('cash_shortage', 'cash_handover', ${short}, 'Shortage of a cash handover',
-        array[money.account_of('cash_on_hand', 'staff', ${tenant.dispatcher.id}, 'IQD'), money.account_of('external', 'tenant', null, 'IQD')],
-        array[-250::numeric, 250::numeric])`;
-    });
+    await bookedEarly(tenant, short, tenant.dispatcher, 250);
     expect(await heldBy(tenant, tenant.dispatcher)).toBe(-250);
     await sound(tenant);
     if (how === "cancelled") {

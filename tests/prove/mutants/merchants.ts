@@ -51,8 +51,8 @@ export const merchants: Mutant[] = [
   {
     name: "two payments of a statement do not wait for each other",
     file: `${folder}/payouts.sql`,
-    from: "(app.sees_tenant() or x.owner_user_id = app.user_id()) for no key update;",
-    to: "(app.sees_tenant() or x.owner_user_id = app.user_id());",
+    from: "(money.sees_statements() or x.owner_user_id = app.user_id()) for no key update;",
+    to: "(money.sees_statements() or x.owner_user_id = app.user_id());",
     test: races,
   },
   {

@@ -48,7 +48,7 @@ export const queues: Mutant[] = [
     to: "  if true then",
     test: [
       shortages,
-      "before its remittance, it takes the oldest of the desk, then of what comes next",
+      "as 1.6.0 did, it takes the oldest of the desk, then of what comes next",
     ],
   },
 ];

@@ -89,6 +89,10 @@ export const briefInTest: Readonly<Record<string, string>> = {
   "tests/sql/ledger-races.test.ts": "3200 postings at once; here 240",
   "tests/warehousing/stock/races.test.ts": "a thousand transfers at once; here a hundred",
   "tests/warehousing/inventory-counts/races.test.ts": "240 changes at once; here 120",
+  "tests/warehousing/inventory/rest-of-parcel.test.ts":
+    "six rounds of two who are at one parcel; here two",
+  "tests/delivery/outcomes/undo-declared.test.ts":
+    "eight rounds of an undo and a count; here three",
   "tests/delivery/assignments/races.test.ts":
     "every dispatcher asks for all; here until the van is full",
   "tests/delivery/cod/settlements-reverse-books.test.ts":

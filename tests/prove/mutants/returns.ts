@@ -7,6 +7,16 @@ const fail = "sql/delivery/deliveries/fail.sql";
 
 export const returns: Mutant[] = [
   {
+    name: "what was fetched from its customer is undelivered",
+    file: "sql/delivery/outcomes/undo.sql",
+    from: "or r.created_at = o.created_at or r.picked_up_at is not null)",
+    to: "or r.created_at = o.created_at)",
+    test: [
+      "tests/delivery/return-requests/given-back.test.ts",
+      "what was fetched from its customer is undelivered no more",
+    ],
+  },
+  {
     name: "what was given back to its customer cannot be returned again",
     file: units,
     from: "r.delivery_flow = 'customer_return' then r.current_warehouse_id is not null or exists (",

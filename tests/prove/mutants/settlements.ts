@@ -9,7 +9,26 @@ const booksTest = "tests/delivery/cod/settlements-reverse-books.test.ts";
 const handovers = "sql/delivery/cod/handovers.sql";
 const remittedTest = "tests/delivery/cod/handover-remitted.test.ts";
 
+const shortageTest = "tests/delivery/cod/shortage-with-its-cash.test.ts";
+
 export const settlements: Mutant[] = [
+  {
+    name: "a shortage that was booked is booked again with its remittance",
+    file: "sql/delivery/cod/settle.sql",
+    from: " and not money.shortage_is_booked(v_handover) then",
+    to: " then",
+    test: [shortageTest, "a shortage that 1.6.0 booked when it was resolved"],
+  },
+  {
+    name: "counted cash is undone away",
+    file: handovers,
+    from: "    if v_row.status <> 'declared' then\n      perform app.fail('outcome_is_settled'",
+    to: "    if false then\n      perform app.fail('outcome_is_settled'",
+    test: [
+      "tests/delivery/outcomes/undo-declared.test.ts",
+      "and not remitted is refused until its handover is cancelled",
+    ],
+  },
   {
     name: "a driver counts what they remit",
     file: handovers,
@@ -63,10 +82,7 @@ export const settlements: Mutant[] = [
     file,
     from: "s.total - s.shortage - v_short, s.currency::text);",
     to: "s.total, s.currency::text);",
-    test: [
-      "tests/delivery/cod/shortage-with-its-cash.test.ts",
-      "a shortage that 1.6.0 booked when it was resolved",
-    ],
+    test: [shortageTest, "a shortage that 1.6.0 booked when it was resolved"],
   },
   {
     name: "anybody who counts cash takes any settlement back",

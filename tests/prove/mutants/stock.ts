@@ -9,6 +9,16 @@ const counts = "tests/warehousing/inventory-counts/races.test.ts";
 
 export const stock: Mutant[] = [
   {
+    name: "the rest of a parcel is found by many at once",
+    file: "sql/warehousing/inventory/receipts.sql",
+    from: "  perform delivery.lock_deliveries(array[v_parcel]);\n",
+    to: "",
+    test: [
+      "tests/warehousing/inventory/rest-of-parcel.test.ts",
+      "found by eight at the same moment, the rest is taken once",
+    ],
+  },
+  {
     name: "places are held in any order",
     file: allocate,
     from: "s.id = any (v_rows) order by s.id for no key update;\nend $$;",

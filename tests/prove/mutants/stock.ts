@@ -15,7 +15,7 @@ export const stock: Mutant[] = [
     to: "",
     test: [
       "tests/warehousing/inventory/rest-of-parcel.test.ts",
-      "found by eight at the same moment, the rest is taken once",
+      "found by four at the same moment, the rest is taken once",
     ],
   },
   {

@@ -172,8 +172,8 @@ end $$;
 -- Undoes the last outcome of a delivery, whether `complete`, `fail` or `outcome` reported it. {id, reason} -> {delivery, cash{cod, delivery_fee,
 -- currency}}; cash: what was taken and is reversed now. Its driver may for the minutes of the setting delivery.attempts.undo_minutes,
 -- operations for 72 hours.
--- Locks: as delivery.lock_deliveries with the returns that were made of it, the store's order, the driver, the row of cash, the pay, accounts,
--- the handover that the driver declared.
+-- Locks: as delivery.lock_deliveries with the returns that were made of it, the store's order, the driver, the row of cash, the driver's open
+-- handovers of cash, the pay, accounts.
 -- Fails: delivery_not_found, forbidden, what delivery.outcome_obstacle names, insufficient_wallet_balance (the owner spent the COD).
 create or replace function delivery.outcome_undo(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$

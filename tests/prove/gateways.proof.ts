@@ -19,7 +19,7 @@ import {
   standing,
   walletOf,
 } from "../support/orders.ts";
-import { atGateway, takeCards, tell } from "../support/payments.ts";
+import { atGateway, report, takeCards } from "../support/payments.ts";
 import { moveToOwnStack } from "../support/move-to-own-stack.ts";
 import { allBreaches } from "./invariants.ts";
 import { figure, of, say, seed } from "./proof.ts";
@@ -126,7 +126,7 @@ afterAll(async () => {
 });
 
 const notice = ({ instructions }: Placed) =>
-  tell(
+  report(
     {
       terminal: "LOCAL001",
       actionCode: "0",

@@ -22,8 +22,8 @@ import {
   eventFor,
   newCardShop,
   numberOf,
+  report,
   sign,
-  tell,
 } from "../support/payments.ts";
 import { figure, of, say, seed } from "./proof.ts";
 
@@ -108,7 +108,7 @@ test(`whatever comes in whatever order, orders end as they must (seed ${seed})`,
     for (let next = queue.pop(); next; next = queue.pop()) {
       const { body, signature, status } = next.message;
       const began = performance.now();
-      const answer = await tell(body, signature === "" ? null : signature);
+      const answer = await report(body, signature === "" ? null : signature);
       times.push(performance.now() - began);
       if (answer.status !== status) wrong.push(`${answer.status} instead of ${status}: ${body}`);
     }
@@ -208,7 +208,7 @@ test("a notification that nobody signed pays nothing, whatever the gateway is li
   const statuses: Record<string, number> = {};
   await Promise.all(Array.from({ length: 8 }, async () => {
     for (let one = queue.pop(); one; one = queue.pop()) {
-      const { status } = await tell(
+      const { status } = await report(
         {
           terminal: pick(random, ["LOCAL001", "OTHER"]),
           actionCode: "0",
@@ -229,7 +229,7 @@ test("a notification that nobody signed pays nothing, whatever the gateway is li
   await sql`update money.payments set last_checked_at = last_checked_at - interval '1 minute'
     where order_id = any (${placed.map(({ id }) => id)})`;
   for (const one of placed) {
-    await tell(
+    await report(
       {
         terminal: "LOCAL001",
         actionCode: "0",

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import { sql } from "./db.ts";
 import { newSplitShop } from "./order-goods.ts";
 import { newCart, orderOf, type Placed, placeOrder, type Shop } from "./orders.ts";
-import { eventFor, numberOf, takeCards, tell } from "./payments.ts";
+import { eventFor, numberOf, report, takeCards } from "./payments.ts";
 import type { Person } from "./api.ts";
 import { newProduct } from "./storefront.ts";
 import { newItem, stockIn } from "./warehouses.ts";
@@ -63,7 +63,7 @@ export async function placePaid(
 /** The gateway reports `amount`, less than the order costs, and the shop accepts it. */
 export async function acceptPaid(shop: Shop, placed: Placed, amount: number): Promise<void> {
   const { admin } = shop.tenant;
-  expect(await tell(eventFor(shop, numberOf(placed), amount))).toMatchObject({ status: 200 });
+  expect(await report(eventFor(shop, numberOf(placed), amount))).toMatchObject({ status: 200 });
   const open = await admin.get("/payment/webhook-events", { query: { open: true, limit: 100 } });
   const { id } = open.body.data.find((event: { order_id: string }) => event.order_id === placed.id);
   const answer = await admin.post(`/payment/webhook-events/${id}/resolve`, {

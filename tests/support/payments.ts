@@ -129,7 +129,6 @@ export async function report(
   });
   return { status: response.status, body: await response.json() };
 }
-export { report as tell };
 
 /** Presses a button of the gateway's page; `silent` lets its notification get lost. */
 export async function atGateway(

@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from "vitest";
 import { nobody } from "../../support/api.ts";
 import { sql, stack } from "../../support/db.ts";
 import "../../support/expect.ts";
-import { sign, tell } from "../../support/payments.ts";
+import { report, sign } from "../../support/payments.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 
 const path = "/payment/gateways";
@@ -68,7 +68,7 @@ test("a sealed secret opens nothing at another tenant", async () => {
     sql.json(row.secrets)
   })`;
   const body = JSON.stringify({ account_id: "acc_thief", event: "x", payload: {} });
-  expect((await tell(body, sign(body, "very-secret-1"))).status).toBe(401);
+  expect((await report(body, sign(body, "very-secret-1"))).status).toBe(401);
 });
 
 test.each([

@@ -10,8 +10,8 @@ import {
   newCardShop,
   numberOf,
   received,
+  report,
   sign,
-  tell,
 } from "../../support/payments.ts";
 
 let shop: Shop;
@@ -42,7 +42,7 @@ async function ask(): Promise<void> {
 /** An event of an account, signed with its secret. */
 async function hear(placed: Parameters<typeof numberOf>[0], account: string, secret: string) {
   const body = JSON.stringify(eventFor(shop, numberOf(placed), due, { account }));
-  return await tell(body, sign(body, secret));
+  return await report(body, sign(body, secret));
 }
 
 test("a payment that was opened at the terminal before is asked about there", async () => {

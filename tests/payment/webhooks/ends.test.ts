@@ -9,7 +9,7 @@ import {
   newCardShop,
   numberOf,
   received,
-  tell as send,
+  report as send,
 } from "../../support/payments.ts";
 
 let shop: Shop;

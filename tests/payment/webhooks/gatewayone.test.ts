@@ -18,7 +18,7 @@ import {
   newCardShop,
   numberOf,
   received,
-  tell,
+  report,
 } from "../../support/payments.ts";
 
 let shop: Shop;
@@ -39,7 +39,7 @@ function hint(placed: Placed, more: Record<string, unknown> = {}) {
     ...more,
   };
 }
-const send = (body: unknown) => tell(body, null, "gatewayone");
+const send = (body: unknown) => report(body, null, "gatewayone");
 const runJobs = (name = "payment") =>
   fetch(`${stack.functionsUrl}/${name}/internal/jobs`, {
     method: "POST",

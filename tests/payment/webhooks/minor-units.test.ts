@@ -11,7 +11,7 @@ import {
   type Shop,
   standing,
 } from "../../support/orders.ts";
-import { due, eventFor, numberOf, takeCards, tell as send } from "../../support/payments.ts";
+import { due, eventFor, numberOf, report as send, takeCards } from "../../support/payments.ts";
 
 /** A shop that takes cards in a currency. */
 async function newShopIn(currency: Record<string, unknown>): Promise<Shop> {

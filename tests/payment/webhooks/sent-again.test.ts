@@ -10,7 +10,7 @@ import {
   expireUnpaid,
   newCardShop,
   numberOf,
-  tell,
+  report,
 } from "../../support/payments.ts";
 
 let shop: Shop;
@@ -31,8 +31,8 @@ describe("our order by its own id in the notes", () => {
   test("is found, though the gateway calls it otherwise; told again it is known", async () => {
     const placed = await placeOrder(shop, "razorpay");
     const event = naming(placed, shop, placed.id.toUpperCase());
-    await tell(event);
-    await tell({ ...event, created_at: 5 });
+    await report(event);
+    await report({ ...event, created_at: 5 });
     expect(await standing(placed.id)).toMatchObject({ payment_status: "paid", paid: 1 });
     expect(await openEvents(shop)).toEqual([]);
     await checkAll(shop.tenant);
@@ -40,10 +40,10 @@ describe("our order by its own id in the notes", () => {
 
   test("of its second try, when the first one failed", async () => {
     const placed = await placeOrder(shop, "razorpay");
-    await tell({
+    await report({
       ...eventFor(shop, numberOf(placed), due, { event: "payment.failed", status: "failed" }),
     });
-    await tell(naming(placed, shop));
+    await report(naming(placed, shop));
     expect(await standing(placed.id)).toMatchObject({ payment_status: "paid", paid: 1 });
   });
 
@@ -51,8 +51,8 @@ describe("our order by its own id in the notes", () => {
     const other = await newCardShop(10);
     const placed = await placeOrder(shop, "razorpay");
     const elsewhere = await placeOrder(other, "gatewayone");
-    await tell(naming(placed, other));
-    await tell(naming(elsewhere, other));
+    await report(naming(placed, other));
+    await report(naming(elsewhere, other));
     expect(await standing(placed.id)).toMatchObject({ payment_status: "pending", paid: 0 });
     expect(await standing(elsewhere.id)).toMatchObject({ payment_status: "pending", paid: 0 });
     expect((await openEvents(other)).map(({ reason }: { reason: string }) => reason))
@@ -65,9 +65,9 @@ test("an account's own digits of minor units hold when it is asked, paid and giv
   await setUp(mine, "razorpay", { amount_exponent: 3 });
   const placed = await placeOrder(mine, "razorpay");
   expect(await (await fetch(placed.instructions.redirect_url)).text()).toContain("6000000 IQD");
-  await tell(eventFor(mine, numberOf(placed), due * 1_000));
+  await report(eventFor(mine, numberOf(placed), due * 1_000));
   const refund = { id: "rfnd_1", payment_id: `pay_${numberOf(placed)}`, currency: "IQD" };
-  await tell({
+  await report({
     entity: "event",
     account_id: mine.account,
     event: "refund.processed",
@@ -93,7 +93,7 @@ test("cents are counted exactly: of these prices binary fractions make another n
     const placed = await placeOrder(mine, "razorpay");
     const [{ cents }] = await sql`select (total_price * 100)::int as cents
       from storefront.storefront_orders where id = ${placed.id}`;
-    await tell(eventFor(mine, numberOf(placed), cents, { entity: { currency } }));
+    await report(eventFor(mine, numberOf(placed), cents, { entity: { currency } }));
     expect(await standing(placed.id), `${price}`).toMatchObject({
       payment_status: "paid",
       paid: 1,
@@ -106,11 +106,11 @@ test("cents are counted exactly: of these prices binary fractions make another n
 test("a gateway that was switched off is heard about what it took", async () => {
   const mine = await newCardShop(10);
   const placed = await placeOrder(mine, "razorpay");
-  await tell(eventFor(mine, numberOf(placed), due));
+  await report(eventFor(mine, numberOf(placed), due));
   const off = await mine.tenant.admin.put("/payment/gateways/razorpay", { is_active: false });
   expect(off).toSucceed(200);
   const refund = { id: "rfnd_2", payment_id: `pay_${numberOf(placed)}`, currency: "IQD" };
-  await tell({
+  await report({
     entity: "event",
     account_id: mine.account,
     event: "refund.processed",
@@ -125,14 +125,14 @@ describe("money that fitted nothing", () => {
     await setUp(mine, "razorpay", { amount_exponent: 2 });
     const placed = await placeOrder(mine, "razorpay");
     const event = eventFor(mine, numberOf(placed), due);
-    await tell(event);
-    await tell(event);
+    await report(event);
+    await report(event);
     expect(await openEvents(mine)).toMatchObject([{ reason: "amount_differs" }]);
     await setUp(mine, "razorpay", { amount_exponent: 0 });
-    await tell(event);
+    await report(event);
     expect(await openEvents(mine)).toEqual([]);
     expect(await standing(placed.id)).toMatchObject({ payment_status: "paid", paid: 1 });
-    await tell(event);
+    await report(event);
     await checkAll(mine.tenant);
   });
 
@@ -155,13 +155,13 @@ describe("money that fitted nothing", () => {
     const placed = await placeOrder(mine, "razorpay");
     await setUp(mine, "razorpay", { amount_exponent: 2 });
     const event = eventFor(mine, numberOf(placed), due);
-    await tell(event);
+    await report(event);
     const [{ id }] = await openEvents(mine);
     await mine.tenant.admin.post(`/payment/webhook-events/${id}/resolve`, {
       resolution: "refunded_at_gateway",
     });
     await setUp(mine, "razorpay", { amount_exponent: 0 });
-    await tell(event);
+    await report(event);
     expect(await standing(placed.id)).toMatchObject({ payment_status: "pending", paid: 0 });
     await expireUnpaid(placed);
     expect(await standing(placed.id)).toMatchObject({ status: "cancelled" });

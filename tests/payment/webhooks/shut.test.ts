@@ -11,7 +11,7 @@ import {
   standing,
   walletOf,
 } from "../../support/orders.ts";
-import { atGateway, due, eventFor, newCardShop, numberOf, tell } from "../../support/payments.ts";
+import { atGateway, due, eventFor, newCardShop, numberOf, report } from "../../support/payments.ts";
 
 test("orders and top-ups are paid, and the company continues from there", async () => {
   const shop = await newCardShop();
@@ -31,7 +31,7 @@ test("orders and top-ups are paid, and the company continues from there", async 
   expect(await status()).toFailWith(403, "tenant_inactive");
   await atGateway(asked.instructions.redirect_url, "pay");
   await atGateway(topUp.body.instructions.redirect_url, "pay");
-  expect((await tell(eventFor(shop, numberOf(signed), due))).status).toBe(200);
+  expect((await report(eventFor(shop, numberOf(signed), due))).status).toBe(200);
   for (const { id } of [asked, signed]) {
     expect(await standing(id)).toMatchObject({ payment_status: "paid", paid: 1 });
   }

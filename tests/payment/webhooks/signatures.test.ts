@@ -9,8 +9,8 @@ import {
   newCardShop,
   numberOf,
   received,
+  report,
   sign,
-  tell,
   webhookSecret,
 } from "../../support/payments.ts";
 
@@ -55,7 +55,7 @@ test.each(attacks)("%s: refused with nothing written", async (_name, attack) => 
       where tenant_id = ${shop.tenant.id}`)[0].n;
   const before = await count();
   const [body, signature] = attack(JSON.stringify(eventFor(shop, numberOf(placed), due)));
-  const answer = await tell(body, signature);
+  const answer = await report(body, signature);
   expect(answer.status).toBe(401);
   expect(answer.body).toEqual({
     success: false,
@@ -73,10 +73,10 @@ test("a secret of one shop pays no order of another", async () => {
   });
   // Their account, their secret, our order.
   const stolen = JSON.stringify(eventFor(other, numberOf(victim), due));
-  expect(await tell(stolen, sign(stolen, "theirs"))).toEqual(received);
+  expect(await report(stolen, sign(stolen, "theirs"))).toEqual(received);
   // Our account, their secret.
   const forged = JSON.stringify(eventFor(shop, numberOf(victim), due));
-  expect((await tell(forged, sign(forged, "theirs"))).status).toBe(401);
+  expect((await report(forged, sign(forged, "theirs"))).status).toBe(401);
   expect(await standing(victim.id)).toMatchObject({ payment_status: "pending", paid: 0 });
   const [event] = await sql`select outcome, reason, tenant_id from money.payment_webhook_events
     where raw_body = ${stolen}`;
@@ -90,9 +90,9 @@ test("a secret of one shop pays no order of another", async () => {
 test("an unknown gateway, and gatewayone's own path, have no signed events", async () => {
   const event = eventFor(shop, "123456789012", due);
   for (const code of ["nothing", "constructor", "__proto__", "gatewayone%2F"]) {
-    expect((await tell(event, undefined, code)).body.code).toBe("gateway_not_found");
+    expect((await report(event, undefined, code)).body.code).toBe("gateway_not_found");
   }
-  expect((await tell(event, undefined, "gatewayone")).body.code).toBe("validation_failed");
+  expect((await report(event, undefined, "gatewayone")).body.code).toBe("validation_failed");
 });
 
 test("after an exchange the secret before still counts, until it is to be forgotten", async () => {
@@ -101,7 +101,7 @@ test("after an exchange the secret before still counts, until it is to be forgot
   const works = async (secret: string) => {
     const placed = await placeOrder(rotating, "razorpay");
     const body = JSON.stringify(eventFor(rotating, numberOf(placed), due));
-    return (await tell(body, sign(body, secret))).status;
+    return (await report(body, sign(body, secret))).status;
   };
   const changed = await put({ secrets: { webhook_secret: "second" } });
   expect(changed.body.data.has_previous_webhook_secret).toBe(true);

@@ -12,7 +12,7 @@ import {
   standing,
   walletOf,
 } from "../../support/orders.ts";
-import { due, eventFor, newCardShop, numberOf, tell } from "../../support/payments.ts";
+import { due, eventFor, newCardShop, numberOf, report } from "../../support/payments.ts";
 
 let shop: Shop;
 let other: Shop;
@@ -51,21 +51,21 @@ async function paidTooLate(more: object = {}): Promise<Placed> {
   const placed = await placeOrder(shop, "razorpay");
   expect(await cancel(placed)).toSucceed(200);
   expect((await seen(placed)).refund_due).toBe(false);
-  await tell(eventFor(shop, numberOf(placed), due, more));
+  await report(eventFor(shop, numberOf(placed), due, more));
   return placed;
 }
 
 /** An order for which a thousand too little was paid. */
 async function paidShort(amount = due - 1_000): Promise<Placed> {
   const placed = await placeOrder(shop, "razorpay");
-  await tell(eventFor(shop, numberOf(placed), amount));
+  await report(eventFor(shop, numberOf(placed), amount));
   return placed;
 }
 
 describe("is announced", () => {
   test("by an event, to the administrators and on the customer's order; once for a transaction", async () => {
     const placed = await paidTooLate();
-    await tell({ ...eventFor(shop, numberOf(placed), due), created_at: 7 });
+    await report({ ...eventFor(shop, numberOf(placed), due), created_at: 7 });
     const [event, ...more] = await told("payment.unmatched", placed);
     expect(more).toEqual([]);
     expect(event.event_data).toMatchObject({
@@ -85,7 +85,7 @@ describe("is announced", () => {
 
   test("also where no payment is known, to the company whose account it is", async () => {
     const transaction = `pay_${randomUUID().slice(0, 8)}`;
-    await tell(eventFor(shop, "999999999999", due, { id: transaction }));
+    await report(eventFor(shop, "999999999999", due, { id: transaction }));
     const events = await sql`select event_data from integration.system_events
       where event_type = 'payment.unmatched' and tenant_id = ${shop.tenant.id}
         and event_data ->> 'gateway_transaction_id' = ${transaction}`;
@@ -95,7 +95,7 @@ describe("is announced", () => {
 
   test("not where the money fits", async () => {
     const placed = await placeOrder(shop, "razorpay");
-    await tell(eventFor(shop, numberOf(placed), due));
+    await report(eventFor(shop, numberOf(placed), due));
     expect(await told("payment.unmatched", placed)).toEqual([]);
     expect((await seen(placed)).refund_due).toBe(false);
   });
@@ -116,7 +116,7 @@ describe("is settled", () => {
     const placed = await paidTooLate();
     const { customer } = shop.tenant;
     const again = { ...eventFor(shop, numberOf(placed), due), created_at: 9 };
-    await tell(again);
+    await report(again);
     const [event] = await openOf(placed);
     const before = await walletOf(shop.tenant, customer.id);
     const key = { "idempotency-key": randomUUID() };
@@ -139,23 +139,23 @@ describe("is settled", () => {
       where t.kind = 'wallet_topup' and p.snapshot ->> 'order_id' = ${placed.id}`;
     expect(journals).toBe(1);
     // The gateway tells of it once more: it is known.
-    await tell({ ...again, created_at: 10 });
+    await report({ ...again, created_at: 10 });
     expect(await openOf(placed)).toEqual([]);
     await checkAll(shop.tenant);
   });
 
   test("as given back at the gateway: it comes and goes, and the gateway's own word changes nothing", async () => {
     const placed = await placeOrder(shop, "razorpay");
-    await tell(eventFor(shop, numberOf(placed), due));
+    await report(eventFor(shop, numberOf(placed), due));
     const twice = `pay_twice_${numberOf(placed)}`;
-    await tell(eventFor(shop, numberOf(placed), due, { id: twice }));
+    await report(eventFor(shop, numberOf(placed), due, { id: twice }));
     const [event] = await openOf(placed);
     expect(event.reason).toBe("already_paid");
     const before = await walletOf(shop.tenant, null);
     expect(await resolve(event.id, "refund")).toSucceed(200);
     expect(await walletOf(shop.tenant, null)).toBe(before);
     const refund = { id: `rfnd_${twice}`, payment_id: twice, currency: "IQD", amount: due };
-    await tell({
+    await report({
       entity: "event",
       account_id: shop.account,
       event: "refund.processed",
@@ -196,9 +196,9 @@ describe("is settled", () => {
       entity: { currency: "USD" },
     });
     const paid = await placeOrder(shop, "razorpay");
-    await tell(eventFor(shop, numberOf(paid), due));
-    await tell(eventFor(shop, numberOf(paid), due, { id: `pay_${randomUUID()}` }));
-    await tell(eventFor(shop, "999999999998", due, { id: `pay_${randomUUID()}` }));
+    await report(eventFor(shop, numberOf(paid), due));
+    await report(eventFor(shop, numberOf(paid), due, { id: `pay_${randomUUID()}` }));
+    await report(eventFor(shop, "999999999998", due, { id: `pay_${randomUUID()}` }));
     const [unknown] = (await admin().get("/payment/webhook-events", {
       query: { open: true, search: "999999999998" },
     })).body.data;
@@ -246,7 +246,7 @@ describe("is settled", () => {
 test("of many at once one moves it, whatever they want", async () => {
   const { customer } = shop.tenant;
   const placed = await paidTooLate();
-  await tell({ ...eventFor(shop, numberOf(placed), due), created_at: 11 });
+  await report({ ...eventFor(shop, numberOf(placed), due), created_at: 11 });
   const events = await openOf(placed);
   expect(events).toHaveLength(2);
   const [mine, ours] = await Promise.all([
@@ -277,7 +277,7 @@ test("accepted while the whole amount comes after all: the order is paid once", 
     const [{ id }] = await openOf(placed);
     const [answer] = await Promise.all([
       resolve(id, "accept"),
-      tell(eventFor(shop, numberOf(placed), due, { id: `pay_whole_${numberOf(placed)}` })),
+      report(eventFor(shop, numberOf(placed), due, { id: `pay_whole_${numberOf(placed)}` })),
     ]);
     expect([200, 409]).toContain(answer.status);
     expect(await standing(placed.id)).toMatchObject({ payment_status: "paid", paid: 1 });

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
 import "../../support/expect.ts";
 import { checkAll, placeOrder, type Shop, standing, walletOf } from "../../support/orders.ts";
-import { due, eventFor, newCardShop, numberOf, received, tell } from "../../support/payments.ts";
+import { due, eventFor, newCardShop, numberOf, received, report } from "../../support/payments.ts";
 
 let shop: Shop;
 beforeAll(async () => {
@@ -19,7 +19,7 @@ const outcomes = async (order: string) =>
 test("a captured payment pays its order: the shop's wallet, the payment, and where it was made", async () => {
   const placed = await placeOrder(shop, "razorpay");
   const before = await walletOf(shop.tenant, null);
-  const answer = await tell(eventFor(shop, numberOf(placed), due));
+  const answer = await report(eventFor(shop, numberOf(placed), due));
   expect(answer).toEqual(received);
   expect(await standing(placed.id)).toMatchObject({
     status: "pending",
@@ -40,13 +40,13 @@ test("a captured payment pays its order: the shop's wallet, the payment, and whe
 test("the order may be named by its own id in the notes", async () => {
   const placed = await placeOrder(shop, "razorpay");
   const notes = { order_id: placed.id };
-  await tell(eventFor(shop, numberOf(placed), due, { entity: { notes } }));
+  await report(eventFor(shop, numberOf(placed), due, { entity: { notes } }));
   expect(await standing(placed.id)).toMatchObject({ payment_status: "paid" });
 });
 
 test("empty notes are a list", async () => {
   const placed = await placeOrder(shop, "razorpay");
-  await tell(eventFor(shop, numberOf(placed), due, { entity: { notes: [] } }));
+  await report(eventFor(shop, numberOf(placed), due, { entity: { notes: [] } }));
   expect(await standing(placed.id)).toMatchObject({ payment_status: "paid" });
 });
 
@@ -70,7 +70,7 @@ describe("what it says", () => {
     "%s is kept for somebody to look at, and pays nothing",
     async (_name, event, reason) => {
       const placed = await placeOrder(shop, "razorpay");
-      expect(await tell(event(numberOf(placed)))).toEqual(received);
+      expect(await report(event(numberOf(placed)))).toEqual(received);
       expect(await standing(placed.id)).toMatchObject({ payment_status: "pending", paid: 0 });
       expect(await outcomes(placed.id)).toEqual([`unmatched: ${reason}`]);
     },
@@ -79,23 +79,25 @@ describe("what it says", () => {
   test("authorized is not captured; captured without the status is not either", async () => {
     const placed = await placeOrder(shop, "razorpay");
     const number = numberOf(placed);
-    await tell(eventFor(shop, number, due, { event: "payment.authorized", status: "authorized" }));
-    await tell(eventFor(shop, number, due, { status: "authorized", entity: { captured: true } }));
-    await tell(eventFor(shop, number, due, { event: "payment.failed", status: "captured" }));
-    await tell(eventFor(shop, number, due, { event: "invoice.paid" }));
+    await report(
+      eventFor(shop, number, due, { event: "payment.authorized", status: "authorized" }),
+    );
+    await report(eventFor(shop, number, due, { status: "authorized", entity: { captured: true } }));
+    await report(eventFor(shop, number, due, { event: "payment.failed", status: "captured" }));
+    await report(eventFor(shop, number, due, { event: "invoice.paid" }));
     expect(await standing(placed.id)).toMatchObject({ payment_status: "pending", paid: 0 });
   });
 
   test("failed, and then captured after all", async () => {
     const placed = await placeOrder(shop, "razorpay");
     const number = numberOf(placed);
-    await tell(
+    await report(
       eventFor(shop, number, due, { event: "payment.failed", status: "failed", id: "pay_1" }),
     );
     expect(await standing(placed.id)).toMatchObject({ payment_status: "failed" });
-    await tell(eventFor(shop, number, due));
+    await report(eventFor(shop, number, due));
     expect(await standing(placed.id)).toMatchObject({ payment_status: "paid", paid: 1 });
-    await tell(
+    await report(
       eventFor(shop, number, due, { event: "payment.failed", status: "failed", id: "pay_2" }),
     );
     expect(await standing(placed.id)).toMatchObject({ payment_status: "paid", paid: 1 });
@@ -109,8 +111,8 @@ describe("what it says", () => {
 
   test("a second payment of a paid order is money to look for", async () => {
     const placed = await placeOrder(shop, "razorpay");
-    await tell(eventFor(shop, numberOf(placed), due));
-    await tell(eventFor(shop, numberOf(placed), due, { id: "pay_again" }));
+    await report(eventFor(shop, numberOf(placed), due));
+    await report(eventFor(shop, numberOf(placed), due, { id: "pay_again" }));
     expect(await outcomes(placed.id)).toEqual(["processed", "unmatched: already_paid"]);
     expect(await standing(placed.id)).toMatchObject({ paid: 1 });
   });
@@ -118,8 +120,8 @@ describe("what it says", () => {
   test("one payment at the gateway pays one order", async () => {
     const id = `pay_${randomUUID()}`;
     const [one, two] = [await placeOrder(shop, "razorpay"), await placeOrder(shop, "razorpay")];
-    await tell(eventFor(shop, numberOf(one), due, { id }));
-    await tell(eventFor(shop, numberOf(two), due, { id }));
+    await report(eventFor(shop, numberOf(one), due, { id }));
+    await report(eventFor(shop, numberOf(two), due, { id }));
     expect(await standing(one.id)).toMatchObject({ payment_status: "paid" });
     expect(await standing(two.id)).toMatchObject({ payment_status: "pending" });
     expect(await outcomes(two.id)).toEqual(["unmatched: transaction_already_used"]);
@@ -129,7 +131,7 @@ describe("what it says", () => {
   test("for a cancelled order it is money to look for", async () => {
     const placed = await placeOrder(shop, "razorpay");
     await shop.tenant.admin.put(`/storefront/orders/${placed.id}/cancel`, { reason: "other" });
-    await tell(eventFor(shop, numberOf(placed), due));
+    await report(eventFor(shop, numberOf(placed), due));
     expect(await standing(placed.id)).toMatchObject({
       status: "cancelled",
       payment_status: "pending",
@@ -140,7 +142,7 @@ describe("what it says", () => {
 
   test("money given back at the gateway leaves the shop's wallet, once", async () => {
     const placed = await placeOrder(shop, "razorpay");
-    await tell(eventFor(shop, numberOf(placed), due));
+    await report(eventFor(shop, numberOf(placed), due));
     const before = await walletOf(shop.tenant, null);
     const refund = (id: string, amount: number) => ({
       entity: "event",
@@ -158,10 +160,10 @@ describe("what it says", () => {
         },
       },
     });
-    await tell(refund(`rfnd_${placed.id}`, 4_000));
-    await tell({ ...refund(`rfnd_${placed.id}`, 4_000), created_at: 5 });
+    await report(refund(`rfnd_${placed.id}`, 4_000));
+    await report({ ...refund(`rfnd_${placed.id}`, 4_000), created_at: 5 });
     expect(await walletOf(shop.tenant, null)).toBe(before - 4_000);
-    await tell(refund(`rfnd_more_${placed.id}`, 2_001));
+    await report(refund(`rfnd_more_${placed.id}`, 2_001));
     expect(await walletOf(shop.tenant, null)).toBe(before - 4_000);
     expect(await outcomes(placed.id)).toEqual([
       "processed",
@@ -204,7 +206,7 @@ describe("what it says", () => {
   ];
   test.each(malformed)("%s: refused, though it is signed", async (_name, change, code) => {
     const placed = await placeOrder(shop, "razorpay");
-    const answer = await tell(change(JSON.stringify(eventFor(shop, numberOf(placed), due))));
+    const answer = await report(change(JSON.stringify(eventFor(shop, numberOf(placed), due))));
     expect(answer.status).toBe(400);
     expect(answer.body.code).toBe(code);
     expect(await standing(placed.id)).toMatchObject({ payment_status: "pending", paid: 0 });
@@ -217,9 +219,9 @@ describe("what it says", () => {
       const text = JSON.stringify({ ...base, pad: "" });
       return text.replace('"pad":""', `"pad":"${"x".repeat(bytes - text.length)}"`);
     };
-    expect((await tell(sized(65_536))).status).toBe(200);
+    expect((await report(sized(65_536))).status).toBe(200);
     // Refused before it is read to its end, so this connection is not used again.
-    expect((await tell(sized(65_537))).status).toBe(413);
+    expect((await report(sized(65_537))).status).toBe(413);
   });
 });
 
@@ -228,7 +230,7 @@ describe("once, in any order", () => {
     const placed = await placeOrder(shop, "razorpay");
     const before = await walletOf(shop.tenant, null);
     const event = eventFor(shop, numberOf(placed), due);
-    const answers = await Promise.all(Array.from({ length: 100 }, () => tell(event)));
+    const answers = await Promise.all(Array.from({ length: 100 }, () => report(event)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
     expect(await standing(placed.id)).toMatchObject({ payment_status: "paid", paid: 1 });
     expect(await walletOf(shop.tenant, null)).toBe(before + 6_000);
@@ -250,7 +252,7 @@ describe("once, in any order", () => {
       return { ...eventFor(shop, number, due, { event, status }), created_at: index };
     }).sort(() => Math.random() - 0.5);
     const before = await walletOf(shop.tenant, null);
-    await Promise.all(events.map((event) => tell(event)));
+    await Promise.all(events.map((event) => report(event)));
     expect(await standing(placed.id)).toMatchObject({ payment_status: "paid", paid: 1 });
     expect(await walletOf(shop.tenant, null)).toBe(before + 6_000);
     await checkAll(shop.tenant);
@@ -260,8 +262,8 @@ describe("once, in any order", () => {
 test("events are listed for the administrator, and what fits nothing is settled once", async () => {
   const mine = await newCardShop(100);
   const placed = await placeOrder(mine, "razorpay");
-  await tell(eventFor(mine, numberOf(placed), due - 1, { id: "pay_short" }));
-  await tell(eventFor(mine, numberOf(placed), due));
+  await report(eventFor(mine, numberOf(placed), due - 1, { id: "pay_short" }));
+  await report(eventFor(mine, numberOf(placed), due));
   const list = (query = {}) => mine.tenant.admin.get("/payment/webhook-events", { query });
   const all = await list();
   expect(all).toSucceed(200);

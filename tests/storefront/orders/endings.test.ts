@@ -14,7 +14,7 @@ import {
   whereabouts,
 } from "../../support/order-goods.ts";
 import { checkAll, placeOrder, standing, walletOf } from "../../support/orders.ts";
-import { eventFor, numberOf, takeCards, tell } from "../../support/payments.ts";
+import { eventFor, numberOf, report, takeCards } from "../../support/payments.ts";
 import { newPerson } from "../../support/people.ts";
 import { stockIn, unitsOf } from "../../support/warehouses.ts";
 
@@ -41,7 +41,7 @@ async function ordered(method: "cash" | "wallet" | "razorpay") {
   const customer: Person = await newPerson(tenant.id, "customer", "customer");
   const order = await placeOrder(shop, method, 5, customer);
   if (method === "razorpay") {
-    expect(await tell(eventFor(shop, numberOf(order), total))).toMatchObject({ status: 200 });
+    expect(await report(eventFor(shop, numberOf(order), total))).toMatchObject({ status: 200 });
   }
   const { deliveries } = await approveOrder(shop, order.id);
   expect(deliveries).toHaveLength(2);

@@ -17,7 +17,7 @@ import {
   expireUnpaid,
   newCardShop,
   numberOf,
-  tell,
+  report,
 } from "../../support/payments.ts";
 import { newPerson } from "../../support/people.ts";
 import { unitsOf } from "../../support/warehouses.ts";
@@ -43,7 +43,7 @@ async function buy(): Promise<Bought> {
   return { ...await placeOrder(shop, "razorpay", 1, customer), customer, approvals: 0 };
 }
 
-const pay: Act = (order) => tell(eventFor(shop, numberOf(order), due));
+const pay: Act = (order) => report(eventFor(shop, numberOf(order), due));
 const approve: Act = async (order) => {
   const answer = await shop.tenant.admin.put(`/storefront/orders/${order.id}/approve`);
   if (answer.status === 200) order.approvals++;

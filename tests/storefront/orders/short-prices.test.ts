@@ -16,7 +16,7 @@ import {
   placePaid,
 } from "../../support/order-prices.ts";
 import { checkAll, placeOrder, type Shop, walletOf } from "../../support/orders.ts";
-import { eventFor, numberOf, tell } from "../../support/payments.ts";
+import { eventFor, numberOf, report as reportPayment } from "../../support/payments.ts";
 import { newPerson } from "../../support/people.ts";
 import { newBin, newWarehouse, stockIn } from "../../support/warehouses.ts";
 
@@ -126,7 +126,9 @@ describe("amounts that cannot be divided evenly", () => {
     const placed = await placeOrder(shop, "razorpay", 5, customer);
     await agree(placed.id, { tax: 502, discount: 101 });
     const total = 5_000 + 502 + 500 - 101;
-    expect(await tell(eventFor(shop, numberOf(placed), total))).toMatchObject({ status: 200 });
+    expect(await reportPayment(eventFor(shop, numberOf(placed), total))).toMatchObject({
+      status: 200,
+    });
     const { deliveries } = await approveOrder(shop, placed.id);
     const [first, second] = await picksOf(placed.id);
     await pick(shop, first!.id, 1);

@@ -11,7 +11,7 @@ import {
 import { sql } from "../../../support/db.ts";
 import { newDelivery } from "../../../support/deliveries.ts";
 import { placeOrder, type Shop } from "../../../support/orders.ts";
-import { due, eventFor, newCardShop, numberOf, sign, tell } from "../../../support/payments.ts";
+import { due, eventFor, newCardShop, numberOf, report, sign } from "../../../support/payments.ts";
 import type { Call, Calls } from "../call.ts";
 
 let known: Promise<Side> | undefined;
@@ -63,7 +63,7 @@ const unmatched: Pick<Call, "before"> = {
   before: async () => {
     const shop = await cardShop();
     const placed = await placeOrder(shop, "razorpay");
-    await tell(eventFor(shop, numberOf(placed), due - 1_000));
+    await report(eventFor(shop, numberOf(placed), due - 1_000));
     const [{ id }] = await sql`select id from money.payment_webhook_events
       where tenant_id = ${shop.tenant.id} order by created_at desc limit 1`;
     return { tenant: shop.tenant, things: { tenant: shop.tenant.id, webhook_event: id } };

@@ -176,6 +176,10 @@ export interface components {
       /** Number in the sender's own system */ external_reference_id: string | null; from_status: string; institution_user_id: string | null;
       /** Why, in words or from the list */ reason: string | null; status: string;
     };
+    "delivery.pickup_undone": {
+      actor_id: string | null; /** Number of the delivery, unique in the tenant */ delivery_code: number; delivery_id: string;
+      /** Why, in words or from the list */ reason: string;
+    };
     "delivery.postponed": {
       actor_id: string | null; /** Number of the delivery, unique in the tenant */ delivery_code: number; delivery_id: string; postponed_to: string;
       reason_code: string;

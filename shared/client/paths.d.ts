@@ -274,6 +274,10 @@ export interface paths {
     parameters: { };
     /** The driver has the parcel: to picked_up; a sender's cash is taken with it @description Who: permission manage:operations:tenant, or role driver. */ post: operations["post_delivery_deliveries_delivery_id_pickup"];
   };
+  "/delivery/deliveries/{delivery_id}/pickup/undo": {
+    parameters: { };
+    /** Undo the pickup of a delivery at its sender's: it waits there for its driver again @description Who: permission manage:operations:tenant, or role driver. */ post: operations["post_delivery_deliveries_delivery_id_pickup_undo"];
+  };
   "/delivery/deliveries/{delivery_id}/proof-uploads": {
     parameters: { };
     /** Get an address to upload one proof to; name its path in the move it proves @description Who: permission manage:operations:tenant, or role driver. */ post: operations["post_delivery_deliveries_delivery_id_proof_uploads"];
@@ -1471,7 +1475,7 @@ export interface components {
       reversal_reason: string | null; /** Null unless it was reversed */ reversed_at: string | null;
       reversed_by: components["schemas"]["Person"] | null;
     };
-    /** The outcome of this delivery is what its carrier reports; it is not undone here. */ CarrierReportsOutcomeError: { code?: "carrier_reports_outcome"; } & components["schemas"]["Error"];
+    /** A carrier reports what happens to this delivery; nothing of it is undone here. */ CarrierReportsOutcomeError: { code?: "carrier_reports_outcome"; } & components["schemas"]["Error"];
     /** The carrier did not answer. Try again later. */ CarrierUnavailableError: { code?: "carrier_unavailable"; } & components["schemas"]["Error"];
     Cart: {
       createdAt: string; /** ISO 4217, three capital letters */ currency: string; id: string;
@@ -2667,6 +2671,7 @@ export interface components {
     /** No cage of the session is for this package's destination. Add one for it. */ NoMatchingDestinationError: { code?: "no_matching_destination"; } & components["schemas"]["Error"];
     /** This delivery has no outcome to undo. */ NoOutcomeToUndoError: { code?: "no_outcome_to_undo"; status?: string; } & components["schemas"]["Error"];
     /** There is no collected cash that waits to be settled. */ NoPendingCollectionsError: { code?: "no_pending_collections"; } & components["schemas"]["Error"];
+    /** This delivery has no pickup to undo. */ NoPickupToUndoError: { code?: "no_pickup_to_undo"; status?: string; } & components["schemas"]["Error"];
     /** The driver has nothing that could still be handed over. */ NothingToHandOverError: { code?: "nothing_to_hand_over"; } & components["schemas"]["Error"];
     /** Nothing is due to this driver. */ NothingToPayError: { code?: "nothing_to_pay"; } & components["schemas"]["Error"];
     /** There is nothing left to refund. */ NothingToRefundError: { code?: "nothing_to_refund"; } & components["schemas"]["Error"];
@@ -2674,7 +2679,7 @@ export interface components {
       created_at: string; id: string; /** The text, in the reader's language */ message: string;
       /** The subject: ids and numbers */ payload: { [key: string]: unknown; };
       read_at: string | null; tenant_id: string | null;
-      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "outcome_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "shipment_cancelled" | "tenant_invitation";
+      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "outcome_undone" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "shipment_cancelled" | "tenant_invitation";
     };
     /** None of the packages can be moved. */ NoTransferablePackagesError: { code?: "no_transferable_packages"; rejected?: Record<string, never>[]; } & components["schemas"]["Error"];
     /** Choose one destination: a branch or an address, not both. */ OneDestinationRequiredError: { code?: "one_destination_required"; field?: string; } & components["schemas"]["Error"];
@@ -2744,7 +2749,7 @@ export interface components {
     };
     /** The last outcome of this delivery has been undone already. */ OutcomeAlreadyUndoneError: { code?: "outcome_already_undone"; } & components["schemas"]["Error"];
     /** What this reason needs is missing: {missing}. */ OutcomeEvidenceRequiredError: { code?: "outcome_evidence_required"; field?: string; missing?: string[]; } & components["schemas"]["Error"];
-    /** Money of this outcome has been settled or paid out. Reverse that first. */ OutcomeIsSettledError: { code?: "outcome_is_settled"; } & components["schemas"]["Error"];
+    /** Money of it has been settled or paid out. Reverse that first. */ OutcomeIsSettledError: { code?: "outcome_is_settled"; } & components["schemas"]["Error"];
     /** This result is for parcels at their receiver's door. */ OutcomeNotAtDoorError: { code?: "outcome_not_at_door"; field?: string; } & components["schemas"]["Error"];
     OutcomeUndo: { /** Why, in words or from the list */ reason: string; };
     /** The connection broke before the answer came. This may have been done: look before you do it again. */ OutcomeUnknownError: { code?: "outcome_unknown"; } & components["schemas"]["Error"];
@@ -2851,6 +2856,8 @@ export interface components {
         /** Addresses of uploaded pictures */ photo_urls?: string[] | null; signature_url?: string | null; signed_by?: string | null;
       } | null;
     };
+    /** This parcel was not fetched from its sender. Bring it to a warehouse, where it is received. */ PickupNotAtSenderError: { code?: "pickup_not_at_sender"; } & components["schemas"]["Error"];
+    /** More has happened since this pickup, so it cannot be undone. */ PickupWentOnError: { code?: "pickup_went_on"; status?: string; } & components["schemas"]["Error"];
     PlaceOfOpenDelivery: {
       city: string | null; full_address: string | null; /** Degrees, WGS 84 */ latitude: number | null;
       /** Degrees, WGS 84 */ longitude: number | null;
@@ -3475,7 +3482,7 @@ export interface components {
     /** Another inventory transfer already has this reference number. */ TransferReferenceExistsError: { code?: "transfer_reference_exists"; field?: string; } & components["schemas"]["Error"];
     UnassignDeliveries: { /** Why, in words or from the list */ reason?: string | null; };
     /** Please sign in. */ UnauthorizedError: { code?: "unauthorized"; } & components["schemas"]["Error"];
-    /** This outcome could be undone until {undo_until}. */ UndoPeriodOverError: { code?: "undo_period_over"; undo_until?: string; } & components["schemas"]["Error"];
+    /** It could be undone until {undo_until}. */ UndoPeriodOverError: { code?: "undo_period_over"; undo_until?: string; } & components["schemas"]["Error"];
     /** Give the unit size, or every measurement of the package. */ UnitSizeOrDimensionsRequiredError: { code?: "unit_size_or_dimensions_required"; } & components["schemas"]["Error"];
     /** There is no column {field}. */ UnknownColumnError: { code?: "unknown_column"; field?: string; } & components["schemas"]["Error"];
     /** There is no field {field} here: use {expected_field}. */ UnknownFieldError: { code?: "unknown_field"; expected_field?: string; field?: string; } & components["schemas"]["Error"];
@@ -6126,6 +6133,34 @@ export interface operations {
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
       409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryStatusChangedError"] | components["schemas"]["AssignmentEndedError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["AssignmentNotAcceptedError"] | components["schemas"]["PickupByHandoffError"] | components["schemas"]["DeliveryIsForWaybillError"] | components["schemas"]["GoodsNotPickedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  post_delivery_deliveries_delivery_id_pickup_undo: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      path: { delivery_id: components["parameters"]["path_delivery_id"]; };
+    };
+    requestBody: { content: { "application/json": components["schemas"]["OutcomeUndo"]; }; };
+    responses: {
+      200: {
+        headers: { [name: string]: unknown; };
+        content: {
+          "application/json": {
+            data: {
+              /** What counts as not collected any more */ cash: components["schemas"]["CashSplit"]; delivery: components["schemas"]["Delivery"];
+            };
+          } & components["schemas"]["Success"];
+        };
+      };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["AssignmentEndedError"] | components["schemas"]["AssignmentNotAcceptedError"] | components["schemas"]["NoPickupToUndoError"] | components["schemas"]["CarrierReportsOutcomeError"] | components["schemas"]["UndoPeriodOverError"] | components["schemas"]["PickupNotAtSenderError"] | components["schemas"]["PickupWentOnError"] | components["schemas"]["OutcomeIsSettledError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -11055,7 +11090,7 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
-        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "outcome_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "shipment_cancelled" | "tenant_invitation";
+        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "outcome_undone" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "shipment_cancelled" | "tenant_invitation";
         unread?: boolean | ("true" | "false");
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };

@@ -11,7 +11,7 @@ import {
   UndoResponse,
 } from "./schemas.ts";
 
-/** Reasons and outcomes of attempts at the door. */
+/** Reasons and outcomes of attempts at the door, and the undo of what a driver reported by mistake. */
 export const outcomes: AnyEndpoint[] = [
   endpoint({
     method: "get",
@@ -80,6 +80,29 @@ export const outcomes: AnyEndpoint[] = [
     ],
     run: async ({ db, params, body }) => ({
       data: await db.call("delivery.outcome_undo", { ...body, id: params.delivery_id }),
+    }),
+  }),
+  endpoint({
+    method: "post",
+    path: "/deliveries/:delivery_id/pickup/undo",
+    summary: "Undo the pickup of a delivery at its sender's: it waits there for its driver again",
+    access: operationsOrDriver,
+    params: ids("delivery_id"),
+    body: Undo,
+    response: UndoResponse,
+    errors: [
+      "delivery_not_found",
+      "assignment_ended",
+      "assignment_not_accepted",
+      "no_pickup_to_undo",
+      "carrier_reports_outcome",
+      "undo_period_over",
+      "pickup_not_at_sender",
+      "pickup_went_on",
+      "outcome_is_settled",
+    ],
+    run: async ({ db, params, body }) => ({
+      data: await db.call("delivery.pickup_undo", { ...body, id: params.delivery_id }),
     }),
   }),
 ];

@@ -19,6 +19,7 @@ const texts = {
   amount_change_requested: "notification_amount_change_requested",
   amount_change_declined: "notification_amount_change_declined",
   outcome_undone: "notification_outcome_undone",
+  pickup_undone: "notification_pickup_undone",
   cash_count_cancelled: "notification_cash_count_cancelled",
   cash_handed_over: "notification_cash_handed_over",
   cash_handover_reversed: "notification_cash_handover_reversed",

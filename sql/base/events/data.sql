@@ -22,6 +22,8 @@ from (values
     '{"delivery_id": "uuid", "delivery_code": "integer", "postponed_to": "string", "reason_code": "string", "actor_id": "uuid?"}'),
   ('{delivery.outcome_undone}', 'delivery', 'delivery',
     '{"delivery_id": "uuid", "delivery_code": "integer", "result": "string", "reason": "string", "actor_id": "uuid?"}'),
+  ('{delivery.pickup_undone}', 'delivery', 'delivery',
+    '{"delivery_id": "uuid", "delivery_code": "integer", "reason": "string", "actor_id": "uuid?"}'),
   ('{delivery.amount_changed}', 'delivery', 'delivery',
     '{"delivery_id": "uuid", "delivery_code": "integer", "amount_change_id": "uuid", "old_cod_amount": "number", "new_cod_amount": "number",
       "currency": "string", "reason": "string", "requested_by": "uuid?", "actor_id": "uuid?"}'),

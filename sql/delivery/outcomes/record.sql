@@ -45,16 +45,23 @@ begin
   return o;
 end $$;
 
--- Until when the caller may undo an outcome: operations for 72 hours, its driver for the minutes of the setting.
-create or replace function delivery.outcome_undo_until(o delivery.outcomes) returns timestamptz
+-- How long the caller may undo what a driver reported: operations 72 hours, its driver the minutes of the setting.
+create or replace function delivery.undo_period() returns interval
 language plpgsql stable set search_path = '' as $$
 begin
-  return o.created_at + case when app.has_permission('manage:operations:tenant') then interval '72 hours'
+  return case when app.has_permission('manage:operations:tenant') then interval '72 hours'
     else make_interval(mins => (tenancy.attempt_settings() ->> 'undo_minutes')::integer) end;
 end $$;
 
--- True when an undo that is under way in this transaction moves a delivery from that status: back to where its attempt began; a
--- return that the outcome had made, to cancelled.
+-- Until when the caller may undo an outcome.
+create or replace function delivery.outcome_undo_until(o delivery.outcomes) returns timestamptz
+language plpgsql stable set search_path = '' as $$
+begin
+  return o.created_at + delivery.undo_period();
+end $$;
+
+-- True when an undo moves a delivery from that status: of an outcome that this transaction undoes, back to where its attempt began; a return
+-- that the outcome had made, to cancelled; of a pickup, back to its driver's list (delivery.pickup_withdraw).
 create or replace function delivery.move_is_undone(d delivery.deliveries, p_from text) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
@@ -66,7 +73,9 @@ begin
     select from delivery.deliveries p
     join delivery.outcomes o on o.tenant_id = p.tenant_id and o.delivery_id = p.id
     where p.tenant_id = d.tenant_id and (p.id = d.original_delivery_id or p.parent_id = d.original_delivery_id)
-      and o.undone_in = pg_current_xact_id() and o.created_at = d.created_at));
+      and o.undone_in = pg_current_xact_id() and o.created_at = d.created_at))
+  or (p_from in ('picked_up', 'in_transit') and d.status in ('assigned', 'accepted') and d.picked_up_at is null
+    and d.status_reason is not distinct from 'pickup_undone');
 end $$;
 
 -- Nobody calls it but the guard of deliveries.

@@ -198,13 +198,17 @@ export const cash: readonly Invariant[] = [
   },
   {
     name:
-      "cash: a row is reversed exactly with the outcome it was taken with: mirrored once in the books, its payments cancelled, its pay reversed",
+      "cash: a row is reversed exactly with the outcome or pickup it was taken with: mirrored once in the books, its payments cancelled, its pay reversed",
     sql: `select c.id from money.cod_collections c
       left join (${journalsOf("cod_collection")}) j on j.reference_id = c.id
       left join lateral (select bool_or(o.undone_at is not null) as undone from delivery.outcomes o
         join delivery.deliveries d on d.tenant_id = o.tenant_id and d.id = o.delivery_id and c.delivery_id in (d.id, d.parent_id)
         where o.tenant_id = c.tenant_id and o.created_at = c.collected_at) o on true
-      where c.tenant_id = $1 and ((c.reversed_at is not null) <> coalesce(o.undone, false)
+      cross join lateral (select c.collection_stage = 'pickup' and exists (select from delivery.delivery_status_history h
+        join delivery.deliveries d on d.tenant_id = h.tenant_id and d.id = h.delivery_id and c.delivery_id in (d.id, d.parent_id)
+        where h.tenant_id = c.tenant_id and h.created_at >= c.collected_at and h.to_status in ('assigned', 'accepted')
+          and h.from_status in ('picked_up', 'in_transit')) as undone) p
+      where c.tenant_id = $1 and ((c.reversed_at is not null) <> (coalesce(o.undone, false) or p.undone)
         or coalesce('cash_collected_REVERSAL' = any (j.kinds), false) <> (c.reversed_at is not null)
         or coalesce('cod_credit_REVERSAL' = any (j.kinds), false) <> (c.reversed_at is not null and c.cod_amount > 0)
         or (c.reversed_at is not null and (c.status <> 'collected'

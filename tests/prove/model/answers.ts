@@ -71,6 +71,8 @@ export async function answerOf(op: Op, body: Body, real: Real, first: boolean): 
     }
     case "undo":
       return ` ${data.delivery.status} without ${data.cash.cod}`;
+    case "undoPickup":
+      return ` ${data.delivery.status} without ${data.cash.delivery_fee}`;
     case "changeAmount":
       return ` ${data.delivery.cod_amount}`;
     case "redirect":

@@ -29,6 +29,7 @@ const rules: { [T in Op["type"]]: (state: State, op: Of<T>) => string } = {
   step: parcels.step,
   outcome: door.outcome,
   undo: door.undo,
+  undoPickup: door.undoPickup,
   changeAmount: door.changeAmount,
   redirect: door.redirect,
   openStatement: statements.openStatement,

@@ -42,7 +42,7 @@ export async function begin(
       state.parcels[name] = {
         ...{ driver, inHand: null, hand: null, customer, cod, ordered: cod, fee: parcelFee },
         ...{ status: "picked_up", place: "near", moves: 0, due: null },
-        ...{ things: 2, taken: parcelFee },
+        ...{ things: 2, taken: parcelFee, pickup: { driver, movements: 0, wentOn: false } },
       };
       state.rows[`${name} pickup`] = { driver, cod: 0, fee: 2_000, status: "collected" };
       return true;

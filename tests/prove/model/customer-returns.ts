@@ -129,7 +129,8 @@ export function redirectReturn(state: State, { name, place, charge }: Of<"redire
 /** Its sender pays at the first pickup. */
 export function takeFee(state: State, name: string): void {
   const parcel = state.parcels[name];
-  if (!parcel.returns || parcel.returns.wallet || parcel.doorFee || parcel.taken) return;
+  if (!parcel.returns && !parcel.again || parcel.returns?.wallet) return;
+  if (parcel.doorFee || parcel.taken) return;
   parcel.taken = parcel.fee;
   state.rows[`${name} pickup`] = {
     ...{ driver: parcel.driver!, cod: 0, fee: parcel.fee, status: "collected" },

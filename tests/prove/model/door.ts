@@ -171,6 +171,43 @@ function obstacleOf(state: State, name: string): string | undefined {
   return isStated(state, name, result.movements) ? "outcome_is_settled" : undefined;
 }
 
+/** The parcel waits at its sender's for its driver again, and its fee was not taken. */
+export function undoPickup(state: State, { name, driver }: Of<"undoPickup">): string {
+  const parcel = state.parcels[name];
+  const { pickup, customer } = parcel;
+  const onWay = ["picked_up", "in_transit"].includes(parcel.status);
+  if (driver !== null && parcel.driver !== driver) return "not_the_drivers";
+  if (parcel.inHand !== null) return "assignment_not_accepted";
+  if (!onWay) return "no_pickup_to_undo";
+  if (parcel.external) return "carrier_reports_outcome";
+  if (parcel.from || !pickup) return "no_pickup_to_undo";
+  if (parcel.of || parcel.back || parcel.lay) return "pickup_not_at_sender";
+  const borne = customer === null || parcel.returns?.wallet
+    ? []
+    : state.movements[customer].slice(pickup.movements)
+      .filter((one) => one.parcel === name && !one.row);
+  const isBorne = borne.reduce((sum, { amount }) => sum + amount, 0) !== 0;
+  if (pickup.wentOn || parcel.diverted || isBorne || parcel.driver !== pickup.driver) {
+    return "pickup_went_on";
+  }
+  const row = `${name} pickup`;
+  const its = state.rows[row];
+  if (its && its.status !== "collected") return "outcome_is_settled";
+  if (its && isStated(state, name, pickup.movements)) return "outcome_is_settled";
+  if (its) {
+    const { [row]: _, ...rows } = state.rows;
+    const ends = uncovered({ ...state, rows }, its.driver).map(([, count]) => count);
+    if (ends.some(({ status }) => status !== "declared")) return "outcome_is_settled";
+    delete state.rows[row];
+    for (const count of ends) count.status = "cancelled";
+  }
+  moveTo(parcel, "accepted");
+  parcel.again = true;
+  delete parcel.taken;
+  delete parcel.pickup;
+  return `ok accepted without ${its?.fee ?? 0}`;
+}
+
 /** The office changes what a parcel owes, its owner lowers it. */
 export function changeAmount(state: State, op: Of<"changeAmount">): string {
   const { name, cod, part, byOwner } = op;
@@ -179,7 +216,8 @@ export function changeAmount(state: State, op: Of<"changeAmount">): string {
   if (isBooked(parcel)) return "shipment_booked";
   if (cod > 0 && parcel.customer === null) return "customer_required_for_cod";
   // Others were picked up once, also where they wait.
-  const ordered = parcel.doorFee && ["pending", "accepted"].includes(parcel.status);
+  const ordered = (parcel.doorFee || parcel.again) &&
+    ["pending", "accepted"].includes(parcel.status);
   if (byOwner && cod > parcel.cod && !ordered) return "amount_may_only_fall";
   // The same amount may be for a part, and for the whole again.
   if (cod === parcel.cod && !part && !parcel.part) return "amount_unchanged";
@@ -187,7 +225,10 @@ export function changeAmount(state: State, op: Of<"changeAmount">): string {
   return `ok ${cod}`;
 }
 
-/** The office sends a parcel elsewhere; its fee was taken in cash, so another one is charged to the owner's wallet or not at all. */
+/**
+ * The office sends a parcel elsewhere: a fee that was taken in cash is charged to the owner's wallet or not at all, one that its sender still
+ * owes is another one.
+ */
 export function redirect(state: State, op: Of<"redirect">): string {
   const { name, charge } = op;
   const parcel = state.parcels[name];
@@ -196,8 +237,8 @@ export function redirect(state: State, op: Of<"redirect">): string {
   if (parcel.returnedBy) return "return_under_way";
   if (parcel.returns) return redirectReturn(state, op);
   const place = op.place as Place;
-  const fee = charge && place !== parcel.place ? fees[place] : parcel.fee;
-  const more = fee - parcel.fee;
+  const fee = (charge || parcel.again) && place !== parcel.place ? fees[place] : parcel.fee;
+  const more = parcel.again ? 0 : fee - parcel.fee;
   if (more) {
     const { customer } = parcel;
     if (customer === null) return "customer_required_for_wallet";

@@ -44,6 +44,7 @@ export const draft: fc.Arbitrary<Draft> = fc.record({
       "step",
       "outcome",
       "undo",
+      "undoPickup",
       "handOver",
       "confirm",
       "fetch",

@@ -42,8 +42,8 @@ export type Op =
     // Parcels: a driver moves one or reports what came of it at the door, the office hands it to another driver, who confirms it or does not.
     | { type: "step"; name: string; driver: number; what: Step }
     | { type: "outcome"; name: string; driver: number; result: Result }
-    // A result is undone by a driver, or by the office (null).
-    | { type: "undo"; name: string; driver: number | null }
+    // A result, or a pickup, is undone by a driver, or by the office (null).
+    | { type: "undo" | "undoPickup"; name: string; driver: number | null }
     // A parcel on the road owes another amount, for the whole or for one of its two things, or goes elsewhere.
     | { type: "changeAmount"; name: string; cod: number; part: boolean; byOwner: boolean }
     | { type: "redirect"; name: string; place: Place | "home"; charge: boolean }
@@ -119,6 +119,7 @@ export const types = [
   "step",
   "outcome",
   "undo",
+  "undoPickup",
   "changeAmount",
   "redirect",
   "openStatement",

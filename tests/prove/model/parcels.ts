@@ -41,10 +41,14 @@ export function step(state: State, { id, name, driver, what }: Of<"step">): stri
   moveTo(parcel, to[what]);
   if (what === "pickup") {
     setThere(state, parcel, false);
+    const movements = parcel.customer === null ? 0 : state.movements[parcel.customer].length;
+    parcel.pickup = { driver, movements, wentOn: false };
     takeFee(state, name);
+    delete parcel.again;
   }
   if (["return", "complete", "retry"].includes(what)) withdraw(state, parcel);
   if (what === "retry" && parcel.returns) tally(state, "tried again");
+  if (what === "retry" && parcel.pickup) parcel.pickup.wentOn = true;
   if (what === "return" && parcel.back) {
     expectThere(state, name, id);
     return "ok returned expected";

@@ -34,6 +34,7 @@ const alike: Partial<Record<Op["type"], [string, ...string[]]>> = {
     "invalid_status_transition",
   ],
   undo: ["not_the_drivers", "forbidden", "assignment_ended", "delivery_not_found"],
+  undoPickup: ["not_the_drivers", "forbidden", "assignment_ended", "delivery_not_found"],
   move: ["picking_ended", "invalid_status_transition"],
   report: ["picking_ended", "invalid_status_transition", "picking_items_fixed"],
   fetch: [

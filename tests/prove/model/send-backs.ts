@@ -64,6 +64,7 @@ export function bringIn(state: State, { id, name, driver }: Of<"bringIn">): stri
     return "ok delivered expected";
   }
   expectThere(state, name, id);
+  if (parcel.pickup) parcel.pickup.wentOn = true;
   if (parcel.status !== "in_transit") moveTo(parcel, "in_transit");
   return "ok in_transit expected";
 }

@@ -75,6 +75,10 @@ export interface Parcel {
   things?: number;
   /** The fee that was taken from its sender in cash. */
   taken?: number;
+  /** Its last pickup at its sender's: the driver, how many movements of the owner's wallet there were before it, and whether more followed. */
+  pickup?: { driver: number; movements: number; wentOn: boolean };
+  /** Its pickup was undone, and it waits at its sender's. */
+  again?: boolean;
   /** Attempts that count, and whether its receiver refused the last. */
   attempts?: number;
   refused?: boolean;

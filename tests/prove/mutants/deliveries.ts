@@ -38,6 +38,36 @@ export const deliveries: Mutant[] = [
     ],
   },
   {
+    name: "a pickup is undone and its cash remains remitted",
+    file: "sql/delivery/outcomes/pickup_undo.sql",
+    from: "c.status <> 'collected', '{}')",
+    to: "false, '{}')",
+    test: [
+      "tests/delivery/outcomes/pickup-undo.test.ts",
+      "beside what ends it, one of the two comes first and the other is refused",
+    ],
+  },
+  {
+    name: "goods that left a warehouse are back at a sender's",
+    file: "sql/delivery/outcomes/pickup_undo.sql",
+    from: "delivery.came_from_elsewhere(d, h.id), '{}')",
+    to: "false, '{}')",
+    test: [
+      "tests/delivery/outcomes/pickup-undo.test.ts",
+      "what came from a warehouse goes back into one",
+    ],
+  },
+  {
+    name: "a parcel in legs keeps the time of an undone pickup",
+    file: "sql/delivery/outcomes/pickup_undo.sql",
+    from: "update delivery.deliveries p set picked_up_at = null where",
+    to: "update delivery.deliveries p set picked_up_at = null where false and",
+    test: [
+      "tests/delivery/outcomes/pickup-undo.test.ts",
+      "the first leg of a parcel: both are back at the sender's, with the time of no pickup",
+    ],
+  },
+  {
     name: "an undo takes the amount of somebody else's change for its own",
     file: "sql/delivery/outcomes/record.sql",
     from: "'postponed_to', d.postponed_to, 'amount_change_id', amount_change)",

@@ -173,6 +173,11 @@ export const deliveries: Calls = {
     by: "driver",
     body: () => ({ reason: "Reported for another parcel" }),
   },
+  "POST /delivery/deliveries/:delivery_id/pickup/undo": {
+    ...given("picked_up"),
+    by: "driver",
+    body: () => ({ reason: "Tapped the parcel beside it" }),
+  },
   "POST /delivery/deliveries/:delivery_id/retry": {
     ...given("failed"),
     body: () => ({

@@ -4,7 +4,7 @@ import type { State } from "../state.ts";
 import { type Dice, type Drawn, type Draws, drivers, one } from "./draw.ts";
 
 export const parcelDraws: Draws<
-  "step" | "outcome" | "undo" | "changeAmount" | "redirect" | "handOver" | "confirm"
+  "step" | "outcome" | "undo" | "undoPickup" | "changeAmount" | "redirect" | "handOver" | "confirm"
 > = {
   step({ state }, [a, b, c, d]) {
     const parcels = Object.entries(state.parcels);
@@ -61,6 +61,17 @@ export const parcelDraws: Draws<
     // Of a parcel that never had one, what a driver is answered depends on who sees it.
     const driver = b % 3 || !result ? null : c % 6 ? result.driver : c % drivers;
     return { type: "undo", name, driver };
+  },
+  undoPickup({ state }, [a, b]) {
+    const parcels = Object.entries(state.parcels);
+    if (!parcels.length) return;
+    const [name, { driver }] = one(
+      parcels,
+      a,
+      ({ status, pickup, of, lay }) =>
+        (status === "picked_up" || status === "in_transit") && Boolean(pickup) && !of && !lay,
+    );
+    return { type: "undoPickup", name, driver: b % 3 || driver === null ? null : driver };
   },
   changeAmount({ state }, [a, b, c, d]) {
     const [name, parcel] = underWay(state, a) ?? [];

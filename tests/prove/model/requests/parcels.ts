@@ -3,7 +3,7 @@ import type { Of } from "../ops.ts";
 import type { Names, Requests } from "./ask.ts";
 
 export const parcelRequests: Requests<
-  "step" | "outcome" | "undo" | "changeAmount" | "redirect" | "handOver" | "confirm"
+  "step" | "outcome" | "undo" | "undoPickup" | "changeAmount" | "redirect" | "handOver" | "confirm"
 > = {
   step(op, { place, ids, by }) {
     const handoff = ids[`handoff of ${op.name}`];
@@ -30,6 +30,13 @@ export const parcelRequests: Requests<
     return by(
       op.driver === null ? place.ops.token : place.drivers[op.driver].token,
       `/delivery/deliveries/${ids[op.name]}/outcome/undo`,
+      { reason: "model" },
+    );
+  },
+  undoPickup(op, { place, ids, by }) {
+    return by(
+      op.driver === null ? place.ops.token : place.drivers[op.driver].token,
+      `/delivery/deliveries/${ids[op.name]}/pickup/undo`,
       { reason: "model" },
     );
   },

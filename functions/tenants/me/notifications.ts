@@ -18,6 +18,7 @@ const texts = {
   delivery_changed: "notification_delivery_changed",
   amount_change_requested: "notification_amount_change_requested",
   amount_change_declined: "notification_amount_change_declined",
+  amount_change_late: "notification_amount_change_late",
   outcome_undone: "notification_outcome_undone",
   pickup_undone: "notification_pickup_undone",
   cash_count_cancelled: "notification_cash_count_cancelled",

@@ -119,6 +119,7 @@ declare
   v_warehouse uuid := case when v_transferred then d.dropoff_warehouse_id else delivery.ends_in(d) end;
   v_due record;
   v_cash jsonb := delivery.cash_summary(money.cash_to_take(d, 'dropoff'));
+  v_change uuid := (input ->> 'amount_change_id')::uuid;
   v_shipment uuid;
 begin
   perform delivery.require_move(d, '{picked_up,in_transit}', 'delivered');
@@ -132,6 +133,11 @@ begin
   end if;
   if v_door then
     if input ->> 'result' is distinct from 'partial' then
+      v_change := delivery.amount_at_door(v_parcel, input);
+      if v_change is not null then
+        v_parcel := delivery.parcel_terms(d);
+        v_cash := delivery.cash_summary(money.cash_to_take(d, 'dropoff'));
+      end if;
       perform delivery.require_amount_for_whole(v_parcel);
     end if;
     v_due := money.cash_due(v_parcel, 'dropoff');
@@ -166,7 +172,7 @@ begin
     perform warehousing.parcel_arrives(d.id, v_warehouse);
   end if;
   perform delivery.returned_fees_refund(array[d.id]);
-  perform delivery.outcome_record(d, coalesce(input ->> 'result', 'delivered'), (input ->> 'amount_change_id')::uuid);
+  perform delivery.outcome_record(d, coalesce(input ->> 'result', 'delivered'), v_change);
   perform storefront.orders_settle();
   perform money.driver_pay_accrue(d.id, a.driver_id);
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'cash', v_cash);

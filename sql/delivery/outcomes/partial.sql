@@ -9,16 +9,25 @@ begin
   end if;
 end $$;
 
+-- True when the amount of a parcel was agreed for exactly these items; null: for the whole, or nothing was agreed.
+-- SECURITY DEFINER: the driver of a leg sees no parcel.
+create or replace function delivery.is_agreed_for(parcel uuid, kept jsonb) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_agreed jsonb := delivery.kept_items_agreed(parcel);
+begin
+  return v_agreed @> kept and kept @> v_agreed;
+end $$;
+
 -- The COD that is due for the kept items of a parcel p: what was agreed for exactly these, else the sum of their prices. Where nothing is to be
 -- collected no prices are needed. kept: as delivery.kept_items_of answers
 -- SECURITY DEFINER: the driver of a leg sees no parcel. Fails: item_prices_required.
 create or replace function delivery.cod_of_kept(p delivery.deliveries, kept jsonb) returns numeric
 language plpgsql stable security definer set search_path = '' as $$
 declare
-  v_agreed jsonb := delivery.kept_items_agreed(p.id);
   v_amount numeric;
 begin
-  if v_agreed @> kept and kept @> v_agreed or p.cod_amount = 0 then
+  if delivery.is_agreed_for(p.id, kept) or p.cod_amount = 0 then
     return p.cod_amount;
   end if;
   -- Prices add up to what was ordered, not to what was agreed since.
@@ -46,16 +55,13 @@ begin
     where i.tenant_id = app.tenant_id() and i.delivery_id = p.id and i.quantity > coalesce(k.quantity, 0));
 end $$;
 
--- Puts into force what a parcel p owes for the part that is kept, as an approved change of its amount. -> the id of the change; null: it owes
--- that already. SECURITY DEFINER: a driver writes no amounts.
-create or replace function delivery.kept_amount_write(p delivery.deliveries, amount numeric, kept jsonb, p_reason text) returns uuid
+-- Puts into force what a parcel p owes for the part that is kept, null: the whole, as an approved change of its amount. -> the id of the change.
+-- SECURITY DEFINER: a driver writes no amounts.
+create or replace function delivery.amount_write(p delivery.deliveries, amount numeric, kept jsonb, p_reason text) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
   v_id uuid;
 begin
-  if amount = p.cod_amount then
-    return null;
-  end if;
   insert into delivery.amount_changes (tenant_id, delivery_id, old_cod_amount, new_cod_amount, currency, reason, kept_items, status, requested_by,
     decided_by, decided_at)
   values (app.tenant_id(), p.id, p.cod_amount, amount, p.currency, p_reason, kept, 'approved', app.user_id(), app.user_id(), clock_timestamp())
@@ -64,8 +70,18 @@ begin
   return v_id;
 end $$;
 
--- Puts back what a parcel owed before the outcome o, for which a part of it was kept, and what that was for, by one more approved change;
--- nothing where the outcome changed no amount.
+-- The same where it is another amount than the parcel owes; null: it owes that already.
+create or replace function delivery.kept_amount_write(p delivery.deliveries, amount numeric, kept jsonb, p_reason text) returns uuid
+language plpgsql set search_path = '' as $$
+begin
+  if amount = p.cod_amount then
+    return null;
+  end if;
+  return delivery.amount_write(p, amount, kept, p_reason);
+end $$;
+
+-- Puts back what a parcel owed before the outcome o, and what that was for, by one more approved change; nothing where the outcome changed no
+-- amount.
 create or replace function delivery.kept_amount_undo(parcel uuid, o delivery.outcomes, p_reason text) returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -79,7 +95,7 @@ begin
   order by x.decided_at limit 1;
   if found then
     select * into strict p from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = kept_amount_undo.parcel;
-    perform delivery.kept_amount_write(p, c.old_cod_amount, (delivery.amount_agreed(p.id, c.decided_at)).kept_items, p_reason);
+    perform delivery.amount_write(p, c.old_cod_amount, (delivery.amount_agreed(p.id, c.decided_at)).kept_items, p_reason);
   end if;
 end $$;
 
@@ -92,7 +108,8 @@ begin
 end $$;
 
 grant execute on function delivery.cod_of_kept(delivery.deliveries, jsonb), delivery.contents_left(delivery.deliveries, jsonb),
-  delivery.kept_amount_write(delivery.deliveries, numeric, jsonb, text), delivery.delivered_in_part_mark(delivery.deliveries) to barid_caller;
+  delivery.amount_write(delivery.deliveries, numeric, jsonb, text), delivery.is_agreed_for(uuid, jsonb),
+  delivery.delivered_in_part_mark(delivery.deliveries) to barid_caller;
 
 -- Delivered in part: what is due for the kept items is taken and booked as delivery.delivery_complete does, and the rest goes back as a return
 -- in the driver's hands. It begins before any wallet is locked. -> {delivery, cash, returns}
@@ -106,6 +123,7 @@ declare
   v_amount numeric;
   v_return uuid;
   v_change uuid;
+  v_put_back uuid;
   v_answer jsonb;
 begin
   perform delivery.require_move(d, '{picked_up,in_transit}', 'delivered');
@@ -114,11 +132,16 @@ begin
     perform app.fail('order_amount_fixed');
   end if;
   v_kept := delivery.kept_items_of(p.id, input -> 'items', 'items');
+  -- Agreed for just this part, it is what was talked about at the door.
+  if not coalesce(delivery.is_agreed_for(p.id, v_kept), false) then
+    v_put_back := delivery.amount_at_door(p, input - 'cash_collected');
+    p := delivery.parcel_terms(d);
+  end if;
   v_amount := delivery.cod_of_kept(p, v_kept);
   v_return := delivery.return_from_door(d, 'operational_return', delivery.contents_left(p, v_kept), jsonb_build_object('notes', input -> 'note'));
   v_change := delivery.kept_amount_write(p, v_amount, v_kept, coalesce(input ->> 'note', 'partial'));
   v_answer := delivery.delivery_complete(input || jsonb_build_object('proof', input -> 'proofs', 'proof_field', 'proofs',
-    'amount_change_id', v_change));
+    'amount_change_id', coalesce(v_put_back, v_change)));
   perform delivery.delivered_in_part_mark(d);
   return v_answer || jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'returns', jsonb_build_array(delivery.delivery_to_json(v_return)));
 end $$;

@@ -141,7 +141,7 @@ begin
     ordered_to_warehouse_id = (v_places ->> 'ordered_to_warehouse_id')::uuid, postponed_to = (o.before ->> 'postponed_to')::date,
     overnight_notice_at = null
   where x.tenant_id = o.tenant_id and x.id = d.id;
-  if o.result = 'partial' then
+  if o.result = 'partial' or o.before ->> 'amount_change_id' is not null then
     perform delivery.kept_amount_undo(delivery.parcel_of(d), o, reason);
   end if;
   perform delivery.outcome_reassign(o, d);

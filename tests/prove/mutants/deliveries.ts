@@ -38,6 +38,26 @@ export const deliveries: Mutant[] = [
     ],
   },
   {
+    name: "a late report is measured by an amount that was changed since",
+    file: "sql/delivery/deliveries/carry.sql",
+    from: "v_change := delivery.amount_at_door(v_parcel, input);",
+    to: "v_change := null;",
+    test: [
+      "tests/delivery/outcomes/amount-at-door.test.ts",
+      "an app that leaves it to the server: the amount of the door is taken, and put back by an undo",
+    ],
+  },
+  {
+    name: "a driver who heard of the newer amount owes the one before",
+    file: "sql/delivery/outcomes/amount_at_door.sql",
+    from: "(input #>> '{cash_collected,cod}')::numeric = p.cod_amount",
+    to: "false",
+    test: [
+      "tests/delivery/outcomes/amount-at-door.test.ts",
+      "a driver who heard of the newer amount took it: by the cash, or by an own request",
+    ],
+  },
+  {
     name: "a pickup is undone and its cash remains remitted",
     file: "sql/delivery/outcomes/pickup_undo.sql",
     from: "c.status <> 'collected', '{}')",

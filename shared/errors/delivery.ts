@@ -99,7 +99,7 @@ export const deliveryErrors = {
   pickup_by_handoff: { status: 409, fields: ["handoff_id"] },
   delivery_proof_required: { status: 400, fields: ["field", "stage"] },
   cash_amount_mismatch: { status: 400, fields: ["field", "due"] },
-  delivery_has_no_driver: 409,
+  delivery_has_no_driver: { status: 409, fields: ["field"] },
   delivery_attempts_exhausted: {
     status: 409,
     fields: ["field", "attempts_used", "allowed_delivery_attempts"],

@@ -46,14 +46,19 @@ export function translate(
   );
 }
 
-/** The message of a refusal. A core that knows more than its code names the text (`text_key`) or its `reason_key`. */
+/**
+ * The message of a refusal. A core that knows more than its code names the text (`text_key`) or its `reason_key`; a reason in somebody else's
+ * words, as a carrier's, is said as it is.
+ */
 export function refusalText(
   language: Language,
   code: string,
   params: Record<string, unknown>,
 ): string {
-  const { reason_key = "reason_invalid", text_key = code } = params;
-  const reason = translate(language, String(reason_key), params);
+  const { reason_key, text_key = code } = params;
+  const reason = reason_key === undefined && typeof params.reason === "string"
+    ? params.reason
+    : translate(language, String(reason_key ?? "reason_invalid"), params);
   return translate(language, String(text_key), { ...params, reason });
 }
 

@@ -39,6 +39,15 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
+/** The JSON value, where PostgreSQL can keep its texts: none holds NUL or half of a surrogate pair. Fails with invalid_json. */
+export function requireStorable(value: unknown): unknown {
+  // JSON.stringify escapes both, and a backslash of a text twice.
+  if (/(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f][0-9a-f]{2})/.test(JSON.stringify(value))) {
+    throw new AppError("invalid_json");
+  }
+  return value;
+}
+
 /**
  * The bytes of a body, refused as soon as they are too many, with or without a declared length. Fails: payload_too_large;
  * invalid_json, which nobody is left to hear, when the sender breaks off.

@@ -15,6 +15,7 @@
  */
 import { Buffer } from "node:buffer";
 import { z } from "zod";
+import { ExactInstant } from "../../../shared/schemas/schemas.ts";
 import { callOut, OutboundFailure } from "../../../shared/outbound/fetch.ts";
 import {
   type Adapter,
@@ -43,7 +44,7 @@ const Event = z.object({
     object: z.string(),
     tracking_code: z.string().max(100).nullish(),
     status: z.string().max(100).nullish(),
-    updated_at: z.iso.datetime({ offset: true }).nullish(),
+    updated_at: ExactInstant.nullish(),
   }),
 });
 

@@ -3,13 +3,14 @@
  * delivery's. The login id `refuse` makes it refuse, `silent` makes it not answer.
  */
 import { z } from "zod";
+import { ExactInstant } from "../../../shared/schemas/schemas.ts";
 import { type Adapter, CarrierSilent, refused } from "./adapter.ts";
 
 const Body = z.object({
   event_id: z.string().min(1).max(200),
   tracking_number: z.string().max(100),
   status: z.string().max(100),
-  occurred_at: z.iso.datetime({ offset: true }).optional(),
+  occurred_at: ExactInstant.optional(),
 });
 
 // deno-lint-ignore require-await

@@ -5,7 +5,7 @@ import { sameText } from "../../../shared/http/actor.ts";
 import { repeatable } from "../../../shared/db/db.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { AppError } from "../../../shared/errors/errors.ts";
-import { readBytes } from "../../../shared/schemas/input.ts";
+import { parseJson, readBytes, requireStorable } from "../../../shared/schemas/input.ts";
 import { log } from "../../../shared/runtime/log.ts";
 import { Id } from "../../../shared/schemas/schemas.ts";
 import { webhookPurpose } from "../../../shared/outbound/purposes.ts";
@@ -80,10 +80,7 @@ async function isGenuine(
 /** The report in a genuine body; one that is not in the carrier's form is answered with invalid_json. */
 function reportIn(adapter: Adapter, bytes: Uint8Array): Report | null {
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(new Uint8Array(bytes));
-    // No text of PostgreSQL holds NUL, which JSON can escape.
-    if (text.includes("\\u0000")) throw new Error("holds NUL");
-    return adapter.parseWebhook(JSON.parse(text));
+    return adapter.parseWebhook(requireStorable(parseJson(bytes)));
   } catch {
     throw new AppError("invalid_json");
   }

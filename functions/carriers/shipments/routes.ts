@@ -32,6 +32,7 @@ export const shipments: AnyEndpoint[] = [
       "delivery_goes_in_legs",
       "return_under_way",
       "goods_not_picked",
+      "amount_is_for_part",
       "carrier_collects_no_cash",
       "sender_cash_not_collected",
       "shipment_with_other_carrier",

@@ -2,12 +2,13 @@ import { z } from "zod";
 import { open, permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { AppError } from "../../../shared/errors/errors.ts";
-import { accept } from "../../../shared/schemas/input.ts";
+import { accept, requireStorable } from "../../../shared/schemas/input.ts";
 import { log } from "../../../shared/runtime/log.ts";
 import { ids } from "../../../shared/schemas/schemas.ts";
 import { applyFacts, checkPayment, digest } from "../../../shared/payment-gateways/checkout.ts";
 import { Notification as HintBody } from "../../../shared/payment-gateways/gatewayone.ts";
 import { Notification as SignedBody } from "../../../shared/payment-gateways/razorpay.ts";
+import { triggerWebhookDispatch } from "../../../shared/outbound/webhook-dispatch.ts";
 import { gatewayNamed } from "../../../shared/payment-gateways/registry.ts";
 import { EventResponse, EventsResponse, Received, Resolve, webhookEvents } from "./schemas.ts";
 import { signersOf } from "./signature.ts";
@@ -34,12 +35,13 @@ export const webhooks: AnyEndpoint[] = [
     response: Received,
     message: received,
     errors: ["gateway_unavailable"],
-    async run({ raw }) {
+    async run({ raw, waitUntil }) {
       const { orderId } = accept(HintBody, parseStrictly(raw));
       // Ours are numbers: about anything else there is nobody to ask.
       const state = /^\d{1,20}$/.test(orderId)
         ? await checkPayment({ code: "gatewayone", number: orderId }, 2)
         : "unknown";
+      waitUntil(triggerWebhookDispatch());
       // The gateway was asked a moment ago, perhaps too early, so it has to send the notification again.
       if (state === "wait") throw new AppError("gateway_unavailable");
       if (state === "unknown") log("info", "payment_notification_ignored", { order: orderId });
@@ -59,16 +61,17 @@ export const webhooks: AnyEndpoint[] = [
     response: Received,
     message: received,
     errors: ["gateway_not_found", "invalid_signature"],
-    async run({ raw, params, request }) {
+    async run({ raw, params, request, waitUntil }) {
       const gateway = await gatewayNamed(params.gateway_code);
       if (!gateway?.read) throw new AppError("gateway_not_found");
       const signature = request.headers.get("x-gateway-signature") ?? "";
       const tenants = await signersOf(gateway.code, raw, signature);
       if (tenants.length === 0) throw new AppError("invalid_signature");
-      const facts = gateway.read(parseStrictly(raw));
+      const facts = gateway.read(requireStorable(parseStrictly(raw)));
       const text = new TextDecoder().decode(raw);
       // The bytes are what was signed: the same bytes are the same event, whatever a header calls them.
       await applyFacts(gateway.code, tenants, digest(raw), "signature", facts, text);
+      waitUntil(triggerWebhookDispatch());
       return {};
     },
   }),

@@ -143,7 +143,7 @@ begin
       perform warehousing.receipt_expect(d.id, v_home, true);
     end if;
     if v_status = 'delivered' and s.cash_due > 0 then
-      perform money.carrier_cash_collected(delivery.parcel_of(d), s.id);
+      perform money.carrier_cash_collected(delivery.parcel_of(d), s.id, s.carrier_code);
     end if;
     if v_status in ('delivered', 'returned') then
       -- As what a driver brings back.

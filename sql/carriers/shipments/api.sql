@@ -6,8 +6,8 @@
 -- Claims a delivery for booking. {delivery_id, carrier_code, collects_cash (whether the carrier does), key?}
 -- -> {answer} when it is booked already, else {shipment_id, claim_token, credentials, delivery}
 -- Fails: delivery_not_found, carrier_not_found, carrier_not_enabled, delivery_not_external, delivery_not_bookable,
--- delivery_goes_in_legs, return_under_way, goods_not_picked, carrier_collects_no_cash, sender_cash_not_collected, shipment_with_other_carrier,
--- shipment_in_progress, idempotency_conflict.
+-- delivery_goes_in_legs, return_under_way, goods_not_picked, amount_is_for_part, carrier_collects_no_cash, sender_cash_not_collected,
+-- shipment_with_other_carrier, shipment_in_progress, idempotency_conflict.
 create or replace function integration.shipment_begin(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -52,6 +52,8 @@ begin
   else
     perform delivery.require_no_return(d);
     perform storefront.require_order_picked(d.id);
+    -- A carrier hands over the whole.
+    perform delivery.require_amount_for_whole(delivery.parcel_terms(d));
     insert into integration.carrier_shipments (tenant_id, delivery_id, carrier_code, cash_due)
     values (v_tenant, d.id, c.code, integration.cash_for_carrier(d, (input ->> 'collects_cash')::boolean))
     returning * into s;

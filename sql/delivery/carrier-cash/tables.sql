@@ -45,7 +45,8 @@ create table if not exists money.carrier_collections (
   carrier_code text not null references integration.carriers (code) on delete restrict,
   -- The parent delivery; the shipment may belong to one of its legs.
   delivery_id uuid not null,
-  shipment_id uuid not null,
+  -- Null: no booking asked the carrier to collect it, and operations said that it did.
+  shipment_id uuid,
   amount numeric(18, 3) not null check (amount > 0),
   cod_amount numeric(18, 3) not null check (cod_amount >= 0),
   delivery_fee_amount numeric(18, 3) not null check (delivery_fee_amount >= 0),

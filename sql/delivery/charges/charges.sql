@@ -163,32 +163,32 @@ begin
   end if;
 end $$;
 
--- Books the cash that an external carrier took at the door, as a driver's, but on the carrier's account. Nothing
--- due, or booked before: nothing happens.
-create or replace function money.carrier_cash_collected(p_parcel uuid, p_shipment uuid) returns void
+-- Books the cash that an external carrier took at the door, as a driver's, but on the carrier's account. p_shipment: the booking that asked it
+-- to; null: none did, and operations say that it took it. Nothing due, or booked before: nothing happens.
+create or replace function money.carrier_cash_collected(p_parcel uuid, p_shipment uuid, p_carrier text) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
   d delivery.deliveries;
-  s integration.carrier_shipments;
+  v_tracking text;
   v_due record;
   v_row uuid;
 begin
   select * into strict d from delivery.deliveries x where x.tenant_id = app.tenant_id() and x.id = p_parcel;
-  select * into strict s from integration.carrier_shipments x where x.tenant_id = d.tenant_id and x.id = p_shipment;
+  select x.tracking_number into v_tracking from integration.carrier_shipments x where x.tenant_id = d.tenant_id and x.id = p_shipment;
   v_due := money.cash_due(d, 'dropoff');
   if v_due.cod + v_due.delivery_fee = 0 then
     return;
   end if;
   insert into money.carrier_collections (tenant_id, carrier_code, delivery_id, shipment_id, amount, cod_amount, delivery_fee_amount,
     currency, collected_at, delivery_code, tracking_number, external_reference_id, customer_name, delivery_address)
-  values (d.tenant_id, s.carrier_code, d.id, s.id, v_due.cod + v_due.delivery_fee, v_due.cod, v_due.delivery_fee, d.currency,
-    now(), d.delivery_code, s.tracking_number, d.external_reference_id, money.payer_name(d),
+  values (d.tenant_id, p_carrier, d.id, p_shipment, v_due.cod + v_due.delivery_fee, v_due.cod, v_due.delivery_fee, d.currency,
+    now(), d.delivery_code, v_tracking, d.external_reference_id, money.payer_name(d),
     coalesce(d.dropoff_snapshot ->> 'full_address', ''))
   on conflict on constraint carrier_cash_already_collected do nothing
   returning id into v_row;
   if v_row is not null then
     perform money.cash_book(d, 'dropoff', 'carrier_collection', v_row,
-      money.account_of('carrier_cash', 'carrier', null, d.currency::text, s.carrier_code));
+      money.account_of('carrier_cash', 'carrier', null, d.currency::text, p_carrier));
   end if;
 end $$;
 

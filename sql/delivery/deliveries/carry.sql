@@ -121,6 +121,7 @@ declare
   v_cash jsonb := delivery.cash_summary(money.cash_to_take(d, 'dropoff'));
   v_change uuid := (input ->> 'amount_change_id')::uuid;
   v_shipment uuid;
+  v_carrier text;
 begin
   perform delivery.require_move(d, '{picked_up,in_transit}', 'delivered');
   perform delivery.require_off_waybill(d, a, 'delivered');
@@ -143,10 +144,15 @@ begin
     v_due := money.cash_due(v_parcel, 'dropoff');
     perform delivery.require_cash(d, 'dropoff', input -> 'cash_collected');
     if a.driver_id is null and v_due.cod + v_due.delivery_fee > 0 then
-      select s.id into v_shipment from integration.carrier_shipments s
+      select s.id, s.carrier_code into v_shipment, v_carrier from integration.carrier_shipments s
       where s.tenant_id = d.tenant_id and s.delivery_id = d.id and s.status in ('booked', 'cancelling') and s.cash_due > 0;
-      if not found then
-        perform app.fail('delivery_has_no_driver');
+      -- No booking asked the carrier to collect it: then operations have to say that it did.
+      if not found and d.carrier_type = 'external' and coalesce(jsonb_typeof(input -> 'cash_collected'), 'null') <> 'null' then
+        select c.code into v_carrier from integration.carriers c where c.code = d.carrier_code and not c.is_internal;
+      end if;
+      if v_carrier is null then
+        perform app.fail('delivery_has_no_driver', case d.carrier_type when 'external'
+          then '{"text_key": "carrier_not_asked_for_cash", "field": "cash_collected"}'::jsonb else '{}' end);
       end if;
     end if;
   end if;
@@ -163,8 +169,8 @@ begin
   perform delivery.delivery_proofs_keep(d, 'delivery', input -> 'proof', coalesce(input ->> 'proof_field', 'proof'));
   perform warehousing.receipts_withdraw(d.id);
   perform delivery.assignment_end(a, 'completed');
-  if v_shipment is not null then
-    perform money.carrier_cash_collected(v_parcel.id, v_shipment);
+  if v_carrier is not null then
+    perform money.carrier_cash_collected(v_parcel.id, v_shipment, v_carrier);
   elsif v_door then
     perform money.cash_collected(v_parcel.id, 'dropoff', a.driver_id);
   end if;

@@ -8,6 +8,7 @@ import {
   external,
   newSide,
   owedBy,
+  payCarried,
   report,
   type Side,
   tell,
@@ -250,8 +251,44 @@ describe("a delivery completed by hand, when the report was lost", () => {
   test("is refused as before if no carrier was asked to collect", async () => {
     const { id } = await newDelivery(ground, external);
     expect(await move(tenant.ops, id, "depart")).toSucceed(200);
-    expect(await move(tenant.ops, id, "complete")).toFailWith(409, "delivery_has_no_driver");
+    const refused = await move(tenant.ops, id, "complete");
+    expect(refused).toFailWith(409, "delivery_has_no_driver");
+    expect(refused.body.field).toBe("cash_collected");
+    expect(refused.body.message).toContain("If the carrier took it");
     expect(await collectionsOf(id)).toEqual([]);
+  });
+
+  test("of which no booking asked: operations say that the carrier took it, and it owes the same", async () => {
+    const { id } = await newDelivery(ground, { ...external, cod_amount: 7_000 });
+    expect(await move(tenant.ops, id, "depart")).toSucceed(200);
+    const owed = await owedBy(tenant);
+    const cash_collected = { cod: 7_000, delivery_fee: 2_000 };
+    expect(await move(tenant.ops, id, "complete", { cash_collected: { cod: 7_000 } }))
+      .toFailWith(400, "cash_amount_mismatch");
+    expect(await move(tenant.ops, id, "complete", { cash_collected })).toSucceed(200);
+    expect(await collectionsOf(id)).toMatchObject([{
+      carrier_code: "simulated",
+      amount: 9_000,
+      status: "owed",
+    }]);
+    expect(await owedBy(tenant) - owed).toBe(9_000);
+    const paid = await payCarried(tenant.admin, 9_000, { delivery_ids: [id] });
+    expect(paid).toSucceed(201);
+    // Of a carrier that nobody knows nobody can ask for it.
+    const unknown = await newDelivery(ground, { ...external, carrier_code: "somebody" });
+    await move(tenant.ops, unknown.id, "depart");
+    expect(
+      await move(tenant.ops, unknown.id, "complete", {
+        cash_collected: { cod: 0, delivery_fee: 2_000 },
+      }),
+    ).toFailWith(409, "delivery_has_no_driver");
+  });
+
+  test("is not undone: its carrier reports what came of it", async () => {
+    const parcel = await bookedCash(ground);
+    for (const status of ["picked_up", "delivered"]) await tell(side, parcel, status);
+    const undone = await move(tenant.ops, parcel.id, "outcome/undo", { reason: "Wrong parcel" });
+    expect(undone).toFailWith(409, "carrier_reports_outcome");
   });
 
   test("at the moment of the report is booked once", async () => {

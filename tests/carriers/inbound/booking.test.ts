@@ -2,8 +2,18 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { nobody } from "../../support/api.ts";
-import { enable, newBooked, newExternal, report } from "../../support/carriers.ts";
+import { change } from "../../support/amount-changes.ts";
+import {
+  enable,
+  external,
+  newBooked,
+  newExternal,
+  newSide,
+  report,
+} from "../../support/carriers.ts";
 import { sql } from "../../support/db.ts";
+import { newDelivery } from "../../support/deliveries.ts";
+import { kept, priced } from "../../support/kept-parts.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 
 let tenant: Tenant;
@@ -62,6 +72,18 @@ describe("booking", () => {
     ).toHaveLength(1);
   });
 
+  test("of a parcel whose amount was agreed for a part is refused: a carrier hands over the whole", async () => {
+    const side = await newSide();
+    const { id } = await newDelivery(side.ground, { ...external, ...priced });
+    const kept_items = await kept(side.tenant, id, { Shirt: 1 });
+    expect(await change(side.tenant.ops, id, 9_000, { kept_items })).toSucceed(201);
+    const refused = await book({ id }, side.tenant.ops);
+    expect(refused).toFailWith(409, "amount_is_for_part");
+    expect(refused.body).toMatchObject({ kept_items, cod_amount: 9_000 });
+    expect(await change(side.tenant.ops, id, 20_000)).toSucceed(201);
+    expect(await book({ id }, side.tenant.ops)).toSucceed(200);
+  });
+
   test("that the carrier refuses leaves nothing; one that does not answer can be tried again", async () => {
     const strict = await newTenant();
     await enable(strict, "simulated", { login_id: "refuse" });
@@ -69,6 +91,7 @@ describe("booking", () => {
     const refused = await book(delivery, strict.ops);
     expect(refused).toFailWith(409, "carrier_refused");
     expect(refused.body.reason).toBe("asked to refuse");
+    expect(refused.body.message).toBe("The carrier refused: asked to refuse.");
     expect(await sql`select from integration.carrier_shipments where delivery_id = ${delivery.id}`)
       .toHaveLength(0);
     await strict.admin.patch("/carriers/tenant/simulated", { credentials: { login_id: "silent" } });

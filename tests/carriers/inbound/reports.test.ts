@@ -172,6 +172,13 @@ describe("a report", () => {
     });
 
     test("genuine but not in the carrier's form, or too large", async () => {
+      const withField = (name: string, value: string) =>
+        JSON.stringify({
+          event_id: randomUUID(),
+          tracking_number: "a",
+          status: "x",
+          [name]: value,
+        });
       for (
         const raw of [
           "",
@@ -180,6 +187,10 @@ describe("a report", () => {
           "5",
           '{"event_id":""}',
           '{"event_id":"a","tracking_number":"\\u0000","status":"x"}',
+          ...["event_id", "tracking_number", "status"].map((name) => withField(name, "\ud800")),
+          // Times that PostgreSQL does not have.
+          ...["0000-01-01T00:00:00Z", "2026-11-28T09:00:00+23:00", "2026-11-28T09:00:00-20:30"]
+            .map((time) => withField("occurred_at", time)),
         ]
       ) {
         expect((await report(tenant, secret, {}, { raw: raw || " " })).status).toBe(400);

@@ -197,6 +197,8 @@ describe("what it says", () => {
     ],
     ["no payload", (body) => body.replace('"payload"', '"load"'), "validation_failed"],
     ["half of it", (body) => body.slice(0, -2), "invalid_json"],
+    ["half a character", (body) => body.replace('"card"', '"\\ud800"'), "invalid_json"],
+    ["a text that holds NUL", (body) => body.replace('"card"', '"\\u0000"'), "invalid_json"],
     [
       "deep nesting",
       (body) =>

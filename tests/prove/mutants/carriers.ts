@@ -35,7 +35,7 @@ export const carriers: Mutant[] = [
   {
     name: "a carrier delivers, and its cash is nowhere",
     file: reports,
-    from: "perform money.carrier_cash_collected(delivery.parcel_of(d), s.id);",
+    from: "perform money.carrier_cash_collected(delivery.parcel_of(d), s.id, s.carrier_code);",
     to: "null;",
     test: [booksTest, "books the cash as a driver's, but on the carrier's account"],
   },

@@ -126,6 +126,7 @@ export const deliveryErrors = {
   undo_period_over: { status: 409, fields: ["undo_until"] },
   outcome_went_on: { status: 409, fields: ["status", "delivery_ids"] },
   outcome_is_settled: 409,
+  own_cash: 403,
   no_pickup_to_undo: { status: 409, fields: ["status"] },
   pickup_not_at_sender: 409,
   pickup_went_on: { status: 409, fields: ["status"] },

@@ -54,6 +54,7 @@ export const cashHandovers: AnyEndpoint[] = [
       "handover_already_declared",
       "handover_not_found",
       "handover_not_declared",
+      "own_cash",
     ],
     run: async ({ db, body }) => ({ data: await db.call("money.handover_declare", body) }),
   }),
@@ -66,7 +67,7 @@ export const cashHandovers: AnyEndpoint[] = [
     params: ids("id"),
     body: CountHandover,
     response: HandoverResponse,
-    errors: ["handover_not_found", "handover_not_declared", "too_many_decimals"],
+    errors: ["handover_not_found", "handover_not_declared", "own_cash", "too_many_decimals"],
     run: async ({ db, params, body }) => ({
       data: await db.call("money.handover_count", { ...body, ...params }),
     }),
@@ -83,6 +84,7 @@ export const cashHandovers: AnyEndpoint[] = [
     errors: [
       "handover_not_found",
       "handover_not_in_discrepancy",
+      "own_cash",
       "invalid_resolution",
       "insufficient_wallet_balance",
       "settlement_amount_mismatch",

@@ -20,6 +20,7 @@ const texts = {
   amount_change_declined: "notification_amount_change_declined",
   amount_change_late: "notification_amount_change_late",
   outcome_undone: "notification_outcome_undone",
+  webhook_disabled: "notification_webhook_disabled",
   pickup_undone: "notification_pickup_undone",
   cash_count_cancelled: "notification_cash_count_cancelled",
   cash_handed_over: "notification_cash_handed_over",

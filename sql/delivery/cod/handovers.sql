@@ -56,14 +56,24 @@ begin
   end if;
 end $$;
 
--- Counts what lies on the desk; office only. A difference makes a discrepancy and moves no balance.
--- {id, counted_amount, notes?} -> handover. Fails: handover_not_found, handover_not_declared, too_many_decimals, forbidden.
+-- Refuses people of the office who declared this cash themselves as a driver. Fails: own_cash.
+create or replace function money.require_others_cash(h money.cash_handovers) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if h.driver_id = app.user_id() then
+    perform app.fail('own_cash');
+  end if;
+end $$;
+
+-- Counts what lies on the desk; office only, and somebody else than the driver. A difference makes a discrepancy and moves no balance.
+-- {id, counted_amount, notes?} -> handover. Fails: handover_not_found, handover_not_declared, own_cash, too_many_decimals, forbidden.
 create or replace function money.handover_count(input jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
   v_counted numeric := (input ->> 'counted_amount')::numeric;
   v_row money.cash_handovers := money.lock_handover((input ->> 'id')::uuid, '{declared}', 'handover_not_declared');
 begin
+  perform money.require_others_cash(v_row);
   perform money.decimals_checked(v_counted, v_row.currency, 'counted_amount');
   update money.cash_handovers h set counted_amount = v_counted, counted_by = app.user_id(), counted_at = now(),
     status = case when v_counted = h.declared_amount then 'counted' else 'discrepancy' end,
@@ -74,7 +84,7 @@ begin
   return money.handover_to_json(v_row);
 end $$;
 
--- Ends a discrepancy; office only. {id, resolution, counted_amount? (recounted), notes?} -> handover
+-- Ends a discrepancy; office only, and somebody else than the driver. {id, resolution, counted_amount? (recounted), notes?} -> handover
 --   recounted    counted again; must now be what was declared
 --   driver_owes  a shortage taken from the driver's wallet for the tenant's
 --   written_off  a shortage the tenant bears
@@ -83,7 +93,7 @@ end $$;
 -- that was remitted meanwhile stands on the driver's shortage, and is taken from there; found after all, it comes to the desk that received the
 -- rest.
 -- Fails: handover_not_found, handover_not_in_discrepancy, invalid_resolution (also where the driver does not have the declared cash: it was
--- declared wrongly, and is cancelled), insufficient_wallet_balance, forbidden.
+-- declared wrongly, and is cancelled), insufficient_wallet_balance, own_cash, forbidden.
 create or replace function money.handover_resolve(input jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -94,6 +104,7 @@ declare
   v_wallet money.accounts;
   s money.cod_settlements;
 begin
+  perform money.require_others_cash(v_row);
   if v_way = 'recounted' and v_counted <> v_row.declared_amount
     or v_way in ('driver_owes', 'written_off') and v_short <= 0
     or v_way = 'returned' and v_short >= 0 then

@@ -183,6 +183,10 @@ begin
   into v_total, v_fees, v_mixed, v_ids from unnest(v_rows) r;
   if method = 'remit' then
     v_receiver := money.cod_receiver(receiver_id);
+    -- Also people of the office who took it as a driver name somebody else.
+    if v_receiver = v_driver and app.settings('delivery', 'cod') ->> 'driver_self_remit' = 'require_receiver' then
+      perform app.fail('receiver_required', '{"field": "remitted_to_user_id"}');
+    end if;
   end if;
   if v_mixed or (method = 'remit' and v_currency <> (app.currency()).code) then
     perform app.fail('settlement_amount_mismatch', jsonb_build_object('currency', v_currency));

@@ -36,7 +36,9 @@ declare
   v_field text;
 begin
   if input ->> 'reason_code' is null then
-    perform app.fail('outcome_evidence_required', '{"field": "reason_code", "missing": ["reason_code"]}');
+    perform app.fail('outcome_evidence_required', '{"field": "reason_code", "missing": ["reason_code"]}'::jsonb || case
+      when not exists (select from jsonb_array_elements(tenancy.attempt_settings() -> 'reasons') r (reason) where r.reason ->> 'kind' = input ->> 'result')
+      then '{"text_key": "reason_not_offered"}' else '{}' end::jsonb);
   end if;
   v_now := delivery.attempt_reason(tenancy.attempt_settings(), input);
   v_reason := case when v_at is null then v_now else coalesce(

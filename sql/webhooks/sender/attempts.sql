@@ -164,7 +164,7 @@ begin
   perform integration.subscription_disabled_event_emit(v_tenant, id, reason);
 end $$;
 
--- Emits that a tenant's subscription was disabled. SECURITY DEFINER, since events are written by few; it reveals no more
+-- Emits that a tenant's subscription was disabled, and notifies its administrators. SECURITY DEFINER, since events are written by few; it reveals no more
 -- than what is so. Fails: forbidden (app.require_tenant).
 create or replace function integration.subscription_disabled_event_emit(tenant_id uuid, subscription_id uuid, reason text) returns void
 language plpgsql security definer set search_path = '' as $$
@@ -174,6 +174,12 @@ begin
   select s.tenant_id, 'webhook_subscription.disabled', 'webhooks', 'webhook_subscription', s.id,
     jsonb_build_object('subscription_id', s.id, 'reason', reason)
   from integration.webhook_subscriptions s
+  where s.id = subscription_disabled_event_emit.subscription_id and s.tenant_id = subscription_disabled_event_emit.tenant_id and not s.is_active;
+  insert into tenancy.notifications (tenant_id, user_id, type, payload)
+  select s.tenant_id, u.user_id, 'webhook_disabled', jsonb_build_object('subscription_id', s.id, 'url', s.url, 'reason', reason)
+  from integration.webhook_subscriptions s
+  join tenancy.tenant_user_roles r on r.tenant_id = s.tenant_id and r.role_key = 'tenant_admin'
+  join tenancy.tenant_users u on u.tenant_id = r.tenant_id and u.user_id = r.user_id and u.is_active
   where s.id = subscription_disabled_event_emit.subscription_id and s.tenant_id = subscription_disabled_event_emit.tenant_id and not s.is_active;
 end $$;
 

@@ -1,5 +1,7 @@
 /** The reasons that a company gives its drivers to choose from when an attempt does not deliver. */
 import { beforeAll, expect, test } from "vitest";
+import { deliveryIn, newGround } from "../../support/deliveries.ts";
+import { report } from "../../support/outcomes.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import { expectGuarded } from "../../support/promises.ts";
 
@@ -14,6 +16,18 @@ const save = (at: Tenant, settings: Record<string, unknown>) =>
   at.admin.put(`/tenants/${at.id}/settings`, { delivery: { attempts: { settings } } });
 const label = { en: "Dog at the gate", ar: "كلب عند الباب", ku: "سەگ لە دەرگا" };
 const dog = { value: "dog", label, kind: "failed", counts: false };
+
+test("of a result for which the company has none, the refusal says so", async () => {
+  const at = await newTenant();
+  const { id } = await deliveryIn(await newGround(at), "in_transit");
+  expect(await save(at, { reasons: [dog] })).toSucceed(200);
+  const day = new Date(Date.now() + 2 * 86_400_000).toISOString().slice(0, 10);
+  const none = await report(at.driver, id, { result: "postponed", postponed_to: day });
+  expect(none).toFailWith(400, "outcome_evidence_required");
+  expect(none.body.message).toContain("offers no reason for this result");
+  const missing = await report(at.driver, id, { result: "failed" });
+  expect(missing.body.message).toContain("reason_code");
+});
 
 test("without settings there are twelve, in three languages, and postponing never counts", async () => {
   const answer = await tenant.driver.get(path);

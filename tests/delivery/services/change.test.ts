@@ -188,6 +188,9 @@ describe("a service that settings name", () => {
       expect(kept.body.setting_references).toEqual([{ source, setting_key }]);
       expect(await storedService(id)).toEqual(before);
 
+      const on = await own.ops.put(`${path}/${id}`, { active: false });
+      expect(on).toFailWith(409, "delivery_service_in_use_by_settings");
+
       // Everything else may change, and the type may be sent as it is.
       expect(await own.ops.put(`${path}/${id}`, { name: "Y", delivery_type_id: first }))
         .toSucceed();

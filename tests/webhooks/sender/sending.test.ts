@@ -217,6 +217,9 @@ describe("failing", () => {
       subscription_id: id,
       reason: "gone",
     }]);
+    const notices = (await tenant.admin.get("/tenants/me/notifications")).body.data
+      .filter(({ type }: { type: string }) => type === "webhook_disabled");
+    expect(notices).toMatchObject([{ payload: { subscription_id: id, url: receiver.url } }]);
     await publish(nobody, tenant);
     await wake(nobody);
     expect(receiver.received).toHaveLength(1);

@@ -114,6 +114,26 @@ begin
     'cancelled_at', s.cancelled_at));
 end $$;
 
+-- The newest booking of a delivery: the one that lives, or the last that ended. Also of a carrier that is switched off. {delivery_id} -> {shipment}
+-- Fails: delivery_not_found, shipment_not_found.
+create or replace function integration.shipment_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  d delivery.deliveries;
+  s integration.carrier_shipments;
+begin
+  select t.* into d from delivery.deliveries t where t.id = (input ->> 'delivery_id')::uuid;
+  if not found then
+    perform app.fail('delivery_not_found');
+  end if;
+  select t.* into s from integration.carrier_shipments t
+  where t.tenant_id = d.tenant_id and t.delivery_id = d.id order by t.status = 'cancelled', t.created_at desc limit 1;
+  if not found then
+    perform app.fail('shipment_not_found');
+  end if;
+  return integration.shipment_to_json(s);
+end $$;
+
 -- Stores a booking that the carrier confirmed.
 -- {shipment_id, claim_token, tracking_number, carrier_reference?, label_url?, key?} -> {shipment}
 -- Fails: shipment_in_progress (another request has claimed the shipment since).

@@ -26,3 +26,5 @@ create index if not exists carrier_shipments_delivery on integration.carrier_shi
 create index if not exists carrier_shipments_tracking on integration.carrier_shipments (tenant_id, carrier_code, tracking_number);
 create index if not exists carrier_shipments_cash on integration.carrier_shipments (tenant_id, delivery_id) where cash_due > 0;
 create index if not exists carrier_shipments_carrier on integration.carrier_shipments (carrier_code);
+create index if not exists carrier_shipments_recent on integration.carrier_shipments (tenant_id, created_at desc nulls last, id desc);
+create index if not exists carrier_shipments_status on integration.carrier_shipments (tenant_id, status, created_at desc nulls last, id desc);

@@ -2,7 +2,8 @@ import { z } from "zod";
 import { permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { CarrierCode, ids } from "../../../shared/schemas/schemas.ts";
-import { book, cancel } from "./book.ts";
+import { book } from "./book.ts";
+import { cancel } from "./cancel.ts";
 import { ShipmentResponse, shipmentsList, ShipmentsResponse } from "./schemas.ts";
 
 const bookingErrors = [

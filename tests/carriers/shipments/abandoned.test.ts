@@ -84,3 +84,28 @@ test("one of a delivery that was cancelled is not booked at last", async () => {
   expect(answer.body.status).toBe("cancelled");
   expect((await cancel(id)).body.shipment.status).toBe("cancelled");
 });
+
+test("one that the carrier has, and does not let go, is booked under the carrier's number", async () => {
+  const { id } = await newAbandoned();
+  const step = async (name: string, input: Record<string, string | boolean | object>) =>
+    await sql.begin(async (tx) => {
+      await tx`select set_config('app.tenant_id', ${tenant.id}, true)`;
+      const [{ answer }] = await tx`select ${tx(`integration.${name}`)}(${
+        tx.json(input as never)
+      }) as answer`;
+      return answer;
+    });
+  const ending = async (more: object) => {
+    const { shipment_id, claim_token } = await step("cancel_begin", { delivery_id: id });
+    return (await step("cancel_finish", { shipment_id, claim_token, ...more })).shipment;
+  };
+  // Nothing was learned: it is as it was before.
+  expect(await ending({ cancelled: false })).toMatchObject({ status: "booking" });
+  const found = { tracking_number: `T-${id}`, carrier_reference: "shp_1" };
+  expect(await ending({ cancelled: false, found })).toMatchObject({
+    status: "booked",
+    tracking_number: found.tracking_number,
+    booked_at: expect.any(String),
+  });
+  expect(await ending({ cancelled: true })).toMatchObject({ status: "cancelled" });
+});

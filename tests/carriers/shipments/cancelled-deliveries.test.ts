@@ -12,6 +12,7 @@ import {
 import { sql, stack } from "../../support/db.ts";
 import { path } from "../../support/deliveries.ts";
 import { split } from "../../support/order-fees.ts";
+import { locksBefore } from "../../support/overlapping.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 import { until } from "../../support/receiver.ts";
 
@@ -198,4 +199,16 @@ test("also of a booking that its carrier had cancelled; of a parcel that goes it
   const going = await newBooked(tenant);
   await report(tenant, secret, { tracking_number: going.tracking_number, status: "delivered" });
   expect(await notices("shipment_of_cancelled")).toHaveLength(1);
+});
+
+test("the job takes the delivery before its booking", async () => {
+  const { id } = await newBooked(tenant);
+  await cancelDelivery(id);
+  const [{ shipment }] = await sql`select id as shipment from integration.carrier_shipments
+    where delivery_id = ${id}`;
+  await locksBefore(
+    (tx) => tx`select from delivery.deliveries where id = ${id} for no key update`,
+    () => sql`select integration.withdraw_begin(${shipment})`,
+    (tx) => tx`select from integration.carrier_shipments where id = ${shipment} for update nowait`,
+  );
 });

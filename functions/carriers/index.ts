@@ -16,4 +16,4 @@ export default serve("carriers", [
     { webhooks: "Status reports from carriers, signed by them." },
     async () => (await import("./inbound/routes.ts")).carrierWebhooks,
   ),
-]);
+], async () => (await import("./jobs.ts")).jobs);

@@ -1,7 +1,12 @@
 // Written by npm run api.
 export interface paths {
+  "/carriers/shipments": {
+    parameters: { };
+    /** List the bookings of deliveries with carriers, newest first @description Who: permission manage:operations:tenant. */ get: operations["get_carriers_shipments"];
+  };
   "/carriers/shipments/{delivery_id}": {
     parameters: { };
+    /** Read the booking of a delivery: the one that lives, or else the last that ended @description Who: permission manage:operations:tenant. */ get: operations["get_carriers_shipments_delivery_id"];
     /** Book a pending external delivery with a carrier; once more with the same carrier it returns that shipment @description Who: permission manage:operations:tenant. */ post: operations["post_carriers_shipments_delivery_id"];
   };
   "/carriers/shipments/{delivery_id}/cancel": {
@@ -2679,7 +2684,7 @@ export interface components {
       created_at: string; id: string; /** The text, in the reader's language */ message: string;
       /** The subject: ids and numbers */ payload: { [key: string]: unknown; };
       read_at: string | null; tenant_id: string | null;
-      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "shipment_cancelled" | "tenant_invitation";
+      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "tenant_invitation";
     };
     /** None of the packages can be moved. */ NoTransferablePackagesError: { code?: "no_transferable_packages"; rejected?: Record<string, never>[]; } & components["schemas"]["Error"];
     /** Choose one destination: a branch or an address, not both. */ OneDestinationRequiredError: { code?: "one_destination_required"; field?: string; } & components["schemas"]["Error"];
@@ -3306,6 +3311,15 @@ export interface components {
     /** The carrier {carrier_code} is booked to collect {amount} {currency} for this order. Cancel its shipment, do this again, and book it again. */ ShipmentCashChangesError: { amount?: number; carrier_code?: string; code?: "shipment_cash_changes"; currency?: string; delivery_id?: string; } & components["schemas"]["Error"];
     /** The booking is being worked on. Try again in a moment. */ ShipmentInProgressError: { code?: "shipment_in_progress"; } & components["schemas"]["Error"];
     /** The delivery is not booked with a carrier. */ ShipmentNotFoundError: { code?: "shipment_not_found"; } & components["schemas"]["Error"];
+    ShipmentOfList: {
+      booked_at: string | null; cancelled_at: string | null;
+      /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code: string;
+      /** The amount collected at the door, in the delivery's currency */ cash_due: number; created_at: string;
+      /** ISO 4217, three capital letters */ currency: string; /** Number of the delivery, unique in the tenant */ delivery_code: number;
+      delivery_id: string;
+      delivery_status: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
+      id: string; label_url: string | null; status: "booking" | "booked" | "cancelling" | "cancelled"; tracking_number: string | null;
+    };
     /** The delivery is booked with another carrier. */ ShipmentWithOtherCarrierError: { code?: "shipment_with_other_carrier"; } & components["schemas"]["Error"];
     /** A single delivery is exactly one package. */ SingleDeliveryNeedsOnePackageError: { code?: "single_delivery_needs_one_package"; field?: string; } & components["schemas"]["Error"];
     /** Another variant already has this SKU. */ SkuAlreadyExistsError: { code?: "sku_already_exists"; } & components["schemas"]["Error"];
@@ -3890,6 +3904,49 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+  get_carriers_shipments: {
+    parameters: {
+      query?: {
+        /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code?: string;
+        delivery_id?: components["parameters"]["delivery_id"];
+        delivery_status?: "draft" | "pending" | "assigned" | "accepted" | "picked_up" | "in_transit" | "delivered" | "failed" | "returned" | "cancelled";
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
+        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
+        sort_order?: components["parameters"]["sort_order"]; status?: "booking" | "booked" | "cancelling" | "cancelled";
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+    };
+    responses: {
+      200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["ShipmentOfList"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
+      304: components["responses"]["NotModified"];
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  get_carriers_shipments_delivery_id: {
+    parameters: {
+      query?: {
+        fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { delivery_id: components["parameters"]["path_delivery_id"]; };
+    };
+    responses: {
+      200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { shipment: components["schemas"]["Shipment"]; } & components["schemas"]["Success"]; }; };
+      304: components["responses"]["NotModified"];
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["ShipmentNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
   post_carriers_shipments_delivery_id: {
     parameters: {
       query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
@@ -11091,7 +11148,7 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
-        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "shipment_cancelled" | "tenant_invitation";
+        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "tenant_invitation";
         unread?: boolean | ("true" | "false");
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };

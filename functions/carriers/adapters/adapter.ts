@@ -71,6 +71,11 @@ export interface Adapter {
   code: string;
   /** Books a parcel. Called again with the same `reference`, it finds what the lost call did. */
   bookShipment(parcel: Parcel, reference: string, credentials: Credentials): Promise<Booked>;
+  /**
+   * The booking that a lost call made under this `reference`; null: the carrier knows of none that would fetch a parcel. Left out where
+   * carriers cannot be asked.
+   */
+  findShipment?(reference: string, credentials: Credentials): Promise<Booked | null>;
   /** True when the carrier let it go. */
   cancelShipment(
     shipment: { tracking_number: string; carrier_reference: string | null },

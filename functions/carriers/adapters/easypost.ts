@@ -19,6 +19,7 @@ import { ExactInstant } from "../../../shared/schemas/schemas.ts";
 import { callOut, OutboundFailure } from "../../../shared/outbound/fetch.ts";
 import {
   type Adapter,
+  type Booked,
   CarrierSilent,
   type Credentials,
   type Parcel,
@@ -106,11 +107,12 @@ export function easypost(baseUrl = "https://api.easypost.com/v2"): Adapter {
         { rate: { id: cheapest(made!) } },
       );
       if (!bought?.tracking_code) throw new CarrierSilent("bought, but without a tracking code");
-      return {
-        tracking_number: bought.tracking_code,
-        carrier_reference: bought.id,
-        label_url: bought.postage_label?.label_url ?? undefined,
-      };
+      return bookedOf(bought, bought.tracking_code);
+    },
+    async findShipment(reference, credentials) {
+      const found = await ask(credentials, "GET", `/shipments/${reference}`);
+      // One that was made and not bought costs nothing, and nobody comes for it.
+      return found?.tracking_code ? bookedOf(found, found.tracking_code) : null;
     },
     async cancelShipment({ carrier_reference }, credentials) {
       const refunded = await ask(credentials, "POST", `/shipments/${carrier_reference}/refund`);
@@ -137,6 +139,11 @@ export function easypost(baseUrl = "https://api.easypost.com/v2"): Adapter {
       cancelled: "cancelled",
     },
   };
+}
+
+function bookedOf({ id, postage_label }: Shipment, tracking_number: string): Booked {
+  const label_url = postage_label?.label_url ?? undefined;
+  return { tracking_number, carrier_reference: id, label_url };
 }
 
 function cheapest({ rates }: Shipment): string {

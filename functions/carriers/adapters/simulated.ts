@@ -25,6 +25,11 @@ export const simulated: Adapter = {
     await obey(login_id);
     return { tracking_number: `SIM-${parcel.delivery_code}`, carrier_reference: reference };
   },
+  // A booking that it did not answer it has not made.
+  async findShipment(_reference, { login_id }) {
+    await obey(login_id);
+    return null;
+  },
   async cancelShipment(_shipment, { login_id }) {
     await obey(login_id);
     return true;

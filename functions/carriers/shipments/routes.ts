@@ -2,8 +2,9 @@ import { z } from "zod";
 import { permission } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { CarrierCode, ids } from "../../../shared/schemas/schemas.ts";
-import { ShipmentResponse } from "../tenant/schemas.ts";
-import { book, cancel } from "./book.ts";
+import { book } from "./book.ts";
+import { cancel } from "./cancel.ts";
+import { ShipmentResponse, shipmentsList, ShipmentsResponse } from "./schemas.ts";
 
 const bookingErrors = [
   "delivery_not_found",
@@ -15,6 +16,25 @@ const bookingErrors = [
 
 /** Shipments: deliveries booked with an external carrier. */
 export const shipments: AnyEndpoint[] = [
+  endpoint({
+    method: "get",
+    path: "/shipments",
+    summary: "List the bookings of deliveries with carriers, newest first",
+    access: permission("manage:operations:tenant"),
+    query: shipmentsList.query,
+    response: ShipmentsResponse,
+    run: ({ db, query }) => shipmentsList.answer(db, query),
+  }),
+  endpoint({
+    method: "get",
+    path: "/shipments/:delivery_id",
+    summary: "Read the booking of a delivery: the one that lives, or else the last that ended",
+    access: permission("manage:operations:tenant"),
+    params: ids("delivery_id"),
+    response: ShipmentResponse,
+    errors: ["delivery_not_found", "shipment_not_found"],
+    run: ({ db, params }) => db.call("integration.shipment_get", params),
+  }),
   endpoint({
     method: "post",
     path: "/shipments/:delivery_id",

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { CarrierCode, Id, Money, Timestamp } from "../../../shared/schemas/schemas.ts";
+import { CarrierCode, Money, Timestamp } from "../../../shared/schemas/schemas.ts";
 
 const Secret = z.string().max(1_000);
 
@@ -44,16 +44,3 @@ export const CarrierResponse = z.strictObject({
   carrier: Carrier,
   webhook: z.strictObject({ url: z.string(), secret: z.string() }).optional(),
 });
-
-export const Shipment = z.strictObject({
-  id: Id,
-  delivery_id: Id,
-  carrier_code: z.string(),
-  status: z.enum(["booking", "booked", "cancelling", "cancelled"]),
-  tracking_number: z.string().nullable(),
-  label_url: z.string().nullable(),
-  cash_due: z.number().describe("The amount collected at the door, in the delivery's currency"),
-  booked_at: Timestamp.nullable(),
-  cancelled_at: Timestamp.nullable(),
-}).meta({ id: "Shipment" });
-export const ShipmentResponse = z.object({ shipment: Shipment });

@@ -33,6 +33,8 @@ const texts = {
   payment_unmatched: "notification_payment_unmatched",
   refund_due: "notification_refund_due",
   shipment_cancelled: "notification_shipment_cancelled",
+  shipment_not_cancelled: "notification_shipment_not_cancelled",
+  shipment_of_cancelled: "notification_shipment_of_cancelled",
   tenant_invitation: "notification_tenant_invitation",
 } as const satisfies Record<string, MessageKey>;
 

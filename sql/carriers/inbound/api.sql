@@ -46,12 +46,27 @@ begin
   end if;
 end $$;
 
+-- A carrier reports of a delivery that was cancelled: where it says that it has the parcel, or delivered it, the administrators are notified, once for
+-- a booking. Not of a parcel that goes back to its sender from a warehouse: the carrier has another in hand.
+create or replace function integration.cancelled_is_carried(s integration.carrier_shipments, d delivery.deliveries, reported text) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if reported not in ('picked_up', 'in_transit', 'delivered') or delivery.return_under_way(delivery.parcel_of(d)) is not null then
+    return;
+  end if;
+  update integration.carrier_shipments t set carried_noted_at = now() where t.id = s.id and t.carried_noted_at is null;
+  if found then
+    perform integration.shipment_notify('shipment_of_cancelled', s);
+  end if;
+end $$;
+
 -- Takes one report of a carrier: {event_id, tracking_number?, carrier_status?, status?, occurred_at?}; status is ours,
 -- or null when the carrier's says nothing to us. Each event_id counts once. One from before the carrier's last, or from before a warehouse
 -- received the delivery from it, is too late and moves nothing. Delivered, the cash that the carrier was
 -- asked to collect is booked in the same transaction, and what ends in a warehouse is expected there; brought back, its fee is refunded
 -- by the policy in force; cancelled, its booking ends; where delivered cannot be (the order was cancelled), the tenant
--- hears by an event that the carrier may hold cash. Answers {outcome, duplicate}.
+-- hears by an event that the carrier may hold cash. That it has the parcel of a cancelled delivery, its administrators hear once.
+-- Answers {outcome, duplicate}.
 create or replace function integration.carrier_report(carrier_code text, tenant_id uuid, report jsonb) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 #variable_conflict use_variable
@@ -162,6 +177,9 @@ begin
   values (tenant_id, carrier_code, report ->> 'event_id', report ->> 'tracking_number', report ->> 'carrier_status', d.id, v_outcome)
   on conflict on constraint carrier_event_once do nothing;
   v_duplicate := not found;
+  if not v_duplicate and d.status = 'cancelled' and v_outcome <> 'too_late' then
+    perform integration.cancelled_is_carried(s, d, v_status);
+  end if;
   if not v_duplicate and v_status = 'delivered' and s.cash_due > 0 and d.status <> 'delivered' and v_outcome <> 'applied' then
     insert into integration.system_events (tenant_id, event_type, source_module, entity_type, entity_id, event_data)
     values (tenant_id, 'carrier_cash.unbooked', 'carriers', 'delivery', d.id, jsonb_build_object('delivery_id', d.id,
@@ -189,7 +207,8 @@ end $$;
 grant execute on function integration.carrier_secret(text, uuid), integration.carrier_report(text, uuid, jsonb) to barid_api;
 
 -- The functions' own login (barid_api) and functions alone call these.
-revoke execute on function integration.carrier_events_purge(),
+revoke execute on function integration.cancelled_is_carried(integration.carrier_shipments,delivery.deliveries,text),
+  integration.carrier_events_purge(),
   integration.carrier_report(text,uuid,jsonb),
   integration.carrier_secret(text,uuid),
   integration.shipment_given_back(integration.carrier_shipments,delivery.deliveries,text) from barid_caller;

@@ -42,18 +42,21 @@ begin
       perform app.fail('shipment_with_other_carrier');
     elsif s.status = 'booked' then
       return jsonb_build_object('answer', integration.shipment_to_json(s));
-    elsif s.status <> 'booking' or s.claimed_at > now() - interval '2 minutes' then
+    elsif s.status <> 'booking' or integration.claim_holds(s) then
       perform app.fail('shipment_in_progress');
     end if;
-  elsif d.status <> 'pending' or coalesce(d.carrier_code, c.code) <> c.code then
+  end if;
+  -- Also where an earlier booking never came back: it would be bought for a delivery that nobody sends any more.
+  if d.status <> 'pending' or coalesce(d.carrier_code, c.code) <> c.code then
     perform app.fail('delivery_not_bookable', jsonb_build_object('status', d.status));
   elsif d.delivery_flow = 'pnd_parent' then
     perform app.fail('delivery_goes_in_legs');
-  else
-    perform delivery.require_no_return(d);
-    perform storefront.require_order_picked(d.id);
-    -- A carrier hands over the whole.
-    perform delivery.require_amount_for_whole(delivery.parcel_terms(d));
+  end if;
+  perform delivery.require_no_return(d);
+  perform storefront.require_order_picked(d.id);
+  -- A carrier hands over the whole.
+  perform delivery.require_amount_for_whole(delivery.parcel_terms(d));
+  if s.id is null then
     insert into integration.carrier_shipments (tenant_id, delivery_id, carrier_code, cash_due)
     values (v_tenant, d.id, c.code, integration.cash_for_carrier(d, (input ->> 'collects_cash')::boolean))
     returning * into s;
@@ -63,6 +66,13 @@ begin
     'delivery', jsonb_build_object('id', d.id, 'delivery_code', d.delivery_code, 'barcode', d.barcode, 'recipient', d.recipient,
       'pickup', d.pickup_snapshot, 'dropoff', d.dropoff_snapshot, 'package_details', d.package_details, 'unit_size', d.unit_size,
       'cash_due', s.cash_due, 'currency', d.currency, 'notes', d.notes));
+end $$;
+
+-- Whether a request is at work on a shipment: its claim is not two minutes old. One that is older was broken off, and anybody may take it over.
+create or replace function integration.claim_holds(s integration.carrier_shipments) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce(s.claimed_at > now() - interval '2 minutes', false);
 end $$;
 
 -- The amount a carrier has to collect from the recipient of a delivery: the same as a driver would. 0 for a leg into a
@@ -116,6 +126,26 @@ begin
     'cancelled_at', s.cancelled_at));
 end $$;
 
+-- The newest booking of a delivery: the one that lives, or the last that ended. Also of a carrier that is switched off. {delivery_id} -> {shipment}
+-- Fails: delivery_not_found, shipment_not_found.
+create or replace function integration.shipment_get(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  d delivery.deliveries;
+  s integration.carrier_shipments;
+begin
+  select t.* into d from delivery.deliveries t where t.id = (input ->> 'delivery_id')::uuid;
+  if not found then
+    perform app.fail('delivery_not_found');
+  end if;
+  select t.* into s from integration.carrier_shipments t
+  where t.tenant_id = d.tenant_id and t.delivery_id = d.id order by t.status = 'cancelled', t.created_at desc limit 1;
+  if not found then
+    perform app.fail('shipment_not_found');
+  end if;
+  return integration.shipment_to_json(s);
+end $$;
+
 -- Stores a booking that the carrier confirmed.
 -- {shipment_id, claim_token, tracking_number, carrier_reference?, label_url?, key?} -> {shipment}
 -- Fails: shipment_in_progress (another request has claimed the shipment since).
@@ -164,77 +194,4 @@ begin
     perform private.idempotency_forget(app.request_setting('operation'), input ->> 'key');
   end if;
   return '{}';
-end $$;
-
--- Claims a booked shipment for cancelling. {delivery_id, key?}
--- -> {answer} when this key has cancelled it already, else {shipment_id, claim_token, carrier_code, credentials,
--- tracking_number, carrier_reference}
--- Fails: delivery_not_found, shipment_not_found, shipment_in_progress, delivery_not_bookable (already picked up),
--- idempotency_conflict.
-create or replace function integration.cancel_begin(input jsonb) returns jsonb
-language plpgsql set search_path = '' as $$
-declare
-  v_answer jsonb := integration.key_claim(input);
-  d delivery.deliveries;
-  s integration.carrier_shipments;
-begin
-  if v_answer is not null then
-    return jsonb_build_object('answer', v_answer);
-  end if;
-  select t.* into d from delivery.deliveries t where t.id = (input ->> 'delivery_id')::uuid for no key update;
-  if not found then
-    perform app.fail('delivery_not_found');
-  end if;
-  select t.* into s from integration.carrier_shipments t
-  where t.tenant_id = d.tenant_id and t.delivery_id = d.id and t.status <> 'cancelled' for update;
-  if not found then
-    perform app.fail('shipment_not_found');
-  elsif s.status = 'booking' or (s.status = 'cancelling' and s.claimed_at > now() - interval '2 minutes') then
-    perform app.fail('shipment_in_progress');
-  elsif d.status not in ('pending', 'assigned', 'accepted', 'cancelled') then
-    perform app.fail('delivery_not_bookable', jsonb_build_object('status', d.status));
-  end if;
-  update integration.carrier_shipments t set status = 'cancelling', claim_token = gen_random_uuid(), claimed_at = now()
-  where t.id = s.id returning t.* into s;
-  return jsonb_build_object('shipment_id', s.id, 'claim_token', s.claim_token, 'carrier_code', s.carrier_code,
-    'tracking_number', s.tracking_number, 'carrier_reference', s.carrier_reference,
-    'credentials', (select k.credentials from integration.tenant_carriers k
-      where k.tenant_id = s.tenant_id and k.carrier_code = s.carrier_code));
-end $$;
-
--- Ends a cancellation. {shipment_id, claim_token, cancelled (whether the carrier did cancel), key?} -> {shipment}
--- Stores the answer under the key if the carrier cancelled; otherwise the shipment is booked again and the key released. Where the carrier has
--- reported meanwhile that it cancelled, that is so.
--- Fails: shipment_in_progress (another request has claimed the shipment since).
-create or replace function integration.cancel_finish(input jsonb) returns jsonb
-language plpgsql set search_path = '' as $$
-declare
-  v_answer jsonb;
-  s integration.carrier_shipments;
-  v_cancelled boolean := (input ->> 'cancelled')::boolean;
-  v_reported boolean := false;
-begin
-  perform integration.key_hold(input);
-  update integration.carrier_shipments t set status = case when v_cancelled then 'cancelled' else 'booked' end,
-    cancelled_at = case when v_cancelled then now() end, claim_token = null, claimed_at = null
-  where t.id = (input ->> 'shipment_id')::uuid and t.claim_token = (input ->> 'claim_token')::uuid
-  returning t.* into s;
-  if not found then
-    select t.* into s from integration.carrier_shipments t where t.id = (input ->> 'shipment_id')::uuid and t.status = 'cancelled';
-    if not found then
-      perform app.fail('shipment_in_progress');
-    end if;
-    v_cancelled := true;
-    v_reported := true;
-  end if;
-  if v_cancelled and not v_reported then
-    perform integration.shipment_cancelled_emit(s);
-  end if;
-  v_answer := integration.shipment_to_json(s);
-  if input ? 'key' and v_cancelled then
-    v_answer := private.idempotency_store(app.request_setting('operation'), input ->> 'key', v_answer);
-  elsif input ? 'key' then
-    perform private.idempotency_forget(app.request_setting('operation'), input ->> 'key');
-  end if;
-  return v_answer;
 end $$;

@@ -17,8 +17,11 @@ create table if not exists integration.carrier_shipments (
   cancelled_at timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
+  -- The administrators were notified that its carrier has the parcel of a cancelled delivery.
+  carried_noted_at timestamptz,
   unique (tenant_id, id),
-  constraint booked_means_tracked check (status = 'booking' or tracking_number is not null),
+  -- A claim that never came back may end without the number that its carrier gave, if it gave one.
+  constraint booked_means_tracked check (status <> 'booked' or tracking_number is not null),
   foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete cascade
 );
 create unique index if not exists shipment_once on integration.carrier_shipments (tenant_id, delivery_id) where status <> 'cancelled';
@@ -26,3 +29,5 @@ create index if not exists carrier_shipments_delivery on integration.carrier_shi
 create index if not exists carrier_shipments_tracking on integration.carrier_shipments (tenant_id, carrier_code, tracking_number);
 create index if not exists carrier_shipments_cash on integration.carrier_shipments (tenant_id, delivery_id) where cash_due > 0;
 create index if not exists carrier_shipments_carrier on integration.carrier_shipments (carrier_code);
+create index if not exists carrier_shipments_recent on integration.carrier_shipments (tenant_id, created_at desc nulls last, id desc);
+create index if not exists carrier_shipments_status on integration.carrier_shipments (tenant_id, status, created_at desc nulls last, id desc);

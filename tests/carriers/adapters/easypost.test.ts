@@ -117,6 +117,22 @@ test("a carrier that cannot be reached is silent", async () => {
   await expect(adapter.bookShipment(parcel, "ref-1", key)).rejects.toThrow(CarrierSilent);
 });
 
+test("what a lost call bought is found by its reference; what it only made brings nobody", async () => {
+  service.shipments = [bought];
+  expect(await adapter.findShipment!("ref-1", key)).toEqual({
+    tracking_number: "9400",
+    carrier_reference: "shp_9",
+    label_url: undefined,
+  });
+  service.shipments = [{ ...made }];
+  expect(await adapter.findShipment!("ref-1", key)).toBeNull();
+  service.shipments = [];
+  expect(await adapter.findShipment!("ref-1", key)).toBeNull();
+  await expect(adapter.findShipment!("ref-1", {})).rejects.toMatchObject({
+    code: "carrier_refused",
+  });
+});
+
 test("cancelling asks for the money back", async () => {
   const shipment = { tracking_number: "9400", carrier_reference: "shp_9" };
   service.shipments = [{ ...bought }];

@@ -98,6 +98,8 @@ export const integration: Calls = {
     ...shipment("paid"),
     body: () => ({ reason: "The bank sent it back" }),
   },
+  "GET /carriers/shipments": shipment("booked"),
+  "GET /carriers/shipments/:delivery_id": shipment("booked"),
   "POST /carriers/shipments/:delivery_id": {
     ...shipment("ordered"),
     body: () => ({ carrier_code: "simulated" }),

@@ -2139,6 +2139,7 @@ export interface components {
     DeliveryPerson: { full_name: string | null; id: string; phone: string | null; };
     /** Say where the parcel is picked up and delivered: {field} is missing. */ DeliveryPlaceRequiredError: { code?: "delivery_place_required"; field?: string; } & components["schemas"]["Error"];
     /** Some of these deliveries are postponed to another day. */ DeliveryPostponedError: { code?: "delivery_postponed"; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
+    /** The price is {price_after} {currency} now; the draft says {price_before}. Look at the new price: a change of the draft takes it, then submit it again. */ DeliveryPriceChangedError: { code?: "delivery_price_changed"; currency?: string; price_after?: string; price_before?: string; } & components["schemas"]["Error"];
     /** A proof is missing: {field}. */ DeliveryProofRequiredError: { code?: "delivery_proof_required"; field?: string; stage?: string; } & components["schemas"]["Error"];
     /** Choose a delivery service: no default is configured. */ DeliveryServiceIdRequiredError: { code?: "delivery_service_id_required"; field?: string; } & components["schemas"]["Error"];
     /** The service cannot be deleted or switched off while settings name it. */ DeliveryServiceInUseBySettingsError: { code?: "delivery_service_in_use_by_settings"; setting_references?: unknown[]; } & components["schemas"]["Error"];
@@ -6385,11 +6386,11 @@ export interface operations {
           } & components["schemas"]["Success"];
         };
       };
-      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InsufficientWalletBalanceError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryServiceNotAvailableError"] | components["schemas"]["ServiceNotForReturnsError"] | components["schemas"]["InvalidPackageError"] | components["schemas"]["InvalidCoordinatesError"] | components["schemas"]["UnitSizeOrDimensionsRequiredError"] | components["schemas"]["CanNotUseThisDeliveryForThisUnitSizeError"] | components["schemas"]["InsufficientWalletBalanceError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
-      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["DeliveryIsForWaybillError"] | components["schemas"]["ReturnRequestPendingError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["CustomerNotFoundError"] | components["schemas"]["WarehouseNotFoundError"] | components["schemas"]["ServiceNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["DeliveryIsForWaybillError"] | components["schemas"]["ReturnRequestPendingError"] | components["schemas"]["DeliveryPriceChangedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
     };

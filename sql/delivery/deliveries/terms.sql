@@ -197,8 +197,8 @@ end $$;
 
 -- The same with its service and the price of POST /delivery/price. What an order is delivered with was agreed when it
 -- was given: whatever became of the service since, the delivery is made at the fee the customer was told.
--- input: {delivery_service_id, package?, unit_size?, delivery_fee? (of an order), and the names of fields in refusals: package_field?,
--- service_field?, dropoff_field?}
+-- input: {delivery_service_id, package?, unit_size?, delivery_fee? (of an order), agreed_km? (of a draft that is submitted), and the names of
+-- fields in refusals: package_field?, service_field?, dropoff_field?}
 -- Fails: service_not_found, delivery_service_not_available, service_not_for_returns, invalid_package, invalid_coordinates,
 -- unit_size_or_dimensions_required, can_not_use_this_delivery_for_this_unit_size.
 create or replace function delivery.delivery_priced(
@@ -207,7 +207,8 @@ create or replace function delivery.delivery_priced(
 language plpgsql stable set search_path = '' as $$
 declare
   v_service delivery.delivery_services;
-  v_km double precision := delivery.road_distance_km(from_address.latitude, from_address.longitude, to_address.latitude, to_address.longitude);
+  v_km double precision := coalesce((input ->> 'agreed_km')::double precision,
+    delivery.road_distance_km(from_address.latitude, from_address.longitude, to_address.latitude, to_address.longitude));
   v_owner uuid := coalesce(d.institution_user_id, d.customer_id);
   v_agreed boolean := d.order_id is not null;
   v_service_field jsonb := jsonb_build_object('field', coalesce(input ->> 'service_field', 'delivery_service_id'));

@@ -241,9 +241,7 @@ begin
         else coalesce(input ->> 'dropoff_field', 'delivery_location') end));
   end if;
   d.delivery_service_id := v_service.id;
-  d.service_snapshot := jsonb_build_object('id', v_service.id, 'code', v_service.code, 'name', v_service.name,
-    'service_level', v_service.service_level, 'default_price', v_service.default_price, 'price_per_km', v_service.price_per_km,
-    'free_km', v_service.free_km);
+  d.service_snapshot := delivery.service_to_snapshot(v_service);
   d.package_details := input -> 'package';
   -- The customer of an order was told its fee, and paid or pays it with the order.
   d.delivery_fee := case when v_agreed then (input ->> 'delivery_fee')::numeric else v_quote.price end;

@@ -92,6 +92,7 @@ export const deliveryErrors = {
   return_destination_fixed: { status: 409, fields: ["field"] },
   return_request_pending: 409,
   delivery_is_for_waybill: 409,
+  delivery_price_changed: { status: 409, fields: ["price_before", "price_after", "currency"] },
   return_request_not_pending: { status: 409, fields: ["status"] },
   return_under_way: { status: 409, fields: ["field", "delivery_ids", "return_delivery_id"] },
   delivery_barcode_taken: 409,

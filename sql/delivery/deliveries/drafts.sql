@@ -1,4 +1,4 @@
--- A delivery before it is under way: a draft is changed and submitted, an order changes carriers.
+-- A delivery before it is under way: a draft is changed, an order changes carriers.
 
 -- Refuses a delivery that the caller does not see; of one that was withdrawn from them as a driver, says that alone of it: their phone may
 -- have had no network, and they the parcel. Fails: assignment_ended, else with `otherwise`.
@@ -153,37 +153,6 @@ begin
 end $$;
 
 grant execute on function delivery.delivery_items_clear(uuid) to barid_caller;
-
--- draft -> pending: the order is given and paid for. {id} -> the delivery
--- An owner's return stays a draft where the office approves returns: it is requested. Ordered by the office, it is approved. What a waybill
--- made of a piece of inventory stays a draft, whatever became of the waybill.
--- Fails: delivery_not_found, forbidden, invalid_status_transition, delivery_is_for_waybill, return_request_pending,
--- insufficient_wallet_balance.
-create or replace function delivery.delivery_submit(input jsonb) returns jsonb
-language plpgsql set search_path = '' as $$
-declare
-  d delivery.deliveries := delivery.lock_delivery((input ->> 'id')::uuid);
-begin
-  perform delivery.require_owner(d);
-  if d.parent_id is not null then
-    perform app.fail('invalid_status_transition', jsonb_build_object('from', d.status, 'to', 'pending'));
-  end if;
-  perform delivery.require_move(d, '{draft}', 'pending');
-  perform delivery.require_not_for_waybill(d);
-  if d.delivery_flow = 'customer_return' then
-    if not delivery.return_needs_approval() then
-      perform delivery.return_request_decide(d.id, 'approved', null);
-    elsif exists (select from delivery.return_requests q where q.tenant_id = d.tenant_id and q.delivery_id = d.id) then
-      perform app.fail('return_request_pending');
-    else
-      perform delivery.return_request_ask(d.id);
-      return delivery.delivery_created_to_json(d.id);
-    end if;
-  end if;
-  update delivery.deliveries x set status = 'pending' where x.tenant_id = d.tenant_id and x.id = d.id;
-  perform delivery.delivery_confirm(d);
-  return delivery.delivery_created_to_json(d.id);
-end $$;
 
 -- Gives a waiting delivery to another company to carry, or takes it back. {id, carrier_type, carrier_code?} -> the delivery
 -- Fails: delivery_not_found, invalid_status_transition, delivery_goes_in_legs (a staged parcel is carried leg by leg),

@@ -197,8 +197,8 @@ end $$;
 
 -- The same with its service and the price of POST /delivery/price. What an order is delivered with was agreed when it
 -- was given: whatever became of the service since, the delivery is made at the fee the customer was told.
--- input: {delivery_service_id, package?, unit_size?, delivery_fee? (of an order), and the names of fields in refusals: package_field?,
--- service_field?, dropoff_field?}
+-- input: {delivery_service_id, package?, unit_size?, delivery_fee? (of an order), agreed_km? (of a draft that is submitted), and the names of
+-- fields in refusals: package_field?, service_field?, dropoff_field?}
 -- Fails: service_not_found, delivery_service_not_available, service_not_for_returns, invalid_package, invalid_coordinates,
 -- unit_size_or_dimensions_required, can_not_use_this_delivery_for_this_unit_size.
 create or replace function delivery.delivery_priced(
@@ -207,7 +207,8 @@ create or replace function delivery.delivery_priced(
 language plpgsql stable set search_path = '' as $$
 declare
   v_service delivery.delivery_services;
-  v_km double precision := delivery.road_distance_km(from_address.latitude, from_address.longitude, to_address.latitude, to_address.longitude);
+  v_km double precision := coalesce((input ->> 'agreed_km')::double precision,
+    delivery.road_distance_km(from_address.latitude, from_address.longitude, to_address.latitude, to_address.longitude));
   v_owner uuid := coalesce(d.institution_user_id, d.customer_id);
   v_agreed boolean := d.order_id is not null;
   v_service_field jsonb := jsonb_build_object('field', coalesce(input ->> 'service_field', 'delivery_service_id'));
@@ -240,9 +241,7 @@ begin
         else coalesce(input ->> 'dropoff_field', 'delivery_location') end));
   end if;
   d.delivery_service_id := v_service.id;
-  d.service_snapshot := jsonb_build_object('id', v_service.id, 'code', v_service.code, 'name', v_service.name,
-    'service_level', v_service.service_level, 'default_price', v_service.default_price, 'price_per_km', v_service.price_per_km,
-    'free_km', v_service.free_km);
+  d.service_snapshot := delivery.service_to_snapshot(v_service);
   d.package_details := input -> 'package';
   -- The customer of an order was told its fee, and paid or pays it with the order.
   d.delivery_fee := case when v_agreed then (input ->> 'delivery_fee')::numeric else v_quote.price end;

@@ -53,7 +53,7 @@ begin
 end $$;
 
 -- Evaluates and prices the change of each item's order, in the order the items were sent. Prices begin where those of new orders do;
--- without a service in the destination each order keeps its own.
+-- without a service in the destination each order keeps its own, which was agreed with its units.
 -- failure: item_not_found, item_void, item_has_no_order, delivery_ended, delivery_already_picked_up,
 -- shipment_with_other_carrier, delivery_service_not_available, driver_not_allowed_in_delivery_zone,
 -- delivery_already_assigned (its size would be another), invalid_coordinates (the service charges by distance, and nobody knows it), and those of
@@ -72,7 +72,8 @@ begin
   select a.* into v_to from delivery.addresses a where a.id = (destination ->> 'address_id')::uuid;
   return array(
     select row(asked.position, asked.id, i.manifest_id, d.id, d.delivery_code, d.institution_user_id, p.id, s.id,
-      q.price, case when g.same then 0 else q.price - d.delivery_fee end, q.unit_size, q.unit_size_source, round(k.km::numeric, 3),
+      q.price, case when g.same then 0 else q.price - d.delivery_fee end, q.unit_size,
+      case when k.own then d.unit_size_source else q.unit_size_source end, round(k.km::numeric, 3),
       coalesce(g.same, false), null, null, f.code, case
         when f.code in ('delivery_ended', 'delivery_already_picked_up') then jsonb_build_object('status', d.status)
         when f.code = q.error_code then coalesce(q.error_params, '{}') || '{"field": "package_details"}'
@@ -89,8 +90,9 @@ begin
     cross join lateral (select delivery.road_distance_km(
       case when v_from_source then (m.source_snapshot #>> '{address,latitude}')::double precision else a.latitude end,
       case when v_from_source then (m.source_snapshot #>> '{address,longitude}')::double precision else a.longitude end,
-      v_to.latitude, v_to.longitude) as km) k
-    cross join lateral delivery.quote(s, d.package_details, null, k.km, v_units, v_decimals) q
+      v_to.latitude, v_to.longitude) as km, coalesce(s.id = d.delivery_service_id, false) as own) k
+    cross join lateral delivery.quote(case when k.own then delivery.service_with_units(s, d.unit_size) else s end,
+      case when not k.own then d.package_details end, case when k.own then d.unit_size end, k.km, v_units, v_decimals) q
     cross join lateral (select coalesce(delivery.order_change_obstacle(asked.id, i, d),
       case when not g.same then delivery.order_change_misfit(d, s, v_to.zone_id, q.unit_size,
         coalesce(q.error_code, case when k.km is null and s.price_per_km > 0 then 'invalid_coordinates' end)) end) as code) f
@@ -124,8 +126,8 @@ begin
       where z.tenant_id = tenant and z.driver_id = driver and z.zone_id = driver_reaches.zone_id);
 end $$;
 
--- Why an order cannot go to this zone with this service, or null. A driver who has it already keeps it only where they
--- may go, and at the size that their load counts.
+-- Why an order cannot go to this zone with this service, or null; of its own service the zones alone are asked. A driver who has it already
+-- keeps it only where they may go, and at the size that their load counts.
 create or replace function delivery.order_change_misfit(
   d delivery.deliveries, service delivery.delivery_services, zone_id uuid, unit_size numeric, quote_error text
 ) returns text
@@ -133,7 +135,8 @@ language plpgsql stable set search_path = '' as $$
 declare
   v_driver uuid;
 begin
-  if not delivery.service_allows(service, d.institution_user_id, zone_id) then
+  if not (case when service.id = d.delivery_service_id then delivery.ordered_reaches(service, zone_id)
+      else delivery.service_allows(service, d.institution_user_id, zone_id) end) then
     return 'delivery_service_not_available';
   elsif quote_error is not null then
     return quote_error;

@@ -88,6 +88,10 @@ create or replace function delivery.delivery_legs_create(parent_ids uuid[], ware
 language plpgsql set search_path = '' as $$
 declare
   v_first bigint := app.take_numbers('delivery_code', 2 * cardinality(parent_ids));
+  -- A customer who submits a draft of the office may not see the warehouse.
+  v_place jsonb := delivery.warehouse_place(app.tenant_id(), warehouse, null);
+  v_address uuid := v_place ->> 'id';
+  v_zone uuid := v_place ->> 'zone_id';
 begin
   insert into delivery.deliveries (tenant_id, delivery_code, barcode, parent_id, leg, sequence_plan, delivery_flow, status,
     customer_id, institution_user_id, delivery_service_id, payer_type, payment_method, delivery_fee, currency, unit_size,
@@ -98,16 +102,14 @@ begin
   select p.tenant_id, v_first + 2 * (asked.position - 1) + g.sequence_plan - 1, p.barcode, p.id, g.leg, g.sequence_plan, g.flow, g.status,
     p.customer_id, p.institution_user_id, p.delivery_service_id, p.payer_type, p.payment_method, 0, p.currency, p.unit_size,
     p.unit_size_source, p.package_details,
-    case g.leg when 'A' then p.pickup_address_id else a.id end, case g.leg when 'A' then a.id else p.dropoff_address_id end,
-    case g.leg when 'A' then p.pickup_snapshot else to_jsonb(a) end, case g.leg when 'A' then to_jsonb(a) else p.dropoff_snapshot end,
-    case g.leg when 'A' then p.pickup_zone_id else a.zone_id end, case g.leg when 'A' then a.zone_id else p.dropoff_zone_id end,
-    case g.leg when 'B' then w.id end, case g.leg when 'A' then w.id end,
+    case g.leg when 'A' then p.pickup_address_id else v_address end, case g.leg when 'A' then v_address else p.dropoff_address_id end,
+    case g.leg when 'A' then p.pickup_snapshot else v_place end, case g.leg when 'A' then v_place else p.dropoff_snapshot end,
+    case g.leg when 'A' then p.pickup_zone_id else v_zone end, case g.leg when 'A' then v_zone else p.dropoff_zone_id end,
+    case g.leg when 'B' then warehouse end, case g.leg when 'A' then warehouse end,
     p.recipient, p.service_snapshot, p.manifest_id, p.source_snapshot, p.snapshot_version, p.label_assignment, p.label_outdated, p.external_reference_id,
     p.notes, p.promised_at, p.created_by, p.deliver_after, p.deliver_before
   from unnest(parent_ids) with ordinality asked (id, position)
   join delivery.deliveries p on p.tenant_id = app.tenant_id() and p.id = asked.id
-  join warehousing.warehouses w on w.tenant_id = p.tenant_id and w.id = warehouse
-  join delivery.addresses_list a on a.id = w.address_id
   cross join (values ('A', 1, 'pnd_inbound', 'pending'), ('B', 2, 'pnd_outbound', 'draft')) g (leg, sequence_plan, flow, status)
   order by asked.position, g.sequence_plan;
 end $$;

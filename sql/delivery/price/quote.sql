@@ -80,3 +80,44 @@ language plpgsql stable set search_path = '' as $$
 begin
   return coalesce(delivery.service_open_to(service, user_id) and delivery.service_reaches(service, zone_id), false);
 end $$;
+
+-- The part of a service that a delivery keeps.
+create or replace function delivery.service_to_snapshot(service delivery.delivery_services) returns jsonb
+language plpgsql immutable set search_path = '' as $$
+begin
+  return jsonb_build_object('id', service.id, 'code', service.code, 'name', service.name, 'service_level', service.service_level,
+    'default_price', service.default_price, 'price_per_km', service.price_per_km, 'free_km', service.free_km);
+end $$;
+
+-- The service of an order is agreed: it may be switched off, deleted or closed to its orderer since, and it takes the units of the order.
+
+-- The service of an order as it is now. SECURITY DEFINER: an owner does not see a service that is closed to them.
+-- Fails: forbidden (app.require_tenant).
+create or replace function delivery.ordered_service(d delivery.deliveries) returns delivery.delivery_services
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_service delivery.delivery_services;
+begin
+  perform app.require_tenant(d.tenant_id);
+  select * into strict v_service from delivery.delivery_services s where s.tenant_id = d.tenant_id and s.id = d.delivery_service_id;
+  return v_service;
+end $$;
+
+grant execute on function delivery.ordered_service(delivery.deliveries) to barid_caller;
+
+-- The same service with the units of an order in its range.
+create or replace function delivery.service_with_units(service delivery.delivery_services, units numeric) returns delivery.delivery_services
+language plpgsql immutable set search_path = '' as $$
+begin
+  service.unit_min := least(service.unit_min, units);
+  service.unit_max := greatest(service.unit_max, units);
+  return service;
+end $$;
+
+-- True when an order may be sent into a zone with its service. A deletion takes away the service's zones, and neither the order nor its snapshot
+-- names them: a deleted one goes anywhere, where the drivers of the zone do, rather than leave a parcel where nobody wants it.
+create or replace function delivery.ordered_reaches(service delivery.delivery_services, zone_id uuid) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return service.deleted_at is not null or delivery.service_reaches(service, zone_id);
+end $$;

@@ -59,42 +59,45 @@ begin
     when p.delivery_flow = 'customer_return' then delivery.return_ends_in(p.original_delivery_id, to_address) end;
 end $$;
 
--- The terms of a parcel p that goes to another place: checked and priced with its service and its units as an order is, from where it was
--- ordered. A store's order keeps the fee that was agreed, and so does a cash fee that was taken, unless the office charges a wallet. One that goes
--- there already keeps its fee. A return that was made at the door is free of charge wherever it goes, and whatever its service allows.
+-- The terms of a parcel p that goes to another place: priced with its service and its units, from where it was ordered. The service was agreed
+-- when it was ordered, so its zones alone are asked, and its prices are those of now. A store's order keeps the fee that was agreed, and so does
+-- a cash fee that was taken, unless the office charges a wallet. One that goes there already keeps its fee, and nothing is asked. A return that
+-- was made at the door is free of charge wherever it goes.
 -- -> p with its new fee, distance and snapshot of the service; charged: wallet (the difference is booked), cash (it is due), none
--- Fails: service_not_found, delivery_service_not_available, service_not_for_returns, invalid_coordinates,
--- can_not_use_this_delivery_for_this_unit_size.
+-- Fails: delivery_service_not_available, invalid_coordinates.
 create or replace function delivery.redirect_terms(
   p delivery.deliveries, to_address delivery.addresses, charge_wallet boolean, out priced delivery.deliveries, out charged text
 )
 language plpgsql stable set search_path = '' as $$
 declare
   v_from record := delivery.priced_from(p);
-  v_start delivery.addresses;
+  v_service delivery.delivery_services := delivery.ordered_service(p);
   v_taken boolean := money.delivery_fee_taken(p.id);
+  v_km double precision;
 begin
-  if p.made_at_door then
-    priced := p;
-    charged := 'none';
+  priced := p;
+  charged := 'none';
+  if p.made_at_door or delivery.goes_to(p, to_address) then
     return;
   end if;
-  -- An order's service and fee are agreed whatever becomes of the service, but not for places it never went to.
-  if p.order_id is not null and not delivery.goes_to(p, to_address) and exists (
-      select from delivery.delivery_services s
-      where s.tenant_id = p.tenant_id and s.id = p.delivery_service_id and not delivery.service_reaches(s, to_address.zone_id)) then
+  if not delivery.ordered_reaches(v_service, to_address.zone_id) then
     perform app.fail('delivery_service_not_available', '{"field": "dropoff_address_id"}');
   end if;
-  v_start.latitude := v_from.latitude;
-  v_start.longitude := v_from.longitude;
-  priced := delivery.delivery_priced(p, jsonb_build_object('delivery_service_id', p.delivery_service_id, 'unit_size', p.unit_size,
-    'delivery_fee', p.delivery_fee, 'package_field', 'dropoff_address_id', 'service_field', 'dropoff_address_id',
-    'dropoff_field', 'dropoff_address'), v_start, to_address);
-  if p.order_id is not null or delivery.goes_to(p, to_address) or (v_taken and not charge_wallet) then
-    priced.delivery_fee := p.delivery_fee;
-    priced.service_snapshot := p.service_snapshot;
+  v_km := delivery.road_distance_km(v_from.latitude, v_from.longitude, to_address.latitude, to_address.longitude);
+  priced.distance_km := round(v_km::numeric, 3);
+  if p.order_id is not null or (v_taken and not charge_wallet) then
+    return;
   end if;
-  charged := case when priced.delivery_fee = p.delivery_fee then 'none' when p.payment_method = 'wallet' or v_taken then 'wallet' else 'cash' end;
+  if v_km is null and v_service.price_per_km > 0 then
+    perform app.fail('invalid_coordinates',
+      jsonb_build_object('field', case when v_from.latitude is null then 'pickup_location' else 'dropoff_address' end));
+  end if;
+  priced.delivery_fee := (delivery.quote(delivery.service_with_units(v_service, p.unit_size), null, p.unit_size, v_km,
+    app.settings('general', 'unit_size'), (app.currency()).decimals)).price;
+  priced.service_snapshot := delivery.service_to_snapshot(v_service);
+  if priced.delivery_fee <> p.delivery_fee then
+    charged := case when p.payment_method = 'wallet' or v_taken then 'wallet' else 'cash' end;
+  end if;
 end $$;
 
 -- Drivers who have a parcel, or its leg to the door, and may not go to its new zone. in_hand: the parcel is with them on the road. One who

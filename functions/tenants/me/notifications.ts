@@ -11,6 +11,7 @@ const texts = {
   bulk_assignment_created: "notification_bulk_assignment_created",
   assignment_returned: "notification_assignment_returned",
   assignments_handed_over: "notification_assignments_handed_over",
+  handover_withdrawn: "notification_handover_withdrawn",
   auto_assignment_failed: "notification_auto_assignment_failed",
   delivery_postponed_in_van: "notification_delivery_postponed_in_van",
   picking_assigned: "notification_picking_assigned",

@@ -26,6 +26,8 @@ const texts = {
   cash_handover_reversed: "notification_cash_handover_reversed",
   cod_settlement_reversed: "notification_cod_settlement_reversed",
   member_left: "notification_member_left",
+  manifest_given: "notification_manifest_given",
+  manifest_given_to_another: "notification_manifest_given_to_another",
   market_submitted: "notification_market_submitted",
   market_approved: "notification_market_approved",
   market_rejected: "notification_market_rejected",

@@ -32,6 +32,7 @@ export default serve(
     ]),
   ],
   async () => ({
+    ...(await import("../../shared/dispatch/jobs.ts")).dispatchJobs,
     "tenants.remove_auth_user": (await import("./users/auth-users.ts")).removeAuthUser,
     "tenants.invitation_deliver": (await import("./invitations/deliver.ts")).deliverInvitation,
     "tenants.invitation_withdraw": (await import("./invitations/deliver.ts")).withdrawInvitation,

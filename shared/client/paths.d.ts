@@ -519,7 +519,7 @@ export interface paths {
   "/delivery/transfer-manifests/{manifest_id}": {
     parameters: { };
     /** Read a manifest with items, counts, proofs and the proofs it needs @description Who: permission view:tenant, or role driver or institution. Needs the tenant setting `transfer_manifest.enabled`. */ get: operations["get_delivery_transfer_manifests_manifest_id"];
-    /** Send a manifest to another processing point, until its first item is received @description Who: permission manage:operations:tenant or manage:module:warehouse. Needs the tenant setting `transfer_manifest.enabled`. */ patch: operations["patch_delivery_transfer_manifests_manifest_id"];
+    /** Send a manifest to another processing point, until its first item is received, or give it to another driver, until it has arrived @description Who: permission manage:operations:tenant or manage:module:warehouse. Needs the tenant setting `transfer_manifest.enabled`. */ patch: operations["patch_delivery_transfer_manifests_manifest_id"];
   };
   "/delivery/transfer-manifests/{manifest_id}/arrive": {
     parameters: { };
@@ -2635,8 +2635,8 @@ export interface components {
     /** The column {field} is missing. */ MissingColumnError: { code?: "missing_column"; field?: string; } & components["schemas"]["Error"];
     /** The chosen collections belong to different drivers. Settle one driver at a time. */ MixedDriverSelectionError: { code?: "mixed_driver_selection"; field?: string; } & components["schemas"]["Error"];
     /** Month and year are sent together or not at all. */ MonthAndYearTogetherError: { code?: "month_and_year_together"; field?: string; } & components["schemas"]["Error"];
-    MoveManifest: { destination_processing_point_id: string; }; NamedRecord: { code: string | null; id: string; name: string | null; };
-    NamedRef: { code: string; id: string; name: string; };
+    MoveManifest: { destination_processing_point_id?: string; driver_id?: string; };
+    NamedRecord: { code: string | null; id: string; name: string | null; }; NamedRef: { code: string; id: string; name: string; };
     NamedRole: { /** Stable name, for programs */ key: string; name: { [key: string]: string; }; }; NamedTerm: { id: string; name: string; };
     NewDeliveryDefaults: {
       customer_id: string; delivery_service_id: string; /** Who pays the delivery fee @enum {string} */ payer_type: "sender" | "receiver";
@@ -2685,7 +2685,7 @@ export interface components {
       created_at: string; id: string; /** The text, in the reader's language */ message: string;
       /** The subject: ids and numbers */ payload: { [key: string]: unknown; };
       read_at: string | null; tenant_id: string | null;
-      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "tenant_invitation";
+      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "tenant_invitation";
     };
     /** None of the packages can be moved. */ NoTransferablePackagesError: { code?: "no_transferable_packages"; rejected?: Record<string, never>[]; } & components["schemas"]["Error"];
     /** Choose one destination: a branch or an address, not both. */ OneDestinationRequiredError: { code?: "one_destination_required"; field?: string; } & components["schemas"]["Error"];
@@ -8106,8 +8106,8 @@ export interface operations {
       400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TransferManifestDisabledError"] | components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
-      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ManifestNotFoundError"] | components["schemas"]["ProcessingPointNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ManifestActionNotAllowedError"] | components["schemas"]["ProcessingPointInactiveError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ManifestNotFoundError"] | components["schemas"]["ProcessingPointNotFoundError"] | components["schemas"]["DriverNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ManifestActionNotAllowedError"] | components["schemas"]["ProcessingPointInactiveError"] | components["schemas"]["DriverInactiveError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       412: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["VersionConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
@@ -11149,7 +11149,7 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
-        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "market_submitted" | "market_approved" | "market_rejected" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "tenant_invitation";
+        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "tenant_invitation";
         unread?: boolean | ("true" | "false");
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };

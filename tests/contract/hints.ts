@@ -20,6 +20,9 @@ export const hints: Record<string, (things: Things, asked?: string) => Record<st
     reason: "damaged",
   }),
   "POST /delivery/transfer-manifests": () => ({ creation_source: "form" }),
+  "PATCH /delivery/transfer-manifests/:manifest_id": ({ point }) => ({
+    destination_processing_point_id: point,
+  }),
   "POST /tenants/me/api-keys": () => ({
     expires_at: new Date(Date.now() + 86_400_000).toISOString(),
   }),

@@ -87,7 +87,8 @@ export const manifests: AnyEndpoint[] = [
     method: "patch",
     path: "/transfer-manifests/:manifest_id",
     version,
-    summary: "Send a manifest to another processing point, until its first item is received",
+    summary:
+      "Send a manifest to another processing point, until its first item is received, or give it to another driver, until it has arrived",
     access: warehouseOrOperations,
     feature,
     params,
@@ -98,6 +99,8 @@ export const manifests: AnyEndpoint[] = [
       "manifest_action_not_allowed",
       "processing_point_not_found",
       "processing_point_inactive",
+      "driver_not_found",
+      "driver_inactive",
     ],
     run: async ({ db, params, body }) => ({
       data: await db.call("delivery.manifest_move", { ...body, id: params.manifest_id }),

@@ -118,9 +118,13 @@ export const CompleteReceiving = z.object({ missing: z.literal("exception").opti
   id: "CompleteManifestReceiving",
 });
 export const Cancel = z.object({ reason: Text }).meta({ id: "CancelManifest" });
-export const MoveManifest = z.object({ destination_processing_point_id: Id }).meta({
-  id: "MoveManifest",
-});
+export const MoveManifest = z.object({
+  destination_processing_point_id: Id.optional(),
+  driver_id: Id.optional(),
+}).refine(
+  (value) => value.destination_processing_point_id || value.driver_id,
+  { path: ["destination_processing_point_id"], params: { reason_key: "reason_required" } },
+).meta({ id: "MoveManifest" });
 /** The parts a detail includes when asked: `events`, `proof_links`, or both with a comma. */
 export const DetailQuery = z.object({
   include: z.string().regex(/^(events|proof_links)(,(events|proof_links))*$/).optional(),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { anyone } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
-import { type MessageKey, translate } from "../../../shared/i18n/index.ts";
+import { type Language, type MessageKey, translate } from "../../../shared/i18n/index.ts";
 import { defineList, isSet, oneOf } from "../../../shared/api/list.ts";
 import { Id, JsonObject, listResponse, Timestamp } from "../../../shared/schemas/schemas.ts";
 
@@ -11,6 +11,7 @@ const texts = {
   bulk_assignment_created: "notification_bulk_assignment_created",
   assignment_returned: "notification_assignment_returned",
   assignments_handed_over: "notification_assignments_handed_over",
+  handover_withdrawn: "notification_handover_withdrawn",
   auto_assignment_failed: "notification_auto_assignment_failed",
   delivery_postponed_in_van: "notification_delivery_postponed_in_van",
   picking_assigned: "notification_picking_assigned",
@@ -26,6 +27,9 @@ const texts = {
   cash_handed_over: "notification_cash_handed_over",
   cash_handover_reversed: "notification_cash_handover_reversed",
   cod_settlement_reversed: "notification_cod_settlement_reversed",
+  member_left: "notification_member_left",
+  manifest_given: "notification_manifest_given",
+  manifest_given_to_another: "notification_manifest_given_to_another",
   market_submitted: "notification_market_submitted",
   market_approved: "notification_market_approved",
   market_rejected: "notification_market_rejected",
@@ -63,6 +67,32 @@ const Notification = z.object({
 
 type Notification = { type: keyof typeof texts; payload: Record<string, unknown> };
 
+/** The sentences about the things that a person who left has still to hand in. */
+const leftBehind = {
+  parcels: "member_left_parcels",
+  cash_in_hand: "member_left_cash_in_hand",
+  cash_on_desk: "member_left_cash_on_desk",
+  picking_orders: "member_left_picking_orders",
+  manifests: "member_left_manifests",
+  api_keys: "member_left_api_keys",
+} as const satisfies Record<string, MessageKey>;
+
+/** The text of a notification, and of who left a sentence for each thing that is left behind. */
+function messageOf(language: Language, { type, payload }: Notification): string {
+  const text = translate(language, texts[type], payload);
+  if (type !== "member_left") return text;
+  const more = Object.entries(leftBehind).flatMap(([part, key]) =>
+    [payload[part] ?? []].flat().map((of) =>
+      translate(
+        language,
+        key,
+        typeof of === "object" ? of as Record<string, unknown> : { count: of },
+      )
+    )
+  );
+  return [text, ...more].join(" ");
+}
+
 /** The caller's notifications and whether they were read. */
 export const myNotifications: AnyEndpoint[] = [
   endpoint({
@@ -79,7 +109,7 @@ export const myNotifications: AnyEndpoint[] = [
       return {
         data: rows.map((row) => ({
           ...row,
-          message: translate(language(), texts[row.type], row.payload),
+          message: messageOf(language(), row),
         })),
         unread_count,
         ...page,

@@ -87,10 +87,18 @@ begin
   order by d.user_id for no key update;
 end $$;
 
--- Gives parcels whose handover was rejected back to those who have them in hand: an assignment that needs no answer, a
--- notification and an event each. SECURITY DEFINER: a driver writes nobody else's assignments.
+-- Gives parcels whose handover was rejected back to those who have them in hand. SECURITY DEFINER: a driver writes nobody else's assignments.
 create or replace function delivery.assignments_restore(rejected uuid[]) returns void
 language plpgsql security definer set search_path = '' as $$
+begin
+  perform delivery.handovers_undo(array(select a.id from delivery.assignments a
+    where a.tenant_id = app.tenant_id() and a.id = any (rejected) and a.status = 'rejected' and a.driver_id = app.user_id()));
+end $$;
+
+-- Gives parcels of handovers that have ended before they were confirmed back to those who have them in hand: an assignment that needs no
+-- answer, a notification and an event each. The deliveries and both drivers are locked by the caller.
+create or replace function delivery.handovers_undo(ended uuid[]) returns void
+language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_events jsonb;
@@ -101,7 +109,7 @@ begin
     select v_tenant, a.delivery_id, f.driver_id, f.vehicle_id, 'accepted', f.sequence_number, a.units, f.notes, a.assigned_by, clock_timestamp()
     from delivery.assignments a
     join delivery.assignments f on f.tenant_id = a.tenant_id and f.id = a.handed_over_from
-    where a.tenant_id = v_tenant and a.id = any (rejected) and a.status = 'rejected' and a.driver_id = app.user_id()
+    where a.tenant_id = v_tenant and a.id = any (ended) and a.status in ('rejected', 'returned')
     returning id, driver_id, delivery_id, units
   ), told as (
     insert into tenancy.notifications (tenant_id, user_id, type, payload)
@@ -119,6 +127,9 @@ begin
 end $$;
 
 grant execute on function delivery.lock_answering_drivers(uuid, uuid), delivery.assignments_restore(uuid[]) to barid_caller;
+
+-- Nobody calls it but other functions.
+revoke execute on function delivery.handovers_undo(uuid[]) from barid_caller;
 
 -- Ends live assignments: deliveries that nobody has picked up wait for a driver again, those on the road keep their status. Who never had the
 -- parcel, nor confirmed a handover of it, reads it no more.

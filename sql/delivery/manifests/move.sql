@@ -1,17 +1,25 @@
--- Sends a manifest to another processing point, until its first item is received. {id, destination_processing_point_id}
--- -> the manifest as lists show it. What has arrived stays so: it is the paper that was wrong. The same point changes nothing.
+-- Corrects where a manifest goes, until its first item is received, and who brings it, until it has arrived.
+-- {id, destination_processing_point_id?, driver_id?} -> the manifest as lists show it. What has arrived stays so: it is the paper that was
+-- wrong. The same point, and the same driver, change nothing.
 -- Locks the manifest, then the point against being taken out of use meanwhile.
--- Fails: manifest_not_found, manifest_action_not_allowed, processing_point_not_found, processing_point_inactive.
+-- Fails: manifest_not_found, manifest_action_not_allowed, processing_point_not_found, processing_point_inactive, driver_not_found,
+-- driver_inactive.
 create or replace function delivery.manifest_move(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   m delivery.transfer_manifests := delivery.lock_manifest((input ->> 'id')::uuid);
   v_point uuid := (input ->> 'destination_processing_point_id')::uuid;
+  v_driver uuid := (input ->> 'driver_id')::uuid;
 begin
-  perform delivery.require_manifest_status(m, '{draft,picked_up,in_transit,awaiting_receipt,receiving}');
-  if exists (select from delivery.transfer_manifest_items i
-      where i.tenant_id = m.tenant_id and i.manifest_id = m.id and i.received_at is not null) then
-    perform app.fail('manifest_action_not_allowed', delivery.manifest_label_to_json(m) || '{"text_key": "reason_manifest_received"}');
+  if v_point is not null then
+    perform delivery.require_manifest_status(m, '{draft,picked_up,in_transit,awaiting_receipt,receiving}');
+    if exists (select from delivery.transfer_manifest_items i
+        where i.tenant_id = m.tenant_id and i.manifest_id = m.id and i.received_at is not null) then
+      perform app.fail('manifest_action_not_allowed', delivery.manifest_label_to_json(m) || '{"text_key": "reason_manifest_received"}');
+    end if;
+  end if;
+  if v_driver is distinct from m.driver_id and v_driver is not null then
+    perform delivery.manifest_give(m, v_driver);
   end if;
   if v_point <> m.processing_point_id then
     perform delivery.require_point(v_point);
@@ -19,6 +27,24 @@ begin
     perform delivery.manifest_event_add(m.id, 'processing_point_changed', jsonb_build_object('from', m.processing_point_id, 'to', v_point));
   end if;
   return delivery.manifest_to_json(m.id);
+end $$;
+
+-- Gives a manifest, which the caller has locked, to another driver, who takes its next step; both drivers are notified.
+-- Fails: manifest_action_not_allowed (it has arrived), driver_not_found, driver_inactive.
+create or replace function delivery.manifest_give(m delivery.transfer_manifests, driver uuid) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if m.status in ('awaiting_receipt', 'receiving') then
+    perform app.fail('manifest_action_not_allowed', delivery.manifest_label_to_json(m) || '{"text_key": "reason_manifest_arrived"}');
+  end if;
+  perform delivery.require_manifest_status(m, '{draft,picked_up,in_transit}');
+  perform delivery.require_driver(driver);
+  update delivery.transfer_manifests set driver_id = driver where tenant_id = m.tenant_id and id = m.id;
+  perform delivery.manifest_event_add(m.id, 'driver_changed', jsonb_build_object('from', m.driver_id, 'to', driver));
+  insert into tenancy.notifications (tenant_id, user_id, type, payload)
+  select m.tenant_id, n.user_id, n.type, jsonb_build_object('manifest_id', m.id, 'manifest_number', m.manifest_number)
+  from (values (driver, 'manifest_given'), (m.driver_id, 'manifest_given_to_another')) n (user_id, type)
+  where n.user_id is not null;
 end $$;
 
 -- Completes manifests whose every item has its order or is void, and has since a day. Answers how many. Run by cron.

@@ -124,7 +124,13 @@ export const manifests: Calls = {
     ...given({ status: "draft" }),
     body: () => upload("pickup"),
   },
-  "PATCH /delivery/transfer-manifests/:manifest_id": given({ status: "draft" }),
+  "PATCH /delivery/transfer-manifests/:manifest_id": {
+    ...given({ status: "draft" }),
+    body: ({ point }, { tenant }) => ({
+      destination_processing_point_id: point,
+      driver_id: tenant.driver2.id,
+    }),
+  },
   "POST /delivery/transfer-processing-points": {
     body: ({ address }) => ({ name: "Mansour hub", code: "PP-MNS", address_id: address }),
   },

@@ -32,6 +32,8 @@ const calls: Record<string, { of: string; call: string }> = {
   "delivery.amount_at_door": { of: "delivery.deliveries", call: "r, '{}'" },
   "delivery.came_from_elsewhere": { of: "delivery.deliveries", call: "r, 1" },
   "delivery.lock_pickup_cash": { of: "delivery.deliveries", call: "r" },
+  "delivery.ordered_service": { of: "delivery.deliveries", call: "r" },
+  "delivery.require_draft_stands": { of: "delivery.deliveries", call: "r" },
   "delivery.pickup_went_on": { of: "delivery.deliveries", call: "r, 1" },
   "delivery.pickup_withdraw": { of: "delivery.deliveries", call: "r, 'Wrong'" },
   "delivery.booking_binds": { of: "integration.carrier_shipments", call: "r" },

@@ -33,15 +33,10 @@ CREATE OR REPLACE FUNCTION integration.bookings_follow_deliveries()
  SET search_path TO ''
 AS $function$
 begin
-  if not exists (select from new_rows n join old_rows o on o.id = n.id where n.status = 'cancelled' and o.status <> 'cancelled') then
-    return null;
-  end if;
   insert into app.jobs (tenant_id, kind, payload, entity_key)
   select s.tenant_id, 'carriers.shipment_withdraw', jsonb_build_object('shipment_id', s.id), s.id::text
-  from new_rows n
-  join old_rows o on o.id = n.id
-  join integration.carrier_shipments s on s.tenant_id = n.tenant_id and s.delivery_id = n.id and s.status <> 'cancelled'
-  where n.status = 'cancelled' and o.status <> 'cancelled' and not exists (
+  from integration.carrier_shipments s
+  where s.tenant_id = new.tenant_id and s.delivery_id = new.id and s.status <> 'cancelled' and not exists (
     select from warehousing.receiving_orders r
     where r.tenant_id = s.tenant_id and r.delivery_id = s.delivery_id and r.status = 'received' and r.source <> 'inbound'
       and r.received_at > s.booked_at)
@@ -454,7 +449,7 @@ CREATE VIEW "integration"."shipments_list" WITH (security_invoker=true) AS  SELE
    FROM (integration.carrier_shipments s
      JOIN delivery.deliveries d ON (((d.tenant_id = s.tenant_id) AND (d.id = s.delivery_id))));
 
-CREATE TRIGGER bookings_follow AFTER UPDATE ON delivery.deliveries REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION integration.bookings_follow_deliveries();
+CREATE TRIGGER bookings_follow AFTER UPDATE OF status ON delivery.deliveries FOR EACH ROW WHEN (((new.status = 'cancelled'::text) AND (old.status <> 'cancelled'::text))) EXECUTE FUNCTION integration.bookings_follow_deliveries();
 
 REVOKE ALL ON FUNCTION "integration"."bookings_follow_deliveries"() FROM PUBLIC;
 

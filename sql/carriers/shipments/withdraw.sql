@@ -1,20 +1,15 @@
 -- Bookings of cancelled deliveries: their carriers hear of it from a job, since who cancels a delivery does not wait for a carrier.
 
--- Queues the cancelling of the bookings of deliveries that were cancelled, by whomever. One that is being booked at this moment is cancelled by the
--- same job, which is tried again until that claim has ended. One whose parcel the carrier has brought back has nothing to cancel. SECURITY
+-- Queues the cancelling of the booking of a delivery that was cancelled, by whomever. One that is being booked at this moment is cancelled by
+-- the same job, which is tried again until that claim has ended. One whose parcel the carrier has brought back has nothing to cancel. SECURITY
 -- DEFINER: owners of deliveries and of orders see no bookings.
 create or replace function integration.bookings_follow_deliveries() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-  if not exists (select from new_rows n join old_rows o on o.id = n.id where n.status = 'cancelled' and o.status <> 'cancelled') then
-    return null;
-  end if;
   insert into app.jobs (tenant_id, kind, payload, entity_key)
   select s.tenant_id, 'carriers.shipment_withdraw', jsonb_build_object('shipment_id', s.id), s.id::text
-  from new_rows n
-  join old_rows o on o.id = n.id
-  join integration.carrier_shipments s on s.tenant_id = n.tenant_id and s.delivery_id = n.id and s.status <> 'cancelled'
-  where n.status = 'cancelled' and o.status <> 'cancelled' and not exists (
+  from integration.carrier_shipments s
+  where s.tenant_id = new.tenant_id and s.delivery_id = new.id and s.status <> 'cancelled' and not exists (
     select from warehousing.receiving_orders r
     where r.tenant_id = s.tenant_id and r.delivery_id = s.delivery_id and r.status = 'received' and r.source <> 'inbound'
       and r.received_at > s.booked_at)
@@ -22,9 +17,10 @@ begin
   return null;
 end $$;
 
+-- By the row: a condition of a row costs the many other moves of deliveries nothing.
 drop trigger if exists bookings_follow on delivery.deliveries;
-create trigger bookings_follow after update on delivery.deliveries referencing old table as old_rows new table as new_rows
-  for each statement execute function integration.bookings_follow_deliveries();
+create trigger bookings_follow after update of status on delivery.deliveries
+  for each row when (new.status = 'cancelled' and old.status <> 'cancelled') execute function integration.bookings_follow_deliveries();
 
 -- Claims a booking for cancelling, for the job. Null: it has ended, or its delivery is not cancelled. -> as integration.cancel_claim
 -- Locks the delivery, then the shipment. Fails: shipment_in_progress (it is being booked or cancelled at this moment).

@@ -20,19 +20,7 @@ export const itemStatuses = [
   "order_created",
   "void",
 ] as const;
-/** Statuses and kinds of deliveries, as the database keeps them. */
-export const deliveryStatuses = [
-  "draft",
-  "pending",
-  "assigned",
-  "accepted",
-  "picked_up",
-  "in_transit",
-  "delivered",
-  "failed",
-  "returned",
-  "cancelled",
-] as const;
+/** Kinds of deliveries, as the database keeps them. */
 export const deliveryFlows = [
   "standard",
   "pnd_parent",

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { defineList, equal, id, oneOf } from "../../../shared/api/list.ts";
+import { deliveryStatuses } from "../../../shared/schemas/delivery-statuses.ts";
 import { CarrierCode, Id, listResponse, Timestamp } from "../../../shared/schemas/schemas.ts";
 
 const statuses = ["booking", "booked", "cancelling", "cancelled"] as const;
@@ -16,19 +17,6 @@ export const Shipment = z.strictObject({
   cancelled_at: Timestamp.nullable(),
 }).meta({ id: "Shipment" });
 export const ShipmentResponse = z.object({ shipment: Shipment });
-
-const deliveryStatuses = [
-  "draft",
-  "pending",
-  "assigned",
-  "accepted",
-  "picked_up",
-  "in_transit",
-  "delivered",
-  "failed",
-  "returned",
-  "cancelled",
-] as const;
 
 export const shipmentsList = defineList({
   view: "integration.shipments_list",

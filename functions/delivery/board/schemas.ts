@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Id, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { driverStatuses, LastPosition, VehicleRef } from "../fleet/schemas.ts";
 import { placeWithoutPeople } from "../place.ts";
-import { deliveryStatuses } from "../statuses.ts";
+import { deliveryStatuses } from "../../../shared/schemas/delivery-statuses.ts";
 
 export const BoardQuery = z.object({
   zone_id: Id.optional().describe(

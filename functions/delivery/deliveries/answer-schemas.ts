@@ -10,7 +10,8 @@ import {
 } from "../../../shared/schemas/schemas.ts";
 import { AutoAssignment } from "../auto-assignment/schemas.ts";
 import { ReturnRequest } from "../return-requests/schemas.ts";
-import { deliveryFlows, deliveryStatuses } from "../statuses.ts";
+import { deliveryStatuses } from "../../../shared/schemas/delivery-statuses.ts";
+import { deliveryFlows } from "../statuses.ts";
 import { carrier, paid } from "./schemas.ts";
 
 const Named = z.object({ id: Id, code: z.string().nullable(), name: z.string().nullable() }).meta({

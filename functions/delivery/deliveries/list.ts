@@ -17,7 +17,8 @@ import { z } from "zod";
 import { Id } from "../../../shared/schemas/schemas.ts";
 import { searchStatuses } from "../auto-assignment/schemas.ts";
 import { requestStatuses } from "../return-requests/schemas.ts";
-import { deliveryFlows, deliveryStatuses } from "../statuses.ts";
+import { deliveryStatuses } from "../../../shared/schemas/delivery-statuses.ts";
+import { deliveryFlows } from "../statuses.ts";
 
 /** A part of number, barcode, reference, recipient's name or phone. */
 const search = foundBy("delivery.deliveries_matching");

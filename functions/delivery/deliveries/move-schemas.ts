@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { Id, JsonObject, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { ReturnRequest } from "../return-requests/schemas.ts";
-import { deliveryFlows, deliveryStatuses } from "../statuses.ts";
+import { deliveryStatuses } from "../../../shared/schemas/delivery-statuses.ts";
+import { deliveryFlows } from "../statuses.ts";
 import { DeliveryResponse, DeliveryRow } from "./answer-schemas.ts";
 
 export const DeliveryMade = z.object({

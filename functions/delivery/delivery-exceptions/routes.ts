@@ -13,7 +13,7 @@ import {
 } from "../../../shared/schemas/schemas.ts";
 import { maxBytes, maxListFieldBytes, maxPackageLines } from "../../../shared/schemas/sizes.ts";
 import { staffOrDeliveryPeople, warehouseOrOperations } from "../access.ts";
-import { deliveryStatuses } from "../statuses.ts";
+import { deliveryStatuses } from "../../../shared/schemas/delivery-statuses.ts";
 
 const statuses = ["open", "resolved"] as const;
 

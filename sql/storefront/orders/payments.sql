@@ -74,7 +74,10 @@ begin
   end if;
   v_left := storefront.order_refundable(o);
   if v_left <= 0 then
-    perform app.fail('nothing_to_refund');
+    perform app.fail('nothing_to_refund', case when exists (
+        select from money.payments p where p.tenant_id = o.tenant_id and p.order_id = o.id and p.type = 'ORDER' and p.status = 'SUCCESS'
+          and money.refunds_open(p) > 0)
+      then '{"text_key": "reported_refund_open"}' else '{}' end::jsonb);
   elsif p_amount > v_left then
     perform app.fail('refund_too_high', jsonb_build_object('field', 'amount', 'amount', v_left, 'currency', o.currency));
   end if;

@@ -81,7 +81,9 @@ describe("while it is open", () => {
   test("the order's cancellation gives nothing back again, and neither does a refund by hand", async () => {
     const placed = await givenBackTwice();
     const before = await wallets();
-    expect(await giveBack(placed)).toFailWith(409, "nothing_to_refund");
+    const refused = await giveBack(placed);
+    expect(refused).toFailWith(409, "nothing_to_refund");
+    expect(refused.body.message).toContain("reported a refund of this order");
     const answer = await cancel(placed);
     expect(answer).toSucceed(200);
     expect(answer.body.data.refund).toBeNull();

@@ -44,7 +44,7 @@ export const deliveries: Mutant[] = [
     to: "v_change := null;",
     test: [
       "tests/delivery/outcomes/amount-at-door.test.ts",
-      "an app that leaves it to the server: the amount of the door is taken, and put back by an undo",
+      "between two changes the amount is the one of that moment",
     ],
   },
   {

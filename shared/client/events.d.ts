@@ -64,6 +64,11 @@ export interface components {
       /** ISO 4217, three capital letters */ currency: string; /** Cash that the driver says to hand over, in major units */ declared_amount: number;
       driver_id: string; settlement_payment_id: string | null;
     };
+    "cash_handover.resolved": {
+      actor_id: string | null; cash_handover_id: string; /** Cash that the receiver counted, in major units */ counted_amount: number;
+      /** ISO 4217, three capital letters */ currency: string; /** Cash that the driver says to hand over, in major units */ declared_amount: number;
+      driver_id: string; /** How it was resolved; null while it is open */ resolution: string; settlement_payment_id: string | null;
+    };
     "cash_transfer.created": {
       actor_id: string; /** Money in major units of `currency` */ amount: number; cash_transfer_id: string;
       /** ISO 4217, three capital letters */ currency: string; from_owner_type: string; from_user_id: string | null; kind: string;

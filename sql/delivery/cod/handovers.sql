@@ -19,7 +19,8 @@ begin
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', event_type, 'source_module', 'delivery',
     'entity_type', 'cash_handover', 'entity_id', h.id, 'event_data', jsonb_build_object('cash_handover_id', h.id,
       'driver_id', h.driver_id, 'declared_amount', h.declared_amount, 'counted_amount', h.counted_amount, 'currency', h.currency,
-      'settlement_payment_id', h.settlement_payment_id, 'actor_id', app.user_id()))));
+      'settlement_payment_id', h.settlement_payment_id, 'actor_id', app.user_id())
+    || case event_type when 'cash_handover.resolved' then jsonb_build_object('resolution', h.resolution) else '{}' end)));
 end $$;
 
 -- Says what a driver puts on the desk. {driver_id? (office), amount, counted_amount? (office), notes?} -> handover
@@ -131,6 +132,7 @@ begin
       p.accounts, p.amounts)
     from money.shortage_borne(s, v_way) p;
   end if;
+  perform money.handover_event_emit('cash_handover.resolved', v_row);
   return money.handover_to_json(v_row);
 end $$;
 

@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from "vitest";
 import { remit } from "../../support/cod.ts";
 import { sql } from "../../support/db.ts";
 import { type Ground, newGround } from "../../support/deliveries.ts";
-import { cash, onItsWay, report, sound } from "../../support/outcomes.ts";
+import { cash, eventsOf, onItsWay, report, sound } from "../../support/outcomes.ts";
 import { newTenant, saveSettings, type Tenant } from "../../support/people.ts";
 
 const handovers = "/delivery/cod-collections/handovers";
@@ -41,6 +41,12 @@ test("they neither count it nor resolve what is missing; a colleague does", asyn
   expect(await tenant.driver.post(`${handovers}/${id}/resolve`, resolve))
     .toFailWith(403, "own_cash");
   expect(await tenant.dispatcher.post(`${handovers}/${id}/resolve`, resolve)).toSucceed(200);
+  expect(await eventsOf(id, "cash_handover.resolved")).toMatchObject([{
+    resolution: "written_off",
+    declared_amount: 7_000,
+    counted_amount: 6_000,
+    actor_id: tenant.dispatcher.id,
+  }]);
   const all = { scope: "all", driver_id: tenant.driver.id };
   expect(await tenant.dispatcher.post(remit, all)).toSucceed(200);
   await sound(tenant);

@@ -89,6 +89,7 @@ describe("the list", () => {
       "cash_handover.cancelled",
       "cash_handover.counted",
       "cash_handover.discrepancy",
+      "cash_handover.resolved",
       "cash_transfer.created",
       "cash_transfer.reversed",
       "cod.mismatch",

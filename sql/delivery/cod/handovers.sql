@@ -192,34 +192,24 @@ begin
   return v_row;
 end $$;
 
--- The handover whose cash a remittance is, locked: one that was counted or resolved, else one with a shortage that nobody has
--- resolved yet, else, where the office remits, one that nobody has counted; null: none. Where the tenant requires a handover
--- (setting delivery.cod.require_handover), only the first will do.
--- Fails: cash_handover_required.
-create or replace function money.handover_of(driver uuid, currency text, total numeric) returns money.cash_handovers
-language plpgsql set search_path = '' as $$
-#variable_conflict use_column
+-- The handover whose cash a remittance of this total is, of those of its driver that wait (money.lock_open_handovers): the oldest that was counted
+-- or resolved, else one with a shortage that nobody has resolved yet, else, where the office remits, one that nobody has counted; null: none.
+-- Where the tenant requires a handover (setting delivery.cod.require_handover), only the first will do. Fails: cash_handover_required.
+create or replace function money.handover_of(open money.cash_handovers[], total numeric, p_currency text) returns money.cash_handovers
+language plpgsql stable set search_path = '' as $$
 declare
   v_required boolean := app.boolean_or(app.settings('delivery', 'cod') -> 'require_handover', false);
-  v_office boolean := money.settles_for_office();
   v_row money.cash_handovers;
 begin
-  select u.* into v_row from money.cash_handovers u
-  where u.tenant_id = app.tenant_id() and u.driver_id = driver and u.currency = handover_of.currency
-    and u.status in ('counted', 'resolved') and u.settlement_payment_id is null and u.declared_amount = total
-  -- A row that another transaction has locked is waited for: one that was skipped would be remitted by nobody.
-  order by u.created_at limit 1 for no key update;
-  if v_row.id is null and not v_required then
-    -- A transaction that counts, resolves or cancels it is waited for as well: a shortage is booked once, and one that was
-    -- counted in full meanwhile is this remittance's all the same.
-    select u.* into v_row from money.cash_handovers u
-    where u.tenant_id = app.tenant_id() and u.driver_id = driver and u.currency = handover_of.currency
-      and (u.status = 'discrepancy' and u.counted_amount < u.declared_amount or u.status in ('counted', 'resolved')
-        or u.status = 'declared' and v_office)
-      and u.settlement_payment_id is null and u.declared_amount = total
-    order by u.status = 'declared', u.created_at limit 1 for no key update;
-  elsif v_row.id is null then
-    perform app.fail('cash_handover_required', jsonb_build_object('amount', total, 'currency', handover_of.currency));
+  -- Most remittances have none.
+  if open <> '{}' then
+    select h.* into v_row from unnest(open) h
+    where h.declared_amount = total
+      and (h.status in ('counted', 'resolved') or not v_required and (h.status = 'discrepancy' or money.settles_for_office()))
+    order by h.status = 'declared', h.status = 'discrepancy', h.created_at limit 1;
+  end if;
+  if v_row.id is null and v_required then
+    perform app.fail('cash_handover_required', jsonb_build_object('amount', total, 'currency', p_currency));
   end if;
   return v_row;
 end $$;
@@ -252,7 +242,8 @@ begin
   end loop;
 end $$;
 
--- The handovers of a driver that wait for their remittance, locked, the oldest first. What lies too much on the desk is given back whatever
+-- The handovers of a driver that wait for their remittance, locked, the oldest first. One that another transaction counts, resolves or cancels is
+-- waited for: a shortage is booked once, and one that was skipped would be remitted by nobody. What lies too much on the desk is given back whatever
 -- became of the rest, so such a discrepancy is none of them.
 create or replace function money.lock_open_handovers(driver uuid, p_currency text) returns money.cash_handovers[]
 language plpgsql set search_path = '' as $$

@@ -126,13 +126,11 @@ declare
   a delivery.assignments := delivery.require_carrier(d);
   v_parcel delivery.deliveries := delivery.parcel_terms(d);
   c money.cod_collections := delivery.lock_pickup_cash(d);
-  v_cash jsonb := '{"cod": 0, "delivery_fee": 0}';
+  v_cash jsonb;
 begin
   perform delivery.require_pickup_undoable(d, delivery.pickup_of(d.id), c);
   perform delivery.pickup_withdraw(d, input ->> 'reason');
-  if c.id is not null then
-    v_cash := money.cash_uncollected(v_parcel.id, c.collected_at, input ->> 'reason');
-  end if;
+  v_cash := money.cash_uncollected(v_parcel.id, c.collected_at, input ->> 'reason');
   perform app.events_add(jsonb_build_array(jsonb_build_object('source_module', 'delivery', 'event_type', 'delivery.pickup_undone',
     'entity_type', 'delivery', 'entity_id', v_parcel.id, 'event_data', jsonb_build_object('delivery_id', v_parcel.id,
       'delivery_code', v_parcel.delivery_code, 'reason', input ->> 'reason', 'actor_id', app.user_id()))));

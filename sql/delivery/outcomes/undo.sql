@@ -67,10 +67,9 @@ declare
 begin
   perform app.require_tenant(o.tenant_id);
   select x.code, x.params into code, params from (values
-    -- Its reports leave no outcome.
-    (1, 'carrier_reports_outcome', d.carrier_type = 'external' and d.status in ('delivered', 'failed', 'returned'), '{}'),
+    -- A carrier's reports leave no outcome.
+    (1, 'carrier_reports_outcome', d.carrier_type = 'external' and (o.id is not null or d.status in ('delivered', 'failed', 'returned')), '{}'),
     (2, 'no_outcome_to_undo', o.id is null, jsonb_build_object('status', d.status)),
-    (2, 'carrier_reports_outcome', d.carrier_type = 'external', '{}'),
     (3, 'outcome_already_undone', o.undone_at is not null, '{}'),
     (4, 'undo_period_over', now() > v_until, jsonb_build_object('undo_until', v_until)),
     -- It made another move.

@@ -14,13 +14,20 @@ end $$;
 
 grant execute on function tenancy.notify_system_admins(text, jsonb) to barid_caller;
 
--- Notifies the administrators of the market's tenant.
-create or replace function tenancy.notify_tenant_admins(type text, payload jsonb) returns void
+-- Notifies the active people of a tenant who have one of these roles.
+create or replace function tenancy.notify_roles(tenant uuid, roles text[], type text, payload jsonb) returns void
 language plpgsql set search_path = '' as $$
 begin
   insert into tenancy.notifications (tenant_id, user_id, type, payload)
-  select u.tenant_id, u.user_id, notify_tenant_admins.type, notify_tenant_admins.payload
+  select u.tenant_id, u.user_id, notify_roles.type, notify_roles.payload
   from tenancy.tenant_users u
-  join tenancy.tenant_user_roles r on r.tenant_id = u.tenant_id and r.user_id = u.user_id and r.role_key = 'tenant_admin'
-  where u.tenant_id = app.tenant_id() and u.is_active;
+  where u.tenant_id = tenant and u.is_active and exists (
+    select from tenancy.tenant_user_roles r where r.tenant_id = u.tenant_id and r.user_id = u.user_id and r.role_key = any (roles));
+end $$;
+
+-- Notifies the administrators of the caller's tenant.
+create or replace function tenancy.notify_tenant_admins(type text, payload jsonb) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform tenancy.notify_roles(app.tenant_id(), '{tenant_admin}', notify_tenant_admins.type, notify_tenant_admins.payload);
 end $$;

@@ -27,14 +27,10 @@ begin
   if v_left = '{}' and new.tenant_user_type not in ('staff', 'driver') then
     return null;
   end if;
-  insert into tenancy.notifications (tenant_id, user_id, type, payload)
-  select distinct new.tenant_id, u.user_id, 'member_left',
-    jsonb_build_object('user_id', new.user_id, 'full_name', p.full_name, 'tenant_user_type', new.tenant_user_type) || v_left
-  from tenancy.profiles p
-  join tenancy.tenant_users u on u.tenant_id = new.tenant_id and u.is_active
-  join tenancy.tenant_user_roles r on r.tenant_id = u.tenant_id and r.user_id = u.user_id
-    and (r.role_key in ('tenant_admin', 'operations_manager') or r.role_key = 'dispatcher' and new.tenant_user_type = 'driver')
-  where p.id = new.user_id;
+  perform tenancy.notify_roles(new.tenant_id,
+    case new.tenant_user_type when 'driver' then '{tenant_admin,operations_manager,dispatcher}' else '{tenant_admin,operations_manager}' end::text[],
+    'member_left', jsonb_build_object('user_id', new.user_id, 'full_name', p.full_name, 'tenant_user_type', new.tenant_user_type) || v_left)
+  from tenancy.profiles p where p.id = new.user_id;
   return null;
 end $$;
 

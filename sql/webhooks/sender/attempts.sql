@@ -175,11 +175,9 @@ begin
     jsonb_build_object('subscription_id', s.id, 'reason', reason)
   from integration.webhook_subscriptions s
   where s.id = subscription_disabled_event_emit.subscription_id and s.tenant_id = subscription_disabled_event_emit.tenant_id and not s.is_active;
-  insert into tenancy.notifications (tenant_id, user_id, type, payload)
-  select s.tenant_id, u.user_id, 'webhook_disabled', jsonb_build_object('subscription_id', s.id, 'url', s.url, 'reason', reason)
+  perform tenancy.notify_roles(s.tenant_id, '{tenant_admin}', 'webhook_disabled',
+    jsonb_build_object('subscription_id', s.id, 'url', s.url, 'reason', reason))
   from integration.webhook_subscriptions s
-  join tenancy.tenant_user_roles r on r.tenant_id = s.tenant_id and r.role_key = 'tenant_admin'
-  join tenancy.tenant_users u on u.tenant_id = r.tenant_id and u.user_id = r.user_id and u.is_active
   where s.id = subscription_disabled_event_emit.subscription_id and s.tenant_id = subscription_disabled_event_emit.tenant_id and not s.is_active;
 end $$;
 

@@ -1,4 +1,4 @@
-/** The undo of a pickup: the parcel waits at its sender's, nobody holds its cash, and whoever really has it takes both. */
+/** The undo of a pickup: the parcel waits at its sender's, nobody holds its cash, and the driver who really has it takes both. */
 import type postgres from "postgres";
 import { beforeEach, expect, test } from "vitest";
 import type { Answer, Person } from "../../support/api.ts";

@@ -32,8 +32,8 @@ export const settlements: Mutant[] = [
   {
     name: "a driver counts what they remit",
     file: handovers,
-    from: "or u.status = 'declared' and v_office)",
-    to: "or u.status = 'declared')",
+    from: "(h.status = 'discrepancy' or money.settles_for_office())",
+    to: "true",
     test: [
       remittedTest,
       "is cancelled, not counted, by a driver who remits or pays from the wallet",

@@ -35,13 +35,13 @@ export interface components {
     "carrier_remittance.created": {
       actor_id: string | null; /** Money in major units of `currency` */ amount: number;
       /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code: string; carrier_remittance_id: string;
-      collections: number; /** ISO 4217, three capital letters */ currency: string;
+      collections: number; /** ISO 4217, three capital letters */ currency: string; kind: string;
       /** Number on the paper or in the other system */ reference: string;
     };
     "carrier_remittance.reversed": {
       actor_id: string | null; /** Money in major units of `currency` */ amount: number;
       /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code: string; carrier_remittance_id: string;
-      collections: number; /** ISO 4217, three capital letters */ currency: string;
+      collections: number; /** ISO 4217, three capital letters */ currency: string; kind: string;
       /** Number on the paper or in the other system */ reference: string;
     };
     "carrier_return.refund_due": {

@@ -27,8 +27,8 @@ export interface paths {
   };
   "/carriers/tenant/{carrier_code}/remittances": {
     parameters: { };
-    /** List what a carrier paid of the cash it collected @description Who: permission view:tenant or manage:tenant. */ get: operations["get_carriers_tenant_carrier_code_remittances"];
-    /** Enter what a carrier paid of the cash it collected; all of it or nothing @description Who: permission manage:tenant. */ post: operations["post_carriers_tenant_carrier_code_remittances"];
+    /** List what a carrier paid of the cash it collected, and what of it was written off @description Who: permission view:tenant or manage:tenant. */ get: operations["get_carriers_tenant_carrier_code_remittances"];
+    /** Enter what a carrier paid of the cash it collected, or will not pay; all of it or nothing @description Who: permission manage:tenant. */ post: operations["post_carriers_tenant_carrier_code_remittances"];
   };
   "/carriers/tenant/{carrier_code}/remittances/{remittance_id}": {
     parameters: { };
@@ -36,7 +36,7 @@ export interface paths {
   };
   "/carriers/tenant/{carrier_code}/remittances/{remittance_id}/reverse": {
     parameters: { };
-    /** Reverse a payment that was entered wrongly; what it paid is owed again @description Who: permission manage:tenant. */ post: operations["post_carriers_tenant_carrier_code_remittances_remittance_id_reverse"];
+    /** Reverse a payment or write-off that was entered wrongly; its cash is owed again @description Who: permission manage:tenant. */ post: operations["post_carriers_tenant_carrier_code_remittances_remittance_id_reverse"];
   };
   "/carriers/tenant/{carrier_code}/rotate-secret": {
     parameters: { };
@@ -1462,7 +1462,10 @@ export interface components {
       /** Number of the delivery, unique in the tenant */ delivery_code: number;
       /** The share of the delivery fee, in major units */ delivery_fee_amount: number;
       /** Format: uuid @description The parcel */ delivery_id: string; /** Number in the sender's own system */ external_reference_id: string | null;
-      id: string; remittance_id: string | null; remittance_reference: string | null; remitted_at: string | null; status: "owed" | "remitted";
+      id: string; remittance_id: string | null; remittance_reference: string | null;
+      /** When it was paid or written off */ remitted_at: string | null;
+      /** When the outcome that it was taken with was undone */ reversed_at: string | null;
+      /** reversed: it was not taken after all @enum {string} */ status: "owed" | "remitted" | "written_off" | "reversed";
       tracking_number: string | null;
     };
     /** This carrier collects no cash, and {amount} {currency} is due at the door. */ CarrierCollectsNoCashError: { amount?: number; code?: "carrier_collects_no_cash"; currency?: string; } & components["schemas"]["Error"];
@@ -1471,14 +1474,14 @@ export interface components {
     /** The carrier was not found. */ CarrierNotFoundError: { code?: "carrier_not_found"; } & components["schemas"]["Error"];
     /** The carrier refused: {reason}. */ CarrierRefusedError: { code?: "carrier_refused"; reason?: string; } & components["schemas"]["Error"];
     CarrierRemittance: {
-      /** The amount paid, in `currency` */ amount: number;
+      /** The amount paid or written off, in `currency` */ amount: number;
       /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code: string;
       /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount: number;
       /** ISO 4217, three capital letters */ currency: string; /** The share of the delivery fee, in major units */ delivery_fee_amount: number;
-      /** Null: a program, with an API key */ entered_by: components["schemas"]["Person"] | null; id: string; notes: string | null;
-      /** The carrier's number of the payment */ reference: string; remitted_at: string; /** How many collections it paid */ remitted_count: number;
-      reversal_reason: string | null; /** Null unless it was reversed */ reversed_at: string | null;
-      reversed_by: components["schemas"]["Person"] | null;
+      /** Null: a program, with an API key */ entered_by: components["schemas"]["Person"] | null; id: string; kind: "payment" | "write_off";
+      notes: string | null; /** The carrier's number of the payment, the company's of a write-off */ reference: string; remitted_at: string;
+      /** How many collections it paid */ remitted_count: number; reversal_reason: string | null;
+      /** Null unless it was reversed */ reversed_at: string | null; reversed_by: components["schemas"]["Person"] | null;
     };
     /** A carrier reports what happens to this delivery; nothing of it is undone here. */ CarrierReportsOutcomeError: { code?: "carrier_reports_outcome"; } & components["schemas"]["Error"];
     /** The carrier did not answer. Try again later. */ CarrierUnavailableError: { code?: "carrier_unavailable"; } & components["schemas"]["Error"];
@@ -2998,8 +3001,8 @@ export interface components {
       /** Money in major units of `currency` */ amount: number;
       /** What it pays; without this and `delivery_ids`, the oldest that are owed */ carrier_collection_ids?: string[] | null;
       /** ISO 4217, three capital letters */ currency: string;
-      /** The same by parcels, instead of `carrier_collection_ids` */ delivery_ids?: string[] | null; notes?: string | null;
-      /** The carrier's number of the payment; entered once, unless it was reversed */ reference: string;
+      /** The same by parcels, instead of `carrier_collection_ids` */ delivery_ids?: string[] | null; kind?: ("payment" | "write_off") | null;
+      notes?: string | null; /** The carrier's number of the payment, yours of a write-off; entered once, unless it was reversed */ reference: string;
     };
     /** This payment has already been reversed. */ RemittanceAlreadyReversedError: { code?: "remittance_already_reversed"; } & components["schemas"]["Error"];
     /** The amount does not match whole collections; {expected} {currency} would. */ RemittanceAmountMismatchError: { code?: "remittance_amount_mismatch"; currency?: string; expected?: number; field?: string; } & components["schemas"]["Error"];
@@ -4033,9 +4036,10 @@ export interface operations {
         currency?: components["parameters"]["currency"]; delivery_id?: components["parameters"]["delivery_id"];
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; from_date?: components["parameters"]["from_date"];
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
-        remittance_id?: string; /** Column that orders the rows */ sort_by?: "collected_at" | "amount" | "delivery_code" | "remitted_at";
-        sort_order?: components["parameters"]["sort_order"]; status?: "owed" | "remitted"; tenant_id?: components["parameters"]["tenant_id"];
-        to_date?: components["parameters"]["to_date"];
+        remittance_id?: string; reversed?: components["parameters"]["reversed"];
+        /** Column that orders the rows */ sort_by?: "collected_at" | "amount" | "delivery_code" | "remitted_at";
+        sort_order?: components["parameters"]["sort_order"]; status?: "owed" | "remitted" | "written_off";
+        tenant_id?: components["parameters"]["tenant_id"]; to_date?: components["parameters"]["to_date"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { carrier_code: components["parameters"]["path_carrier_code"]; };
@@ -4069,10 +4073,11 @@ export interface operations {
       query?: {
         /** JSON object with any of: reference, notes, currency, amount, cod_amount, delivery_fee_amount, remitted_count, remitted_at, reversed_at */ column_filters?: string;
         currency?: components["parameters"]["currency"]; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
-        from_date?: components["parameters"]["from_date"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
-        page?: components["parameters"]["page"]; reversed?: components["parameters"]["reversed"]; search?: components["parameters"]["search"];
-        /** Column that orders the rows */ sort_by?: "remitted_at" | "amount"; sort_order?: components["parameters"]["sort_order"];
-        tenant_id?: components["parameters"]["tenant_id"]; to_date?: components["parameters"]["to_date"];
+        from_date?: components["parameters"]["from_date"]; kind?: "payment" | "write_off"; language?: components["parameters"]["language"];
+        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; reversed?: components["parameters"]["reversed"];
+        search?: components["parameters"]["search"]; /** Column that orders the rows */ sort_by?: "remitted_at" | "amount";
+        sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
+        to_date?: components["parameters"]["to_date"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
       path: { carrier_code: components["parameters"]["path_carrier_code"]; };
@@ -4085,6 +4090,10 @@ export interface operations {
             data: components["schemas"]["CarrierRemittance"][]; pagination: components["schemas"]["Pagination"];
             /** Over the same filters, without reversed ones */ summary: {
               remitted: {
+                /** Money in major units of `currency` */ amount: number; /** ISO 4217, three capital letters */ currency: string;
+                remittances: number;
+              }[];
+              written_off: {
                 /** Money in major units of `currency` */ amount: number; /** ISO 4217, three capital letters */ currency: string;
                 remittances: number;
               }[];
@@ -4114,13 +4123,13 @@ export interface operations {
         content: {
           "application/json": {
             remittance: {
-              /** The amount paid, in `currency` */ amount: number;
+              /** The amount paid or written off, in `currency` */ amount: number;
               /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code: string;
               /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount: number;
               /** ISO 4217, three capital letters */ currency: string;
               /** The share of the delivery fee, in major units */ delivery_fee_amount: number;
-              /** Null: a program, with an API key */ entered_by: components["schemas"]["Person"] | null; id: string; notes: string | null;
-              /** The carrier's number of the payment */ reference: string; remitted_at: string;
+              /** Null: a program, with an API key */ entered_by: components["schemas"]["Person"] | null; id: string; kind: "payment" | "write_off";
+              notes: string | null; /** The carrier's number of the payment, the company's of a write-off */ reference: string; remitted_at: string;
               remitted_collections: {
                 /** Money in major units of `currency` */ amount: number; carrier_collection_id: string;
                 /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount: number;
@@ -4159,13 +4168,13 @@ export interface operations {
         content: {
           "application/json": {
             remittance: {
-              /** The amount paid, in `currency` */ amount: number;
+              /** The amount paid or written off, in `currency` */ amount: number;
               /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code: string;
               /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount: number;
               /** ISO 4217, three capital letters */ currency: string;
               /** The share of the delivery fee, in major units */ delivery_fee_amount: number;
-              /** Null: a program, with an API key */ entered_by: components["schemas"]["Person"] | null; id: string; notes: string | null;
-              /** The carrier's number of the payment */ reference: string; remitted_at: string;
+              /** Null: a program, with an API key */ entered_by: components["schemas"]["Person"] | null; id: string; kind: "payment" | "write_off";
+              notes: string | null; /** The carrier's number of the payment, the company's of a write-off */ reference: string; remitted_at: string;
               remitted_collections: {
                 /** Money in major units of `currency` */ amount: number; carrier_collection_id: string;
                 /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount: number;
@@ -4200,13 +4209,13 @@ export interface operations {
         content: {
           "application/json": {
             remittance: {
-              /** The amount paid, in `currency` */ amount: number;
+              /** The amount paid or written off, in `currency` */ amount: number;
               /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code: string;
               /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount: number;
               /** ISO 4217, three capital letters */ currency: string;
               /** The share of the delivery fee, in major units */ delivery_fee_amount: number;
-              /** Null: a program, with an API key */ entered_by: components["schemas"]["Person"] | null; id: string; notes: string | null;
-              /** The carrier's number of the payment */ reference: string; remitted_at: string;
+              /** Null: a program, with an API key */ entered_by: components["schemas"]["Person"] | null; id: string; kind: "payment" | "write_off";
+              notes: string | null; /** The carrier's number of the payment, the company's of a write-off */ reference: string; remitted_at: string;
               remitted_collections: {
                 /** Money in major units of `currency` */ amount: number; carrier_collection_id: string;
                 /** Cash the receiver pays for the goods, in major units; without the delivery fee */ cod_amount: number;
@@ -5260,6 +5269,7 @@ export interface operations {
               /** Name of the carrier in the system; null: the tenant's own drivers */ carrier_code: string; carrier_name: string; collected: number;
               /** ISO 4217, three capital letters */ currency: string; /** The carrier's balance by the ledger */ ledger: number;
               /** What is still to be paid, in major units */ owed: number; remitted: number;
+              /** What the carrier will not pay */ written_off: number;
             }[];
             /** Remitted cash by destination: of cashiers, of drivers who remitted to themselves, of the tenant's own till */ desks: {
               /** ISO 4217, three capital letters */ currency: string; /** Cash that drivers still hold, in major units */ in_hand: number;

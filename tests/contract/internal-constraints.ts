@@ -102,7 +102,7 @@ export const internalConstraints = new Set([
   // Rows written by our own functions, which never write them otherwise.
   "account_exists",
   "booked_means_tracked",
-  "carrier_cash_already_collected",
+  "carrier_cash_taken_once",
   "carrier_cash_is_its_parts",
   "carrier_cash_state",
   "carrier_event_once",

@@ -79,7 +79,7 @@ const kinds = {
     `select reference as marker, shortage::float8::text as value from money.cod_settlements where tenant_id = $1 and shortage > 0`,
   owed:
     `select delivery_id::text as marker, carrier_code || ' ' || count(*) || ' ' || sum(amount)::float8 as value
-    from money.carrier_collections where tenant_id = $1 group by delivery_id, carrier_code`,
+    from money.carrier_collections where tenant_id = $1 and reversed_at is null group by delivery_id, carrier_code`,
   paid: `select reference as marker, id || ' ' || amount::float8 || ' ' || collections
       || case when reversed_at is null then '' else ' reversed' end as value from money.carrier_remittances where tenant_id = $1`,
   moved:

@@ -137,6 +137,8 @@ function oneAtATime(op: Op): string | undefined {
     return `shipment ${(op as Of<"book">).name}`;
   }
   if (op.type === "fetch") return `fetch ${op.name}`;
+  // Of a parcel whose pickup is undone before it, a handover is an assignment.
+  if (op.type === "undoPickup" || op.type === "handOver") return `pickup ${op.name}`;
   return op.type === "count" ? "count" : undefined;
 }
 

@@ -30,7 +30,7 @@ export const carrierCash: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/tenant/:carrier_code/remittances",
-    summary: "List what a carrier paid of the cash it collected",
+    summary: "List what a carrier paid of the cash it collected, and what of it was written off",
     access: permission("view:tenant", "manage:tenant"),
     params: CarrierParams,
     query: remittancesOf.query,
@@ -53,7 +53,8 @@ export const carrierCash: AnyEndpoint[] = [
     method: "post",
     path: "/tenant/:carrier_code/remittances",
     person: true,
-    summary: "Enter what a carrier paid of the cash it collected; all of it or nothing",
+    summary:
+      "Enter what a carrier paid of the cash it collected, or will not pay; all of it or nothing",
     access: permission("manage:tenant"),
     params: CarrierParams,
     body: Remit,
@@ -77,7 +78,7 @@ export const carrierCash: AnyEndpoint[] = [
     method: "post",
     path: "/tenant/:carrier_code/remittances/:remittance_id/reverse",
     person: true,
-    summary: "Reverse a payment that was entered wrongly; what it paid is owed again",
+    summary: "Reverse a payment or write-off that was entered wrongly; its cash is owed again",
     access: permission("manage:tenant"),
     params: OfRemittance,
     body: Reverse,

@@ -30,7 +30,8 @@ import {
   Timestamp,
 } from "../../../shared/schemas/schemas.ts";
 
-const statuses = ["owed", "remitted"] as const;
+const statuses = ["owed", "remitted", "written_off"] as const;
+const kinds = ["payment", "write_off"] as const;
 
 export const CarrierCollection = z.strictObject({
   id: Id,
@@ -45,11 +46,12 @@ export const CarrierCollection = z.strictObject({
   cod_amount: z.number(),
   delivery_fee_amount: z.number(),
   currency: z.string(),
-  status: z.enum(statuses),
+  status: z.enum([...statuses, "reversed"]).describe("reversed: it was not taken after all"),
   collected_at: Timestamp,
-  remitted_at: Timestamp.nullable(),
+  remitted_at: Timestamp.nullable().describe("When it was paid or written off"),
   remittance_id: Id.nullable(),
   remittance_reference: z.string().nullable(),
+  reversed_at: Timestamp.nullable().describe("When the outcome that it was taken with was undone"),
 }).meta({ id: "CarrierCollection" });
 
 export const CollectionsResponse = listResponse(CarrierCollection).extend({
@@ -75,6 +77,13 @@ const declared = {
     remittance_id: id("remittance_id"),
     from_date: sinceDay("collected_at"),
     to_date: untilDay("collected_at"),
+    reversed: {
+      ...isSet("reversed_at", "set"),
+      unasked: {
+        condition: "r.reversed_at is null",
+        kept: `'{"reversed_at": null}'::jsonb`,
+      },
+    },
   },
   columns: {
     status: oneOf("status", statuses),
@@ -123,14 +132,18 @@ function ofCarrier(declared: ListDeclaration): {
 export const collectionsOf = ofCarrier(declared);
 
 /**
- * A carrier's payment, normalised: ids are sorted and missing fields left out, since
+ * A carrier's payment or a write-off, normalised: ids are sorted and missing fields left out, since
  * a repeated Idempotency-Key is compared with it.
  */
 export const Remit = z.object({
+  kind: z.enum(kinds).default("payment").meta({
+    description: "write_off: the carrier does not pay it; it names what, and `notes` say why",
+  }),
   amount: Money.refine((amount) => amount > 0, { error: "more than nothing" }),
   currency: Currency,
   reference: Text.meta({
-    description: "The carrier's number of the payment; entered once, unless it was reversed",
+    description:
+      "The carrier's number of the payment, yours of a write-off; entered once, unless it was reversed",
   }),
   notes: LongText.nullish(),
   carrier_collection_ids: z.array(Id).min(1).max(2_000).nullish().meta({
@@ -139,12 +152,21 @@ export const Remit = z.object({
   delivery_ids: z.array(Id).min(1).max(2_000).nullish().meta({
     description: "The same by parcels, instead of `carrier_collection_ids`",
   }),
-}).transform(({ carrier_collection_ids, delivery_ids, notes, ...rest }) => {
+}).transform(({ carrier_collection_ids, delivery_ids, kind, notes, ...rest }) => {
   if (carrier_collection_ids && delivery_ids) {
     throw new AppError("validation_failed", { field: "delivery_ids" });
   }
+  if (kind === "write_off") {
+    const missing = !notes
+      ? "notes"
+      : !carrier_collection_ids && !delivery_ids
+      ? "carrier_collection_ids"
+      : null;
+    if (missing) throw new AppError("validation_failed", { field: missing });
+  }
   return {
     ...rest,
+    ...(kind === "payment" ? {} : { kind }),
     ...(notes ? { notes } : {}),
     ...ordered("carrier_collection_ids", carrier_collection_ids),
     ...ordered("delivery_ids", delivery_ids),
@@ -164,11 +186,13 @@ export const Reverse = z.object({ reason: Text }).meta({ id: "ReverseCarrierRemi
 export const Remittance = z.strictObject({
   id: Id,
   carrier_code: CarrierCode,
-  amount: z.number().describe("The amount paid, in `currency`"),
+  amount: z.number().describe("The amount paid or written off, in `currency`"),
   cod_amount: z.number(),
   delivery_fee_amount: z.number(),
   currency: z.string(),
-  reference: z.string().describe("The carrier's number of the payment"),
+  reference: z.string().describe(
+    "The carrier's number of the payment, the company's of a write-off",
+  ),
   notes: z.string().nullable(),
   remitted_at: Timestamp,
   remitted_count: z.int().describe("How many collections it paid"),
@@ -176,6 +200,7 @@ export const Remittance = z.strictObject({
   reversed_at: Timestamp.nullable().describe("Null unless it was reversed"),
   reversed_by: Person.nullable(),
   reversal_reason: z.string().nullable(),
+  kind: z.enum(kinds),
 }).meta({ id: "CarrierRemittance" });
 
 const WithCollections = Remittance.extend({
@@ -197,12 +222,13 @@ export const RemittedResponse = z.object({
   }),
 });
 
-/** The payments of one carrier, the newest first, reversed ones included. */
+/** The payments of one carrier and what was written off of it, the newest first, reversed ones included. */
 export const remittancesOf = ofCarrier({
   view: "money.carrier_remittances_list",
   search: ["reference"],
   sort: ["remitted_at", "amount"],
   params: {
+    kind: oneOf("kind", kinds),
     currency: { ...equal("currency"), schema: Currency },
     reversed: isSet("reversed_at", "set"),
     from_date: sinceDay("remitted_at"),
@@ -223,17 +249,19 @@ export const remittancesOf = ofCarrier({
   limit: { default: 20, max: 100 },
   summary: {
     sql: (rows) =>
-      `(select jsonb_build_object('remitted', coalesce(jsonb_agg(jsonb_build_object('currency', p.currency,
-        'amount', p.amount, 'remittances', p.remittances) order by p.currency), '[]')) from (
-        select r.currency, sum(r.amount) as amount, count(*) as remittances from ${rows} and r.reversed_at is null
-          group by r.currency) p)`,
+      `(select jsonb_build_object(
+        'remitted', coalesce(jsonb_agg(p.sums order by p.currency) filter (where p.kind = 'payment'), '[]'),
+        'written_off', coalesce(jsonb_agg(p.sums order by p.currency) filter (where p.kind = 'write_off'), '[]')) from (
+        select r.kind, r.currency, jsonb_build_object('currency', r.currency, 'amount', sum(r.amount), 'remittances', count(*)) as sums
+        from ${rows} and r.reversed_at is null group by r.kind, r.currency) p)`,
   },
 });
 
+const Sums = z.array(
+  z.strictObject({ currency: z.string(), amount: z.number(), remittances: z.int() }),
+);
+
 export const RemittancesResponse = listResponse(Remittance).extend({
-  summary: z.object({
-    remitted: z.array(
-      z.strictObject({ currency: z.string(), amount: z.number(), remittances: z.int() }),
-    ),
-  }).describe("Over the same filters, without reversed ones"),
+  summary: z.object({ remitted: Sums, written_off: Sums })
+    .describe("Over the same filters, without reversed ones"),
 });

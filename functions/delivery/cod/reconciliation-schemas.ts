@@ -30,6 +30,7 @@ export const ReconciliationResponse = z.object({
     remitted: z.number(),
     owed: z.number(),
     ledger: z.number().describe("The carrier's balance by the ledger"),
+    written_off: z.number().describe("What the carrier will not pay"),
   })).describe("External carriers, beside the drivers whom `totals` adds up"),
   desks: z.array(z.object({
     owner_type: z.enum(["staff", "driver", "tenant"]),

@@ -156,7 +156,7 @@ from (values
   ('{carrier_return.refund_due}', 'carriers', 'delivery',
     '{"delivery_id": "uuid", "carrier_code": "string", "amount": "number", "currency": "string"}'),
   ('{carrier_remittance.created,carrier_remittance.reversed}', 'carriers', 'carrier_remittance',
-    '{"carrier_remittance_id": "uuid", "carrier_code": "string", "currency": "string", "amount": "number", "collections": "integer",
+    '{"carrier_remittance_id": "uuid", "kind": "string", "carrier_code": "string", "currency": "string", "amount": "number", "collections": "integer",
       "reference": "string", "actor_id": "uuid?"}'),
 
   -- Stores.

@@ -60,10 +60,24 @@ begin
   end if;
 end $$;
 
+-- Books the cash that the carrier was asked to collect, and keeps what an undo needs. d: the delivery before the report.
+create or replace function integration.carrier_delivers(s integration.carrier_shipments, d delivery.deliveries) returns void
+language plpgsql set search_path = '' as $$
+begin
+  if s.cash_due > 0 then
+    perform money.carrier_cash_collected(delivery.parcel_of(d), s.id, s.carrier_code);
+  end if;
+  -- As it was on its way: there its undo puts it.
+  if d.status <> 'picked_up' then
+    d.status := 'in_transit';
+  end if;
+  perform delivery.outcome_record(d, 'delivered');
+end $$;
+
 -- Takes one report of a carrier: {event_id, tracking_number?, carrier_status?, status?, occurred_at?}; status is ours,
 -- or null when the carrier's says nothing to us. Each event_id counts once. One from before the carrier's last, or from before a warehouse
 -- received the delivery from it, is too late and moves nothing. Delivered, the cash that the carrier was
--- asked to collect is booked in the same transaction, and what ends in a warehouse is expected there; brought back, its fee is refunded
+-- asked to collect is booked in the same transaction, and what ends in a warehouse is expected there; operations may undo it; brought back, its fee is refunded
 -- by the policy in force; cancelled, its booking ends; where delivered cannot be (the order was cancelled), the tenant
 -- hears by an event that the carrier may hold cash. That it has the parcel of a cancelled delivery, its administrators hear once.
 -- Answers {outcome, duplicate}.
@@ -157,8 +171,8 @@ begin
     if v_status = 'returned' and (v_home is not null or delivery.returns_to_warehouse(d)) then
       perform warehousing.receipt_expect(d.id, v_home, true);
     end if;
-    if v_status = 'delivered' and s.cash_due > 0 then
-      perform money.carrier_cash_collected(delivery.parcel_of(d), s.id, s.carrier_code);
+    if v_status = 'delivered' then
+      perform integration.carrier_delivers(s, d);
     end if;
     if v_status in ('delivered', 'returned') then
       -- As what a driver brings back.
@@ -208,6 +222,7 @@ grant execute on function integration.carrier_secret(text, uuid), integration.ca
 
 -- The functions' own login (barid_api) and functions alone call these.
 revoke execute on function integration.cancelled_is_carried(integration.carrier_shipments,delivery.deliveries,text),
+  integration.carrier_delivers(integration.carrier_shipments,delivery.deliveries),
   integration.carrier_events_purge(),
   integration.carrier_report(text,uuid,jsonb),
   integration.carrier_secret(text,uuid),

@@ -1,9 +1,10 @@
 -- Reconciliation of carriers' cash: rows, remittances and ledger must agree on what they took, owe and paid.
 
--- The collections that were paid as of a moment, by remittances that were not reversed by then.
-create or replace function money.carrier_paid(tenant uuid, as_of timestamptz) returns table (carrier_collection_id uuid, remittance_id uuid)
+-- The collections that were paid or written off as of a moment, by remittances that were not reversed by then.
+create or replace function money.carrier_paid(tenant uuid, as_of timestamptz)
+returns table (carrier_collection_id uuid, remittance_id uuid, kind text)
 language sql stable set search_path = '' as $$
-  select i.carrier_collection_id, i.remittance_id
+  select i.carrier_collection_id, i.remittance_id, r.kind
   from money.carrier_remittances r
   join money.carrier_remittance_items i on i.tenant_id = r.tenant_id and i.remittance_id = r.id
   where r.tenant_id = tenant and r.remitted_at <= as_of and (r.reversed_at is null or r.reversed_at > as_of)
@@ -11,14 +12,15 @@ $$;
 
 -- The cash of a tenant's carriers as of a moment, by carrier and currency, from the rows and from the ledger.
 create or replace function money.carrier_positions(tenant uuid, as_of timestamptz)
-returns table (carrier_code text, currency text, collected numeric, remitted numeric, owed numeric, ledger numeric)
+returns table (carrier_code text, currency text, collected numeric, remitted numeric, written_off numeric, owed numeric, ledger numeric)
 language sql stable set search_path = '' as $$
   with by_row as (
     select c.carrier_code, c.currency::text as currency, sum(c.amount) as collected,
-      coalesce(sum(c.amount) filter (where p.carrier_collection_id is not null), 0) as remitted
+      coalesce(sum(c.amount) filter (where p.kind = 'payment'), 0) as remitted,
+      coalesce(sum(c.amount) filter (where p.kind = 'write_off'), 0) as written_off
     from money.carrier_collections c
     left join money.carrier_paid(tenant, as_of) p on p.carrier_collection_id = c.id
-    where c.tenant_id = tenant and c.collected_at <= as_of
+    where c.tenant_id = tenant and c.collected_at <= as_of and (c.reversed_at is null or c.reversed_at > as_of)
     group by c.carrier_code, c.currency
   ), by_entry as (
     select a.carrier_code, a.currency::text as currency, sum(e.amount) as held
@@ -28,24 +30,25 @@ language sql stable set search_path = '' as $$
     group by a.carrier_code, a.currency
   )
   select coalesce(r.carrier_code, e.carrier_code), coalesce(r.currency, e.currency), coalesce(r.collected, 0), coalesce(r.remitted, 0),
-    coalesce(r.collected - r.remitted, 0), coalesce(e.held, 0)
+    coalesce(r.written_off, 0), coalesce(r.collected - r.remitted - r.written_off, 0), coalesce(e.held, 0)
   from by_row r full join by_entry e on e.carrier_code = r.carrier_code and e.currency = r.currency
 $$;
 
 -- Every difference in the cash of a tenant's carriers as of a moment.
 --   carrier_cash                a carrier's owed rows are not what the ledger says it owes
 --   carrier_collection          a delivered parcel's cash was not booked, or is not what the carrier was asked to collect
---   carrier_collection_journal  a row was not booked as cash taken, or with another amount
---   carrier_remittance_rows     a remittance is not the sum of its rows, or they are not closed by it; or one that was taken
+--   carrier_collection_journal  a row was not booked as cash taken, or with another amount; one that was reversed has to leave nothing
+--   carrier_remittance_rows     a payment or write-off is not the sum of its rows, or they are not closed by it; or one that was taken
 --                               back still has some
---   carrier_remittance_journal  a remittance took another amount from the carrier in the ledger; one that was reversed has
---                               to leave nothing
+--   carrier_remittance_journal  a payment or write-off took another amount from the carrier in the ledger, or was booked as the other;
+--                               one that was reversed has to leave nothing
 create or replace function money.carrier_differences(tenant uuid, as_of timestamptz)
 returns table (kind text, carrier_code text, currency text, expected numeric, found numeric, rows uuid[])
 language sql stable set search_path = '' as $$
   select 'carrier_cash', p.carrier_code, p.currency, p.owed, p.ledger, array(
       select c.id from money.carrier_collections c
       where c.tenant_id = tenant and c.carrier_code = p.carrier_code and c.currency = p.currency and c.collected_at <= as_of
+        and (c.reversed_at is null or c.reversed_at > as_of)
         and c.id not in (select p.carrier_collection_id from money.carrier_paid(tenant, as_of) p)
       order by c.collected_at, c.id limit 100)
   from money.carrier_positions(tenant, as_of) p where p.owed <> p.ledger
@@ -53,19 +56,21 @@ language sql stable set search_path = '' as $$
   select 'carrier_collection', s.carrier_code, d.currency, s.cash_due, c.amount, array[s.id]
   from integration.carrier_shipments s
   join delivery.deliveries d on d.tenant_id = s.tenant_id and d.id = s.delivery_id and d.status = 'delivered'
-  left join money.carrier_collections c on c.tenant_id = s.tenant_id and c.shipment_id = s.id
+  left join money.carrier_collections c on c.tenant_id = s.tenant_id and c.shipment_id = s.id and c.reversed_at is null
   where s.tenant_id = tenant and s.cash_due > 0 and s.status in ('booked', 'cancelling') and d.delivered_at <= as_of
     and c.amount is distinct from s.cash_due
   union all
-  select 'carrier_collection_journal', c.carrier_code, c.currency, c.amount, b.amount, array[c.id]
+  select 'carrier_collection_journal', c.carrier_code, c.currency, n.taken, b.amount, array[c.id]
   from money.carrier_collections c
+  cross join lateral (select case when c.reversed_at <= as_of then 0 else c.amount end as taken) n
   left join lateral (
     select sum(e.amount) as amount from money.ledger_transactions t
     join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id
     join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a.kind = 'carrier_cash' and a.carrier_code = c.carrier_code
-    where t.tenant_id = tenant and t.kind = 'cash_collected' and t.reference_type = 'carrier_collection' and t.reference_id = c.id
+    where t.tenant_id = tenant and t.kind in ('cash_collected', 'cash_collected_REVERSAL') and t.reference_type = 'carrier_collection'
+      and t.reference_id = c.id and t.created_at <= as_of
   ) b on true
-  where c.tenant_id = tenant and c.collected_at <= as_of and c.amount is distinct from b.amount
+  where c.tenant_id = tenant and c.collected_at <= as_of and n.taken is distinct from b.amount
   union all
   select 'carrier_remittance_rows', r.carrier_code, r.currency, r.amount, i.total, i.rows
   from money.carrier_remittances r
@@ -94,14 +99,14 @@ language sql stable set search_path = '' as $$
     from money.ledger_transactions j
     join money.ledger_entries l on l.tenant_id = j.tenant_id and l.transaction_id = j.id
     join money.accounts a on a.tenant_id = l.tenant_id and a.id = l.account_id and a.kind = 'carrier_cash' and a.carrier_code = r.carrier_code
-    where j.tenant_id = tenant and j.kind in ('carrier_remittance', 'carrier_remittance_REVERSAL')
+    where j.tenant_id = tenant and replace(j.kind, '_REVERSAL', '') = case r.kind when 'write_off' then 'carrier_write_off' else 'carrier_remittance' end
       and j.reference_type = 'carrier_remittance' and j.reference_id = r.id and j.created_at <= as_of
   ) b on true
   where r.tenant_id = tenant and r.remitted_at <= as_of and (b.taken, b.journals) is distinct from (e.taken, e.journals::bigint)
 $$;
 
 -- Where the caller's tenant stands with each carrier as of a moment, [{carrier_code, carrier_name, currency, collected,
--- remitted, owed, ledger}].
+-- remitted, written_off, owed, ledger}].
 create or replace function money.carriers_reconciled(as_of timestamptz) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin

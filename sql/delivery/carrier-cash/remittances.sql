@@ -10,6 +10,24 @@ begin
     and a.currency = lock_carrier.currency for no key update;
 end $$;
 
+-- Locks the cash that a carrier took for a parcel at this moment, in the order in which its report books it and its payments take it: the owner's
+-- wallet, the carrier's debt, the row.
+create or replace function money.lock_carrier_cash(d delivery.deliveries, taken_at timestamptz) returns void
+language plpgsql set search_path = '' as $$
+declare
+  v_parcel uuid := delivery.parcel_of(d);
+  c money.carrier_collections;
+begin
+  select * into c from money.carrier_collections x
+  where x.tenant_id = d.tenant_id and x.delivery_id = v_parcel and x.collected_at = taken_at and x.reversed_at is null;
+  if c.id is not null then
+    perform money.lock_wallets(array[p.customer_id, p.institution_user_id]) from delivery.deliveries p
+    where p.tenant_id = d.tenant_id and p.id = v_parcel;
+    perform money.lock_carrier(c.carrier_code, c.currency::text);
+    perform from money.carrier_collections x where x.tenant_id = d.tenant_id and x.id = c.id for no key update;
+  end if;
+end $$;
+
 -- Locks what a carrier's payment covers, in the order of the ids, and answers it in the order the cash was taken: the
 -- collections or deliveries that are named, else the oldest that are owed in the currency.
 -- Fails: cod_collections_not_pending {invalid_ids} (not owed by this carrier: unknown, paid before, another's),
@@ -76,8 +94,8 @@ begin
 end $$;
 
 -- Enters a carrier's payment, all of it or nothing: what it covers is owed no more, and the money goes from the
--- carrier's account to the tenant's own till.
--- {carrier_code, amount, currency, reference, notes?, carrier_collection_ids? | delivery_ids?}
+-- carrier's account to the tenant's own till. A write_off covers rows in the same way, and nobody has the money.
+-- {carrier_code, kind?: payment (default) | write_off, amount, currency, reference, notes?, carrier_collection_ids? | delivery_ids?}
 -- -> see carrier_remittance(), and still_owed: what the carrier owes after it in this currency
 -- Fails: forbidden, carrier_not_found, too_many_decimals, settlement_amount_mismatch (the cash is in another currency),
 -- remittance_reference_exists, and what lock_carrier_collections and carrier_rows_paid fail with.
@@ -88,6 +106,7 @@ declare
   v_amount numeric := (input ->> 'amount')::numeric;
   v_rows money.carrier_collections[];
   v_other text;
+  v_written_off boolean := coalesce(input ->> 'kind' = 'write_off', false);
   r money.carrier_remittances;
 begin
   if not app.has_permission('manage:tenant') then
@@ -104,25 +123,34 @@ begin
     perform app.fail('settlement_amount_mismatch', jsonb_build_object('currency', v_other));
   end if;
   v_rows := money.carrier_rows_paid(v_rows, v_amount, input ?| '{carrier_collection_ids,delivery_ids}');
-  insert into money.carrier_remittances (tenant_id, carrier_code, currency, amount, cod_amount, delivery_fee_amount, collections, reference,
-    notes, actor_id)
-  select v_tenant, input ->> 'carrier_code', input ->> 'currency', v_amount, sum(c.cod_amount), sum(c.delivery_fee_amount), count(*),
-    input ->> 'reference', input ->> 'notes', app.user_id()
+  insert into money.carrier_remittances (tenant_id, carrier_code, kind, currency, amount, cod_amount, delivery_fee_amount, collections,
+    reference, notes, actor_id)
+  select v_tenant, input ->> 'carrier_code', coalesce(input ->> 'kind', 'payment'), input ->> 'currency', v_amount, sum(c.cod_amount),
+    sum(c.delivery_fee_amount), count(*), input ->> 'reference', input ->> 'notes', app.user_id()
   from unnest(v_rows) c
   returning * into r;
   insert into money.carrier_remittance_items (tenant_id, remittance_id, carrier_collection_id, amount, cod_amount, delivery_fee_amount)
   select v_tenant, r.id, c.id, c.amount, c.cod_amount, c.delivery_fee_amount from unnest(v_rows) c;
-  update money.carrier_collections c set status = 'remitted', remitted_at = r.remitted_at, remittance_id = r.id
+  update money.carrier_collections c set status = case when v_written_off then 'written_off' else 'remitted' end, remitted_at = r.remitted_at,
+    remittance_id = r.id
   where c.tenant_id = v_tenant and c.id = any (select x.id from unnest(v_rows) x);
   perform money.carrier_remittance_event_emit('carrier_remittance.created', r);
-  perform money.post_journal('carrier_remittance', 'carrier_remittance', r.id, 'Cash remitted by ' || r.carrier_code,
+  perform money.post_journal(money.carrier_journal(r), 'carrier_remittance', r.id,
+    case when v_written_off then 'Cash written off of ' else 'Cash remitted by ' end || r.carrier_code,
     array[money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code),
-      money.account_of('cash_on_hand', 'tenant', null, r.currency::text)],
+      money.account_of(case when v_written_off then 'external' else 'cash_on_hand' end, 'tenant', null, r.currency::text)],
     array[-r.amount, r.amount]);
   return money.carrier_remittance_left(r);
 end $$;
 
--- Reverses a payment that was entered wrongly, once, by a reversing journal: what it covered is owed again.
+-- The kind of the journal of a carrier's payment or of a write-off.
+create or replace function money.carrier_journal(r money.carrier_remittances) returns text
+language plpgsql immutable set search_path = '' as $$
+begin
+  return case r.kind when 'write_off' then 'carrier_write_off' else 'carrier_remittance' end;
+end $$;
+
+-- Reverses a payment or a write-off that was entered wrongly, once, by a reversing journal: what it covered is owed again.
 -- {carrier_code, remittance_id, reason} -> as money.carrier_remit
 -- Fails: forbidden, remittance_not_found, remittance_already_reversed, insufficient_desk_cash (the till has given the cash on).
 create or replace function money.carrier_remittance_reverse(input jsonb) returns jsonb
@@ -153,9 +181,11 @@ begin
   where x.tenant_id = v_tenant and x.id = r.id
   returning * into r;
   perform money.carrier_remittance_event_emit('carrier_remittance.reversed', r);
-  perform money.lock_returned_cash(money.account_of('cash_on_hand', 'tenant', null, r.currency::text),
-    money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code), r.amount, r.currency::text);
-  perform money.reverse('carrier_remittance', 'carrier_remittance', r.id, input ->> 'reason');
+  if r.kind = 'payment' then
+    perform money.lock_returned_cash(money.account_of('cash_on_hand', 'tenant', null, r.currency::text),
+      money.account_of('carrier_cash', 'carrier', null, r.currency::text, r.carrier_code), r.amount, r.currency::text);
+  end if;
+  perform money.reverse(money.carrier_journal(r), 'carrier_remittance', r.id, input ->> 'reason');
   perform money.cod_holds_again('carrier_collection', v_rows);
   return money.carrier_remittance_left(r);
 end $$;
@@ -165,7 +195,7 @@ create or replace function money.carrier_remittance_event_emit(event_type text, 
 language plpgsql set search_path = '' as $$
 begin
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', event_type, 'source_module', 'carriers',
-    'entity_type', 'carrier_remittance', 'entity_id', r.id, 'event_data', jsonb_build_object('carrier_remittance_id', r.id,
+    'entity_type', 'carrier_remittance', 'entity_id', r.id, 'event_data', jsonb_build_object('carrier_remittance_id', r.id, 'kind', r.kind,
       'carrier_code', r.carrier_code, 'currency', r.currency, 'amount', r.amount, 'collections', r.collections, 'reference', r.reference,
       'actor_id', app.user_id()))));
 end $$;

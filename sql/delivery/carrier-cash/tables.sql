@@ -10,7 +10,7 @@ create table if not exists money.carrier_remittances (
   cod_amount numeric(18, 3) not null check (cod_amount >= 0),
   delivery_fee_amount numeric(18, 3) not null check (delivery_fee_amount >= 0),
   collections integer not null check (collections > 0),
-  -- The carrier's own number of the payment: the same one cannot be entered twice.
+  -- The carrier's own number of the payment, the tenant's of a write-off: the same one cannot be entered twice.
   reference text not null,
   notes text,
   -- Null: entered with an API key.
@@ -19,6 +19,8 @@ create table if not exists money.carrier_remittances (
   reversed_at timestamptz,
   reversed_by uuid,
   reversal_reason text,
+  -- write_off: the carrier does not pay it, and the tenant bears it.
+  kind text not null default 'payment' check (kind in ('payment', 'write_off')),
   unique (tenant_id, id),
   constraint remittance_is_its_parts check (amount = cod_amount + delivery_fee_amount),
   constraint reversed_says_why check (
@@ -51,7 +53,8 @@ create table if not exists money.carrier_collections (
   cod_amount numeric(18, 3) not null check (cod_amount >= 0),
   delivery_fee_amount numeric(18, 3) not null check (delivery_fee_amount >= 0),
   currency char(3) not null references tenancy.currencies (code) on delete restrict,
-  status text not null default 'owed' check (status in ('owed', 'remitted')),
+  -- reversed: the outcome that it was taken with was undone, and it counts for nothing any more.
+  status text not null default 'owed' check (status in ('owed', 'remitted', 'written_off', 'reversed')),
   -- The time of the transaction, as in the ledger: a balance and its rows agree as of any moment.
   collected_at timestamptz not null default now(),
   remitted_at timestamptz,
@@ -62,15 +65,19 @@ create table if not exists money.carrier_collections (
   external_reference_id text,
   customer_name text not null default '',
   delivery_address text not null default '',
+  reversed_at timestamptz,
   unique (tenant_id, id),
   constraint carrier_cash_is_its_parts check (amount = cod_amount + delivery_fee_amount),
-  constraint carrier_cash_already_collected unique (tenant_id, delivery_id),
   constraint carrier_cash_state check (
-    (status = 'remitted') = (remitted_at is not null) and (status = 'remitted') = (remittance_id is not null)),
+    (status in ('remitted', 'written_off')) = (remitted_at is not null) and (status in ('remitted', 'written_off')) = (remittance_id is not null)
+    and (status = 'reversed') = (reversed_at is not null)),
   foreign key (tenant_id, delivery_id) references delivery.deliveries (tenant_id, id) on delete restrict,
   foreign key (tenant_id, shipment_id) references integration.carrier_shipments (tenant_id, id) on delete restrict,
   foreign key (tenant_id, remittance_id) references money.carrier_remittances (tenant_id, id) on delete restrict
 );
+-- A parcel's cash is taken once, unless that was reversed.
+create unique index if not exists carrier_cash_taken_once on money.carrier_collections (tenant_id, delivery_id)
+  where status <> 'reversed';
 create index if not exists carrier_collections_recent
   on money.carrier_collections (tenant_id, carrier_code, collected_at desc nulls last, id desc);
 create index if not exists carrier_collections_status

@@ -4,7 +4,7 @@ drop view if exists money.carrier_collections_list cascade;
 create view money.carrier_collections_list with (security_invoker = true) as
 select c.id, c.carrier_code, c.delivery_id, c.delivery_code, c.tracking_number, c.external_reference_id, c.customer_name,
   c.delivery_address, c.amount, c.cod_amount, c.delivery_fee_amount, c.currency, c.status, c.collected_at, c.remitted_at,
-  c.remittance_id, r.reference as remittance_reference
+  c.remittance_id, r.reference as remittance_reference, c.reversed_at
 from money.carrier_collections c
 left join money.carrier_remittances r on r.tenant_id = c.tenant_id and r.id = c.remittance_id;
 
@@ -18,7 +18,7 @@ select r.id, r.carrier_code, r.amount, r.cod_amount, r.delivery_fee_amount, r.cu
   r.collections as remitted_count, case when r.actor_id is not null then jsonb_build_object('id', r.actor_id, 'full_name', p.full_name) end
     as entered_by,
   r.reversed_at, case when r.reversed_by is not null then jsonb_build_object('id', r.reversed_by, 'full_name', b.full_name) end as reversed_by,
-  r.reversal_reason
+  r.reversal_reason, r.kind
 from money.carrier_remittances r
 left join tenancy.profiles p on p.id = r.actor_id
 left join tenancy.profiles b on b.id = r.reversed_by;

@@ -29,7 +29,7 @@ language sql stable set search_path = '' as $$
     union all
     select 'tenant', null, r.currency::text, r.amount, 0, 0, 0, 0, 0
     from money.carrier_remittances r
-    where r.tenant_id = tenant and r.remitted_at <= as_of and (r.reversed_at is null or r.reversed_at > as_of)
+    where r.tenant_id = tenant and r.kind = 'payment' and r.remitted_at <= as_of and (r.reversed_at is null or r.reversed_at > as_of)
     union all
     -- Up to 1.6.0 a shortage that was resolved before its remittance was booked then. Whose desk it was is what the journal says: the counter's, or
     -- the till when the counter was no member of the tenant.
@@ -77,7 +77,7 @@ language sql stable set search_path = '' as $$
           and p.owner_type = case when s.receiver_id = s.driver_id then 'driver' else 'staff' end
         union all
         select r.id, r.remitted_at from money.carrier_remittances r
-        where r.tenant_id = tenant and p.owner_type = 'tenant' and r.currency = p.currency
+        where r.tenant_id = tenant and r.kind = 'payment' and p.owner_type = 'tenant' and r.currency = p.currency
         union all
         select h.id, h.resolved_at from money.cash_handovers h
         where h.tenant_id = tenant and h.resolution in ('driver_owes', 'written_off') and h.currency = p.currency

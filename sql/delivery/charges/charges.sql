@@ -184,7 +184,7 @@ begin
   values (d.tenant_id, p_carrier, d.id, p_shipment, v_due.cod + v_due.delivery_fee, v_due.cod, v_due.delivery_fee, d.currency,
     now(), d.delivery_code, v_tracking, d.external_reference_id, money.payer_name(d),
     coalesce(d.dropoff_snapshot ->> 'full_address', ''))
-  on conflict on constraint carrier_cash_already_collected do nothing
+  on conflict (tenant_id, delivery_id) where status <> 'reversed' do nothing
   returning id into v_row;
   if v_row is not null then
     perform money.cash_book(d, 'dropoff', 'carrier_collection', v_row,

@@ -10,20 +10,28 @@ begin
     where l.tenant_id = app.tenant_id() and l.delivery_id = p_parcel and l.collected_at >= p_since and s.status in ('open', 'paid'));
 end $$;
 
--- Reverses the cash that drivers took for a parcel at this moment: its row is reversed and keeps its status, its payments are cancelled,
+-- Reverses the cash that a driver or a carrier took for a parcel at this moment: its row is reversed, its payments are cancelled,
 -- and its journals get their mirrors, of the kinds cash_collected_REVERSAL and cod_credit_REVERSAL. The row is locked, and in its driver's
--- hands. -> {cod, delivery_fee}, 0 where none was taken. SECURITY DEFINER, as all writers of cash; each statement names the caller's tenant.
+-- hands, where it keeps its status, or owed by the carrier. -> {cod, delivery_fee}, 0 where none was taken. SECURITY DEFINER, as all writers
+-- of cash; each statement names the caller's tenant.
 -- Fails: insufficient_wallet_balance (the COD was not held, and was spent), outcome_is_settled (it was stated).
 create or replace function money.cash_uncollected(p_parcel uuid, p_taken_at timestamptz, p_reason text) returns jsonb
 language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_kind text;
-  c money.cod_collections;
+  c record;
 begin
-  update money.cod_collections x set reversed_at = now()
-  where x.tenant_id = v_tenant and x.delivery_id = p_parcel and x.collected_at = p_taken_at and x.status = 'collected' and x.reversed_at is null
-  returning * into c;
+  with driver as (
+    update money.cod_collections x set reversed_at = now()
+    where x.tenant_id = v_tenant and x.delivery_id = p_parcel and x.collected_at = p_taken_at and x.status = 'collected' and x.reversed_at is null
+    returning 'cod_collection' as kind, x.id, x.cod_amount, x.delivery_fee_amount, x.delivery_code
+  ), carrier as (
+    update money.carrier_collections x set status = 'reversed', reversed_at = now()
+    where x.tenant_id = v_tenant and x.delivery_id = p_parcel and x.collected_at = p_taken_at and x.status = 'owed'
+    returning 'carrier_collection' as kind, x.id, x.cod_amount, x.delivery_fee_amount, x.delivery_code
+  )
+  select * into c from driver union all select * from carrier;
   if c.id is null then
     return '{"cod": 0, "delivery_fee": 0}';
   end if;
@@ -31,18 +39,18 @@ begin
   where p.tenant_id = v_tenant and p.delivery_id = p_parcel and p.type in ('COD_COLLECTION', 'DELIVERY_FEE') and p.payment_method = 'cash'
     and p.status = 'SUCCESS' and p.processed_at = p_taken_at;
   -- Before the wallet is asked what is available.
-  perform money.cod_hold_end(c.id);
+  perform money.cod_hold_end(c.kind, c.id);
   -- All accounts of both journals in one order, as a collection books them.
   perform money.lock_balances(array(
     select distinct e.account_id from money.ledger_transactions t
     join money.ledger_entries e on e.tenant_id = t.tenant_id and e.transaction_id = t.id
-    where t.tenant_id = v_tenant and t.reference_type = 'cod_collection' and t.reference_id = c.id));
+    where t.tenant_id = v_tenant and t.reference_type = c.kind and t.reference_id = c.id));
   -- A statement holds the wallet while it is made: it may have come first.
   if money.stated_since(p_parcel, p_taken_at) then
     perform app.fail('outcome_is_settled');
   end if;
   foreach v_kind in array case when c.cod_amount > 0 then '{cash_collected,cod_credit}' else '{cash_collected}' end::text[] loop
-    perform money.reverse(v_kind, 'cod_collection', c.id, concat_ws(': ', 'Delivery ' || c.delivery_code, p_reason));
+    perform money.reverse(v_kind, c.kind, c.id, concat_ws(': ', 'Delivery ' || c.delivery_code, p_reason));
   end loop;
   return jsonb_build_object('cod', c.cod_amount, 'delivery_fee', c.delivery_fee_amount);
 end $$;
@@ -59,6 +67,15 @@ language sql stable set search_path = '' as $$
       + coalesce((select sum(w.amount) from money.driver_pay w
         join delivery.deliveries l on l.tenant_id = tenant and l.id = w.delivery_id and c.delivery_id in (l.id, l.parent_id)
         where w.tenant_id = tenant and w.driver_id = c.driver_id and w.accrued_at = c.collected_at and w.status <> 'reversed'), 0) as counting
+  ) m
+  where c.tenant_id = tenant and c.reversed_at <= as_of and m.counting <> 0
+  union all
+  select 'reversed_row', null, c.currency, 0, m.counting, array[c.id]
+  from money.carrier_collections c
+  cross join lateral (
+    select sum(q.amount) as counting from money.payments q
+    where q.tenant_id = tenant and q.delivery_id = c.delivery_id and q.processed_at = c.collected_at
+      and q.type in ('COD_COLLECTION', 'DELIVERY_FEE') and q.status <> 'CANCELLED'
   ) m
   where c.tenant_id = tenant and c.reversed_at <= as_of and m.counting <> 0
 $$;

@@ -40,8 +40,8 @@ begin
   order by n.step;
 end $$;
 
--- The rows of cash among these that are in, so that their holds end. on_remit: they are remitted, settled from the wallet or paid by the
--- carrier. on_bank: their cash has gone from the desks as well. `kind` says which table they are of.
+-- The rows of cash among these that are in, so that their holds end. on_remit: they are remitted, settled from the wallet, paid by the
+-- carrier or written off. on_bank: their cash has gone from the desks as well. `kind` says which table they are of.
 create or replace function money.cash_in(tenant uuid, kind text, ids uuid[]) returns setof uuid
 language plpgsql stable set search_path = '' as $$
 begin
@@ -50,8 +50,9 @@ begin
       select c.id, c.status = 'remitted' as came_as_cash, c.settlement_payment_id as brought_by
       from money.cod_collections c where kind = 'cod_collection' and c.tenant_id = tenant and c.id = any (ids) and c.status <> 'collected'
       union all
-      select c.id, true, c.remittance_id
-      from money.carrier_collections c where kind = 'carrier_collection' and c.tenant_id = tenant and c.id = any (ids) and c.status <> 'owed'
+      select c.id, c.status = 'remitted', c.remittance_id
+      from money.carrier_collections c
+      where kind = 'carrier_collection' and c.tenant_id = tenant and c.id = any (ids) and c.status in ('remitted', 'written_off')
     )
     select r.id from closed r
     left join money.wallet_holds h on h.tenant_id = tenant and h.reference_type = kind and h.reference_id = r.id and h.release = 'on_bank' and h.step = 1
@@ -64,7 +65,7 @@ begin
         offset 0) p
       where p.brought_by = r.brought_by
     ) d on true
-    -- Settled from the wallet; not held until the bank; all of it has left the desks; all of it was short, so that none came.
+    -- Settled from the wallet, or written off; not held until the bank; all of it has left the desks; all of it was short, so that none came.
     where not r.came_as_cash or h.id is null or (d.parts > 0 and not d.there)
       or exists (select from money.cod_settlements s where s.tenant_id = tenant and s.payment_id = r.brought_by and s.shortage = s.total);
 end $$;
@@ -93,6 +94,8 @@ begin
         -- Nothing is held any more of a row that is reversed (money.cod_hold_end).
         and not exists (select from money.cod_collections c
           where kind = 'cod_collection' and c.tenant_id = tenant and c.id = x.reference_id and c.reversed_at is not null)
+        and not exists (select from money.carrier_collections c
+          where kind = 'carrier_collection' and c.tenant_id = tenant and c.id = x.reference_id and c.reversed_at is not null)
       order by x.reference_id, x.step desc
     ) h
     left join money.cash_in(tenant, kind, ids) i (id) on i.id = h.reference_id
@@ -107,16 +110,17 @@ begin
   end if;
 end $$;
 
--- Ends what is held of a driver's row of cash that is reversed, for good. A release for a later day is cancelled on that day, and there is
--- one now instead: only here a step counts before the one it follows. The row of cash is locked.
-create or replace function money.cod_hold_end(row_id uuid) returns void
+-- Ends what is held of a row of cash that is reversed, for good. `kind` says which table it is of. A release for a later day is cancelled on that
+-- day, and there is one now instead: only here a step counts before the one it follows. The row of cash is locked.
+create or replace function money.cod_hold_end(kind text, row_id uuid) returns void
 language plpgsql set search_path = '' as $$
 declare
   h money.wallet_holds;
   v_now timestamptz;
 begin
   select * into h from money.wallet_holds x
-  where x.tenant_id = app.tenant_id() and x.reference_type = 'cod_collection' and x.reference_id = row_id order by x.step desc limit 1;
+  where x.tenant_id = app.tenant_id() and x.reference_type = cod_hold_end.kind and x.reference_id = row_id
+  order by x.step desc limit 1;
   v_now := greatest(now(), h.created_at);
   if not found or (h.amount < 0 and h.counts_from <= v_now) then
     return;
@@ -193,5 +197,5 @@ create trigger holds_follow after insert on money.desk_part_moves
 
 -- Nobody calls these but other functions and triggers.
 revoke execute on function money.payout_rule(), money.cod_hold(text, uuid, uuid, numeric), money.cash_in(uuid, text, uuid[]),
-  money.cod_holds_follow(uuid, text, uuid[]), money.cod_hold_end(uuid), money.cod_holds_changed(),
+  money.cod_holds_follow(uuid, text, uuid[]), money.cod_hold_end(text, uuid), money.cod_holds_changed(),
   money.cod_holds_again(text, uuid[]), money.desk_parts_moved() from barid_caller;

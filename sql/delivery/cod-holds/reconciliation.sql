@@ -43,13 +43,13 @@ language sql stable set search_path = '' as $$
     group by m.kind, m.id having count((m.h).step) > 0
   ), taken as (
     select h.*, coalesce(c.delivery_id, r.delivery_id) as delivery_id, coalesce(c.cod_amount, r.cod_amount) as cod_amount,
-      not h.is_in and (c.id is null or c.reversed_at is null or c.reversed_at > as_of) as is_out
+      not h.is_in and coalesce(c.reversed_at, r.reversed_at) <= as_of is not true as is_out
     from held h
     left join lateral (
       select x.id, x.tenant_id, x.delivery_id, x.cod_amount, x.reversed_at from money.cod_collections x
       where h.kind = 'cod_collection' and x.id = h.id offset 0) c on c.tenant_id = tenant
     left join lateral (
-      select x.tenant_id, x.delivery_id, x.cod_amount from money.carrier_collections x
+      select x.tenant_id, x.delivery_id, x.cod_amount, x.reversed_at from money.carrier_collections x
       where h.kind = 'carrier_collection' and x.id = h.id offset 0) r on r.tenant_id = tenant
   )
   select t.id, t.account_id, t.kind = 'carrier_collection',

@@ -27,6 +27,15 @@ language sql stable set search_path = '' as $$
   from moved m group by m.driver_id, m.currency
 $$;
 
+-- The rows of cash of a tenant's drivers and carriers, reversed ones too.
+create or replace function money.cod_taken(tenant uuid)
+returns table (id uuid, delivery_id uuid, currency text, cod_amount numeric, collected_at timestamptz, reversed_at timestamptz)
+language sql stable set search_path = '' as $$
+  select c.id, c.delivery_id, c.currency::text, c.cod_amount, c.collected_at, c.reversed_at from money.cod_collections c where c.tenant_id = tenant
+  union all
+  select c.id, c.delivery_id, c.currency::text, c.cod_amount, c.collected_at, c.reversed_at from money.carrier_collections c where c.tenant_id = tenant
+$$;
+
 -- Every difference in a tenant's cash as of a moment; none means that every dinar is accounted for.
 --   driver_cash         a driver's rows in hand are not what the ledger says the driver holds
 --   collection_journal  a row was not booked as cash taken, or with another amount; one that was reversed has to leave nothing
@@ -117,11 +126,7 @@ language sql stable security definer set search_path = '' as $$
       select from money.payments q where q.tenant_id = tenant and q.delivery_id = c.delivery_id and q.type = 'COD_COLLECTION'
         and q.status = 'SUCCESS' and q.amount = c.cod_amount)))[1:100] as rows
     from (
-      select x.id, x.delivery_id, x.currency::text as currency, x.cod_amount, case when x.reversed_at <= as_of then 0 else x.cod_amount end as cod,
-        x.collected_at from money.cod_collections x where x.tenant_id = tenant
-      union all
-      select x.id, x.delivery_id, x.currency::text, x.cod_amount, x.cod_amount, x.collected_at from money.carrier_collections x
-      where x.tenant_id = tenant
+      select x.*, case when x.reversed_at <= as_of then 0 else x.cod_amount end as cod from money.cod_taken(tenant) x
     ) c
     where c.cod_amount > 0 and c.collected_at <= as_of group by c.currency
   ) r
@@ -129,8 +134,8 @@ language sql stable security definer set search_path = '' as $$
     select coalesce(sum(q.amount), 0) as paid from money.payments q
     where q.tenant_id = tenant and q.type = 'COD_COLLECTION' and q.currency = r.currency and q.processed_at <= as_of
       -- Also one that counted then and was cancelled with its row since.
-      and (q.status = 'SUCCESS' or q.status = 'CANCELLED' and exists (select from money.cod_collections x
-        where x.tenant_id = tenant and x.delivery_id = q.delivery_id and x.collected_at = q.processed_at and x.reversed_at > as_of))
+      and (q.status = 'SUCCESS' or q.status = 'CANCELLED' and exists (select from money.cod_taken(tenant) x
+        where x.delivery_id = q.delivery_id and x.collected_at = q.processed_at and x.reversed_at > as_of))
   ) p on true
   where r.cod <> p.paid
   union all
@@ -211,7 +216,8 @@ begin
   return v_count;
 end $$;
 
-revoke execute on function money.cod_positions(uuid, timestamptz), money.cod_differences(uuid, timestamptz) from barid_caller;
+revoke execute on function money.cod_taken(uuid), money.cod_positions(uuid, timestamptz), money.cod_differences(uuid, timestamptz)
+  from barid_caller;
 
 -- Nobody calls these but other functions and triggers.
 revoke execute on function money.cod_reconcile_all(uuid) from barid_caller;

@@ -129,8 +129,7 @@ end $$;
 -- {id, result: delivered|partial|exchanged|failed|refused|postponed, reason_code?, note?, items? [{delivery_item_id, quantity}], taken_back?
 -- [{name, quantity}], cash_collected?, recipient_name?, postponed_to?, proofs?, latitude?, longitude?, occurred_at?}
 -- -> {delivery, returns: the deliveries that were made of what goes back, cash{due, collected}, undo_until}; of what failed
--- nothing is due; until then the caller may undo it, null: a carrier brings it, or it was no outcome, as of a parcel that continues from
--- another warehouse
+-- nothing is due; until then the caller may undo it, null: it was no outcome, as of a parcel that continues from another warehouse
 -- Locks: as delivery.lock_delivery.
 -- Fails: delivery_status_changed, what delivery.delivery_complete and delivery.delivery_fail fail with, outcome_evidence_required,
 -- invalid_reference, invalid_postponed_to, what delivery.outcome_partial, delivery.outcome_exchanged and delivery.return_from_door fail with.
@@ -167,5 +166,5 @@ begin
   perform app.events_add(jsonb_build_array(jsonb_build_object('source_module', 'delivery', 'event_type', 'delivery.outcome',
     'entity_type', 'delivery', 'entity_id', v_parcel.id, 'event_data', jsonb_build_object('delivery_id', v_parcel.id,
       'delivery_code', v_parcel.delivery_code, 'result', v_result, 'reason_code', v_reason ->> 'value', 'actor_id', app.user_id()))));
-  return v_answer || jsonb_build_object('undo_until', case d.carrier_type when 'internal' then delivery.outcome_undo_until(o) end);
+  return v_answer || jsonb_build_object('undo_until', delivery.outcome_undo_until(o));
 end $$;

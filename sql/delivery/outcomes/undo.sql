@@ -39,7 +39,8 @@ begin
 end $$;
 
 -- Locks what stands between an outcome and its undo, in the order in which completions and settlements hold it: the store's order, the
--- driver, the row of cash, the driver's open handovers of cash, the pay. The deliveries are locked. Fails: forbidden (app.require_tenant).
+-- driver, the row of cash, the driver's open handovers of cash, the pay; of a carrier what money.lock_carrier_cash does. The deliveries are
+-- locked. Fails: forbidden (app.require_tenant).
 create or replace function delivery.lock_outcome_effects(o delivery.outcomes, d delivery.deliveries) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -52,6 +53,7 @@ begin
   where c.tenant_id = o.tenant_id and c.delivery_id = delivery.parcel_of(d) and c.collected_at = o.created_at;
   perform from money.driver_pay p
   where p.tenant_id = o.tenant_id and p.delivery_id = d.id and p.status <> 'reversed' order by p.id for no key update;
+  perform money.lock_carrier_cash(d, o.created_at);
 end $$;
 
 -- The first thing that forbids an undo: {code, params}; code is null when nothing does. A new obstacle is a line here; the lowest number is
@@ -67,8 +69,9 @@ declare
 begin
   perform app.require_tenant(o.tenant_id);
   select x.code, x.params into code, params from (values
-    -- A carrier's reports leave no outcome.
-    (1, 'carrier_reports_outcome', d.carrier_type = 'external' and (o.id is not null or d.status in ('delivered', 'failed', 'returned')), '{}'),
+    -- Of a carrier's reports `delivered` alone leaves an outcome: after any other it reports again.
+    (1, 'carrier_reports_outcome', d.carrier_type = 'external' and d.status in ('delivered', 'failed', 'returned')
+      and delivery.last_move(d.id) is distinct from o.last_move_id, '{}'),
     (2, 'no_outcome_to_undo', o.id is null, jsonb_build_object('status', d.status)),
     (3, 'outcome_already_undone', o.undone_at is not null, '{}'),
     (4, 'undo_period_over', now() > v_until, jsonb_build_object('undo_until', v_until)),
@@ -106,6 +109,8 @@ begin
         and p.type = 'REFUND' and p.created_at >= o.created_at))), '{}'),
     (12, 'outcome_is_settled', exists (select from money.cod_collections c where c.tenant_id = o.tenant_id and c.delivery_id = v_parcel_id
       and c.collected_at = o.created_at and c.status <> 'collected'), '{}'),
+    (12, 'outcome_is_settled', exists (select from money.carrier_collections c where c.tenant_id = o.tenant_id and c.delivery_id = v_parcel_id
+      and c.collected_at = o.created_at and c.status in ('remitted', 'written_off')), '{}'),
     (13, 'outcome_is_settled', exists (select from money.driver_pay p where p.tenant_id = o.tenant_id and p.delivery_id = d.id
       and p.accrued_at = o.created_at and p.status = 'paid'), '{}'),
     (14, 'outcome_is_settled', money.stated_since(v_parcel_id, o.created_at), '{}')
@@ -170,7 +175,7 @@ begin
       'status', a.status, 'delivery_ids', array[a.delivery_id], 'total_units', a.units, 'actor_id', app.user_id()))));
 end $$;
 
--- Undoes the last outcome of a delivery, whether `complete`, `fail` or `outcome` reported it. {id, reason} -> {delivery, cash{cod, delivery_fee,
+-- Undoes the last outcome of a delivery, whether `complete`, `fail`, `outcome` or its carrier reported it. {id, reason} -> {delivery, cash{cod, delivery_fee,
 -- currency}}; cash: what was taken and is reversed now. Its driver may for the minutes of the setting delivery.attempts.undo_minutes,
 -- operations for 72 hours.
 -- Locks: as delivery.lock_deliveries with the returns that were made of it, the store's order, the driver, the row of cash, the driver's open
@@ -207,7 +212,7 @@ begin
   where o.driver_id <> app.user_id();
   -- Last: it locks accounts, as the accrual does.
   perform money.driver_pay_unaccrue(d.id, input ->> 'reason');
-  if v_cash <> '{"cod": 0, "delivery_fee": 0}' then
+  if o.driver_id is not null and v_cash <> '{"cod": 0, "delivery_fee": 0}' then
     perform money.handover_uncovered(o.driver_id, v_parcel.currency);
   end if;
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id),

@@ -78,16 +78,17 @@ begin
   end if;
 end $$;
 
--- True when this transaction ended what was held of a driver's row of cash (money.cod_hold_end): nobody could spend it, so its reversal takes
+-- True when this transaction ended what was held of a row of cash (money.cod_hold_end): nobody could spend it, so its reversal takes
 -- nothing of what is available, however little that is. The row of cash is locked.
-create or replace function money.hold_ended_now(tenant uuid, row_id uuid) returns boolean
+create or replace function money.hold_ended_now(tenant uuid, kind text, row_id uuid) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
   return coalesce((
     select h.amount < 0 and h.created_at >= now() from money.wallet_holds h
-    where h.tenant_id = hold_ended_now.tenant and h.reference_type = 'cod_collection' and h.reference_id = row_id order by h.step desc limit 1), false);
+    where h.tenant_id = hold_ended_now.tenant and h.reference_type = hold_ended_now.kind and h.reference_id = row_id
+    order by h.step desc limit 1), false);
 end $$;
 
-revoke execute on function money.held_of(uuid, uuid), money.hold_ended_now(uuid, uuid), money.may_be_held(money.accounts),
+revoke execute on function money.held_of(uuid, uuid), money.hold_ended_now(uuid, text, uuid), money.may_be_held(money.accounts),
   money.require_available(money.accounts, numeric, text), money.stated_of(uuid, uuid), money.unavailable_of(money.accounts) from barid_caller;
 grant execute on function money.wallet_held(uuid), money.wallet_stated(uuid) to barid_caller;

@@ -191,7 +191,7 @@ begin
       v_desk := true;
       v_queued := v_queued or v_account.queued_since is not null;
     end if;
-    if v_line.amount < 0 and (kind <> 'cod_credit_REVERSAL' or not money.hold_ended_now(v_tenant, reference_id)) then
+    if v_line.amount < 0 and (kind <> 'cod_credit_REVERSAL' or not money.hold_ended_now(v_tenant, reference_type, reference_id)) then
       v_account.balance := v_account.balance - v_line.amount;
       perform money.require_available(v_account, v_line.amount, kind);
     end if;

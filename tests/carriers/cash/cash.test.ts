@@ -284,13 +284,6 @@ describe("a delivery completed by hand, when the report was lost", () => {
     ).toFailWith(409, "delivery_has_no_driver");
   });
 
-  test("is not undone: its carrier reports what came of it", async () => {
-    const parcel = await bookedCash(ground);
-    for (const status of ["picked_up", "delivered"]) await tell(side, parcel, status);
-    const undone = await move(tenant.ops, parcel.id, "outcome/undo", { reason: "Wrong parcel" });
-    expect(undone).toFailWith(409, "carrier_reports_outcome");
-  });
-
   test("at the moment of the report is booked once", async () => {
     for (let round = 0; round < 5; round++) {
       const parcel = await bookedCash(ground);

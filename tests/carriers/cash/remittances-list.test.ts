@@ -90,6 +90,7 @@ describe("the list", () => {
       reversed_at: null,
       reversed_by: null,
       reversal_reason: null,
+      kind: "payment",
     });
     expect(rest).toMatchObject({
       pagination: { page: 1, limit: 20, total: 3, total_pages: 1 },

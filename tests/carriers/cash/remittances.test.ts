@@ -64,6 +64,7 @@ describe("a payment", () => {
       reversed_at: null,
       reversed_by: null,
       reversal_reason: null,
+      kind: "payment",
       remitted_collections: [row(one, 9_000, 7_000), row(two, 2_000, 0)],
       still_owed: owed - 11_000,
     });
@@ -267,5 +268,5 @@ test("a carrier's account cannot be paid below nothing, and a parcel's cash is t
         delivery_fee_amount, currency, delivery_code)
       select tenant_id, carrier_code, delivery_id, shipment_id, amount, cod_amount, delivery_fee_amount, currency, delivery_code
       from money.carrier_collections where id = ${one.collection}`,
-  ).rejects.toThrow("carrier_cash_already_collected");
+  ).rejects.toThrow("carrier_cash_taken_once");
 });

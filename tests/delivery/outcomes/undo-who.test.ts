@@ -90,17 +90,17 @@ test("what has no outcome cannot be undone, and an outcome is undone once", asyn
   expect(await undo(tenant.driver, id)).toFailWith(409, "outcome_already_undone");
 });
 
-test("what a carrier brought is what it reports", async () => {
-  const brought = await parcel();
-  await sql`update delivery.deliveries set carrier_type = 'external' where id = ${brought}`;
-  const done = await report(tenant.ops, brought, failed);
-  expect(done).toSucceed(200);
-  expect(done.body.data.undo_until).toBeNull();
+test("what operations reported of a carrier's parcel they undo; not what it reported since", async () => {
   const id = await parcel();
-  await moves(tenant.driver, id, "complete");
   await sql`update delivery.deliveries set carrier_type = 'external' where id = ${id}`;
+  const done = await report(tenant.ops, id, failed);
+  expect(done).toSucceed(200);
+  expect(done.body.data.undo_until).not.toBeNull();
+  expect(await undo(tenant.ops, id)).toSucceed(200);
+  expect(await report(tenant.ops, id, failed)).toSucceed(200);
+  await sql`update delivery.deliveries set status = 'in_transit' where id = ${id}`;
+  await sql`update delivery.deliveries set status = 'failed' where id = ${id}`;
   expect(await undo(tenant.ops, id)).toFailWith(409, "carrier_reports_outcome");
-  await sql`update delivery.deliveries set carrier_type = 'internal' where id = ${id}`;
 });
 
 test("again with the same key it is one undo", async () => {

@@ -124,7 +124,7 @@ export const cash: readonly Invariant[] = [
         where s.tenant_id = $1 and s.reversed_at is null and h.resolution is distinct from 'recounted'
         union all
         select 'tenant', null, r.currency, r.amount from money.carrier_remittances r
-        where r.tenant_id = $1 and r.reversed_at is null
+        where r.tenant_id = $1 and r.reversed_at is null and r.kind = 'payment'
         union all
         -- Up to 1.6.0 a shortage that was resolved before its remittance left the desk of who had counted it.
         select a.owner_type, a.owner_user_id, h.currency, e.amount
@@ -171,11 +171,12 @@ export const cash: readonly Invariant[] = [
   },
   {
     name:
-      "cash: a carrier's payment is the sum of what it paid, closed by it alone, once in the books, its mirror exactly when it was taken back",
+      "cash: a carrier's payment or write-off is the sum of what it covers, closed by it alone, once in the books, its mirror exactly when it was taken back",
     sql: `select m.id from money.carrier_remittances m
       left join lateral (select count(*) as n, sum(i.amount) as amount, sum(i.cod_amount) as cod,
           bool_and(c.carrier_code = m.carrier_code and c.currency = m.currency
-            and (m.reversed_at is not null or c.status = 'remitted' and c.remittance_id = m.id)) as own
+            and (m.reversed_at is not null or c.remittance_id = m.id
+              and c.status = case m.kind when 'write_off' then 'written_off' else 'remitted' end)) as own
         from money.carrier_remittance_items i
         join money.carrier_collections c on c.tenant_id = i.tenant_id and c.id = i.carrier_collection_id
         where i.tenant_id = m.tenant_id and i.remittance_id = m.id) i on true
@@ -183,18 +184,38 @@ export const cash: readonly Invariant[] = [
       where m.tenant_id = $1 and ((i.n, i.amount, i.cod, i.own) is distinct from (m.collections::bigint, m.amount, m.cod_amount, true)
         or (select count(*) from money.carrier_collections c where c.tenant_id = m.tenant_id and c.remittance_id = m.id)
           <> case when m.reversed_at is null then m.collections else 0 end
-        or j.kinds is distinct from array['carrier_remittance'] || case when m.reversed_at is not null then array['carrier_remittance_REVERSAL'] end)`,
+        or j.kinds is distinct from case m.kind
+          when 'write_off' then array['carrier_write_off'] || case when m.reversed_at is not null then array['carrier_write_off_REVERSAL'] end
+          else array['carrier_remittance'] || case when m.reversed_at is not null then array['carrier_remittance_REVERSAL'] end end)`,
   },
   {
     name:
       "cash: at the door it is taken once, by a driver or by a carrier, of a delivered parcel, and its COD paid out once",
     sql: `select c.delivery_id from money.carrier_collections c
       left join delivery.deliveries d on d.tenant_id = c.tenant_id and d.id = c.delivery_id
-      where c.tenant_id = $1 and (d.status is distinct from 'delivered'
+      where c.tenant_id = $1 and c.reversed_at is null and (d.status is distinct from 'delivered'
         or exists (select from money.cod_collections x
           where x.tenant_id = c.tenant_id and x.delivery_id = c.delivery_id and x.collection_stage = 'dropoff' and x.reversed_at is null)
         or c.cod_amount <> (select coalesce(sum(p.amount), 0) from money.payments p where p.tenant_id = c.tenant_id
-          and p.delivery_id = c.delivery_id and p.type = 'COD_COLLECTION' and p.status = 'SUCCESS'))`,
+          and p.delivery_id = c.delivery_id and p.type = 'COD_COLLECTION' and p.status = 'SUCCESS'))
+      union all
+      select c.delivery_id from money.carrier_collections c where c.tenant_id = $1 and c.reversed_at is null
+      group by c.delivery_id having count(*) > 1`,
+  },
+  {
+    name:
+      "cash: what a carrier took is reversed exactly with the outcome it was taken with: mirrored once in the books, its payments cancelled",
+    sql: `select c.id from money.carrier_collections c
+      left join (${journalsOf("carrier_collection")}) j on j.reference_id = c.id
+      left join lateral (select bool_or(o.undone_at is not null) as undone from delivery.outcomes o
+        join delivery.deliveries d on d.tenant_id = o.tenant_id and d.id = o.delivery_id and c.delivery_id in (d.id, d.parent_id)
+        where o.tenant_id = c.tenant_id and o.created_at = c.collected_at) o on true
+      where c.tenant_id = $1 and ((c.reversed_at is not null) <> coalesce(o.undone, false)
+        or (c.reversed_at is not null) <> (c.status = 'reversed')
+        or coalesce('cash_collected_REVERSAL' = any (j.kinds), false) <> (c.reversed_at is not null)
+        or coalesce('cod_credit_REVERSAL' = any (j.kinds), false) <> (c.reversed_at is not null and c.cod_amount > 0)
+        or c.reversed_at is not null and exists (select from money.payments p where p.tenant_id = c.tenant_id
+          and p.delivery_id = c.delivery_id and p.processed_at = c.collected_at and p.status <> 'CANCELLED'))`,
   },
   {
     name:

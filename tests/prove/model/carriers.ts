@@ -1,5 +1,6 @@
 /** Parcels that another company carries: its bookings and reports, the cash that it collects and what it pays of it. */
 import { endReturn } from "./customer-returns.ts";
+import { record } from "./door.ts";
 import { cameBack, ended, missing } from "./orders.ts";
 import type { Of, Report } from "./ops.ts";
 import { giveFeeBack, moveTo } from "./parcels.ts";
@@ -83,9 +84,18 @@ export function tell(state: State, { id, name, report }: Of<"tell">): string {
     expectThere(state, name, id);
     return "ok applied";
   }
+  if (report === "delivered") {
+    // As it was on its way: there its undo puts it.
+    const before = structuredClone(parcel);
+    if (before.status !== "picked_up") before.status = "in_transit";
+    return record(state, name, before, () => {
+      moveTo(parcel, report);
+      deliver(state, name, id);
+      return "ok applied";
+    });
+  }
   moveTo(parcel, report);
-  if (report === "delivered") deliver(state, name, id);
-  else if (report === "returned") comeBack(state, name, id);
+  if (report === "returned") comeBack(state, name, id);
   return "ok applied";
 }
 
@@ -136,8 +146,8 @@ function comeBack(state: State, name: string, id: string): void {
   }
 }
 
-/** A payment is for rows that are named, or for the oldest: it pays whole ones. */
-export function carrierPays(state: State, { id, rows, amount }: Of<"carrierPays">): string {
+/** A payment is for rows that are named, or for the oldest: it pays whole ones. What is lost, the company bears. */
+export function carrierPays(state: State, { id, rows, amount, lost }: Of<"carrierPays">): string {
   const due = (row: string) => state.owed[row].cod + state.owed[row].fee;
   const open = Object.keys(state.owed).filter((row) => state.owed[row].status === "owed");
   if (rows === "oldest" && !open.length) return "no_pending_collections";
@@ -157,9 +167,9 @@ export function carrierPays(state: State, { id, rows, amount }: Of<"carrierPays"
       }
     }}
   if (rest !== 0) return "remittance_amount_mismatch";
-  for (const row of paid) state.owed[row].status = "remitted";
-  state.till = (state.till ?? 0) + amount;
-  state.carrierPaid[id] = { rows: paid, amount, reversed: false };
+  for (const row of paid) state.owed[row].status = lost ? "written_off" : "remitted";
+  if (!lost) state.till = (state.till ?? 0) + amount;
+  state.carrierPaid[id] = { rows: paid, amount, lost, reversed: false };
   return `ok ${amount} in ${paid.length} leaves ${debt(state)}`;
 }
 
@@ -167,8 +177,10 @@ export function unpayCarrier(state: State, { payment }: Of<"unpayCarrier">): str
   const paid = state.carrierPaid[payment];
   if (!paid) return "remittance_not_found";
   if (paid.reversed) return "remittance_already_reversed";
-  if ((state.till ?? 0) < paid.amount) return "insufficient_desk_cash";
-  state.till = (state.till ?? 0) - paid.amount;
+  if (!paid.lost) {
+    if ((state.till ?? 0) < paid.amount) return "insufficient_desk_cash";
+    state.till = (state.till ?? 0) - paid.amount;
+  }
   paid.reversed = true;
   for (const row of paid.rows) state.owed[row].status = "owed";
   return `ok ${paid.amount} in ${paid.rows.length} leaves ${debt(state)}`;

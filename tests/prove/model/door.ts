@@ -22,7 +22,7 @@ export function record(
   const said = follow();
   const parcel = state.parcels[name];
   parcel.result = {
-    driver: before.driver!,
+    driver: before.driver,
     before,
     moves: parcel.moves,
     movements,
@@ -84,22 +84,25 @@ export function undo(state: State, { name, driver }: Of<"undo">): string {
   if (obstacle) return obstacle;
   const { before, driver: by } = result!;
   const row = `${name} dropoff`;
+  const owed = `${name} carrier`;
   // Only this result's own row: an earlier one was undone with its result.
-  const cod = parcel.status === "delivered" ? state.rows[row]?.cod ?? 0 : 0;
+  const its = parcel.status === "delivered" ? state.rows[row] ?? state.owed[owed] : undefined;
+  const cod = its?.cod ?? 0;
   const ended = parcel.status !== "failed";
   if (cod && !parcel.of) {
     // Held COD could not be spent.
     const spent = available(state, parcel.customer!) < cod;
-    if (state.rows[row].holds === undefined && spent) return "insufficient_wallet_balance";
+    if (its!.holds === undefined && spent) return "insufficient_wallet_balance";
   }
   if (parcel.status === "delivered" && state.rows[row]) {
     const { [row]: _, ...rows } = state.rows;
-    const ends = uncovered({ ...state, rows }, by).map(([, count]) => count);
+    const ends = uncovered({ ...state, rows }, by!).map(([, count]) => count);
     // Counted cash lies on a desk.
     if (ends.some(({ status }) => status !== "declared")) return "outcome_is_settled";
     delete state.rows[row];
     for (const count of ends) count.status = "cancelled";
   }
+  delete state.owed[owed];
   if (cod) {
     if (parcel.of) state.house -= cod;
     else book(state, parcel.customer!, { amount: -cod, parcel: name });
@@ -127,8 +130,11 @@ export function undo(state: State, { name, driver }: Of<"undo">): string {
 function obstacleOf(state: State, name: string): string | undefined {
   const parcel = state.parcels[name];
   const { result, of } = parcel;
+  if (
+    parcel.external && ["delivered", "failed", "returned"].includes(parcel.status) &&
+    parcel.moves !== result?.moves
+  ) return "carrier_reports_outcome";
   if (!result) return "no_outcome_to_undo";
-  if (parcel.external) return "carrier_reports_outcome";
   if (result.undone) return "outcome_already_undone";
   if (parcel.moves > result.moves) return "outcome_went_on";
   // A failed parcel that came to another driver, or is on its way there.
@@ -167,6 +173,8 @@ function obstacleOf(state: State, name: string): string | undefined {
   }
   const row = parcel.status === "delivered" ? state.rows[`${name} dropoff`] : undefined;
   if (row && row.status !== "collected") return "outcome_is_settled";
+  const owed = parcel.status === "delivered" ? state.owed[`${name} carrier`] : undefined;
+  if (owed && owed.status !== "owed") return "outcome_is_settled";
   if (parcel.status === "delivered" && state.pay[name]?.payout) return "outcome_is_settled";
   return isStated(state, name, result.movements) ? "outcome_is_settled" : undefined;
 }

@@ -79,7 +79,7 @@ export async function seen(sql: postgres.Sql, real: Real): Promise<ReturnType<ty
     (select jsonb_agg(jsonb_build_array(id, delivery_id || ' ' || collection_stage, status, driver_id, cod_amount, delivery_fee_amount))
       from money.cod_collections where tenant_id = ${place.id} and reversed_at is null) as rows,
     (select jsonb_agg(jsonb_build_array(delivery_id, status, cod_amount, delivery_fee_amount) order by collected_at, id) from money.carrier_collections
-      where tenant_id = ${place.id}) as owed,
+      where tenant_id = ${place.id} and reversed_at is null) as owed,
     (select jsonb_agg(jsonb_build_array(id, net, owner_user_id, status)) from money.merchant_statements where tenant_id = ${place.id}) as statements,
     (select jsonb_agg(jsonb_build_array(id, status, counted_amount, settlement_payment_id)) from money.cash_handovers
       where tenant_id = ${place.id}) as counts,

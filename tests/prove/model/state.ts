@@ -16,7 +16,7 @@ export interface Row {
 export interface Owed {
   cod: number;
   fee: number;
-  status: "owed" | "remitted";
+  status: "owed" | "remitted" | "written_off";
   holds?: number;
 }
 
@@ -84,9 +84,10 @@ export interface Parcel {
   refused?: boolean;
   /** How often its status changed. */
   moves: number;
-  /** The last result of an attempt. */
+  /** The last result of an attempt; of a carrier's reports, that it was delivered. */
   result?: {
-    driver: number;
+    /** Null: a carrier's. */
+    driver: number | null;
     /** The parcel before it. */
     before: Omit<Parcel, "result">;
     /** `moves` when it was over, and how many movements of the owner's wallet there were before it. */
@@ -245,7 +246,7 @@ export interface State {
   house: number;
   /** Cash that carriers collected, their payments by the id of the operation, and what is in the till of these. */
   owed: Record<string, Owed>;
-  carrierPaid: Record<string, { rows: string[]; amount: number; reversed: boolean }>;
+  carrierPaid: Record<string, { rows: string[]; amount: number; lost: boolean; reversed: boolean }>;
   till: number | null;
   /** The receipts of parcels, and of goods that customers send back, by the id of the operation that it follows from. */
   receipts: Record<string, Receipt>;

@@ -65,13 +65,14 @@ export const carrierDraws: Draws<
       rows.reduce((total, [, { cod, fee }]) => total + cod + fee, 0);
     if (a % 2) {
       const rows = open.slice(0, 1 + b % 3);
-      return { type: "carrierPays", rows: "oldest", amount: sum(rows) + (c % 4 ? 0 : 250) || 250 };
+      const amount = sum(rows) + (c % 4 ? 0 : 250) || 250;
+      return { type: "carrierPays", rows: "oldest", amount, lost: false };
     }
     const list = c % 5 && open.length ? open : owed;
     const rows = list.filter((_, place) => (place + b) % 3).slice(0, 3);
     if (!rows.length) return;
     const amount = sum(rows) + [0, 0, 0, 250, -250][c % 5];
-    return { type: "carrierPays", rows: rows.map(([row]) => row), amount };
+    return { type: "carrierPays", rows: rows.map(([row]) => row), amount, lost: b % 4 === 0 };
   },
   unpayCarrier({ state }, [a]) {
     const paid = Object.entries(state.carrierPaid);

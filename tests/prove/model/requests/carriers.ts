@@ -32,6 +32,7 @@ export const carrierRequests: Requests<
       amount: op.amount,
       currency: "IQD",
       reference: op.id,
+      ...(op.lost ? { kind: "write_off", notes: "model" } : {}),
       ...(op.rows === "oldest"
         ? {}
         : { delivery_ids: op.rows.map((row) => ids[row.replace(/ carrier$/, "")]) }),

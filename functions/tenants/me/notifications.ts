@@ -72,6 +72,7 @@ const leftBehind = {
   parcels: "member_left_parcels",
   cash_in_hand: "member_left_cash_in_hand",
   cash_on_desk: "member_left_cash_on_desk",
+  wallet: "member_left_wallet",
   picking_orders: "member_left_picking_orders",
   manifests: "member_left_manifests",
   api_keys: "member_left_api_keys",

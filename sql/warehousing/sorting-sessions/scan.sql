@@ -80,7 +80,7 @@ end $$;
 create or replace function warehousing.sorting_scan_move(p_scan uuid, p_assignment uuid) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
-  update warehousing.sorting_scans c set assignment_id = p_assignment, scanned_by = app.user_id(), created_at = clock_timestamp()
+  update warehousing.sorting_scans c set assignment_id = p_assignment, scanned_by = app.user_id(), created_at = clock_timestamp(), left_at = null
   from warehousing.sorting_sessions s
   where c.tenant_id = app.tenant_id() and c.id = p_scan and s.tenant_id = c.tenant_id and s.id = c.session_id and s.status = 'active'
     and warehousing.works_in(s.warehouse_id);
@@ -96,7 +96,8 @@ grant execute on function warehousing.sorting_scan_move(uuid, uuid) to barid_cal
 -- it moves.
 -- {id, delivery_barcode, assignment_id?} -> {put_to, assignment, delivery, scan_id, scanned_at, already_sorted}
 -- assignment_id chooses among the cages that match; else it is the first with room of the most exact kind.
--- already_sorted: it lies there since an earlier scan. scan_id stays when it moves; scanned_at does not.
+-- already_sorted: it lies there since an earlier scan. scan_id stays when it moves, or comes back after it left; scanned_at does not.
+-- Locks: the session, the delivery, cages by id.
 -- Fails: sorting_session_not_found, forbidden, sorting_session_not_active, delivery_not_found, sorting_assignment_not_found,
 -- package_not_sortable (its way is over), package_not_here (no warehouse holds it), package_elsewhere, no_matching_destination, cage_full.
 create or replace function warehousing.sorting_scan(input jsonb) returns jsonb
@@ -118,6 +119,9 @@ begin
     perform app.fail('delivery_not_found', '{"field": "delivery_barcode"}');
   end if;
   d := warehousing.parcel_under_way(d);
+  -- It does not leave while it is put into a cage.
+  perform delivery.lock_deliveries(array[d.id]);
+  select * into d from delivery.deliveries x where x.id = d.id;
   -- On its way back it is still the parcel that may lie in a cage already.
   v_parcel := case d.delivery_flow when 'operational_return' then d.original_delivery_id else d.id end;
   if v_chosen is not null and not exists (select from warehousing.sorting_assignments a
@@ -127,7 +131,7 @@ begin
   v_matches := warehousing.sorting_matches(s.id, d);
   v_right := case when v_chosen is null then v_matches when v_chosen = any (v_matches) then array[v_chosen] else '{}' end;
   select * into c from warehousing.sorting_scans x where x.tenant_id = s.tenant_id and x.session_id = s.id and x.delivery_id = v_parcel;
-  if c.assignment_id = any (v_right) then
+  if c.left_at is null and c.assignment_id = any (v_right) then
     return warehousing.sorting_scan_answer(c.id, d.id, true);
   end if;
   if d.status in ('delivered', 'returned', 'cancelled') then
@@ -143,7 +147,7 @@ begin
     perform app.fail('no_matching_destination');
   end if;
   -- The cages are locked before anything is written of the scan, whatever it does: two scans never wait for each other in a circle.
-  v_lay := c.assignment_id;
+  v_lay := case when c.left_at is null then c.assignment_id end;
   v_to := warehousing.sorting_cage_with_room(s, warehousing.sorting_alike(s, v_right), v_lay);
   if c.id is null then
     insert into warehousing.sorting_scans (tenant_id, session_id, assignment_id, delivery_id, scanned_by)
@@ -156,14 +160,16 @@ begin
   end if;
   -- The same parcel at the same moment: the second waited, for the cages or for the scan, and now finds where the first put it.
   select * into strict c from warehousing.sorting_scans x where x.tenant_id = s.tenant_id and x.session_id = s.id and x.delivery_id = v_parcel;
-  if c.assignment_id = any (v_right) then
+  if c.left_at is null and c.assignment_id = any (v_right) then
     return warehousing.sorting_scan_answer(c.id, d.id, true);
-  elsif c.assignment_id is distinct from v_lay then
+  elsif c.left_at is null and c.assignment_id is distinct from v_lay then
     -- Into a cage that is not locked here: begin again, in the right order.
     raise exception 'delivery % was sorted meanwhile', v_parcel using errcode = 'serialization_failure';
   end if;
   perform warehousing.sorting_cage_count(s, v_to, 1);
-  perform warehousing.sorting_cage_count(s, v_lay, -1);
+  if v_lay is not null then
+    perform warehousing.sorting_cage_count(s, v_lay, -1);
+  end if;
   perform warehousing.sorting_scan_move(c.id, v_to);
   return warehousing.sorting_scan_answer(c.id, d.id, false);
 end $$;

@@ -50,6 +50,8 @@ create table if not exists warehousing.sorting_scans (
   delivery_id uuid not null,
   scanned_by uuid,
   created_at timestamptz not null default clock_timestamp(),
+  -- It lies in its cage no more, since it left the warehouse while the session was under way.
+  left_at timestamptz,
   unique (tenant_id, id),
   constraint already_sorted unique (tenant_id, session_id, delivery_id),
   foreign key (tenant_id, session_id, assignment_id) references warehousing.sorting_assignments (tenant_id, session_id, id) on delete restrict,

@@ -1,9 +1,9 @@
 -- The notice to the office when a person leaves the company, by themselves or with their account.
 
 -- Notifies administrators and operations managers, of a driver dispatchers too, that a person left, with what is still theirs to clear up:
--- parcels and cash in hand, cash on their desk, open picking orders, manifests that have not arrived, API keys that stopped. Each only when
--- there is any. Heard when a membership ends, and when Auth deletes an account; who is shut out by an administrator is known to the office.
--- Customers and institutions are nobody's colleagues: of them it hears only what they leave.
+-- parcels and cash in hand, cash on their desk, what is in their wallet, open picking orders, manifests that have not arrived, API keys
+-- that stopped. Each only when there is any. Heard when a membership ends, and when Auth deletes an account; who is shut out by an
+-- administrator is known to the office. Customers and institutions are nobody's colleagues: of them it hears only what they leave.
 create or replace function warehousing.member_left() returns trigger
 language plpgsql set search_path = '' as $$
 declare
@@ -15,8 +15,9 @@ begin
   select coalesce(jsonb_object_agg(l.part, l.value), '{}') into v_left
   from (
     values ('parcels', to_jsonb(nullif(cardinality(delivery.parcels_in_hand(new.user_id)), 0))),
-      ('cash_in_hand', warehousing.cash_left(new.tenant_id, new.user_id, 'driver_cash')),
-      ('cash_on_desk', warehousing.cash_left(new.tenant_id, new.user_id, 'cash_on_hand')),
+      ('cash_in_hand', warehousing.money_left(new.tenant_id, new.user_id, 'driver_cash')),
+      ('cash_on_desk', warehousing.money_left(new.tenant_id, new.user_id, 'cash_on_hand')),
+      ('wallet', warehousing.money_left(new.tenant_id, new.user_id, 'wallet')),
       ('picking_orders', (select to_jsonb(nullif(count(*), 0)) from warehousing.picking_orders o
         where o.tenant_id = new.tenant_id and o.assigned_to = new.user_id and o.status in ('pending', 'in_progress'))),
       ('manifests', (select to_jsonb(nullif(count(*), 0)) from delivery.transfer_manifests m
@@ -34,17 +35,17 @@ begin
   return null;
 end $$;
 
--- The cash of a person in accounts of a kind: [{amount, currency}], or null.
-create or replace function warehousing.cash_left(tenant uuid, person uuid, kind text) returns jsonb
+-- The money of a person in accounts of a kind: [{amount, currency}], or null.
+create or replace function warehousing.money_left(tenant uuid, person uuid, kind text) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
   return (
     select jsonb_agg(jsonb_build_object('amount', s.amount, 'currency', s.currency) order by s.currency)
     from (
       select sum(a.balance) as amount, a.currency from money.accounts a
-      where a.tenant_id = tenant and a.owner_user_id = person and a.kind = cash_left.kind
+      where a.tenant_id = tenant and a.owner_user_id = person and a.kind = money_left.kind
       group by a.currency having sum(a.balance) <> 0) s);
 end $$;
 
 -- Nobody calls these but the trigger.
-revoke execute on function warehousing.member_left(), warehousing.cash_left(uuid, uuid, text) from barid_caller;
+revoke execute on function warehousing.member_left(), warehousing.money_left(uuid, uuid, text) from barid_caller;

@@ -7,6 +7,7 @@ import { makeDrivers, newCash, remit, selected } from "../../support/cod.ts";
 import { sql } from "../../support/db.ts";
 import { deliveryIn, newGround } from "../../support/deliveries.ts";
 import { newManifest } from "../../support/manifests.ts";
+import { fundWallet } from "../../support/money.ts";
 import { newPicking } from "../../support/picking.ts";
 import { newPerson, newTenant, type Tenant } from "../../support/people.ts";
 
@@ -101,4 +102,16 @@ test("of a deleted account in each of its companies, and of nobody whom an admin
 test("nobody hears of it when the last administrator may not leave", async () => {
   expect(await leave(tenant.admin)).toFailWith(409, "last_tenant_admin");
   expect(await noticesOf(tenant.ops)).toEqual([]);
+});
+
+test("of a customer what is in their wallet, and nothing of one without any", async () => {
+  await fundWallet(tenant, "customer", tenant.customer.id, 2_500);
+  expect(await leave(tenant.customer)).toSucceed(200);
+  expect(await noticesOf(tenant.ops)).toMatchObject([{
+    message: `${await nameOf(tenant.customer)} has left the company. In their wallet: 2500 IQD.`,
+    payload: { wallet: [{ amount: 2_500, currency: "IQD" }], tenant_user_type: "customer" },
+  }]);
+  expect((await noticesOf(tenant.ops, "ar"))[0]!.message).toContain("في المحفظة: 2500 IQD.");
+  expect(await leave(tenant.institution)).toSucceed(200);
+  expect(await noticesOf(tenant.ops)).toHaveLength(1);
 });

@@ -17,7 +17,7 @@ afterAll(async () => {
   expect(
     await sql`select b.code, b.filled_capacity, count(c.id) from warehousing.sorting_assignments a
       join warehousing.bins b on b.id = a.cage_location_id
-      left join warehousing.sorting_scans c on c.assignment_id = a.id
+      left join warehousing.sorting_scans c on c.assignment_id = a.id and c.left_at is null
       where a.tenant_id = ${tenant.id} group by b.id having b.filled_capacity <> count(c.id)`,
   ).toEqual([]);
 });

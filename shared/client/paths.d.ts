@@ -2458,6 +2458,7 @@ export interface components {
     };
     /** The company needs at least one active administrator. */ LastTenantAdminError: { code?: "last_tenant_admin"; } & components["schemas"]["Error"];
     LocalizedText: { ar?: string | null; en?: string | null; ku?: string | null; };
+    /** Lots or numbered pieces of this item lie here that no line names. Count each lot and piece in a line of its own, with 0 where it is gone. */ LotNumberRequiredError: { code?: "lot_number_required"; field?: string; item_id?: string; } & components["schemas"]["Error"];
     /** Sign in by the link in a password-recovery mail first: it shows that the mailbox is yours. */ MailboxNotProvenError: { code?: "mailbox_not_proven"; } & components["schemas"]["Error"];
     Manifest: {
       cancel_reason: string | null; cancelled_at: string | null; completed_at: string | null; created_at: string; created_by: string | null;
@@ -11664,7 +11665,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WarehouseNotFoundError"] | components["schemas"]["BinNotFoundError"] | components["schemas"]["InventoryItemNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["BinInactiveError"] | components["schemas"]["BinOfSortingSessionError"] | components["schemas"]["ItemOfParcelError"] | components["schemas"]["SerialNumberTakenError"] | components["schemas"]["CountBelowReservedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["BinInactiveError"] | components["schemas"]["BinOfSortingSessionError"] | components["schemas"]["ItemOfParcelError"] | components["schemas"]["SerialNumberTakenError"] | components["schemas"]["LotNumberRequiredError"] | components["schemas"]["CountBelowReservedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];

@@ -1806,7 +1806,7 @@ export interface components {
       assigned_to?: string | null; due_date?: string | null; /** Number in the system that the record came from */ external_reference?: string | null;
       item_details: {
         bin_id: string; item_id: string;
-        /** The picked quantities. As long as every line says 0 and none has a status of its own (`missing`, say), nobody has recorded anything, and completing takes all */ picked_quantity?: number | null;
+        /** The picked quantity; without it what was recorded stays. As long as every line says 0 and none has a status of its own (`missing`, say), nobody has recorded anything, and completing takes all */ picked_quantity?: number | null;
         /** Pieces */ quantity: number; status?: string | null;
       }[];
       notes?: string | null;
@@ -3585,7 +3585,7 @@ export interface components {
       assigned_to?: string | null; due_date?: string | null; /** Number in the system that the record came from */ external_reference?: string | null;
       item_details?: {
         bin_id: string; item_id: string;
-        /** The picked quantities. As long as every line says 0 and none has a status of its own (`missing`, say), nobody has recorded anything, and completing takes all */ picked_quantity?: number | null;
+        /** The picked quantity; without it what was recorded stays. As long as every line says 0 and none has a status of its own (`missing`, say), nobody has recorded anything, and completing takes all */ picked_quantity?: number | null;
         /** Pieces */ quantity: number; status?: string | null;
       }[];
       notes?: string | null; picking_progress?: components["schemas"]["PickingProgressChange"] | null;

@@ -28,7 +28,7 @@ const Lines = z.array(z.object({
   bin_id: Id,
   quantity: Quantity,
   picked_quantity: Count.nullish().describe(
-    "The picked quantities. As long as every line says 0 and none has a status of its own (`missing`, say), nobody has recorded anything, and completing takes all",
+    "The picked quantity; without it what was recorded stays. As long as every line says 0 and none has a status of its own (`missing`, say), nobody has recorded anything, and completing takes all",
   ),
   status: z.string().trim().min(1).max(50).nullish(),
 })).min(1).max(1_000);

@@ -80,7 +80,11 @@ begin
   if p_order.status not in ('pending', 'in_progress') or (p_order.delivery_id is not null and not v_same) then
     perform app.fail('picking_items_fixed', jsonb_build_object('field', 'item_details', 'status', p_order.status));
   end if;
-  if v_same or p_order.status = 'pending' then
+  if v_same then
+    perform warehousing.require_picking_state(p_order.warehouse_id, lines, p_order.id);
+    perform warehousing.picking_note(p_order, lines);
+    return;
+  elsif p_order.status = 'pending' then
     perform warehousing.require_picking_state(p_order.warehouse_id, lines, p_order.id);
     perform warehousing.picking_set_lines(p_order, lines);
     return;
@@ -97,7 +101,8 @@ begin
   perform warehousing.picking_reserve(p_order);
 end $$;
 
--- Notes in the lines of an order, which stay what they are, what was picked of each. Fails: picked_too_much.
+-- Notes in the lines of an order, which stay what they are, what was picked of each; what a line does not say stays recorded.
+-- Fails: picked_too_much.
 create or replace function warehousing.picking_note(p_order warehousing.picking_orders, lines jsonb) returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -109,7 +114,8 @@ begin
   if found then
     perform app.fail('picked_too_much', jsonb_build_object('field', format('item_details.%s.picked_quantity', v_place)));
   end if;
-  update warehousing.picking_order_items i set picked_quantity = coalesce(l.picked_quantity, 0), status = coalesce(l.status, 'pending')
+  update warehousing.picking_order_items i set picked_quantity = coalesce(l.picked_quantity, i.picked_quantity),
+    status = coalesce(l.status, warehousing.picking_line_status(i.status, i.quantity, coalesce(l.picked_quantity, i.picked_quantity)))
   from rows from (jsonb_to_recordset(lines) as (picked_quantity bigint, status text)) with ordinality l (picked_quantity, status, line)
   where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.position = l.line;
   if p_order.status = 'completed' then

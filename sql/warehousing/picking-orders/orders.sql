@@ -155,6 +155,25 @@ begin
   where p_order.assigned_to is not null and p_order.assigned_to is distinct from app.user_id() and p_order.status in ('pending', 'in_progress');
 end $$;
 
+-- Notifies who was to pick an order that it was cancelled or given to somebody else, unless they did it themselves or had ended the picking:
+-- cancelled with its delivery or its store's order as well.
+create or replace function warehousing.picking_withdrawn() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  insert into tenancy.notifications (tenant_id, user_id, type, payload)
+  select old.tenant_id, old.assigned_to, 'picking_withdrawn', jsonb_build_object('picking_order_id', old.id,
+    'reference_number', old.reference_number, 'warehouse_id', old.warehouse_id,
+    'reason', case when new.status = 'cancelled' then 'cancelled' else 'reassigned' end)
+  where old.assigned_to is distinct from app.user_id();
+  return null;
+end $$;
+
+drop trigger if exists withdrawn on warehousing.picking_orders;
+create trigger withdrawn after update of status, assigned_to on warehousing.picking_orders
+  for each row when (old.assigned_to is not null and old.status in ('pending', 'in_progress')
+    and (new.status = 'cancelled' or new.assigned_to is distinct from old.assigned_to))
+  execute function warehousing.picking_withdrawn();
+
 -- Refuses to change what identifies or ranks an order once its picking has begun, and the number of a storefront order's pick, which is
 -- the order's. Fails: picking_not_pending, picking_belongs_to_order.
 create or replace function warehousing.require_relabelling(p_order warehousing.picking_orders, wanted warehousing.picking_orders) returns void

@@ -144,12 +144,17 @@ begin
   return progress;
 end $$;
 
--- Refuses whom nobody can give work to. Fails: assignee_not_found.
+-- Refuses people who may not work picking orders: others than active members whose roles let them report progress, as its endpoint asks.
+-- Fails: assignee_not_found.
 create or replace function warehousing.require_assignee(assignee uuid) returns void
 language plpgsql stable set search_path = '' as $$
 begin
   if assignee is not null and not exists (
-      select from tenancy.tenant_users u where u.tenant_id = app.tenant_id() and u.user_id = assignee and u.is_active) then
+      select from tenancy.tenant_users u
+      join tenancy.tenant_user_roles r on r.tenant_id = u.tenant_id and r.user_id = u.user_id
+      where u.tenant_id = app.tenant_id() and u.user_id = assignee and u.is_active and (r.role_key in ('warehouse_manager', 'warehouse_staff')
+        or exists (select from tenancy.role_permissions p where p.role_key = r.role_key
+          and p.permission_key in ('view:tenant', 'manage:operations:tenant', 'manage:module:warehouse')))) then
     perform app.fail('assignee_not_found', '{"field": "assigned_to"}');
   end if;
 end $$;

@@ -1296,7 +1296,7 @@ export interface components {
     /** The API key was not found. */ ApiKeyNotFoundError: { code?: "api_key_not_found"; } & components["schemas"]["Error"];
     /** A key may do nothing that you may not do yourself: {scopes}. */ ApiKeyScopeNotHeldError: { code?: "api_key_scope_not_held"; field?: string; scopes?: string[]; } & components["schemas"]["Error"];
     ApproveOrder: { admin_notes?: string | null; estimated_delivery_date?: (string) | null; };
-    /** The assigned person is no member of the company. */ AssigneeNotFoundError: { code?: "assignee_not_found"; field?: string; } & components["schemas"]["Error"];
+    /** The assigned person is no member of the company who may pick orders. */ AssigneeNotFoundError: { code?: "assignee_not_found"; field?: string; } & components["schemas"]["Error"];
     Assignment: {
       assigned_by: components["schemas"]["PersonRef"] | null;
       /** State of the assignment when it is read @enum {string} */ assignment_status: "pending" | "assigned" | "accepted" | "rejected" | "completed" | "returned";
@@ -2849,7 +2849,8 @@ export interface components {
       end_time?: string | null; picked_items?: number | null; picker_notes?: string | null; start_time?: string | null; total_items?: number | null;
     };
     PickingProgressChange: {
-      end_time?: string | null; picked_items?: number; picker_notes?: string | null; start_time?: string | null; total_items?: number;
+      end_time?: string | null; picked_items?: number; picker_notes?: string | null; start_time?: string | null;
+      /** Answers count the lines, whatever is said here and of `picked_items` */ total_items?: number;
     };
     /** Another picking order already has this reference number. */ PickingReferenceExistsError: { code?: "picking_reference_exists"; field?: string; } & components["schemas"]["Error"];
     PickingStats: { cancelled: number; completed: number; handed_off: number; in_progress: number; pending: number; total: number; };

@@ -34,7 +34,9 @@ const Lines = z.array(z.object({
 })).min(1).max(1_000);
 
 const Progress = z.object({
-  total_items: Count,
+  total_items: Count.describe(
+    "Answers count the lines, whatever is said here and of `picked_items`",
+  ),
   picked_items: Count,
   start_time: Instant.nullable(),
   end_time: Instant.nullable(),

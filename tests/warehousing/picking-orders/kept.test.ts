@@ -88,3 +88,47 @@ describe("what was recorded of a line", () => {
     expect(linesOf(await put(line(at, { quantity: 5 })))).toEqual([[5, 5, "picked"]]);
   });
 });
+
+describe("what contradicts the quantities", () => {
+  test("does not stand when the picking ends", async () => {
+    for (
+      const [picked_quantity, status, ends] of [
+        [2, "picked", "short"],
+        [2, "missing", "short"],
+        [5, "missing", "picked"],
+        [5, "short", "picked"],
+        [0, "short", "missing"],
+        [2, "torn", "torn"],
+      ] as const
+    ) {
+      const { at, report, put } = await fourOfFive();
+      const said = await put(line(at, { quantity: 5, picked_quantity, status }));
+      expect(linesOf(said)).toEqual([[5, picked_quantity, status]]);
+      expect(linesOf(await report("completed"))).toEqual([[5, picked_quantity, ends]]);
+      expect(await unitsOf(at.item)).toEqual({ available: 20 - picked_quantity });
+    }
+  });
+
+  test("is no progress: it counts the lines, beside times and notes that were sent", async () => {
+    const at = await newShelf(tenant, 20);
+    const order = await newOrder({
+      item_details: [line(at, { quantity: 5 })],
+      picking_progress: { total_items: 9, picked_items: 3, picker_notes: "aisle 2" },
+    }, at);
+    expect(order.picking_progress).toMatchObject({
+      total_items: 5,
+      picked_items: 0,
+      picker_notes: "aisle 2",
+    });
+    const items = [{ item_id: at.item, bin_id: at.bin, picked_quantity: 4 }];
+    const { body } = await tenant.ops.post(`${path}/${order.id}/progress`, {
+      status: "in_progress",
+      items,
+    });
+    expect(body.order.picking_progress).toMatchObject({ total_items: 5, picked_items: 4 });
+    const again = await tenant.ops.put(`${path}/${order.id}`, {
+      picking_progress: { picked_items: 0 },
+    });
+    expect(again.body.order.picking_progress).toMatchObject({ total_items: 5, picked_items: 4 });
+  });
+});

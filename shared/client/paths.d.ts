@@ -1296,7 +1296,7 @@ export interface components {
     /** The API key was not found. */ ApiKeyNotFoundError: { code?: "api_key_not_found"; } & components["schemas"]["Error"];
     /** A key may do nothing that you may not do yourself: {scopes}. */ ApiKeyScopeNotHeldError: { code?: "api_key_scope_not_held"; field?: string; scopes?: string[]; } & components["schemas"]["Error"];
     ApproveOrder: { admin_notes?: string | null; estimated_delivery_date?: (string) | null; };
-    /** The assigned person is no member of the company. */ AssigneeNotFoundError: { code?: "assignee_not_found"; field?: string; } & components["schemas"]["Error"];
+    /** The assigned person is no member of the company who may pick orders. */ AssigneeNotFoundError: { code?: "assignee_not_found"; field?: string; } & components["schemas"]["Error"];
     Assignment: {
       assigned_by: components["schemas"]["PersonRef"] | null;
       /** State of the assignment when it is read @enum {string} */ assignment_status: "pending" | "assigned" | "accepted" | "rejected" | "completed" | "returned";
@@ -1809,7 +1809,7 @@ export interface components {
       assigned_to?: string | null; due_date?: string | null; /** Number in the system that the record came from */ external_reference?: string | null;
       item_details: {
         bin_id: string; item_id: string;
-        /** The picked quantities. As long as every line says 0 and none has a status of its own (`missing`, say), nobody has recorded anything, and completing takes all */ picked_quantity?: number | null;
+        /** The picked quantity; without it what was recorded stays. As long as every line says 0 and none has a status of its own (`missing`, say), nobody has recorded anything, and completing takes all */ picked_quantity?: number | null;
         /** Pieces */ quantity: number; status?: string | null;
       }[];
       notes?: string | null;
@@ -2461,6 +2461,7 @@ export interface components {
     };
     /** The company needs at least one active administrator. */ LastTenantAdminError: { code?: "last_tenant_admin"; } & components["schemas"]["Error"];
     LocalizedText: { ar?: string | null; en?: string | null; ku?: string | null; };
+    /** Lots or numbered pieces of this item lie here that no line names. Count each lot and piece in a line of its own, with 0 where it is gone. */ LotNumberRequiredError: { code?: "lot_number_required"; field?: string; item_id?: string; } & components["schemas"]["Error"];
     /** Sign in by the link in a password-recovery mail first: it shows that the mailbox is yours. */ MailboxNotProvenError: { code?: "mailbox_not_proven"; } & components["schemas"]["Error"];
     Manifest: {
       cancel_reason: string | null; cancelled_at: string | null; completed_at: string | null; created_at: string; created_by: string | null;
@@ -2688,7 +2689,7 @@ export interface components {
       created_at: string; id: string; /** The text, in the reader's language */ message: string;
       /** The subject: ids and numbers */ payload: { [key: string]: unknown; };
       read_at: string | null; tenant_id: string | null;
-      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "tenant_invitation";
+      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "tenant_invitation";
     };
     /** None of the packages can be moved. */ NoTransferablePackagesError: { code?: "no_transferable_packages"; rejected?: Record<string, never>[]; } & components["schemas"]["Error"];
     /** Choose one destination: a branch or an address, not both. */ OneDestinationRequiredError: { code?: "one_destination_required"; field?: string; } & components["schemas"]["Error"];
@@ -2851,7 +2852,8 @@ export interface components {
       end_time?: string | null; picked_items?: number | null; picker_notes?: string | null; start_time?: string | null; total_items?: number | null;
     };
     PickingProgressChange: {
-      end_time?: string | null; picked_items?: number; picker_notes?: string | null; start_time?: string | null; total_items?: number;
+      end_time?: string | null; picked_items?: number; picker_notes?: string | null; start_time?: string | null;
+      /** Answers count the lines, whatever is said here and of `picked_items` */ total_items?: number;
     };
     /** Another picking order already has this reference number. */ PickingReferenceExistsError: { code?: "picking_reference_exists"; field?: string; } & components["schemas"]["Error"];
     PickingStats: { cancelled: number; completed: number; handed_off: number; in_progress: number; pending: number; total: number; };
@@ -3587,7 +3589,7 @@ export interface components {
       assigned_to?: string | null; due_date?: string | null; /** Number in the system that the record came from */ external_reference?: string | null;
       item_details?: {
         bin_id: string; item_id: string;
-        /** The picked quantities. As long as every line says 0 and none has a status of its own (`missing`, say), nobody has recorded anything, and completing takes all */ picked_quantity?: number | null;
+        /** The picked quantity; without it what was recorded stays. As long as every line says 0 and none has a status of its own (`missing`, say), nobody has recorded anything, and completing takes all */ picked_quantity?: number | null;
         /** Pieces */ quantity: number; status?: string | null;
       }[];
       notes?: string | null; picking_progress?: components["schemas"]["PickingProgressChange"] | null;
@@ -11159,7 +11161,7 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
-        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "tenant_invitation";
+        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "tenant_invitation";
         unread?: boolean | ("true" | "false");
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
@@ -11674,7 +11676,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WarehouseNotFoundError"] | components["schemas"]["BinNotFoundError"] | components["schemas"]["InventoryItemNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["BinInactiveError"] | components["schemas"]["BinOfSortingSessionError"] | components["schemas"]["ItemOfParcelError"] | components["schemas"]["SerialNumberTakenError"] | components["schemas"]["CountBelowReservedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["BinInactiveError"] | components["schemas"]["BinOfSortingSessionError"] | components["schemas"]["ItemOfParcelError"] | components["schemas"]["SerialNumberTakenError"] | components["schemas"]["LotNumberRequiredError"] | components["schemas"]["CountBelowReservedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];

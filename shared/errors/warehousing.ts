@@ -30,6 +30,7 @@ export const warehousingErrors = {
     fields: ["field", "item_id", "serial_number", "warehouse", "bin"],
   },
   serial_number_required: { status: 400, fields: ["field", "item_id"] },
+  lot_number_required: { status: 409, fields: ["field", "item_id"] },
   serial_quantity_must_be_one: { status: 400, fields: ["field", "item_id"] },
   staff_not_found: { status: 404, fields: ["field"] },
   staff_already_assigned: 409,

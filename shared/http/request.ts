@@ -7,7 +7,7 @@ import { AppError } from "../errors/errors.ts";
 import { askedLanguage, type Language } from "../i18n/index.ts";
 import { receiveTrace, storedTrace, type TraceContext } from "../runtime/trace-context.ts";
 import { accept, acceptPosted, readJson, readJsonBytes } from "../schemas/input.ts";
-import { ignoredFields } from "../schemas/unknown-fields.ts";
+import { ignoredFields, ignoredParameters } from "../schemas/unknown-fields.ts";
 import { expectedVersions } from "./etag.ts";
 
 const guid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -142,7 +142,7 @@ export async function readInput(
   const { fields: sent, ...others } = declared;
   const asked = askedFields(endpoint, sent);
   const ignored = [
-    ...ignoredFields(endpoint.query, asked ? others : declared),
+    ...ignoredParameters(endpoint.query, asked ? others : declared),
     ...(asked?.unknown ?? []),
     ...(json === undefined ? [] : ignoredFields(endpoint.body, json)),
   ];

@@ -1,6 +1,7 @@
 /**
- * Unknown fields of a request. Money or evidence under a wrong name is refused, because it would
- * be lost; everything else is named in the answer as `ignored`.
+ * Unknown fields of a request. In a body, money, evidence, and the lot or piece of stock under a
+ * wrong name are refused, because they would be lost or other goods would move; everything else is
+ * named in the answer as `ignored`.
  */
 import type { z } from "zod";
 import { AppError } from "../errors/errors.ts";
@@ -19,13 +20,26 @@ type Definition = z.core.$ZodTypes["_zod"]["def"];
 const maxNames = 50;
 const maxNameLength = 100;
 
-/** The paths of a body's or query's unknown properties. Fails: unknown_field (money or evidence under another name). */
-export function ignoredFields(schema: z.ZodType | undefined, value: unknown): string[] {
-  const unknown = schema ? unknownIn(schema, value, "") : topLevel(value);
+/** The paths of a body's unknown properties. Fails: unknown_field (another name of what must not be lost). */
+export function ignoredFields(schema: z.ZodType | undefined, body: unknown): string[] {
+  const unknown = unknownFields(schema, body);
   for (const { path, name, known } of unknown) {
     const expected = meantBy(name, known);
     if (expected) throw new AppError("unknown_field", { field: path, expected_field: expected });
   }
+  return pathsOf(unknown);
+}
+
+/** The names of a query's unknown parameters. */
+export function ignoredParameters(schema: z.ZodType | undefined, query: unknown): string[] {
+  return pathsOf(unknownFields(schema, query));
+}
+
+function unknownFields(schema: z.ZodType | undefined, value: unknown): UnknownField[] {
+  return schema ? unknownIn(schema, value, "") : topLevel(value);
+}
+
+function pathsOf(unknown: readonly UnknownField[]): string[] {
   // Well-formed: a name may hold half of a surrogate pair, or be cut to one, which no header can carry.
   return unknown.slice(0, maxNames).map(({ path }) => path.slice(0, maxNameLength).toWellFormed());
 }
@@ -139,7 +153,10 @@ const pictures = ["photo", "photos", "photo_url", "image", "images", "picture", 
 const evidence = [...pictures, "photo_urls", "signature", "signature_url", "evidence", "pod"];
 const collected = ["collected", "collected_cash", "collected_amount", "cod_collected"];
 
-/** Names of money and evidence in the interface, and what else people call them. */
+const lots = ["lot", "lot_no", "lot_number", "batch", "batch_no", "batch_number"];
+const serials = ["serial", "serial_no", "serial_number"];
+
+/** Names of money, evidence and stock in the interface, and what else people call them. */
 const otherNames: Record<string, readonly string[]> = {
   proof: ["proofs", ...evidence],
   proofs: ["proof", ...evidence],
@@ -151,9 +168,13 @@ const otherNames: Record<string, readonly string[]> = {
   cod_amount: ["cod", "cod_value", "cash_on_delivery"],
   amount: ["sum", "refund_amount", "cash", "cash_amount"],
   counted_amount: ["counted", "counted_cash", "amount", "cash"],
+  lot_number: lots,
+  serial_number: serials,
+  lot: lots,
+  serial: serials,
 };
 
-/** The known name that an unknown one of money or evidence stands for. */
+/** The known name that an unknown one stands for. */
 function meantBy(name: string, known: readonly string[]): string | undefined {
   const plain = plainName(name);
   return known.find((right) =>

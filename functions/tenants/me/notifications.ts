@@ -15,6 +15,7 @@ const texts = {
   auto_assignment_failed: "notification_auto_assignment_failed",
   delivery_postponed_in_van: "notification_delivery_postponed_in_van",
   picking_assigned: "notification_picking_assigned",
+  picking_withdrawn: "notification_picking_withdrawn",
   delivery_cancelled: "notification_delivery_cancelled",
   delivery_changed: "notification_delivery_changed",
   amount_change_requested: "notification_amount_change_requested",
@@ -80,6 +81,9 @@ const leftBehind = {
 
 /** The text of a notification, and of who left a sentence for each thing that is left behind. */
 function messageOf(language: Language, { type, payload }: Notification): string {
+  if (type === "picking_withdrawn" && payload.reason === "cancelled") {
+    return translate(language, "notification_picking_cancelled", payload);
+  }
   const text = translate(language, texts[type], payload);
   if (type !== "member_left") return text;
   const more = Object.entries(leftBehind).flatMap(([part, key]) =>

@@ -48,6 +48,7 @@ export const inventoryCounts: AnyEndpoint[] = [
       "serial_number_required",
       "serial_quantity_must_be_one",
       "serial_number_taken",
+      "lot_number_required",
       "count_below_reserved",
     ],
     run: ({ db, body }) => db.call("warehousing.count_create", body),

@@ -28,13 +28,15 @@ const Lines = z.array(z.object({
   bin_id: Id,
   quantity: Quantity,
   picked_quantity: Count.nullish().describe(
-    "The picked quantities. As long as every line says 0 and none has a status of its own (`missing`, say), nobody has recorded anything, and completing takes all",
+    "The picked quantity; without it what was recorded stays. As long as every line says 0 and none has a status of its own (`missing`, say), nobody has recorded anything, and completing takes all",
   ),
   status: z.string().trim().min(1).max(50).nullish(),
 })).min(1).max(1_000);
 
 const Progress = z.object({
-  total_items: Count,
+  total_items: Count.describe(
+    "Answers count the lines, whatever is said here and of `picked_items`",
+  ),
   picked_items: Count,
   start_time: Instant.nullable(),
   end_time: Instant.nullable(),

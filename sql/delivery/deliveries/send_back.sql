@@ -50,7 +50,7 @@ begin
   end if;
   return (
     select jsonb_build_object('transfer_id', t.id, 'waybill_id', t.waybill_id, 'destination_warehouse_id', w.id, 'warehouse', w.name,
-      'text_key', 'reason_on_transfer')
+      'text_key', case b.received_state when 'missing' then 'reason_missing_of_waybill' else 'reason_on_transfer' end)
     from warehousing.package_transfer_deliveries p
     join warehousing.package_transfers t on t.tenant_id = p.tenant_id and t.id = p.transfer_id
     join warehousing.warehouses w on w.tenant_id = t.tenant_id and w.id = t.destination_warehouse_id

@@ -66,13 +66,45 @@ begin
   end if;
 end $$;
 
+-- Refuses lines without a lot, or without a number, where lots or pieces of the item lie that no line names: what they hold would be booked
+-- a second time, without one. What has none may be counted beside them as it is by the books, and in whole bins, where what no line names is
+-- missing, as less. Pieces of serialized items are checked by require_pieces(). `sent`: the lines of the request come first.
+-- Fails: lot_number_required (items.<n>.<lot_number|serial_number>, item_id).
+create or replace function warehousing.require_lots(lines warehousing.inventory_count_lines[], sent integer, whole_bins boolean) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_bad record;
+begin
+  select l.position - 1 as place, l.item_id, b.name into v_bad
+  from unnest(lines[:sent]) l
+  join warehousing.inventory_items i on i.tenant_id = v_tenant and i.id = l.item_id and not i.is_serialized
+  cross join lateral (
+    select case when s.lot_number is distinct from l.lot_number then 'lot_number' else 'serial_number' end as name
+    from warehousing.stock s
+    where s.tenant_id = v_tenant and s.warehouse_id = l.warehouse_id and s.bin_id = l.bin_id and s.item_id = l.item_id and s.quantity > 0
+      and s.status = any (case l.status when 'available' then '{available,reserved}' else array[l.status] end)
+      and (s.lot_number = l.lot_number or l.lot_number is null) and (s.lot_number is distinct from l.lot_number or s.serial_number is not null)
+      and not exists (
+        select from unnest(lines[:sent]) o
+        where o.bin_id = l.bin_id and o.item_id = l.item_id and o.status = l.status
+          and o.lot_number is not distinct from s.lot_number and o.serial_number is not distinct from s.serial_number)
+    order by 1 limit 1) b
+  where l.serial_number is null
+    and case when whole_bins then l.counted > l.expected else l.counted <> l.expected or l.expected = 0 end
+  order by l.position limit 1;
+  if found then
+    perform app.fail('lot_number_required', jsonb_build_object('field', format('items.%s.%s', v_bad.place, v_bad.name), 'item_id', v_bad.item_id));
+  end if;
+end $$;
+
 -- Keeps what was counted and books what differs, all of it or nothing: {warehouse_id, notes?, whole_bins? (false),
 -- items: [{item_id, bin_id, counted, status? ('available'), lot_number?, serial_number?}]} -> {count, transactions}, each place once.
 -- `counted` is all that lies there of that lot or piece with that status; what is set aside for orders is counted as available. With
 -- `whole_bins` the bins that are named were counted to the last: what else lies in them is missing, and is told behind the lines.
 -- Fails: warehouse_not_found, bin_not_found, bin_inactive (something was found there), inventory_item_not_found, item_of_parcel,
--- serial_number_required, serial_quantity_must_be_one, serial_number_taken (it lies elsewhere), count_below_reserved (less was
--- found than is set aside there; of what no line names, field is whole_bins).
+-- serial_number_required, serial_quantity_must_be_one, serial_number_taken (it lies elsewhere), lot_number_required (lots lie there that no
+-- line names), count_below_reserved (less was found than is set aside there; of what no line names, field is whole_bins).
 create or replace function warehousing.count_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -90,6 +122,7 @@ begin
   v_lines := warehousing.count_lines(v_warehouse, input -> 'items');
   v_lines := warehousing.stock_counted(v_lines, v_whole_bins);
   perform warehousing.require_pieces(v_lines);
+  perform warehousing.require_lots(v_lines, jsonb_array_length(input -> 'items'), v_whole_bins);
   select l.position, l.item_id, l.reserved into v_short from unnest(v_lines) l where l.counted < l.reserved order by l.position limit 1;
   if found then
     perform app.fail('count_below_reserved', jsonb_build_object('item_id', v_short.item_id, 'reserved', v_short.reserved, 'field',

@@ -12,7 +12,8 @@ select i.id, i.name, i.sku, i.barcode, i.brand, i.model, i.unit_size, i.is_seria
 from warehousing.inventory_items i
 where i.parcel_delivery_id is null;
 
--- Stock by place; empty rows are only kept for their movements.
+-- Stock by place; empty rows are only kept for their movements. Of those whose work is limited to warehouses: stock there, and what is set aside
+-- elsewhere for the picks that are given to them.
 create view warehousing.inventory_list with (security_invoker = true) as
 select s.id, s.warehouse_id, s.bin_id, s.item_id, s.status, s.lot_number, s.serial_number, s.quantity,
   s.reserved_for_type, s.reserved_for_id,
@@ -23,7 +24,11 @@ from warehousing.stock s
 left join warehousing.inventory_items i on i.tenant_id = s.tenant_id and i.id = s.item_id
 left join warehousing.bins b on b.tenant_id = s.tenant_id and b.id = s.bin_id
 left join warehousing.warehouses w on w.tenant_id = s.tenant_id and w.id = s.warehouse_id
-where s.quantity > 0 and coalesce(s.warehouse_id = any ((select app.own_warehouses())::uuid[]), true);
+where s.quantity > 0 and (coalesce(s.warehouse_id = any ((select app.own_warehouses())::uuid[]), true)
+  or s.reserved_for_id is not null and exists (
+    select from warehousing.picking_orders o
+    where o.tenant_id = s.tenant_id and o.assigned_to = (select app.user_id()) and o.warehouse_id = s.warehouse_id
+      and s.reserved_for_id in (o.id, o.order_id)));
 
 create view warehousing.inventory_transfers_list with (security_invoker = true) as
 select t.id, t.tenant_id, t.reference_number, t.source_warehouse_id, t.destination_warehouse_id, t.status,

@@ -20,7 +20,8 @@ begin
         'current_warehouse_id', n.line -> 'current_warehouse_id') order by n.place), '[]')
       from jsonb_array_elements(v_judged -> 'lines') with ordinality n (line, place)
       where n.line ->> 'reason' is null and not (n.line ->> 'raw')::boolean),
-    'invalid', (select coalesce(jsonb_agg(jsonb_build_object('barcode', n.line -> 'value', 'reason', n.line -> 'reason') order by n.place), '[]')
+    'invalid', (select coalesce(jsonb_agg(jsonb_build_object('barcode', case n.line ->> 'kind' when 'package' then n.line -> 'value'
+        else coalesce(nullif(n.line -> 'barcode', 'null'), n.line -> 'value') end, 'reason', n.line -> 'reason') order by n.place), '[]')
       from jsonb_array_elements(v_judged -> 'lines') with ordinality n (line, place) where n.line ->> 'reason' is not null),
     'accepted', warehousing.transfer_accepted(v_judged),
     'rejected', warehousing.transfer_rejected(v_judged),

@@ -10,13 +10,13 @@ begin
     from warehousing.picking_order_items i where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id));
 end $$;
 
--- Says of each line of an ended pick that nobody has said more of: picked, short, or missing where nothing was found.
+-- Says of each line of an ended pick what its quantities say: picked, short, or missing where nothing was found. Another word of somebody's stays.
 create or replace function warehousing.picking_lines_end(p_order warehousing.picking_orders) returns void
 language plpgsql set search_path = '' as $$
 begin
   update warehousing.picking_order_items i
   set status = case i.picked_quantity when i.quantity then 'picked' when 0 then 'missing' else 'short' end
-  where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.status = 'pending';
+  where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.status in ('pending', 'picked', 'short', 'missing');
 end $$;
 
 -- Ends the picking: what was picked leaves the house, what was left is free again. When nobody recorded what was

@@ -80,7 +80,11 @@ begin
   if p_order.status not in ('pending', 'in_progress') or (p_order.delivery_id is not null and not v_same) then
     perform app.fail('picking_items_fixed', jsonb_build_object('field', 'item_details', 'status', p_order.status));
   end if;
-  if v_same or p_order.status = 'pending' then
+  if v_same then
+    perform warehousing.require_picking_state(p_order.warehouse_id, lines, p_order.id);
+    perform warehousing.picking_note(p_order, lines);
+    return;
+  elsif p_order.status = 'pending' then
     perform warehousing.require_picking_state(p_order.warehouse_id, lines, p_order.id);
     perform warehousing.picking_set_lines(p_order, lines);
     return;
@@ -97,7 +101,8 @@ begin
   perform warehousing.picking_reserve(p_order);
 end $$;
 
--- Notes in the lines of an order, which stay what they are, what was picked of each. Fails: picked_too_much.
+-- Notes in the lines of an order, which stay what they are, what was picked of each; what a line does not say stays recorded.
+-- Fails: picked_too_much.
 create or replace function warehousing.picking_note(p_order warehousing.picking_orders, lines jsonb) returns void
 language plpgsql set search_path = '' as $$
 declare
@@ -109,7 +114,8 @@ begin
   if found then
     perform app.fail('picked_too_much', jsonb_build_object('field', format('item_details.%s.picked_quantity', v_place)));
   end if;
-  update warehousing.picking_order_items i set picked_quantity = coalesce(l.picked_quantity, 0), status = coalesce(l.status, 'pending')
+  update warehousing.picking_order_items i set picked_quantity = coalesce(l.picked_quantity, i.picked_quantity),
+    status = coalesce(l.status, warehousing.picking_line_status(i.status, i.quantity, coalesce(l.picked_quantity, i.picked_quantity)))
   from rows from (jsonb_to_recordset(lines) as (picked_quantity bigint, status text)) with ordinality l (picked_quantity, status, line)
   where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id and i.position = l.line;
   if p_order.status = 'completed' then
@@ -148,6 +154,25 @@ begin
     'reference_number', p_order.reference_number, 'warehouse_id', p_order.warehouse_id)
   where p_order.assigned_to is not null and p_order.assigned_to is distinct from app.user_id() and p_order.status in ('pending', 'in_progress');
 end $$;
+
+-- Notifies who was to pick an order that it was cancelled or given to somebody else, unless they did it themselves or had ended the picking:
+-- cancelled with its delivery or its store's order as well.
+create or replace function warehousing.picking_withdrawn() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+  insert into tenancy.notifications (tenant_id, user_id, type, payload)
+  select old.tenant_id, old.assigned_to, 'picking_withdrawn', jsonb_build_object('picking_order_id', old.id,
+    'reference_number', old.reference_number, 'warehouse_id', old.warehouse_id,
+    'reason', case when new.status = 'cancelled' then 'cancelled' else 'reassigned' end)
+  where old.assigned_to is distinct from app.user_id();
+  return null;
+end $$;
+
+drop trigger if exists withdrawn on warehousing.picking_orders;
+create trigger withdrawn after update of status, assigned_to on warehousing.picking_orders
+  for each row when (old.assigned_to is not null and old.status in ('pending', 'in_progress')
+    and (new.status = 'cancelled' or new.assigned_to is distinct from old.assigned_to))
+  execute function warehousing.picking_withdrawn();
 
 -- Refuses to change what identifies or ranks an order once its picking has begun, and the number of a storefront order's pick, which is
 -- the order's. Fails: picking_not_pending, picking_belongs_to_order.

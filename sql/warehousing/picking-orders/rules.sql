@@ -144,26 +144,60 @@ begin
   return progress;
 end $$;
 
--- Refuses whom nobody can give work to. Fails: assignee_not_found.
+-- Refuses people who may not work picking orders: others than active members whose roles let them report progress, as its endpoint asks.
+-- Fails: assignee_not_found.
 create or replace function warehousing.require_assignee(assignee uuid) returns void
 language plpgsql stable set search_path = '' as $$
 begin
   if assignee is not null and not exists (
-      select from tenancy.tenant_users u where u.tenant_id = app.tenant_id() and u.user_id = assignee and u.is_active) then
+      select from tenancy.tenant_users u
+      join tenancy.tenant_user_roles r on r.tenant_id = u.tenant_id and r.user_id = u.user_id
+      where u.tenant_id = app.tenant_id() and u.user_id = assignee and u.is_active and (r.role_key in ('warehouse_manager', 'warehouse_staff')
+        or exists (select from tenancy.role_permissions p where p.role_key = r.role_key
+          and p.permission_key in ('view:tenant', 'manage:operations:tenant', 'manage:module:warehouse')))) then
     perform app.fail('assignee_not_found', '{"field": "assigned_to"}');
   end if;
 end $$;
 
--- Writes the lines of an order over those it has.
+-- The status of a line of which another quantity is recorded: the words that picking itself writes follow the quantities, others stay.
+create or replace function warehousing.picking_line_status(status text, quantity bigint, picked bigint) returns text
+language plpgsql immutable strict set search_path = '' as $$
+begin
+  return case
+    when status not in ('picked', 'short', 'missing') then status
+    when picked = quantity then 'picked'
+    when status = 'picked' then 'pending'
+    when picked > 0 then 'short'
+    else status end;
+end $$;
+
+-- Writes the lines of an order over those it has. What was picked from a place stays recorded where a line does not say otherwise: it fills
+-- the lines of that place in their order, each at most to its quantity, and a line keeps the status of its predecessor.
 create or replace function warehousing.picking_set_lines(p_order warehousing.picking_orders, lines jsonb) returns void
 language plpgsql set search_path = '' as $$
+declare
+  v_before warehousing.picking_order_items[] := array(
+    select i from warehousing.picking_order_items i where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id);
 begin
   delete from warehousing.picking_order_items i where i.tenant_id = p_order.tenant_id and i.picking_order_id = p_order.id;
   insert into warehousing.picking_order_items (tenant_id, picking_order_id, position, warehouse_id, item_id, bin_id, quantity, picked_quantity, status)
-  select p_order.tenant_id, p_order.id, l.line, p_order.warehouse_id, l.item_id, l.bin_id, l.quantity, coalesce(l.picked_quantity, 0),
-    coalesce(l.status, 'pending')
-  from rows from (jsonb_to_recordset(lines) as (item_id uuid, bin_id uuid, quantity bigint, picked_quantity bigint, status text))
-    with ordinality l (item_id, bin_id, quantity, picked_quantity, status, line);
+  select p_order.tenant_id, p_order.id, l.line, p_order.warehouse_id, l.item_id, l.bin_id, l.quantity, t.picked,
+    coalesce(l.status, warehousing.picking_line_status(w.status, l.quantity, t.picked), 'pending')
+  from (
+    select n.*, row_number() over (partition by n.item_id, n.bin_id order by n.line) as nth,
+      coalesce(sum(n.picked_quantity) over (partition by n.item_id, n.bin_id), 0) as said,
+      coalesce(sum(n.quantity) filter (where n.picked_quantity is null) over (partition by n.item_id, n.bin_id order by n.line
+        rows between unbounded preceding and 1 preceding), 0) as earlier
+    from rows from (jsonb_to_recordset(lines) as (item_id uuid, bin_id uuid, quantity bigint, picked_quantity bigint, status text))
+      with ordinality n (item_id, bin_id, quantity, picked_quantity, status, line)) l
+  left join (
+    select b.item_id, b.bin_id, b.status, row_number() over (partition by b.item_id, b.bin_id order by b.position) as nth
+    from unnest(v_before) b) w on w.item_id = l.item_id and w.bin_id = l.bin_id and w.nth = l.nth
+  left join (
+    select b.item_id, b.bin_id, sum(b.picked_quantity) as picked from unnest(v_before) b group by b.item_id, b.bin_id) p
+    on p.item_id = l.item_id and p.bin_id = l.bin_id
+  cross join lateral (
+    select coalesce(l.picked_quantity, greatest(0, least(l.quantity, coalesce(p.picked, 0) - l.said - l.earlier)))::bigint as picked) t;
 end $$;
 
 -- Nobody calls these but other functions and triggers.

@@ -1,15 +1,14 @@
 drop view if exists warehousing.picking_orders_list cascade;
 
--- Picking orders as lists show them. Progress is what was recorded, and where nothing was, what the lines say.
+-- Picking orders as lists show them. Times and notes of the progress are what was recorded, its counts what the lines say.
 create view warehousing.picking_orders_list with (security_invoker = true) as
 select o.id, o.tenant_id, o.warehouse_id, o.reference_number, o.external_reference, o.order_type, o.priority, o.status,
   (select coalesce(jsonb_agg(jsonb_build_object('item_id', i.item_id, 'bin_id', i.bin_id, 'quantity', i.quantity,
       'picked_quantity', i.picked_quantity, 'status', i.status) order by i.position), '[]')
     from warehousing.picking_order_items i where i.tenant_id = o.tenant_id and i.picking_order_id = o.id) as item_details,
-  (select jsonb_build_object('total_items', coalesce(sum(i.quantity), 0), 'picked_items', coalesce(sum(i.picked_quantity), 0),
-      'start_time', null, 'end_time', null, 'picker_notes', null)
-    from warehousing.picking_order_items i where i.tenant_id = o.tenant_id and i.picking_order_id = o.id)
-    || o.picking_progress as picking_progress,
+  jsonb_build_object('start_time', null, 'end_time', null, 'picker_notes', null) || o.picking_progress || (
+    select jsonb_build_object('total_items', coalesce(sum(i.quantity), 0), 'picked_items', coalesce(sum(i.picked_quantity), 0))
+    from warehousing.picking_order_items i where i.tenant_id = o.tenant_id and i.picking_order_id = o.id) as picking_progress,
   o.notes, o.due_date, o.completed_date, o.assigned_to, o.created_by, o.delivery_id, o.order_id, o.created_at, o.updated_at,
   case when o.created_by is not null then jsonb_build_object('id', o.created_by, 'full_name', coalesce(c.full_name, '')) end as created_by_user,
   case when o.assigned_to is not null then jsonb_build_object('id', o.assigned_to, 'full_name', coalesce(a.full_name, '')) end as assigned_to_user,

@@ -220,11 +220,32 @@ end $$;
 
 grant execute on function warehousing.receipt_take(uuid, jsonb, text) to barid_caller;
 
+-- Refuses another count of what was received before, which would be lost: a line that says what its receiver did not, or none of what did not
+-- come whole. Fails: invalid_status_transition.
+create or replace function warehousing.require_same_receipt(r warehousing.receiving_orders, details jsonb) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_details jsonb := coalesce(nullif(details, 'null'), '[]');
+begin
+  if exists (
+      select from warehousing.receiving_order_items i
+      left join warehousing.receipt_entries(r, v_details) n on n.line = i.id
+      cross join lateral (select coalesce(n.received_quantity, i.quantity) as received) c
+      where i.tenant_id = r.tenant_id and i.receiving_order_id = r.id and (c.received <> i.received_quantity
+        or n.bin_id <> i.bin_id
+        or n.line is not null and (coalesce(n.condition, case when n.damaged_quantity > 0 then 'damaged' else 'good' end) <> i.condition
+          or coalesce(n.damaged_quantity, case n.condition when 'damaged' then c.received else 0 end) <> i.damaged_quantity)))
+    or exists (select from warehousing.receipt_entries(r, v_details) n where n.line is null) then
+    perform app.fail('invalid_status_transition', jsonb_build_object('from', r.status, 'to', r.status, 'text_key', 'reason_received_before',
+      'receiver', coalesce((select nullif(p.full_name, '') from tenancy.profiles p where p.id = r.received_by), '–')));
+  end if;
+end $$;
+
 -- Receives or cancels. {id, status: received|cancelled, item_details?, notes?} -> {order}; the same again answers
--- the same. Calling off the receipt of a return sends its driver on; a parcel that was already handed over can only
--- be received.
+-- the same, and another count of what was received is refused. Calling off the receipt of a return sends its driver on; a parcel that was
+-- already handed over can only be received.
 -- Fails: receiving_order_not_found, forbidden (no staff of that warehouse), invalid_status_transition (also of what a waybill brings
--- elsewhere), what receipt_take fails with.
+-- elsewhere, and of what was counted otherwise before), what receipt_take fails with.
 create or replace function warehousing.receiving_order_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -256,6 +277,8 @@ begin
     else
       perform warehousing.receiving_order_cancel(r, input ->> 'notes');
     end if;
+  elsif r.status = 'received' then
+    perform warehousing.require_same_receipt(r, input -> 'item_details');
   end if;
   return jsonb_build_object('order', warehousing.receiving_order_to_json(v_id));
 end $$;
@@ -297,5 +320,5 @@ end $$;
 
 -- Nobody calls these but other functions and triggers.
 revoke execute on function warehousing.parcel_received(delivery.deliveries,warehousing.receiving_orders),
-  warehousing.receipt_entries(warehousing.receiving_orders,jsonb), warehousing.receipt_fill(warehousing.receiving_orders,jsonb),
+  warehousing.receipt_fill(warehousing.receiving_orders,jsonb),
   warehousing.receipt_pieces(warehousing.receiving_orders) from barid_caller;

@@ -10,6 +10,16 @@ begin
     from warehousing.warehouses_list w where w.id = (input ->> 'id')::uuid), 'warehouse_not_found'));
 end $$;
 
+-- Refuses more free room than there is in all, in fields that were sent. Fails: validation_failed.
+create or replace function warehousing.require_room(total numeric, available numeric, input jsonb) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  if available > total and input ?| '{total_capacity,available_capacity}' then
+    perform app.fail('validation_failed', jsonb_build_object('field', case when input ? 'available_capacity' then 'available_capacity'
+      else 'total_capacity' end, 'reason_key', 'reason_more_than_total'));
+  end if;
+end $$;
+
 -- Adds a warehouse. {name, code, address_id, status?, total_capacity?, available_capacity?, features?, access_mode?, user_ids?}
 -- -> {warehouse}. Fails: address_not_found, warehouse_code_exists, invalid_customer_ids.
 create or replace function warehousing.warehouse_create(input jsonb) returns jsonb
@@ -17,6 +27,7 @@ language plpgsql set search_path = '' as $$
 declare
   v_warehouse warehousing.warehouses;
 begin
+  perform warehousing.require_room((input ->> 'total_capacity')::numeric, (input ->> 'available_capacity')::numeric, input);
   perform delivery.require_public_address((input ->> 'address_id')::uuid);
   insert into warehousing.warehouses (tenant_id, name, code, address_id, status, total_capacity, available_capacity, features, access_mode)
   values (app.tenant_id(), input ->> 'name', input ->> 'code', (input ->> 'address_id')::uuid, coalesce(input ->> 'status', 'active'),
@@ -49,6 +60,7 @@ begin
     perform app.fail('warehouse_not_found');
   end if;
   v_wanted := jsonb_populate_record(v_warehouse, input);
+  perform warehousing.require_room(v_wanted.total_capacity, v_wanted.available_capacity, input);
   if not input ? 'status' and input ? 'available_capacity' then
     v_wanted.status := case
       when v_wanted.available_capacity <= 0 and v_wanted.status = 'active' then 'full'

@@ -71,9 +71,10 @@ begin
   return warehousing.waybill_get(input);
 end $$;
 
--- The outcome of a missing parcel. found: it arrives now, like the others did. lost: its way failed.
+-- The outcome of a missing parcel. found: it arrives now, like the others did. lost: its way failed, and turned up after that it is returned.
 -- {id, discrepancy_id, resolution: found|lost, notes?, bin_id?} -> {waybill}
--- Fails: waybill_not_found, forbidden, discrepancy_not_found, what waybill_arrive fails with. Resolved before: the same answer.
+-- Fails: waybill_not_found, forbidden, discrepancy_not_found, waybill_action_not_allowed (resolved otherwise before), what waybill_arrive
+-- fails with. Resolved before: the same answer.
 create or replace function warehousing.waybill_discrepancy_resolve(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -89,6 +90,8 @@ begin
   end if;
   if x.status = 'resolved' and x.resolution = v_resolution then
     return warehousing.waybill_get(input);
+  elsif x.status = 'resolved' and x.resolution = 'lost' then
+    perform app.fail('waybill_action_not_allowed', jsonb_build_object('status', w.status, 'sealed_at', w.sealed_at, 'text_key', 'reason_given_up'));
   elsif x.status = 'resolved' then
     perform warehousing.require_waybill_open(w);
   end if;

@@ -132,6 +132,11 @@ test("its pick is cancelled, changed and handed off only through the order", asy
 
   await shop.tenant.admin.put(`/storefront/orders/${id}/cancel`, { reason: "other" });
   expect((await picksOf(id))[0]!.status).toBe("cancelled");
+  const told = await shop.tenant.warehouse.get("/tenants/me/notifications");
+  expect(told.body.data[0]).toMatchObject({
+    type: "picking_withdrawn",
+    payload: { picking_order_id: task!.id, reason: "cancelled" },
+  });
   expect(await whereabouts(id)).toEqual({ released: 1 });
   expect(await putPick(task!.id, { status: "in_progress" }))
     .toFailWith(409, "invalid_status_transition");

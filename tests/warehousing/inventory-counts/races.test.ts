@@ -192,7 +192,9 @@ test(
       ][i % 4]();
       if (
         typeof told === "string" &&
-        !/^(insufficient_stock|count_below_reserved|item_not_in_bin)$/.test(told)
+        !/^(insufficient_stock|count_below_reserved|item_not_in_bin|lot_number_required)$/.test(
+          told,
+        )
       ) {
         failed.push(told);
       }

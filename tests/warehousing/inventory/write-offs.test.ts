@@ -206,7 +206,7 @@ test("wrong input, unknown places, parcels and the wrong people are refused", as
     [body(at, line(at, { quantity: 0 })), "items.0.quantity"],
     [body(at, line(at), line(at, { quantity: 1.5 })), "items.1.quantity"],
     [body(at, line(at, { status: "reserved" })), "items.0.status"],
-    [body(at, line(at, { lot_number: "L1" })), "items.0.lot_number"],
+    [body(at, line(at, { lot_number: "L1" })), "items.0.lot_number", "unknown_field"],
     [body(at, line(at, { note: "x".repeat(501) })), "items.0.note"],
     [body(at, line(at, { bin_id: "B" })), "items.0.bin_id", "invalid_uuid"],
   ]);

@@ -96,10 +96,10 @@ describe("transfers", () => {
       delivery_ids: all.map(({ id }) => id),
     });
     expect(seen.body.invalid.map(({ barcode, reason }: Body) => [barcode, reason])).toEqual([
-      [withSender.id, "package_not_here"],
-      [staged.id, "not_transferable_status"],
-      [draft.id, "package_not_here"],
-      [carried.id, "not_transferable_status"],
+      [withSender.barcode, "package_not_here"],
+      [staged.barcode, "not_transferable_status"],
+      [draft.barcode, "package_not_here"],
+      [carried.barcode, "not_transferable_status"],
     ]);
     expect(seen.body.accepted.map(({ id }: Body) => id)).toEqual([fromHere.id]);
     for (const one of [withSender, draft]) {

@@ -61,7 +61,12 @@ describe("changing an order", () => {
       notes: null,
       due_date: expect.any(String),
     });
-    expect(await put({ assigned_to: other.ops.id })).toFailWith(404, "assignee_not_found");
+    for (const { id } of [other.ops, tenant.customer, tenant.driver, tenant.institution]) {
+      expect(await put({ assigned_to: id })).toFailWith(404, "assignee_not_found");
+    }
+    for (const { id } of [tenant.warehouse, tenant.dispatcher, tenant.admin, tenant.staff]) {
+      expect(await put({ assigned_to: id })).toSucceed();
+    }
     await expectRefused(tenant.ops, { method: "PUT", path: `${path}/${order.id}` }, [
       [{ status: "picked" }, "status"],
       [{ assigned_to: "me" }, "assigned_to", "invalid_uuid"],

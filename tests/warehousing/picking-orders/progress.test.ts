@@ -247,12 +247,15 @@ describe("whom an order is given to", () => {
     expect(await put({ assigned_to: null })).toSucceed(200);
     const payload = { picking_order_id: id, reference_number, warehouse_id: shelf.warehouse };
     for (const person of [first, second]) {
-      expect(await notesOf(person)).toEqual([{ type: "picking_assigned", payload }]);
+      expect(await notesOf(person)).toEqual([
+        { type: "picking_assigned", payload },
+        { type: "picking_withdrawn", payload: { ...payload, reason: "reassigned" } },
+      ]);
     }
     expect(await notesOf(tenant.ops)).toEqual([]);
     const read = await first.in("ar").get("/tenants/me/notifications");
-    expect(read.body.data[0].message).toBe(`أُسند إليك أمر الالتقاط ${reference_number}.`);
+    expect(read.body.data[1].message).toBe(`أُسند إليك أمر الالتقاط ${reference_number}.`);
     await newOrder({ assigned_to: first.id, status: "completed" });
-    expect(await notesOf(first)).toHaveLength(1);
+    expect(await notesOf(first)).toHaveLength(2);
   });
 });

@@ -145,6 +145,7 @@ describe("adding a warehouse", () => {
       [wanted({ status: "closed" }), "status"],
       [wanted({ total_capacity: -1 }), "total_capacity"],
       [wanted({ available_capacity: "9" }), "available_capacity"],
+      [wanted({ total_capacity: 10, available_capacity: 50 }), "available_capacity"],
       [wanted({ access_mode: "nobody" }), "access_mode"],
     ]);
     expect((await tenant.ops.post(path, wanted({ name: "a\u0000b" }))).status).toBe(400);
@@ -211,6 +212,12 @@ describe("changing a warehouse", () => {
       "maintenance",
     );
     expect((await put({ available_capacity: 5 })).status).toBe("maintenance");
+    await expectRefused(tenant.ops, { method: "PUT", path: `${path}/${id}` }, [
+      [{ available_capacity: 11 }, "available_capacity"],
+      [{ total_capacity: 4 }, "total_capacity"],
+      [{ total_capacity: 4, available_capacity: 5 }, "available_capacity"],
+    ]);
+    expect((await put({ total_capacity: 4, available_capacity: 4 })).total_capacity).toBe(4);
     for (const status of ["inactive", "full", "active"]) {
       expect((await put({ status })).status).toBe(status);
     }

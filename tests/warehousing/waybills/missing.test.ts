@@ -93,10 +93,29 @@ describe("what is missing", () => {
       driver_id: tenant.driver.id,
     });
     expect(still).toFailWith(409, "delivery_has_open_exception");
+    for (
+      const [language, says] of [["en", /discrepancy/], ["ar", /الفرق/], [
+        "ku",
+        /جیاوازییەکە/,
+      ]] as const
+    ) {
+      await sql`update delivery.deliveries set status = 'in_transit' where id = ${gone.id}`;
+      const off = await tenant.ops.in(language).post(`/delivery/deliveries/${gone.id}/cancel`, {
+        reason: "Gone",
+      });
+      expect(off).toFailWith(409, "invalid_status_transition");
+      expect(off.body.message).toMatch(says);
+    }
     await sql`update delivery.deliveries set status = 'in_transit' where id = ${gone.id}`;
     const lost = await step(id, `discrepancies/${discrepancy}/resolve`, { resolution: "lost" });
     expect(lost).toSucceed(200);
     expect(await whereIs(gone.id)).toMatchObject({ status: "failed", at: null });
+    const late = await step(id, `discrepancies/${discrepancy}/resolve`, { resolution: "found" });
+    expect(late).toFailWith(409, "waybill_action_not_allowed");
+    expect(late.body).toMatchObject({
+      status: "received",
+      message: expect.stringMatching(/as a return/),
+    });
     // Nobody carries it, should it turn up in a warehouse.
     expect((await scanned(tenant, gone.barcode)).delivery)
       .toMatchObject({ id: gone.id, status: "failed", next_action: "none" });

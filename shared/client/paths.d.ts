@@ -1937,7 +1937,7 @@ export interface components {
       } | null;
       order_number: string; /** How the order is paid @enum {string} */ paymentMethod: "wallet" | "cash_on_delivery" | "gateway";
       payments: components["schemas"]["OrderPayment"][]; paymentStatus: "pending" | "paid" | "failed";
-      /** Money came that fits no payment of the order, and the store has not settled it yet */ refund_due: boolean;
+      /** Money is owed to the customer: the store's wallet was short when the order ended, or money came that fits no payment of it and is not settled yet */ refund_due: boolean;
       shippingAddress: { [key: string]: unknown; }; status: "pending" | "approved" | "shipped" | "delivered" | "cancelled";
       /** The items without delivery and tax, in major units */ subtotal: number; /** In major units */ taxAmount: number; totalItems: number;
       /** Everything the customer pays, in major units */ totalPrice: number; updatedAt: string;
@@ -2685,7 +2685,7 @@ export interface components {
       created_at: string; id: string; /** The text, in the reader's language */ message: string;
       /** The subject: ids and numbers */ payload: { [key: string]: unknown; };
       read_at: string | null; tenant_id: string | null;
-      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "tenant_invitation";
+      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "tenant_invitation";
     };
     /** None of the packages can be moved. */ NoTransferablePackagesError: { code?: "no_transferable_packages"; rejected?: Record<string, never>[]; } & components["schemas"]["Error"];
     /** Choose one destination: a branch or an address, not both. */ OneDestinationRequiredError: { code?: "one_destination_required"; field?: string; } & components["schemas"]["Error"];
@@ -3403,6 +3403,7 @@ export interface components {
         /** How the delivery fee or the order is paid @enum {string} */ payment_method: "wallet" | "cash_on_delivery" | "gateway";
         processed_at: string | null; status: "pending" | "SUCCESS" | "FAILED" | "CANCELLED"; type: string;
       }[];
+      /** What should have gone back when the order ended, and is still owed since the store's wallet was short; `refund` gives it */ refund_due_amount: number;
       /** What of the payment went back, to the customer's wallet or at the gateway; the order stays `paid` */ refunded_amount: number;
       shipped_at: string | null; shipping_address: { [key: string]: unknown; };
       /** Delivery fee of the order, in major units */ shipping_cost: number;
@@ -9559,7 +9560,7 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         /** Rows of a page: 10, at most 100 */ limit?: number; /** At most this, in major units */ max_amount?: number | string;
         /** At least this, in major units */ min_amount?: number | string; page?: components["parameters"]["page"];
-        search?: components["parameters"]["search"];
+        refund_due?: boolean | ("true" | "false"); search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "createdAt" | "finalAmount" | "deliveryFee" | "discountAmount" | "totalItems" | "status";
         sort_order?: components["parameters"]["sort_order"]; status?: "pending" | "confirmed" | "shipped" | "completed" | "cancelled" | "delivered";
         tenant_id?: components["parameters"]["tenant_id"]; updated_since?: components["parameters"]["updated_since"];
@@ -11149,7 +11150,7 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
-        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "tenant_invitation";
+        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "tenant_invitation";
         unread?: boolean | ("true" | "false");
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };

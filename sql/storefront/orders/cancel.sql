@@ -104,5 +104,6 @@ begin
     perform app.fail('too_many_decimals', jsonb_build_object('field', 'amount', 'currency', o.currency, 'decimals', v_decimals));
   end if;
   v_refund := storefront.order_refund_book(o.id, v_amount, input ->> 'note', v_hash);
+  select * into o from storefront.storefront_orders x where x.tenant_id = o.tenant_id and x.id = o.id;
   return jsonb_build_object('order', storefront.order_admin_to_json(o), 'refund', v_refund);
 end $$;

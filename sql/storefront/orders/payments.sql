@@ -100,9 +100,25 @@ begin
     case when p_hash is not null then app.request_setting('idempotency_key') end, p_hash)
   returning * into p;
   perform money.book_payment(p, 'order_refund', money.account_of('wallet', 'tenant', null, o.currency), p.account_id, o.order_number);
+  perform storefront.order_due_given(p);
   perform storefront.order_event_emit(o, 'refunded', jsonb_build_object('amount', p.amount, 'payment_id', p.id,
     'refund_method', p.payment_method));
   return storefront.refund_to_json(p);
+end $$;
+
+-- Of what was due to an order's customer a refund has given this much. The order is locked.
+create or replace function storefront.order_due_given(refund money.payments) returns void
+language plpgsql set search_path = '' as $$
+begin
+  update storefront.storefront_orders x set refund_due_amount = greatest(x.refund_due_amount - refund.amount, 0)
+  where x.tenant_id = refund.tenant_id and x.id = refund.order_id and x.refund_due_amount > 0;
+end $$;
+
+-- The amount that is due of an order to its customer, and can still be given: a gateway may have given it by itself. Fails: forbidden (app.require_tenant).
+create or replace function storefront.order_refund_due(o storefront.storefront_orders) returns numeric
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when o.refund_due_amount > 0 then least(o.refund_due_amount, storefront.order_refundable(o)) else 0 end;
 end $$;
 
 -- No longer waits for what an order was to be paid with.
@@ -137,4 +153,5 @@ end $$;
 grant execute on function storefront.order_has_unmatched_payment(storefront.storefront_orders) to barid_caller;
 
 -- Nobody calls these but other functions and triggers.
-revoke execute on function storefront.order_give_back(storefront.storefront_orders,numeric,text,bytea) from barid_caller;
+revoke execute on function storefront.order_give_back(storefront.storefront_orders,numeric,text,bytea),
+  storefront.order_due_given(money.payments) from barid_caller;

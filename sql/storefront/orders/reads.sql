@@ -57,7 +57,7 @@ begin
       select coalesce(jsonb_agg(a.address order by a.first), '[]') from (
         select storefront.delivery_address_to_json(d) as address, min(d.delivery_code) as first from delivery.deliveries d
         where d.tenant_id = o.tenant_id and d.order_id = o.id and d.status <> 'cancelled' group by 1) a),
-    'createdAt', o.created_at, 'updatedAt', o.updated_at, 'refund_due', storefront.order_has_unmatched_payment(o),
+    'createdAt', o.created_at, 'updatedAt', o.updated_at, 'refund_due', storefront.order_has_unmatched_payment(o) or storefront.order_refund_due(o) > 0,
     'items', (
       select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'variantId', i.variant_id, 'productId', i.product_id,
         'productName', i.product_name, 'sku', i.sku, 'attributes', i.attributes, 'images', i.images, 'quantity', i.quantity,
@@ -179,6 +179,7 @@ begin
     'refunded_amount', (
       select coalesce(sum(p.amount), 0) from money.payments p
       where p.tenant_id = o.tenant_id and p.order_id = o.id and p.type = 'REFUND' and p.status = 'SUCCESS'),
+    'refund_due_amount', storefront.order_refund_due(o),
     'status_history', (
       select coalesce(jsonb_agg(jsonb_build_object('status', h.status, 'timestamp', h.created_at, 'note', h.note,
         'updated_by', h.updated_by) order by h.id), '[]')

@@ -4,8 +4,9 @@
 -- nothing is locked after it any more: what is still set aside for it is free, what left and came back is expected in a warehouse, and
 -- what was paid for goods that the customer did not get is refunded to their wallet; the fee only where nothing was delivered. Of an order
 -- that costs less than its fee nothing was paid for goods: it is refunded where nothing was delivered, and else kept. Where
--- the shop's wallet is short, the order ends all the same, with an event; so it does where no delivery that came collected its fee. One that
--- the shop sent itself and ends by hand (storefront.order_return) has been settled there.
+-- the shop's wallet is short, the order ends all the same and says what is due, with an event and a notification of the administrators; where no
+-- delivery that came collected its fee it ends with an event. One that the shop sent itself and ends by hand (storefront.order_return) has
+-- been settled there.
 create or replace function storefront.order_settle() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -52,7 +53,10 @@ begin
       if sqlerrm <> 'insufficient_wallet_balance' then
         raise;
       end if;
+      update storefront.storefront_orders x set refund_due_amount = v_owed where x.tenant_id = o.tenant_id and x.id = o.id;
       perform storefront.order_event_emit(o, 'refund_due', jsonb_build_object('amount', v_owed));
+      perform tenancy.notify_tenant_admins('order_refund_due', jsonb_build_object('order_id', o.id, 'order_number', o.order_number,
+        'status', o.status, 'amount', v_owed, 'currency', o.currency));
     end;
   end if;
   perform warehousing.stock_release('order', o.id);

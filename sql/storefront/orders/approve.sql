@@ -103,7 +103,7 @@ end $$;
 
 -- Approves an order: its goods are set aside in one warehouse that has all of them, or else in as few as have them together; each is
 -- given a picking order, and where the market says so a delivery. Wallets and gateways must have paid, and nothing of it may be given
--- back; cash is paid at the door. What others want as well is locked last and for as short as can be: when too little is there it fails
+-- back but as goodwill; cash is paid at the door. What others want as well is locked last and for as short as can be: when too little is there it fails
 -- before anything is made, and what needs no lock is worked out before. Stock is locked before the deliveries are numbered: after a
 -- delivery's number nobody takes stock that a store sells.
 -- {order_id, admin_notes?, estimated_delivery_date?} -> {order, inventory_reserved, delivery_assigned: the first, deliveries: all}
@@ -126,7 +126,7 @@ declare
 begin
   if o.status not in ('pending', 'awaiting_approval') then
     perform app.fail('order_not_pending', jsonb_build_object('status', o.status));
-  elsif o.payment_method <> 'cash_on_delivery' and (o.payment_status <> 'paid' or storefront.order_refundable(o) < o.total_price) then
+  elsif o.payment_method <> 'cash_on_delivery' and (o.payment_status <> 'paid' or storefront.order_paid(o) < o.total_price) then
     perform app.fail('order_not_paid', jsonb_build_object('payment_status', o.payment_status));
   end if;
   v_lines := storefront.order_lines(o);

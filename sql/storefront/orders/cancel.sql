@@ -82,7 +82,8 @@ begin
     'inventory_released', v_released <> '[]', 'refund', v_refund, 'delivery_cancelled', v_open is not null);
 end $$;
 
--- Gives money of a paid order back to its customer's wallet. {order_id, amount?, note?} -> {order, refund}, also to a repetition of its key,
+-- Gives money of a paid order back to its customer's wallet, by hand (storefront.order_refund_by_hand).
+-- {order_id, amount?, note?} -> {order, refund}, also to a repetition of its key,
 -- for good: with the order as it is by then.
 -- Fails: order_not_found, idempotency_conflict, order_not_paid, nothing_to_refund, refund_too_high, too_many_decimals, insufficient_wallet_balance.
 create or replace function storefront.order_refund(input jsonb) returns jsonb
@@ -103,7 +104,7 @@ begin
   elsif v_amount <> round(v_amount, v_decimals) then
     perform app.fail('too_many_decimals', jsonb_build_object('field', 'amount', 'currency', o.currency, 'decimals', v_decimals));
   end if;
-  v_refund := storefront.order_refund_book(o.id, v_amount, input ->> 'note', v_hash);
+  v_refund := storefront.order_refund_by_hand(o.id, v_amount, input ->> 'note', v_hash);
   select * into o from storefront.storefront_orders x where x.tenant_id = o.tenant_id and x.id = o.id;
   return jsonb_build_object('order', storefront.order_admin_to_json(o), 'refund', v_refund);
 end $$;

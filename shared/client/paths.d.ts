@@ -3705,6 +3705,7 @@ export interface components {
     };
     /** A receiver cannot pay by the sender's wallet. */ WalletIsTheSendersError: { code?: "wallet_is_the_senders"; field?: string; } & components["schemas"]["Error"];
     /** This wallet does not exist. */ WalletNotFoundError: { code?: "wallet_not_found"; } & components["schemas"]["Error"];
+    /** A gateway reported that {amount} {currency} of this wallet's top-ups went back to their payer, which waits for a decision. Decide on it first. */ WalletRefundOpenError: { amount?: number; code?: "wallet_refund_open"; currency?: string; } & components["schemas"]["Error"];
     WalletTransaction: {
       actor_id: string | null; /** Money in major units of `currency` */ amount: number; /** The balance after this movement */ balance_after: number;
       created_at: string; /** ISO 4217, three capital letters */ currency: string; description: string | null; direction: "credit" | "debit";
@@ -7403,7 +7404,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ApiKeyNotAPersonError"] | components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["StatementNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["StatementAlreadyPaidError"] | components["schemas"]["StatementNotOpenError"] | components["schemas"]["StatementNotCoveredError"] | components["schemas"]["InsufficientDeskCashError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["StatementAlreadyPaidError"] | components["schemas"]["StatementNotOpenError"] | components["schemas"]["StatementNotCoveredError"] | components["schemas"]["WalletRefundOpenError"] | components["schemas"]["InsufficientDeskCashError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];

@@ -1,6 +1,7 @@
 /**
  * Unknown fields of a request. Money or evidence under a wrong name is refused, because it would
- * be lost; everything else is named in the answer as `ignored`.
+ * be lost, and so is any unknown field of a `z.strictObject`: of a body by which all the money moves
+ * where a field is missing. Everything else is named in the answer as `ignored`.
  */
 import type { z } from "zod";
 import { AppError } from "../errors/errors.ts";
@@ -10,6 +11,8 @@ interface UnknownField {
   path: string;
   name: string;
   known: readonly string[];
+  /** Its object takes no other fields. */
+  refused?: boolean;
 }
 
 type Schema = z.core.$ZodType;
@@ -19,12 +22,20 @@ type Definition = z.core.$ZodTypes["_zod"]["def"];
 const maxNames = 50;
 const maxNameLength = 100;
 
-/** The paths of a body's or query's unknown properties. Fails: unknown_field (money or evidence under another name). */
+/** The paths of a body's or query's unknown properties. Fails: unknown_field (money or evidence under another name, or where no others are taken). */
 export function ignoredFields(schema: z.ZodType | undefined, value: unknown): string[] {
   const unknown = schema ? unknownIn(schema, value, "") : topLevel(value);
-  for (const { path, name, known } of unknown) {
+  for (const { path, name, known, refused } of unknown) {
     const expected = meantBy(name, known);
     if (expected) throw new AppError("unknown_field", { field: path, expected_field: expected });
+    if (refused) {
+      const fields = known.join(", ");
+      throw new AppError("unknown_field", {
+        field: path,
+        fields,
+        text_key: "unknown_field_taken_by_none",
+      });
+    }
   }
   // Well-formed: a name may hold half of a surrogate pair, or be cut to one, which no header can carry.
   return unknown.slice(0, maxNames).map(({ path }) => path.slice(0, maxNameLength).toWellFormed());
@@ -46,7 +57,8 @@ function unknownIn(schema: Schema, value: unknown, path: string): UnknownField[]
       return Object.entries(value).flatMap(([name, of]) => {
         const at = under(path, name);
         if (Object.hasOwn(shape, name)) return inner(shape[name], at, of);
-        return takesMore ? [] : [{ path: at, name, known: Object.keys(shape) }];
+        if (takesMore) return [];
+        return [{ path: at, name, known: Object.keys(shape), refused: catchall !== undefined }];
       });
     }
     case "array":

@@ -126,7 +126,7 @@ export const collectionsOf = ofCarrier(declared);
  * A carrier's payment, normalised: ids are sorted and missing fields left out, since
  * a repeated Idempotency-Key is compared with it.
  */
-export const Remit = z.object({
+export const Remit = z.strictObject({
   amount: Money.refine((amount) => amount > 0, { error: "more than nothing" }),
   currency: Currency,
   reference: Text.meta({
@@ -159,7 +159,7 @@ function ordered(field: string, ids: string[] | null | undefined): Record<string
 }
 
 /** The reason for reversing a payment. */
-export const Reverse = z.object({ reason: Text }).meta({ id: "ReverseCarrierRemittance" });
+export const Reverse = z.strictObject({ reason: Text }).meta({ id: "ReverseCarrierRemittance" });
 
 export const Remittance = z.strictObject({
   id: Id,

@@ -89,7 +89,7 @@ export const SummaryResponse = z.object({
  * The selection to settle, normalised whatever the client wrote: nulls are left out and
  * ids stand in order, since a repeated Idempotency-Key is compared with it.
  */
-export const Settle = z.object({
+export const Settle = z.strictObject({
   scope: z.enum(["selected", "all"]),
   cod_collection_ids: z.array(Id).max(2_000).nullish(),
   driver_id: DriverIdFilter.nullish(),

@@ -53,6 +53,7 @@ export const storefrontErrors = {
   order_not_cancellable: { status: 409, fields: ["status"] },
   order_not_short: { status: 409, fields: ["status"] },
   order_nothing_picked: 409,
+  order_nothing_to_redeliver: { status: 409, fields: ["status"] },
   goods_not_picked: { status: 409, fields: ["picking_order_id"] },
   order_has_delivery: { status: 409, fields: ["delivery_id"] },
   cart_empty: { status: 409, fields: ["field"] },

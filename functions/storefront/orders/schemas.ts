@@ -269,7 +269,7 @@ export const Order = z.object({
     "What of the payment went back, to the customer's wallet or at the gateway; the order stays `paid`",
   ),
   refund_due_amount: z.number().describe(
-    "What should have gone back when the order ended, and is still owed since the store's wallet was short; `refund` gives it",
+    "The amount that should have gone back when the order ended, and is still owed since the store's wallet was short; `refund` gives it",
   ),
   status_history: z.array(z.object({
     status: z.string(),

@@ -52,7 +52,7 @@ begin
 end $$;
 
 -- The deliveries of an order, one from each of its sources (see storefront.order_supply), not written. The fee that the customer was told
--- is on the first; cash on delivery is that fee and the goods, divided by their value.
+-- is on the first, unless another delivery of the order has it; cash on delivery is that fee and the goods, divided by their value.
 -- Fails: staging_warehouse_required (no warehouse to send from), what delivery_terms fails with.
 create or replace function storefront.order_deliveries(o storefront.storefront_orders, lines jsonb, sources jsonb, dropoff uuid)
 returns delivery.deliveries[]
@@ -77,7 +77,10 @@ begin
       group by 1) v;
   end if;
   for v_source in
-    select s.source, s.place, case when s.place = 1 then o.shipping_cost else 0 end as fee
+    select s.source, s.place, case when s.place = 1 and not exists (
+        select from delivery.deliveries d
+        where d.tenant_id = o.tenant_id and d.order_id = o.id and d.status <> 'cancelled' and d.delivery_fee > 0)
+      then o.shipping_cost else 0 end as fee
     from jsonb_array_elements(sources) with ordinality s (source, place) order by s.place
   loop
     v_made := v_made || delivery.delivery_terms(storefront.order_quote_input(o.delivery_service_id::text, v_source.source, v_place) - '{pickup,dropoff}'::text[]

@@ -59,15 +59,15 @@ begin
   elsif not came_back and o.status not in ('pending', 'awaiting_approval', 'approved', 'confirmed') then
     perform app.fail('order_not_cancellable', jsonb_build_object('status', o.status));
   end if;
-  -- The one that would collect the fee last, so that no other has to for a moment.
-  perform delivery.delivery_cancel(jsonb_build_object('id', d.id, 'reason', input ->> 'reason'))
-  from (select x.id from delivery.deliveries x where x.tenant_id = o.tenant_id and x.order_id = o.id
-    and x.status in ('draft', 'pending', 'assigned', 'accepted') order by x.delivery_fee > 0, x.id) d;
   update storefront.storefront_orders x set status = 'cancelled', cancelled_at = now(), cancel_reason = input ->> 'reason',
     admin_notes = coalesce(input ->> 'admin_notes', x.admin_notes), status_note = coalesce(input ->> 'admin_notes', input ->> 'reason'),
     fulfilment = case when came_back then 'returned' else x.fulfilment end
   where x.tenant_id = o.tenant_id and x.id = o.id
   returning * into o;
+  -- The order has ended, so that its fee passes to no other and nobody is asked to deliver it anew.
+  perform delivery.delivery_cancel(jsonb_build_object('id', d.id, 'reason', input ->> 'reason'))
+  from (select x.id from delivery.deliveries x where x.tenant_id = o.tenant_id and x.order_id = o.id
+    and x.status in ('draft', 'pending', 'assigned', 'accepted') order by x.id) d;
   perform storefront.order_picks_drop(o.id);
   if came_back then
     perform storefront.order_goods_expect(o.id);

@@ -91,7 +91,7 @@ begin
     order by p.status = 'pending' desc, p.last_checked_at nulls first limit 1));
 end $$;
 
--- The delivery that brings an order, as a detail shows it; null without one.
+-- The delivery that brings an order, as a detail shows it; null without one, also where the shop sent it itself after it was cancelled.
 create or replace function storefront.order_assignment(o storefront.storefront_orders) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -102,7 +102,8 @@ begin
     from delivery.deliveries d
     left join delivery.assignments a on a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('pending', 'assigned', 'accepted', 'completed')
     left join tenancy.profiles p on p.id = a.driver_id
-    where d.tenant_id = o.tenant_id and d.id = o.delivery_id
+    where d.tenant_id = o.tenant_id and d.id = o.delivery_id and exists (
+      select from storefront.storefront_order_parts x where x.tenant_id = d.tenant_id and x.order_id = o.id and x.delivery_id = d.id)
     order by a.created_at desc limit 1);
 end $$;
 

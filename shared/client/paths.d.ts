@@ -1500,7 +1500,7 @@ export interface components {
     /** The cart is empty. */ CartEmptyError: { code?: "cart_empty"; field?: string; } & components["schemas"]["Error"];
     /** The cart is full. */ CartFullError: { code?: "cart_full"; } & components["schemas"]["Error"];
     /** This item is not in the cart. */ CartItemNotFoundError: { code?: "cart_item_not_found"; } & components["schemas"]["Error"];
-    /** Something in the cart is no longer on sale. */ CartItemUnavailableError: { code?: "cart_item_unavailable"; field?: string; variant_id?: string | null; } & components["schemas"]["Error"];
+    /** {product_name} is no longer on sale. Please remove it from the cart. */ CartItemUnavailableError: { code?: "cart_item_unavailable"; field?: string; product_name?: string; variant_id?: string | null; } & components["schemas"]["Error"];
     /** This cart was ordered or given up already. */ CartNotActiveError: { code?: "cart_not_active"; field?: string; } & components["schemas"]["Error"];
     /** This cart does not exist. */ CartNotFoundError: { code?: "cart_not_found"; field?: string; } & components["schemas"]["Error"];
     /** At most {quantity_max} of one product can be in a cart. */ CartQuantityExceededError: { code?: "cart_quantity_exceeded"; field?: string; quantity_max?: number; } & components["schemas"]["Error"];

@@ -110,8 +110,8 @@ end $$;
 -- before anything is made, and what needs no lock is worked out before. Stock is locked before the deliveries are numbered: after a
 -- delivery's number nobody takes stock that a store sells.
 -- {order_id, admin_notes?, estimated_delivery_date?} -> {order, inventory_reserved, delivery_assigned: the first, deliveries: all}
--- Fails: order_not_found, order_not_pending, order_not_paid, insufficient_stock, what order_deliveries and
--- delivery_write fail with.
+-- Fails: order_not_found, order_not_pending, order_not_paid, validation_failed (a day that is over), insufficient_stock, what order_deliveries
+-- and delivery_write fail with.
 create or replace function storefront.order_approve(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -137,6 +137,9 @@ begin
   -- A day is kept until it ends, the last one that can be answered until it ends everywhere.
   if input ->> 'estimated_delivery_date' is not null then
     o.estimated_delivery := least(app.day_end(input ->> 'estimated_delivery_date') - interval '1 microsecond', '9999-12-31 23:59:59.999999+00');
+    if o.estimated_delivery < now() then
+      perform app.fail('validation_failed', '{"field": "estimated_delivery_date", "reason_key": "reason_past"}');
+    end if;
   end if;
   v_sends := (select app.boolean_or(m.settings -> 'auto_create_delivery', false) from storefront.markets m
     where m.tenant_id = o.tenant_id and m.id = o.market_id);

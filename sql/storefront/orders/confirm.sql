@@ -1,7 +1,7 @@
 -- A cart becomes an order.
 
 -- The items of a cart at present prices: [{variant_id, product_id, product_name, sku, attributes, images,
--- inventory_item_id, quantity, unit_price}]. Fails: cart_empty, cart_item_unavailable (variant_id).
+-- inventory_item_id, quantity, unit_price}]. Fails: cart_empty, cart_item_unavailable {variant_id, product_name: as the caller reads it}.
 create or replace function storefront.cart_lines(v_cart storefront.carts) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
@@ -21,7 +21,8 @@ begin
   if v_lines is null then
     perform app.fail('cart_empty', '{"field": "cartId"}');
   elsif v_gone is not null then
-    perform app.fail('cart_item_unavailable', jsonb_build_object('field', 'cartId', 'variant_id', v_gone));
+    perform app.fail('cart_item_unavailable', jsonb_build_object('field', 'cartId', 'variant_id', v_gone, 'product_name', (
+      select coalesce(app.localized(n.name), n.sku) from storefront.cart_names(v_cart.id) n where n.variant_id = v_gone)));
   end if;
   return v_lines;
 end $$;

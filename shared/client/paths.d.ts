@@ -765,6 +765,10 @@ export interface paths {
     parameters: { };
     /** How the payment of my order stands @description Who: role customer. */ get: operations["get_storefront_orders_order_id_payment_status"];
   };
+  "/storefront/orders/{order_id}/redeliver": {
+    parameters: { };
+    /** Make new deliveries for what cancelled ones were to bring and did not take @description Who: permission manage:tenant. */ post: operations["post_storefront_orders_order_id_redeliver"];
+  };
   "/storefront/orders/{order_id}/refund": {
     parameters: { };
     /** Give what was paid, or a part of it, back to the customer's wallet @description Who: permission manage:tenant. */ post: operations["post_storefront_orders_order_id_refund"];
@@ -1499,7 +1503,7 @@ export interface components {
     /** The cart is empty. */ CartEmptyError: { code?: "cart_empty"; field?: string; } & components["schemas"]["Error"];
     /** The cart is full. */ CartFullError: { code?: "cart_full"; } & components["schemas"]["Error"];
     /** This item is not in the cart. */ CartItemNotFoundError: { code?: "cart_item_not_found"; } & components["schemas"]["Error"];
-    /** Something in the cart is no longer on sale. */ CartItemUnavailableError: { code?: "cart_item_unavailable"; field?: string; variant_id?: string | null; } & components["schemas"]["Error"];
+    /** {product_name} is no longer on sale. Please remove it from the cart. */ CartItemUnavailableError: { code?: "cart_item_unavailable"; field?: string; product_name?: string; variant_id?: string | null; } & components["schemas"]["Error"];
     /** This cart was ordered or given up already. */ CartNotActiveError: { code?: "cart_not_active"; field?: string; } & components["schemas"]["Error"];
     /** This cart does not exist. */ CartNotFoundError: { code?: "cart_not_found"; field?: string; } & components["schemas"]["Error"];
     /** At most {quantity_max} of one product can be in a cart. */ CartQuantityExceededError: { code?: "cart_quantity_exceeded"; field?: string; quantity_max?: number; } & components["schemas"]["Error"];
@@ -1940,7 +1944,7 @@ export interface components {
       } | null;
       order_number: string; /** How the order is paid @enum {string} */ paymentMethod: "wallet" | "cash_on_delivery" | "gateway";
       payments: components["schemas"]["OrderPayment"][]; paymentStatus: "pending" | "paid" | "failed";
-      /** Money came that fits no payment of the order, and the store has not settled it yet */ refund_due: boolean;
+      /** Money is owed to the customer: the store's wallet was short when the order ended, or money came that fits no payment of it and is not settled yet */ refund_due: boolean;
       shippingAddress: { [key: string]: unknown; }; status: "pending" | "approved" | "shipped" | "delivered" | "cancelled";
       /** The items without delivery and tax, in major units */ subtotal: number; /** In major units */ taxAmount: number; totalItems: number;
       /** Everything the customer pays, in major units */ totalPrice: number; updatedAt: string;
@@ -2689,7 +2693,7 @@ export interface components {
       created_at: string; id: string; /** The text, in the reader's language */ message: string;
       /** The subject: ids and numbers */ payload: { [key: string]: unknown; };
       read_at: string | null; tenant_id: string | null;
-      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "tenant_invitation";
+      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_delivery_cancelled" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "tenant_invitation";
     };
     /** None of the packages can be moved. */ NoTransferablePackagesError: { code?: "no_transferable_packages"; rejected?: Record<string, never>[]; } & components["schemas"]["Error"];
     /** Choose one destination: a branch or an address, not both. */ OneDestinationRequiredError: { code?: "one_destination_required"; field?: string; } & components["schemas"]["Error"];
@@ -2740,6 +2744,7 @@ export interface components {
     OrderNote: { note?: string | null; };
     /** There is no such order. */ OrderNotFoundError: { code?: "order_not_found"; } & components["schemas"]["Error"];
     /** Nothing of this order was found. Cancel the order. */ OrderNothingPickedError: { code?: "order_nothing_picked"; } & components["schemas"]["Error"];
+    /** No delivery of this order was cancelled whose goods are still here. */ OrderNothingToRedeliverError: { code?: "order_nothing_to_redeliver"; status?: string; } & components["schemas"]["Error"];
     /** The order is not paid in full. */ OrderNotPaidError: { code?: "order_not_paid"; payment_status?: string; } & components["schemas"]["Error"];
     /** Only a pending order can be approved. */ OrderNotPendingError: { code?: "order_not_pending"; status?: string; } & components["schemas"]["Error"];
     /** The warehouse found all goods of this order, or has not finished picking them. */ OrderNotShortError: { code?: "order_not_short"; status?: string; } & components["schemas"]["Error"];
@@ -3408,6 +3413,7 @@ export interface components {
         /** How the delivery fee or the order is paid @enum {string} */ payment_method: "wallet" | "cash_on_delivery" | "gateway";
         processed_at: string | null; status: "pending" | "SUCCESS" | "FAILED" | "CANCELLED"; type: string;
       }[];
+      /** The amount that should have gone back when the order ended, and is still owed since the store's wallet was short; `refund` gives it */ refund_due_amount: number;
       /** What of the payment went back, to the customer's wallet or at the gateway; the order stays `paid` */ refunded_amount: number;
       shipped_at: string | null; shipping_address: { [key: string]: unknown; };
       /** Delivery fee of the order, in major units */ shipping_cost: number;
@@ -3709,6 +3715,7 @@ export interface components {
     };
     /** A receiver cannot pay by the sender's wallet. */ WalletIsTheSendersError: { code?: "wallet_is_the_senders"; field?: string; } & components["schemas"]["Error"];
     /** This wallet does not exist. */ WalletNotFoundError: { code?: "wallet_not_found"; } & components["schemas"]["Error"];
+    /** A gateway reported that {amount} {currency} of this wallet's top-ups went back to their payer, which waits for a decision. Decide on it first. */ WalletRefundOpenError: { amount?: number; code?: "wallet_refund_open"; currency?: string; } & components["schemas"]["Error"];
     WalletTransaction: {
       actor_id: string | null; /** Money in major units of `currency` */ amount: number; /** The balance after this movement */ balance_after: number;
       created_at: string; /** ISO 4217, three capital letters */ currency: string; description: string | null; direction: "credit" | "debit";
@@ -7414,7 +7421,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ApiKeyNotAPersonError"] | components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["StatementNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["StatementAlreadyPaidError"] | components["schemas"]["StatementNotOpenError"] | components["schemas"]["StatementNotCoveredError"] | components["schemas"]["InsufficientDeskCashError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["StatementAlreadyPaidError"] | components["schemas"]["StatementNotOpenError"] | components["schemas"]["StatementNotCoveredError"] | components["schemas"]["WalletRefundOpenError"] | components["schemas"]["InsufficientDeskCashError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -9571,7 +9578,7 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         /** Rows of a page: 10, at most 100 */ limit?: number; /** At most this, in major units */ max_amount?: number | string;
         /** At least this, in major units */ min_amount?: number | string; page?: components["parameters"]["page"];
-        search?: components["parameters"]["search"];
+        refund_due?: boolean | ("true" | "false"); search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "createdAt" | "finalAmount" | "deliveryFee" | "discountAmount" | "totalItems" | "status";
         sort_order?: components["parameters"]["sort_order"]; status?: "pending" | "confirmed" | "shipped" | "completed" | "cancelled" | "delivered";
         tenant_id?: components["parameters"]["tenant_id"]; updated_since?: components["parameters"]["updated_since"];
@@ -9753,6 +9760,24 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["OrderNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  post_storefront_orders_order_id_redeliver: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; "If-Match"?: components["parameters"]["if_match"]; };
+      path: { order_id: components["parameters"]["path_order_id"]; };
+    };
+    responses: {
+      200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: { order: components["schemas"]["StoreOrder"]; }; } & components["schemas"]["Success"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["StagingWarehouseRequiredError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["OrderNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["OrderNothingToRedeliverError"] | components["schemas"]["ShipmentCashChangesError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      412: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["VersionConflictError"]; }; };
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
     };
@@ -11161,7 +11186,7 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
-        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "tenant_invitation";
+        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "delivery_cancelled" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_delivery_cancelled" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "tenant_invitation";
         unread?: boolean | ("true" | "false");
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };

@@ -47,6 +47,7 @@ export const deliveryErrors = {
   statement_already_paid: 409,
   statement_not_open: { status: 409, fields: ["from"] },
   statement_not_paid: { status: 409, fields: ["from"] },
+  wallet_refund_open: { status: 409, fields: ["amount", "currency"] },
   statement_not_covered: { status: 409, fields: ["balance", "held", "required", "currency"] },
 
   // Network: places that manifests and deliveries use

@@ -135,7 +135,7 @@ export const collectionsOf = ofCarrier(declared);
  * A carrier's payment or a write-off, normalised: ids are sorted and missing fields left out, since
  * a repeated Idempotency-Key is compared with it.
  */
-export const Remit = z.object({
+export const Remit = z.strictObject({
   kind: z.enum(kinds).default("payment").meta({
     description: "write_off: the carrier does not pay it; it names what, and `notes` say why",
   }),
@@ -181,7 +181,7 @@ function ordered(field: string, ids: string[] | null | undefined): Record<string
 }
 
 /** The reason for reversing a payment. */
-export const Reverse = z.object({ reason: Text }).meta({ id: "ReverseCarrierRemittance" });
+export const Reverse = z.strictObject({ reason: Text }).meta({ id: "ReverseCarrierRemittance" });
 
 export const Remittance = z.strictObject({
   id: Id,

@@ -53,7 +53,7 @@ const refunds = defineList({
 });
 
 /** The receipt that the payer signs is named; whose desk pays is the caller's unless an administrator names another's. */
-const PayRefund = z.object({
+const PayRefund = z.strictObject({
   reference: Text,
   from_user_id: Id.nullish(),
   notes: LongText.nullish(),

@@ -95,7 +95,9 @@ export const Transfer = z.object({
   return withoutEmpty(transfer);
 }).meta({ id: "CashDeskTransfer" });
 
-export const ReverseTransfer = z.object({ reason: Text }).meta({ id: "ReverseCashDeskTransfer" });
+export const ReverseTransfer = z.strictObject({ reason: Text }).meta({
+  id: "ReverseCashDeskTransfer",
+});
 
 const CashTransfer = z.strictObject({
   id: Id,

@@ -93,7 +93,7 @@ export const driverPay = withDriverIdFilter(
   "delivery.require_driver_id",
 );
 
-export const PayOut = z.object({
+export const PayOut = z.strictObject({
   driver_id: Id,
   method: Method.describe(
     "`wallet`: credits the driver's wallet, for administrators alone; `cash`: leaves the caller's desk",
@@ -106,7 +106,7 @@ export const PayOut = z.object({
   notes: LongText.nullish(),
 }).transform(withoutEmpty).meta({ id: "PayOutDriver" });
 
-export const ReversePayout = z.object({ reason: Text }).meta({ id: "ReverseDriverPayout" });
+export const ReversePayout = z.strictObject({ reason: Text }).meta({ id: "ReverseDriverPayout" });
 
 const Payout = z.strictObject({
   id: Id,

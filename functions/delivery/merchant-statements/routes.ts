@@ -86,6 +86,7 @@ export const merchantStatements: AnyEndpoint[] = [
       "statement_already_paid",
       "statement_not_open",
       "statement_not_covered",
+      "wallet_refund_open",
       "insufficient_desk_cash",
     ],
     run: async ({ db, params, body }) => ({

@@ -18,7 +18,7 @@ const Method = z.enum(["cash", "bank", "gateway_transfer"]);
 const Kind = z.enum(["cod", "delivery_fee", "refund", "adjustment"]);
 const words = (of: { options: readonly string[] }) => of.options as [string, ...string[]];
 
-export const OpenStatement = z.object({
+export const OpenStatement = z.strictObject({
   owner_user_id: Id,
   currency: Currency.nullish().describe("The tenant's unless said"),
   date_to: DayOrInstant.nullish().describe(
@@ -26,7 +26,7 @@ export const OpenStatement = z.object({
   ),
 }).transform(withoutEmpty).meta({ id: "OpenMerchantStatement" });
 
-export const PayStatement = z.object({
+export const PayStatement = z.strictObject({
   method: Method.describe(
     "`cash` leaves the caller's desk; `bank` and `gateway_transfer` are not for dispatchers",
   ),
@@ -34,7 +34,9 @@ export const PayStatement = z.object({
   proof: WebUrl.nullish().describe("Address of a picture or document that shows the payout"),
 }).transform(withoutEmpty).meta({ id: "PayMerchantStatement" });
 
-export const ReverseStatement = z.object({ reason: Text }).meta({ id: "ReverseMerchantPayout" });
+export const ReverseStatement = z.strictObject({ reason: Text }).meta({
+  id: "ReverseMerchantPayout",
+});
 
 export const VoidStatement = z.object({ reason: Text.nullish() }).transform(withoutEmpty).meta({
   id: "VoidMerchantStatement",

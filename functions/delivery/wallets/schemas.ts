@@ -67,7 +67,7 @@ export const AdjustWallet = z.object({
   reason: Text,
 }).meta({ id: "AdjustWallet" });
 
-export const ReverseAdjustment = z.object({ reason: Text }).meta({ id: "ReverseAdjustment" });
+export const ReverseAdjustment = z.strictObject({ reason: Text }).meta({ id: "ReverseAdjustment" });
 
 export const WalletAdjusted = z.object({
   wallet: Wallet,

@@ -64,7 +64,7 @@ export const webhookEvents = defineList({
 export const EventsResponse = z.object({ data: z.array(Event), pagination: Pagination });
 export const EventResponse = z.object({ data: Event });
 
-export const Resolve = z.object({
+export const Resolve = z.strictObject({
   resolution: z.enum(resolutions).describe("What was decided, for the record; books nothing"),
   action: z.enum(actions).nullish().meta({
     description:

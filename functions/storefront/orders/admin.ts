@@ -120,6 +120,25 @@ export const adminOrderEndpoints: AnyEndpoint[] = [
     }),
   }),
   endpoint({
+    method: "post",
+    path: "/orders/:order_id/redeliver",
+    version: orderVersion,
+    summary: "Make new deliveries for what cancelled ones were to bring and did not take",
+    access: tenantAdmin,
+    params,
+    response: OrderResponse,
+    message: "order_redelivered",
+    errors: [
+      "order_not_found",
+      "order_nothing_to_redeliver",
+      "shipment_cash_changes",
+      "staging_warehouse_required",
+    ],
+    run: async ({ db, params }) => ({
+      data: { order: await db.call("storefront.order_redeliver", params) },
+    }),
+  }),
+  endpoint({
     ...ending,
     path: "/orders/:order_id/cancel",
     summary: "Cancel an order that has not left; what was paid goes back to the customer's wallet",

@@ -48,7 +48,7 @@ export const CancelResponse = z.object({
   }),
 });
 export const Note = z.object({ note: LongText.nullish() }).meta({ id: "OrderNote" });
-export const RefundOrder = z.object({
+export const RefundOrder = z.strictObject({
   amount: Money.refine((amount) => amount > 0, { error: "more than nothing" }).nullish(),
   note: LongText.nullish(),
 }).meta({ id: "RefundOrder" });

@@ -5,6 +5,7 @@ import {
   contains,
   defineList,
   type Filter,
+  flag,
   foundBy,
   number,
   oneOf,
@@ -52,6 +53,7 @@ export const adminOrders = defineList({
     date_to: until("created_at"),
     min_amount: atLeast("total_price"),
     max_amount: atMost("total_price"),
+    refund_due: flag("refund_due"),
   },
   columns: {
     status,

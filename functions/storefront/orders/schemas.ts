@@ -123,7 +123,7 @@ export const CustomerOrder = z.object({
     "Where its parcels go, each address once: another than `shippingAddress` once the store redirected one",
   ),
   refund_due: z.boolean().describe(
-    "Money came that fits no payment of the order, and the store has not settled it yet",
+    "Money is owed to the customer: the store's wallet was short when the order ended, or money came that fits no payment of it and is not settled yet",
   ),
   createdAt: Timestamp,
   updatedAt: Timestamp,
@@ -267,6 +267,9 @@ export const Order = z.object({
   payments: z.array(Payment.extend({ gateway_code: z.string().nullable() })),
   refunded_amount: z.number().describe(
     "What of the payment went back, to the customer's wallet or at the gateway; the order stays `paid`",
+  ),
+  refund_due_amount: z.number().describe(
+    "The amount that should have gone back when the order ended, and is still owed since the store's wallet was short; `refund` gives it",
   ),
   status_history: z.array(z.object({
     status: z.string(),

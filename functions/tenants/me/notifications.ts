@@ -34,6 +34,8 @@ const texts = {
   market_submitted: "notification_market_submitted",
   market_approved: "notification_market_approved",
   market_rejected: "notification_market_rejected",
+  order_delivery_cancelled: "notification_order_delivery_cancelled",
+  order_refund_due: "notification_order_refund_due",
   order_refunded_at_gateway: "notification_order_refunded_at_gateway",
   payment_unmatched: "notification_payment_unmatched",
   refund_due: "notification_refund_due",

@@ -32,7 +32,8 @@ end $$;
 
 -- Pays an open statement; answers its id, also to a repetition of the key, for good. {id, method, reference?, proof?}
 -- Fails: idempotency_conflict, statement_not_found, forbidden (by bank and transfer pay administrators and operations managers),
--- statement_already_paid, statement_not_open, insufficient_desk_cash, statement_not_covered.
+-- statement_already_paid, statement_not_open, insufficient_desk_cash, wallet_refund_open (a gateway gave a top-up back, and nobody has decided
+-- on it), statement_not_covered.
 create or replace function money.statement_pay_book(input jsonb) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -79,7 +80,9 @@ begin
   -- All accounts at once, in the order of their ids.
   perform from money.accounts a where a.tenant_id = v_tenant and a.id in (s.account_id, v_desk, v_outside) order by a.id for no key update;
   select a.* into v_wallet from money.accounts a where a.tenant_id = v_tenant and a.id = s.account_id;
-  if v_wallet.balance - money.held_of(v_tenant, v_wallet.id) < s.net then
+  if money.wallet_refunds_open(v_wallet.id) > 0 then
+    perform app.fail('wallet_refund_open', jsonb_build_object('amount', money.wallet_refunds_open(v_wallet.id), 'currency', s.currency));
+  elsif v_wallet.balance - money.held_of(v_tenant, v_wallet.id) < s.net then
     perform app.fail('statement_not_covered', jsonb_build_object('balance', v_wallet.balance, 'held', money.held_of(v_tenant, v_wallet.id),
       'required', s.net, 'currency', s.currency));
   end if;

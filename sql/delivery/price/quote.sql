@@ -16,7 +16,6 @@ create or replace function delivery.quote(
 language plpgsql immutable set search_path = '' as $$
 declare
   v_measured record;
-  v_fallback text := unit_settings ->> 'missing_unit_size_fallback';
 begin
   v_measured := delivery.package_units(package, unit_settings);
   if v_measured.wrong then
@@ -30,10 +29,9 @@ begin
   elsif asked_units is not null then
     unit_size := round(asked_units, 3);
     unit_size_source := 'unit_size';
-  elsif v_fallback in ('service_min', 'service_half', 'service_max') then
-    unit_size := case v_fallback when 'service_min' then service.unit_min when 'service_max' then service.unit_max
-      else round((service.unit_min + service.unit_max) / 2, 3) end;
-    unit_size_source := v_fallback;
+  elsif delivery.fallback_units(service, unit_settings) is not null then
+    unit_size := delivery.fallback_units(service, unit_settings);
+    unit_size_source := unit_settings ->> 'missing_unit_size_fallback';
   else
     error_code := 'unit_size_or_dimensions_required';
     return;
@@ -47,6 +45,14 @@ begin
   end if;
   price := round(service.default_price * unit_size
     + service.price_per_km * greatest(0, coalesce(distance_km, 0)::numeric - service.free_km), decimals);
+end $$;
+
+-- The units of a parcel without a size, by the tenant's missing_unit_size_fallback; null without one.
+create or replace function delivery.fallback_units(service delivery.delivery_services, unit_settings jsonb) returns numeric
+language plpgsql immutable set search_path = '' as $$
+begin
+  return case unit_settings ->> 'missing_unit_size_fallback' when 'service_min' then service.unit_min when 'service_max' then service.unit_max
+    when 'service_half' then round((service.unit_min + service.unit_max) / 2, 3) end;
 end $$;
 
 -- True when a person may order with a service (access_mode).

@@ -104,6 +104,17 @@ begin
       group by coalesce(e.facts ->> 'refund_id', e.id::text)) r);
 end $$;
 
+-- The sum of these refunds of the top-ups of a wallet: money that may be with their payers already.
+create or replace function money.wallet_refunds_open(p_account uuid) returns numeric
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
+    select coalesce(sum(money.refunds_open(p)), 0) from money.payments p
+    where p.tenant_id = app.tenant_id() and p.account_id = p_account and p.type = 'WALLET_TOPUP' and p.status = 'SUCCESS' and exists (
+      select from money.payment_webhook_events e
+      where e.tenant_id = p.tenant_id and e.payment_id = p.id and e.outcome = 'unmatched' and e.resolution is null));
+end $$;
+
 -- Books a refund that a gateway reported and that fitted nothing then: what is left of the payment as its refund (of a
 -- top-up, what its wallet can spend), and the rest as a loss of the company, whose wallet pays it. The order and p are locked.
 -- -> why that cannot be, or null. Fails: insufficient_wallet_balance.
@@ -238,5 +249,5 @@ end $$;
 -- Nobody calls these but other functions and triggers.
 revoke execute on function money.unmatched_accept(money.payment_webhook_events,money.payments,storefront.storefront_orders,numeric),
   money.unmatched_amount(money.payment_webhook_events,money.payments), money.unmatched_announce(uuid),
-  money.unmatched_book(money.payment_webhook_events,money.payments,uuid,numeric), money.refunds_open(money.payments),
+  money.unmatched_book(money.payment_webhook_events,money.payments,uuid,numeric), money.refunds_open(money.payments), money.wallet_refunds_open(uuid),
   money.unmatched_refund(money.payment_webhook_events,money.payments,numeric) from barid_caller;

@@ -1,5 +1,21 @@
 -- Carts. Nothing is reserved and no price is fixed before the order.
 
+-- The names of what lies in a cart of the caller, also of what is on sale no more: they saw it when they put it there. SECURITY DEFINER, since
+-- customers do not see such products.
+create or replace function storefront.cart_names(cart_id uuid)
+returns table (variant_id uuid, product_id uuid, name jsonb, sku text, images jsonb, attributes jsonb)
+language plpgsql stable security definer rows 20 set search_path = '' as $$
+begin
+  return query
+    select v.id, p.id, p.name, v.sku, p.images, v.attributes
+    from storefront.carts c
+    join storefront.cart_items i on i.tenant_id = c.tenant_id and i.cart_id = c.id
+    join storefront.product_variants v on v.tenant_id = i.tenant_id and v.id = i.variant_id
+    join storefront.products p on p.tenant_id = v.tenant_id and p.id = v.product_id
+    where c.tenant_id = app.tenant_id() and c.id = cart_names.cart_id and c.customer_id = app.user_id();
+end $$;
+grant execute on function storefront.cart_names(uuid) to barid_caller;
+
 -- A cart with what it costs now. Fails: cart_not_found.
 create or replace function storefront.cart_to_json(cart_id uuid) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -7,11 +23,12 @@ declare
   v_tenant uuid := app.tenant_id();
   v_cart jsonb;
 begin
-  -- Customers do not see what is no longer on sale: such an item stays, without a price, and can be removed.
+  -- An item that is no longer on sale stays, with its name and without a price, and can be removed.
   with item as materialized (
-    select i.id, i.variant_id, i.quantity, i.created_at, v.product_id, v.sku, v.attributes, v.price, p.name, p.images,
+    select i.id, i.variant_id, i.quantity, i.created_at, n.product_id, n.sku, n.attributes, v.price, n.name, n.images,
       p.id is not null and p.is_active and v.is_active as available
     from storefront.cart_items i
+    left join storefront.cart_names(cart_to_json.cart_id) n on n.variant_id = i.variant_id
     left join storefront.variants_list v on v.tenant_id = i.tenant_id and v.id = i.variant_id
     left join storefront.products p on p.tenant_id = v.tenant_id and p.id = v.product_id and p.archived_at is null
     where i.tenant_id = v_tenant and i.cart_id = cart_to_json.cart_id

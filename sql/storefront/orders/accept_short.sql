@@ -1,8 +1,8 @@
 -- An order of which the warehouse found less than was ordered: the shop sends what there is.
 
 -- Accepts what was picked of an order for what was ordered: what is missing is free again, the order costs as much less as that costs in it
--- (storefront.order_without), cash at the door too, and what was paid too much goes back to the customer's wallet. A delivery that has
--- nothing left is cancelled.
+-- (storefront.order_without), cash at the door too, and what was paid for it goes back to the customer's wallet, whatever the shop gave them
+-- before as goodwill. A delivery that has nothing left is cancelled.
 -- {order_id} -> {order, refund or null}
 -- Fails: order_not_found, order_not_short, order_nothing_picked (cancel it), shipment_cash_changes (a carrier is booked to collect what the
 -- order cost before: carriers take no other amount for a booked shipment, so it is cancelled first and booked again), what
@@ -30,8 +30,8 @@ begin
   if o.status in ('delivered', 'cancelled') then
     v_refund := storefront.order_refunded_now(o.id);
   else
-    if o.payment_status = 'paid' and o.payment_method <> 'cash_on_delivery' and storefront.order_refundable(o) > o.total_price then
-      v_refund := storefront.order_refund_book(o.id, storefront.order_refundable(o) - o.total_price, 'short');
+    if o.payment_status = 'paid' and o.payment_method <> 'cash_on_delivery' and storefront.order_paid_beyond(o, o.total_price) > 0 then
+      v_refund := storefront.order_refund_book(o.id, storefront.order_paid_beyond(o, o.total_price), 'short');
     end if;
     perform warehousing.stock_release('order', o.id, v_left);
     select * into o from storefront.storefront_orders x where x.tenant_id = o.tenant_id and x.id = o.id;

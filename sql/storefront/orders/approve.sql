@@ -52,7 +52,7 @@ begin
 end $$;
 
 -- The deliveries of an order, one from each of its sources (see storefront.order_supply), not written. The fee that the customer was told
--- is on the first; cash on delivery is that fee and the goods, divided by their value.
+-- is on the first, unless another delivery of the order has it; cash on delivery is that fee and the goods, divided by their value.
 -- Fails: staging_warehouse_required (no warehouse to send from), what delivery_terms fails with.
 create or replace function storefront.order_deliveries(o storefront.storefront_orders, lines jsonb, sources jsonb, dropoff uuid)
 returns delivery.deliveries[]
@@ -77,7 +77,10 @@ begin
       group by 1) v;
   end if;
   for v_source in
-    select s.source, s.place, case when s.place = 1 then o.shipping_cost else 0 end as fee
+    select s.source, s.place, case when s.place = 1 and not exists (
+        select from delivery.deliveries d
+        where d.tenant_id = o.tenant_id and d.order_id = o.id and d.status <> 'cancelled' and d.delivery_fee > 0)
+      then o.shipping_cost else 0 end as fee
     from jsonb_array_elements(sources) with ordinality s (source, place) order by s.place
   loop
     v_made := v_made || delivery.delivery_terms(storefront.order_quote_input(o.delivery_service_id::text, v_source.source, v_place) - '{pickup,dropoff}'::text[]
@@ -103,12 +106,12 @@ end $$;
 
 -- Approves an order: its goods are set aside in one warehouse that has all of them, or else in as few as have them together; each is
 -- given a picking order, and where the market says so a delivery. Wallets and gateways must have paid, and nothing of it may be given
--- back; cash is paid at the door. What others want as well is locked last and for as short as can be: when too little is there it fails
+-- back but as goodwill; cash is paid at the door. What others want as well is locked last and for as short as can be: when too little is there it fails
 -- before anything is made, and what needs no lock is worked out before. Stock is locked before the deliveries are numbered: after a
 -- delivery's number nobody takes stock that a store sells.
 -- {order_id, admin_notes?, estimated_delivery_date?} -> {order, inventory_reserved, delivery_assigned: the first, deliveries: all}
--- Fails: order_not_found, order_not_pending, order_not_paid, insufficient_stock, what order_deliveries and
--- delivery_write fail with.
+-- Fails: order_not_found, order_not_pending, order_not_paid, validation_failed (a day that is over), insufficient_stock, what order_deliveries
+-- and delivery_write fail with.
 create or replace function storefront.order_approve(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -126,7 +129,7 @@ declare
 begin
   if o.status not in ('pending', 'awaiting_approval') then
     perform app.fail('order_not_pending', jsonb_build_object('status', o.status));
-  elsif o.payment_method <> 'cash_on_delivery' and (o.payment_status <> 'paid' or storefront.order_refundable(o) < o.total_price) then
+  elsif o.payment_method <> 'cash_on_delivery' and (o.payment_status <> 'paid' or storefront.order_paid(o) < o.total_price) then
     perform app.fail('order_not_paid', jsonb_build_object('payment_status', o.payment_status));
   end if;
   v_lines := storefront.order_lines(o);
@@ -134,6 +137,9 @@ begin
   -- A day is kept until it ends, the last one that can be answered until it ends everywhere.
   if input ->> 'estimated_delivery_date' is not null then
     o.estimated_delivery := least(app.day_end(input ->> 'estimated_delivery_date') - interval '1 microsecond', '9999-12-31 23:59:59.999999+00');
+    if o.estimated_delivery < now() then
+      perform app.fail('validation_failed', '{"field": "estimated_delivery_date", "reason_key": "reason_past"}');
+    end if;
   end if;
   v_sends := (select app.boolean_or(m.settings -> 'auto_create_delivery', false) from storefront.markets m
     where m.tenant_id = o.tenant_id and m.id = o.market_id);

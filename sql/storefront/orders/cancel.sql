@@ -59,15 +59,15 @@ begin
   elsif not came_back and o.status not in ('pending', 'awaiting_approval', 'approved', 'confirmed') then
     perform app.fail('order_not_cancellable', jsonb_build_object('status', o.status));
   end if;
-  -- The one that would collect the fee last, so that no other has to for a moment.
-  perform delivery.delivery_cancel(jsonb_build_object('id', d.id, 'reason', input ->> 'reason'))
-  from (select x.id from delivery.deliveries x where x.tenant_id = o.tenant_id and x.order_id = o.id
-    and x.status in ('draft', 'pending', 'assigned', 'accepted') order by x.delivery_fee > 0, x.id) d;
   update storefront.storefront_orders x set status = 'cancelled', cancelled_at = now(), cancel_reason = input ->> 'reason',
     admin_notes = coalesce(input ->> 'admin_notes', x.admin_notes), status_note = coalesce(input ->> 'admin_notes', input ->> 'reason'),
     fulfilment = case when came_back then 'returned' else x.fulfilment end
   where x.tenant_id = o.tenant_id and x.id = o.id
   returning * into o;
+  -- The order has ended, so that its fee passes to no other and nobody is asked to deliver it anew.
+  perform delivery.delivery_cancel(jsonb_build_object('id', d.id, 'reason', input ->> 'reason'))
+  from (select x.id from delivery.deliveries x where x.tenant_id = o.tenant_id and x.order_id = o.id
+    and x.status in ('draft', 'pending', 'assigned', 'accepted') order by x.id) d;
   perform storefront.order_picks_drop(o.id);
   if came_back then
     perform storefront.order_goods_expect(o.id);
@@ -82,7 +82,8 @@ begin
     'inventory_released', v_released <> '[]', 'refund', v_refund, 'delivery_cancelled', v_open is not null);
 end $$;
 
--- Gives money of a paid order back to its customer's wallet. {order_id, amount?, note?} -> {order, refund}, also to a repetition of its key,
+-- Gives money of a paid order back to its customer's wallet, by hand (storefront.order_refund_by_hand).
+-- {order_id, amount?, note?} -> {order, refund}, also to a repetition of its key,
 -- for good: with the order as it is by then.
 -- Fails: order_not_found, idempotency_conflict, order_not_paid, nothing_to_refund, refund_too_high, too_many_decimals, insufficient_wallet_balance.
 create or replace function storefront.order_refund(input jsonb) returns jsonb
@@ -103,6 +104,7 @@ begin
   elsif v_amount <> round(v_amount, v_decimals) then
     perform app.fail('too_many_decimals', jsonb_build_object('field', 'amount', 'currency', o.currency, 'decimals', v_decimals));
   end if;
-  v_refund := storefront.order_refund_book(o.id, v_amount, input ->> 'note', v_hash);
+  v_refund := storefront.order_refund_by_hand(o.id, v_amount, input ->> 'note', v_hash);
+  select * into o from storefront.storefront_orders x where x.tenant_id = o.tenant_id and x.id = o.id;
   return jsonb_build_object('order', storefront.order_admin_to_json(o), 'refund', v_refund);
 end $$;

@@ -1,7 +1,7 @@
 -- A cart becomes an order.
 
 -- The items of a cart at present prices: [{variant_id, product_id, product_name, sku, attributes, images,
--- inventory_item_id, quantity, unit_price}]. Fails: cart_empty, cart_item_unavailable (variant_id).
+-- inventory_item_id, quantity, unit_price}]. Fails: cart_empty, cart_item_unavailable {variant_id, product_name: as the caller reads it}.
 create or replace function storefront.cart_lines(v_cart storefront.carts) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
@@ -21,7 +21,8 @@ begin
   if v_lines is null then
     perform app.fail('cart_empty', '{"field": "cartId"}');
   elsif v_gone is not null then
-    perform app.fail('cart_item_unavailable', jsonb_build_object('field', 'cartId', 'variant_id', v_gone));
+    perform app.fail('cart_item_unavailable', jsonb_build_object('field', 'cartId', 'variant_id', v_gone, 'product_name', (
+      select coalesce(app.localized(n.name), n.sku) from storefront.cart_names(v_cart.id) n where n.variant_id = v_gone)));
   end if;
   return v_lines;
 end $$;
@@ -179,15 +180,24 @@ begin
   return storefront.order_confirmed(v_order) || '{"is_new": true}';
 end $$;
 
--- The trip of an order in the words of POST /delivery/price: from the warehouse that has it to the customer. What is
--- not measured counts as the tenant says for missing sizes, else as one unit.
+-- The trip of an order in the words of POST /delivery/price: from the warehouse that has it to the customer. What is not measured counts
+-- together as one parcel as the tenant says for missing sizes, else as one unit, beside what is measured: up to the most that the service
+-- carries, since a guess refuses no goods.
 create or replace function storefront.order_quote_input(service text, supply jsonb, address jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
+declare
+  v_settings jsonb := app.settings('general', 'unit_size');
+  v_units numeric := (supply ->> 'units')::numeric;
 begin
+  if (supply ->> 'unmeasured')::boolean and v_units is not null then
+    select greatest(v_units, least(v_units + coalesce(delivery.fallback_units(s, v_settings), 1), s.unit_max)) into v_units
+    from delivery.delivery_services s where s.id = service::uuid;
+  elsif v_units is null and v_settings ->> 'missing_unit_size_fallback' is null then
+    v_units := 1;
+  end if;
   return jsonb_build_object('delivery_service_id', service, 'service_field', 'deliveryServiceId', 'package_field', 'cartId',
     'place_fields', jsonb_build_array('address', 'address'), 'has_dropoff', true)
-    || case when supply ->> 'units' is not null then jsonb_build_object('unit_size', supply -> 'units')
-      when app.settings('general', 'unit_size') ->> 'missing_unit_size_fallback' is null then '{"unit_size": 1}' else '{}' end
+    || case when v_units is not null then jsonb_build_object('unit_size', v_units) else '{}' end
     || case when supply ->> 'latitude' is not null and address ->> 'latitude' is not null
       then jsonb_build_object('pickup', jsonb_build_object('latitude', supply -> 'latitude', 'longitude', supply -> 'longitude')) else '{}' end
     || case when address ->> 'latitude' is not null

@@ -1,7 +1,8 @@
 -- How an order follows its deliveries.
 
 -- Orders follow the deliveries that bring them, whoever moves those: what is picked up leaves its warehouse, what one of them
--- brought is the customer's, and when none is open any more, the order is delivered if one of them was, else it came back.
+-- brought is the customer's, and when none is open any more, the order is delivered if one of them was, else it came back. An order of which
+-- nothing has left waits for the shop, which is notified: it delivers anew (storefront.order_redeliver), sends the goods itself or cancels.
 create or replace function storefront.orders_after_deliveries_moved() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -32,6 +33,9 @@ begin
       perform storefront.order_undelivered(o);
     elsif v_moved.status in ('delivered', 'returned', 'cancelled') and o.status = 'shipped' then
       perform storefront.order_after_delivery_ended(o);
+    end if;
+    if v_moved.status = 'cancelled' then
+      perform storefront.order_stranded_notify(o.id, v_moved.id);
     end if;
   end loop;
   -- Goods that were sent back are received when their parcel is back, whatever becomes of the rest of the order.

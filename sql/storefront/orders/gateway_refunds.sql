@@ -7,6 +7,7 @@ language plpgsql set search_path = '' as $$
 declare
   o storefront.storefront_orders;
 begin
+  perform storefront.order_due_given(new);
   select * into o from storefront.storefront_orders x where x.tenant_id = new.tenant_id and x.id = new.order_id;
   perform storefront.order_event_emit(o, 'refunded', jsonb_build_object('amount', new.amount, 'payment_id', new.id,
     'refund_method', new.payment_method));

@@ -40,6 +40,24 @@ begin
     from money.payments p where p.tenant_id = o.tenant_id and p.order_id = o.id and p.status = 'SUCCESS');
 end $$;
 
+-- The amount paid for an order and not given back for its goods: what is refundable, and what the shop gave as goodwill.
+-- Fails: forbidden (app.require_tenant).
+create or replace function storefront.order_paid(o storefront.storefront_orders) returns numeric
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return storefront.order_refundable(o) + (
+    select coalesce(sum(p.goodwill), 0) from money.payments p
+    where p.tenant_id = o.tenant_id and p.order_id = o.id and p.type = 'REFUND' and p.status = 'SUCCESS');
+end $$;
+grant execute on function storefront.order_paid(storefront.storefront_orders) to barid_caller;
+
+-- The amount that goes back of an order that costs its customer this much: no more than is left of the payment.
+create or replace function storefront.order_paid_beyond(o storefront.storefront_orders, price numeric) returns numeric
+language plpgsql stable set search_path = '' as $$
+begin
+  return greatest(least(storefront.order_refundable(o), storefront.order_paid(o) - price), 0);
+end $$;
+
 -- A refund as it is answered. -> {processed, amount, method, payment_id}
 create or replace function storefront.refund_to_json(p money.payments) returns jsonb
 language plpgsql immutable set search_path = '' as $$
@@ -84,6 +102,26 @@ begin
   return storefront.order_give_back(o, coalesce(p_amount, v_left), p_note, p_hash);
 end $$;
 
+-- The same by hand. What is given beyond the price of goods that are missing by then is goodwill, as long as something of the payment is left:
+-- to give all of it back is to undo the payment. p_hash: the fingerprint of a request whose key the refund keeps.
+create or replace function storefront.order_refund_by_hand(p_order uuid, p_amount numeric, p_note text, p_hash bytea) returns jsonb
+language plpgsql security definer set search_path = '' as $$
+declare
+  o storefront.storefront_orders;
+  v_goodwill numeric := 0;
+  v_refund jsonb;
+begin
+  select * into o from storefront.storefront_orders x where x.tenant_id = app.tenant_id() and x.id = p_order;
+  if p_amount < storefront.order_refundable(o) then
+    v_goodwill := greatest(p_amount - storefront.order_paid_beyond(o, o.total_price - storefront.order_missing_price(o)), 0);
+  end if;
+  v_refund := storefront.order_refund_book(p_order, p_amount, p_note, p_hash);
+  update money.payments p set goodwill = v_goodwill
+  where p.tenant_id = o.tenant_id and p.id = (v_refund ->> 'payment_id')::uuid and v_goodwill > 0;
+  return v_refund;
+end $$;
+grant execute on function storefront.order_refund_by_hand(uuid, numeric, text, bytea) to barid_caller;
+
 -- Books what goes back to an order's customer. The order is locked. p_hash: see order_refund_book. -> see order_refund()
 -- Fails: insufficient_wallet_balance.
 create or replace function storefront.order_give_back(o storefront.storefront_orders, p_amount numeric, p_note text, p_hash bytea default null)
@@ -100,9 +138,25 @@ begin
     case when p_hash is not null then app.request_setting('idempotency_key') end, p_hash)
   returning * into p;
   perform money.book_payment(p, 'order_refund', money.account_of('wallet', 'tenant', null, o.currency), p.account_id, o.order_number);
+  perform storefront.order_due_given(p);
   perform storefront.order_event_emit(o, 'refunded', jsonb_build_object('amount', p.amount, 'payment_id', p.id,
     'refund_method', p.payment_method));
   return storefront.refund_to_json(p);
+end $$;
+
+-- Of what was due to an order's customer a refund has given this much. The order is locked.
+create or replace function storefront.order_due_given(refund money.payments) returns void
+language plpgsql set search_path = '' as $$
+begin
+  update storefront.storefront_orders x set refund_due_amount = greatest(x.refund_due_amount - refund.amount, 0)
+  where x.tenant_id = refund.tenant_id and x.id = refund.order_id and x.refund_due_amount > 0;
+end $$;
+
+-- The amount that is due of an order to its customer, and can still be given: a gateway may have given it by itself. Fails: forbidden (app.require_tenant).
+create or replace function storefront.order_refund_due(o storefront.storefront_orders) returns numeric
+language plpgsql stable set search_path = '' as $$
+begin
+  return case when o.refund_due_amount > 0 then least(o.refund_due_amount, storefront.order_refundable(o)) else 0 end;
 end $$;
 
 -- No longer waits for what an order was to be paid with.
@@ -137,4 +191,5 @@ end $$;
 grant execute on function storefront.order_has_unmatched_payment(storefront.storefront_orders) to barid_caller;
 
 -- Nobody calls these but other functions and triggers.
-revoke execute on function storefront.order_give_back(storefront.storefront_orders,numeric,text,bytea) from barid_caller;
+revoke execute on function storefront.order_give_back(storefront.storefront_orders,numeric,text,bytea),
+  storefront.order_due_given(money.payments) from barid_caller;

@@ -70,3 +70,25 @@ begin
   o.tax_amount := v_added + o.discount_amount;
   return o;
 end $$;
+
+-- The price of goods of an order that its customer does not get, as far as that is known by now: not found by its pickers, or in a parcel that
+-- ended without being delivered since the order left. The fee is none of it.
+create or replace function storefront.order_missing_price(o storefront.storefront_orders) returns numeric
+language plpgsql stable set search_path = '' as $$
+declare
+  v_ended uuid[] := case when o.status not in ('approved', 'confirmed') then array(
+    select p.id from storefront.storefront_order_parts p
+    join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id and d.status in ('returned', 'cancelled')
+    where p.tenant_id = o.tenant_id and p.order_id = o.id) else '{}' end;
+begin
+  return storefront.goods_price(o, (
+    select coalesce(sum(i.unit_price * m.quantity), 0)
+    from (
+      select x.order_item_id, x.quantity
+      from jsonb_to_recordset(storefront.order_missing(o.id)) as x (part_id uuid, order_item_id uuid, quantity integer)
+      where x.part_id <> all (v_ended)
+      union all
+      select g.order_item_id, g.quantity - g.short from storefront.storefront_order_part_items g
+      where g.tenant_id = o.tenant_id and g.part_id = any (v_ended)) m
+    join storefront.storefront_order_items i on i.tenant_id = o.tenant_id and i.id = m.order_item_id));
+end $$;

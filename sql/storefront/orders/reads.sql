@@ -57,7 +57,7 @@ begin
       select coalesce(jsonb_agg(a.address order by a.first), '[]') from (
         select storefront.delivery_address_to_json(d) as address, min(d.delivery_code) as first from delivery.deliveries d
         where d.tenant_id = o.tenant_id and d.order_id = o.id and d.status <> 'cancelled' group by 1) a),
-    'createdAt', o.created_at, 'updatedAt', o.updated_at, 'refund_due', storefront.order_has_unmatched_payment(o),
+    'createdAt', o.created_at, 'updatedAt', o.updated_at, 'refund_due', storefront.order_has_unmatched_payment(o) or storefront.order_refund_due(o) > 0,
     'items', (
       select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'variantId', i.variant_id, 'productId', i.product_id,
         'productName', i.product_name, 'sku', i.sku, 'attributes', i.attributes, 'images', i.images, 'quantity', i.quantity,
@@ -91,7 +91,7 @@ begin
     order by p.status = 'pending' desc, p.last_checked_at nulls first limit 1));
 end $$;
 
--- The delivery that brings an order, as a detail shows it; null without one.
+-- The delivery that brings an order, as a detail shows it; null without one, also where the shop sent it itself after it was cancelled.
 create or replace function storefront.order_assignment(o storefront.storefront_orders) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
@@ -102,7 +102,8 @@ begin
     from delivery.deliveries d
     left join delivery.assignments a on a.tenant_id = d.tenant_id and a.delivery_id = d.id and a.status in ('pending', 'assigned', 'accepted', 'completed')
     left join tenancy.profiles p on p.id = a.driver_id
-    where d.tenant_id = o.tenant_id and d.id = o.delivery_id
+    where d.tenant_id = o.tenant_id and d.id = o.delivery_id and exists (
+      select from storefront.storefront_order_parts x where x.tenant_id = d.tenant_id and x.order_id = o.id and x.delivery_id = d.id)
     order by a.created_at desc limit 1);
 end $$;
 
@@ -179,6 +180,7 @@ begin
     'refunded_amount', (
       select coalesce(sum(p.amount), 0) from money.payments p
       where p.tenant_id = o.tenant_id and p.order_id = o.id and p.type = 'REFUND' and p.status = 'SUCCESS'),
+    'refund_due_amount', storefront.order_refund_due(o),
     'status_history', (
       select coalesce(jsonb_agg(jsonb_build_object('status', h.status, 'timestamp', h.created_at, 'note', h.note,
         'updated_by', h.updated_by) order by h.id), '[]')

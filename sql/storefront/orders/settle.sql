@@ -2,10 +2,11 @@
 
 -- Finishes an order whose deliveries have ended, at the end of a core (storefront.orders_settle) or of the transaction, when
 -- nothing is locked after it any more: what is still set aside for it is free, what left and came back is expected in a warehouse, and
--- what was paid for goods that the customer did not get is refunded to their wallet; the fee only where nothing was delivered. Of an order
--- that costs less than its fee nothing was paid for goods: it is refunded where nothing was delivered, and else kept. Where
--- the shop's wallet is short, the order ends all the same, with an event; so it does where no delivery that came collected its fee. One that
--- the shop sent itself and ends by hand (storefront.order_return) has been settled there.
+-- what was paid for goods that the customer did not get is refunded to their wallet, beside what the shop gave as goodwill; the fee only where
+-- nothing was delivered. Of an order that costs less than its fee nothing was paid for goods: it is refunded where nothing was delivered, and else kept. Where
+-- the shop's wallet is short, the order ends all the same and says what is due, with an event and a notification of the administrators; where no
+-- delivery that came collected its fee it ends with an event. One that the shop sent itself and ends by hand (storefront.order_return) has
+-- been settled there.
 create or replace function storefront.order_settle() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -37,7 +38,7 @@ begin
     v_owed := case
       when v_got.units = 0 then storefront.order_refundable(o)
       when o.payment_method = 'cash_on_delivery' then storefront.goods_price(o, storefront.order_charged_short(o))
-      else storefront.order_refundable(o) - o.shipping_cost - storefront.goods_price(o, v_got.value) end;
+      else storefront.order_paid_beyond(o, o.shipping_cost + storefront.goods_price(o, v_got.value)) end;
   end if;
   -- Paid at the door is no more than its deliveries collected.
   if o.status = 'delivered' and o.payment_method = 'cash_on_delivery' and o.shipping_cost > 0 and o.total_price > 0
@@ -52,7 +53,10 @@ begin
       if sqlerrm <> 'insufficient_wallet_balance' then
         raise;
       end if;
+      update storefront.storefront_orders x set refund_due_amount = v_owed where x.tenant_id = o.tenant_id and x.id = o.id;
       perform storefront.order_event_emit(o, 'refund_due', jsonb_build_object('amount', v_owed));
+      perform tenancy.notify_tenant_admins('order_refund_due', jsonb_build_object('order_id', o.id, 'order_number', o.order_number,
+        'status', o.status, 'amount', v_owed, 'currency', o.currency));
     end;
   end if;
   perform warehousing.stock_release('order', o.id);

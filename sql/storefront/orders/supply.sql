@@ -5,7 +5,8 @@
 -- Of the warehouses that have most of what is still missing the nearest to the customer is taken, those in use before others, then
 -- the default one, then the oldest: so one that has all of it, and only where none has, as few as there can be.
 -- -> {short: an item there is too little of, units, warehouse_id, latitude, longitude: of the first, sources: [{warehouse_id, latitude,
--- longitude, units, lines: [{line: from 1, quantity}]}]}; units is null as long as a line has no item.
+-- longitude, units, unmeasured, lines: [{line: from 1, quantity}]}]}; units: of the lines with an item, null where none has one; unmeasured:
+-- a line has none.
 -- SECURITY DEFINER: customers see no stock. Nothing is reserved.
 create or replace function storefront.order_supply(lines jsonb, address jsonb default null) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
@@ -64,17 +65,17 @@ begin
     select 1, l.line, null, l.quantity from line l where l.item is null
   ), sized as (
     select s.place, jsonb_agg(jsonb_build_object('line', s.line, 'quantity', s.quantity) order by s.line) as lines,
-      case when bool_and(i.id is not null) then sum(i.unit_size * s.quantity) end as units
+      sum(i.unit_size * s.quantity) as units, bool_or(i.id is null) as unmeasured
     from share s left join warehousing.inventory_items i on i.tenant_id = v_tenant and i.id = s.item
     group by 1
   )
-  select jsonb_agg(s.source - 'takes' || jsonb_build_object('units', z.units, 'lines', z.lines) order by s.place) into v_sources
+  select jsonb_agg(s.source - 'takes' || jsonb_build_object('units', z.units, 'unmeasured', z.unmeasured, 'lines', z.lines) order by s.place) into v_sources
   from jsonb_array_elements(v_sources) with ordinality s (source, place) join sized z on z.place = s.place;
   v_sources := coalesce(v_sources, '[]');
-  return coalesce((v_sources -> 0) - 'lines', '{}') || jsonb_build_object(
-    'short', (select min(e.key) from jsonb_each(v_missing) e), 'sources', v_sources, 'units', (
-    select case when bool_and(s.source ->> 'units' is not null) then sum((s.source ->> 'units')::numeric) end
-    from jsonb_array_elements(v_sources) s (source)));
+  return coalesce((v_sources -> 0) - 'lines', '{}') || (
+    select jsonb_build_object('short', (select min(e.key) from jsonb_each(v_missing) e), 'sources', v_sources,
+      'units', sum((s.source ->> 'units')::numeric), 'unmeasured', coalesce(bool_or((s.source ->> 'unmeasured')::boolean), true))
+    from jsonb_array_elements(v_sources) s (source));
 end $$;
 grant execute on function storefront.order_supply(jsonb, jsonb) to barid_caller;
 

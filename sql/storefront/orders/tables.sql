@@ -49,6 +49,8 @@ create table if not exists storefront.storefront_orders (
   updated_at timestamptz not null default now(),
   -- Id of the last writing transaction; the cursor of incremental reads (shared/api/cursor.ts).
   changed bigint not null default (pg_current_xact_id()::text::bigint),
+  -- The amount that its customer should have got back when it ended, and did not, since the shop's wallet was short; less what went back since.
+  refund_due_amount numeric(18, 3) not null default 0 check (refund_due_amount >= 0),
   unique (tenant_id, id),
   constraint order_number_taken unique (tenant_id, order_number),
   constraint cart_already_ordered unique (tenant_id, cart_id),
@@ -80,6 +82,8 @@ create index if not exists orders_amount on storefront.storefront_orders (tenant
 create index if not exists orders_fee on storefront.storefront_orders (tenant_id, shipping_cost desc nulls last, id desc);
 create index if not exists orders_discount on storefront.storefront_orders (tenant_id, discount_amount desc nulls last, id desc);
 create index if not exists orders_items on storefront.storefront_orders (tenant_id, total_items desc nulls last, id desc);
+create index if not exists orders_refund_due on storefront.storefront_orders (tenant_id, created_at desc nulls last, id desc)
+  where refund_due_amount > 0;
 create index if not exists orders_customer on storefront.storefront_orders (tenant_id, user_id, created_at desc nulls last, id desc);
 create index if not exists orders_payment_type on storefront.storefront_orders (payment_method_type_id);
 create index if not exists orders_service on storefront.storefront_orders (tenant_id, delivery_service_id);

@@ -21,7 +21,7 @@ begin
   where p.tenant_id = o.tenant_id and p.order_id = o.id and p.type = 'ORDER' and p.status = 'SUCCESS' and p.payment_method = 'cash'
     and o.status = 'delivered'
   returning p.id into v_payment;
-  update storefront.storefront_orders x set status = 'shipped', delivered_at = null, status_note = 'outcome_undone',
+  update storefront.storefront_orders x set status = 'shipped', delivered_at = null, status_note = 'outcome_undone', refund_due_amount = 0,
     payment_status = case when v_payment is null then x.payment_status else 'pending' end,
     fulfilment = case when exists (select from delivery.deliveries d where d.tenant_id = o.tenant_id and d.order_id = o.id and d.status = 'delivered')
       then 'partial' else 'none' end

@@ -7,7 +7,8 @@ drop view if exists storefront.orders_version cascade;
 -- An order as administrators see it in a list.
 create view storefront.orders_list with (security_invoker = true) as
 select o.id, o.order_number, o.market_id, o.user_id, o.status, o.status_group, o.fulfilment, o.payment_method, o.payment_status, o.city,
-  o.shipping_cost, o.discount_amount, o.total_price, o.total_items, o.currency, o.created_at, o.updated_at
+  o.shipping_cost, o.discount_amount, o.total_price, o.total_items, o.currency, o.created_at, o.updated_at,
+  o.refund_due_amount > 0 as refund_due
 from storefront.storefront_orders o
 where o.tenant_id = (select app.tenant_id());
 

@@ -190,7 +190,7 @@ export const stock: Mutant[] = [
     name: "an order is approved before it is paid",
     file: "sql/storefront/orders/approve.sql",
     from:
-      "elsif o.payment_method <> 'cash_on_delivery' and (o.payment_status <> 'paid' or storefront.order_refundable(o) < o.total_price) then",
+      "elsif o.payment_method <> 'cash_on_delivery' and (o.payment_status <> 'paid' or storefront.order_paid(o) < o.total_price) then",
     to: "elsif false then",
     test: [
       "tests/storefront/orders/admin.test.ts",

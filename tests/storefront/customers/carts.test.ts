@@ -105,6 +105,12 @@ describe("what is in a cart", () => {
       [1500, 7500, true],
       [null, null, false],
     ]);
+    // It is still known by its name, also once the product is deleted.
+    const named = { productId: coffee.id, sku: coffee.sku, image: "https://example.test/1.jpg" };
+    expect(now.items[1]).toMatchObject({ ...named, productName: { en: "Coffee" } });
+    await sql`update storefront.products set archived_at = now() where id = ${coffee.id}`;
+    const then = (await customer.get(`${path}/${cart}`)).body.data;
+    expect(then.items[1]).toMatchObject({ ...named, productName: { en: "Coffee" } });
   });
 
   test("changes and goes", async () => {

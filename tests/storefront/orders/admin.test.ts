@@ -33,7 +33,7 @@ describe("approving", () => {
     await sql`update delivery.delivery_services set default_price = 9000 where id = ${shop.service}`;
     const answer = await approve(id, {
       admin_notes: "Gift wrap",
-      estimated_delivery_date: "2026-12-01",
+      estimated_delivery_date: "2037-12-01",
     });
     await sql`update delivery.delivery_services set default_price = 1000 where id = ${shop.service}`;
     expect(answer).toSucceed(200);
@@ -54,7 +54,7 @@ describe("approving", () => {
       delivery_assignment: { status: "pending", driver_assigned: false, driver: null },
     });
     expect(order.approved_at).toBeTruthy();
-    expect(order.estimated_delivery).toContain("2026-12-01");
+    expect(order.estimated_delivery).toContain("2037-12-01");
     expect(inventory_reserved).toBe(true);
     expect(message).toBe("The order has been approved.");
     const [delivery] = await sql`select * from delivery.deliveries where order_id = ${id}`;

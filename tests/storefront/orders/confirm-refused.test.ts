@@ -125,7 +125,11 @@ describe("a checkout is refused", () => {
     await sql`update storefront.product_variants set is_active = false where id = ${small.product.variant}`;
     const gone = await customer.post(path, orderOf(small, cart));
     expect(gone).toFailWith(409, "cart_item_unavailable");
-    expect(gone.body.variant_id).toBe(small.product.variant);
+    expect(gone.body).toMatchObject({
+      variant_id: small.product.variant,
+      product_name: "Kleicha",
+      message: "Kleicha is no longer on sale. Please remove it from the cart.",
+    });
     await sql`delete from storefront.cart_items where cart_id = ${cart}`;
     expect(await customer.post(path, orderOf(small, cart))).toFailWith(409, "cart_empty");
     await sql`update storefront.carts set status = 'abandoned' where id = ${cart}`;

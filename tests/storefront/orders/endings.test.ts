@@ -16,6 +16,7 @@ import {
 import { checkAll, placeOrder, standing, walletOf } from "../../support/orders.ts";
 import { eventFor, numberOf, report, takeCards } from "../../support/payments.ts";
 import { newPerson } from "../../support/people.ts";
+import { isDue } from "../../support/refunds-due.ts";
 import { stockIn, unitsOf } from "../../support/warehouses.ts";
 
 const total = 30_000;
@@ -180,5 +181,6 @@ test("if the shop's wallet is short, the order ends all the same and shows the a
   const [event] = await sql`select event_data from integration.system_events
     where entity_id = ${id} and event_type = 'order.refund_due'`;
   expect(event!.event_data).toMatchObject({ amount: 10_000 });
+  await isDue(shop, id, customer, 10_000);
   await checkAll(tenant);
 });

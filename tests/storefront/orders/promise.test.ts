@@ -30,6 +30,24 @@ test("an order that is expected on a day is not late before the day has ended th
     .toEqual(["2037-12-02T04:59:59", "9999-12-31T23:59:59"]);
 });
 
+test("a day or time that is over is refused, and today is not", async () => {
+  const shop = await newShop({ settings: { "general.timezone": { name: "Asia/Baghdad" } } });
+  const { id } = await placeOrder(shop, "wallet");
+  const approve = (estimated_delivery_date: string) =>
+    shop.tenant.admin.put(`/storefront/orders/${id}/approve`, { estimated_delivery_date });
+  const now = Date.now();
+  const there = (ms: number) => new Date(ms + 3 * 3_600_000).toISOString().slice(0, 10);
+  for (
+    const over of ["2020-01-01", there(now - 86_400_000), new Date(now - 60_000).toISOString()]
+  ) {
+    const answer = await approve(over);
+    expect(answer).toFailWith(400, "validation_failed");
+    expect(answer.body.field).toBe("estimated_delivery_date");
+    expect(answer.body.message).toContain("over already");
+  }
+  expect(await approve(there(Date.now()))).toSucceed(200);
+});
+
 test("drivers call the telephone of the address, in digits that telephones dial, else the customer's own", async () => {
   const shop = await newShop();
   const { customer, admin } = shop.tenant;

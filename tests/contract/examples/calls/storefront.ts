@@ -37,7 +37,7 @@ const cart = (quantity = 2): Pick<Call, "before"> => ({
   },
 });
 
-type Stands = "new" | "approved" | "shipped" | "delivered" | "short";
+type Stands = "new" | "approved" | "stranded" | "shipped" | "delivered" | "short";
 
 /** An order that stands as it has to. */
 const order = (
@@ -49,6 +49,9 @@ const order = (
     const one = await from();
     const { id } = await placeOrder(one, method, stands === "short" ? 3 : 1);
     if (stands !== "new") await approveOrder(one, id);
+    if (stands === "stranded") {
+      await sql`update delivery.deliveries set status = 'cancelled' where order_id = ${id}`;
+    }
     if (stands === "short") {
       const [task] = await picksOf(id);
       await pick(one, task!.id, 2);
@@ -179,6 +182,7 @@ export const storefront: Calls = {
     body: () => ({ admin_notes: "Gift wrap" }),
   },
   "POST /storefront/orders/:order_id/accept-short": order("short"),
+  "POST /storefront/orders/:order_id/redeliver": order("stranded"),
   "PUT /storefront/orders/:order_id/cancel": {
     ...order("new"),
     body: () => ({ reason: "customer_request", admin_notes: "Called in the morning" }),

@@ -80,6 +80,7 @@ export function takeIn(state: State, { receipt, goods }: Of<"takeIn">): string {
     parcel.picked = false;
     leaveList(state, found.parcel, "returned");
     if (found.at !== undefined) {
+      found.counted = goods;
       receiveGoods(state, found.parcel, goods!);
       return "ok received";
     }
@@ -87,6 +88,11 @@ export function takeIn(state: State, { receipt, goods }: Of<"takeIn">): string {
     if (parcel.booked !== undefined) parcel.broughtBack = true;
     moveTo(parcel, "pending");
     setThere(state, parcel, true);
+  } else if (
+    found.counted?.received !== goods?.received || found.counted?.damaged !== goods?.damaged
+  ) {
+    // Another count of what was received already.
+    return "invalid_status_transition";
   }
   return "ok received";
 }

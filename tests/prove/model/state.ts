@@ -191,8 +191,9 @@ export interface Pick {
 
 export interface Receipt {
   parcel: string;
-  /** Of goods: the warehouse. */
+  /** Of goods: the warehouse, and the units of the first count. */
   at?: number;
+  counted?: { received: number; damaged: number };
   status: "pending" | "received" | "cancelled";
 }
 

@@ -9578,7 +9578,8 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         /** Rows of a page: 10, at most 100 */ limit?: number; /** At most this, in major units */ max_amount?: number | string;
         /** At least this, in major units */ min_amount?: number | string; page?: components["parameters"]["page"];
-        refund_due?: boolean | ("true" | "false"); search?: components["parameters"]["search"];
+        /** Of which money is owed to their customer, since the store's wallet was short when they ended */ refund_due?: boolean | ("true" | "false");
+        search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "createdAt" | "finalAmount" | "deliveryFee" | "discountAmount" | "totalItems" | "status";
         sort_order?: components["parameters"]["sort_order"]; status?: "pending" | "confirmed" | "shipped" | "completed" | "cancelled" | "delivered";
         tenant_id?: components["parameters"]["tenant_id"]; updated_since?: components["parameters"]["updated_since"];

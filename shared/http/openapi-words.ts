@@ -290,6 +290,8 @@ export const queryWords: Readonly<Record<string, string>> = {
   delivery_fee_amount_max: "At most this, in major units",
   min_amount: "At least this, in major units",
   max_amount: "At most this, in major units",
+  refund_due:
+    "Of which money is owed to their customer, since the store's wallet was short when they ended",
   collected_at_from: "Collected from then on",
   collected_at_to: "Collected until then",
   remitted_at_from: "Remitted from then on",

@@ -28,6 +28,7 @@ const texts = {
   cash_handover_reversed: "notification_cash_handover_reversed",
   cod_settlement_reversed: "notification_cod_settlement_reversed",
   member_left: "notification_member_left",
+  manifest_cancelled: "notification_manifest_cancelled",
   manifest_given: "notification_manifest_given",
   manifest_given_to_another: "notification_manifest_given_to_another",
   market_submitted: "notification_market_submitted",

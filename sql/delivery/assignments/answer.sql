@@ -5,7 +5,8 @@
 -- {assignment_id? | bulk_assignment_id?, status: accepted | rejected, reason?} -> {status, updated_count}
 -- The same answer again is no mistake: it finds everything as it left it.
 -- A rejected delivery is pending again and its units are free; the pick and the reservation stay. A parcel that is on the road
--- keeps its status: accepted, it is in this driver's hands; rejected, it stays with the previous driver, who is notified.
+-- keeps its status: accepted, it is in this driver's hands; rejected, it stays with the previous driver, who is notified. So is the office,
+-- unless another driver is searched for.
 -- Locks: deliveries, driver, assignments. Fails: assignment_not_found, bulk_assignment_not_found, forbidden
 -- (somebody else's), assignment_not_pending {status} (of the first that does not wait), driver_inactive.
 create or replace function delivery.assignments_answer(input jsonb) returns jsonb
@@ -62,6 +63,7 @@ begin
   where a.tenant_id = v_tenant and a.id in (select r.id from unnest(v_rows) r);
   if v_answer = 'rejected' then
     perform delivery.assignments_restore(array(select r.id from unnest(v_rows) r where r.handed_over_from is not null));
+    perform delivery.rejections_notify(array(select r.id from unnest(v_rows) r));
   end if;
   perform app.events_add(jsonb_build_array(jsonb_build_object('source_module', 'delivery',
     'event_type', case when v_bulk is null then 'assignment.' else 'bulk_assignment.' end || v_answer,

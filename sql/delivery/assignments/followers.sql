@@ -62,6 +62,47 @@ begin
   return null;
 end $$;
 
+-- Writes the assignments of a delivery of which something changed that they show. Who follows the list of assignments by its cursor reads them
+-- again, those that have ended too; of a parcel those of its legs as well, which show its terms. A move is shown by the assignments of its
+-- delivery alone; that of who delivers ends with it. Rows that this transaction wrote before are read again already.
+create or replace function delivery.assignments_follow_deliveries() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenants uuid[];
+  v_parcels uuid[];
+  v_moved uuid[];
+  v_done uuid[];
+  v_shown uuid[];
+begin
+  select array_agg(distinct n.tenant_id), array_agg(distinct coalesce(n.parent_id, n.id)) filter (where c.terms),
+    array_agg(n.id) filter (where n.status <> o.status or n.picked_up_at is distinct from o.picked_up_at),
+    array_agg(n.id) filter (where n.status = 'delivered' and o.status <> 'delivered')
+  into v_tenants, v_parcels, v_moved, v_done
+  from new_rows n
+  join old_rows o on o.id = n.id
+  cross join lateral (select (n.cod_amount, n.delivery_fee, n.currency, n.payer_type, n.payment_method, n.order_id, n.recipient, n.source_snapshot,
+      n.pickup_snapshot, n.dropoff_snapshot, n.pickup_warehouse_id, n.transfer_kind, n.carrier_type, n.customer_id, n.institution_user_id, n.barcode,
+      n.external_reference_id, n.unit_size, n.notes, n.promised_at, n.deliver_after, n.deliver_before, n.postponed_to)
+    is distinct from (o.cod_amount, o.delivery_fee, o.currency, o.payer_type, o.payment_method, o.order_id, o.recipient, o.source_snapshot,
+      o.pickup_snapshot, o.dropoff_snapshot, o.pickup_warehouse_id, o.transfer_kind, o.carrier_type, o.customer_id, o.institution_user_id, o.barcode,
+      o.external_reference_id, o.unit_size, o.notes, o.promised_at, o.deliver_after, o.deliver_before, o.postponed_to) as terms) c;
+  if v_parcels is null and v_moved is null then
+    return null;
+  end if;
+  v_moved := coalesce(v_moved, '{}') || coalesce(v_parcels, '{}') || array(
+    select l.id from delivery.deliveries l where l.tenant_id = any (v_tenants) and l.parent_id = any (v_parcels));
+  select array_agg(x.id) into v_shown from (
+    select a.id from delivery.assignments a
+    where a.tenant_id = any (v_tenants) and a.delivery_id = any (v_moved) and a.changed <> pg_current_xact_id()::text::bigint
+      and (a.status not in ('pending', 'assigned', 'accepted') or a.delivery_id <> all (coalesce(v_done, '{}')))
+    order by a.id for no key update) x;
+  if v_shown is not null then
+    -- Its trigger says when.
+    update delivery.assignments a set updated_at = a.updated_at where a.tenant_id = any (v_tenants) and a.id = any (v_shown);
+  end if;
+  return null;
+end $$;
+
 -- Notes where the work of an assignment begins and ends while that is known, since the parcel may lie elsewhere by the time its way is
 -- measured by road, and the straight way, unless it brings a measured one.
 create or replace function delivery.assignments_begin() returns trigger
@@ -87,6 +128,9 @@ create trigger assignments_followed_added after insert on delivery.assignments r
 drop trigger if exists assignments_followed_changed on delivery.assignments;
 create trigger assignments_followed_changed after update on delivery.assignments referencing old table as old_rows new table as new_rows
   for each statement execute function delivery.assignments_after_change();
+drop trigger if exists assignments_follow_deliveries on delivery.deliveries;
+create trigger assignments_follow_deliveries after update on delivery.deliveries referencing old table as old_rows new table as new_rows
+  for each statement execute function delivery.assignments_follow_deliveries();
 
 -- The driver of an assignment, or of a bulk, in the caller's tenant: a driver does not see what is
 -- another's, and must get 403 and not 404.
@@ -102,4 +146,4 @@ end $$;
 grant execute on function delivery.assignment_driver(uuid, uuid) to barid_caller;
 
 -- Nobody calls these but other functions and triggers.
-revoke execute on function delivery.assignments_begin(), delivery.assignments_after_change() from barid_caller;
+revoke execute on function delivery.assignments_begin(), delivery.assignments_after_change(), delivery.assignments_follow_deliveries() from barid_caller;

@@ -85,8 +85,8 @@ begin
     v_fee := v_fee - money.delivery_fee_borne(coalesce(d.parent_id, d.id));
   end if;
   -- Returned, a leg that waits to be received sets out again.
-  v_no_door := d.status in ('delivered', 'cancelled') or d.delivery_flow in ('standard', 'customer_return') and d.status = 'returned'
-    or d.delivery_flow = 'pnd_inbound' or delivery.is_transferred(d);
+  v_no_door := d.status in ('delivered', 'cancelled') or d.delivery_flow = 'pnd_inbound' or delivery.is_transferred(d)
+    or d.status = 'returned' and delivery.has_ended(case when d.parent_id is null then d else p end);
   v_no_pickup := d.status = 'cancelled' or v_fee = 0 or not v_by_sender;
   if not v_no_pickup then
     v_no_pickup := exists (select from money.cod_collections c

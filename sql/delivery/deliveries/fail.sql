@@ -113,7 +113,8 @@ end $$;
 -- a warehouse: then it stays in_transit until staff receive it there (warehousing.parcel_received), and nothing is refunded before; its
 -- history has the report also where the status was that already. What is
 -- on its way back from a door already ends where it goes, or in a warehouse. A customer's return that comes into the warehouse it goes to is
--- completed, as delivery.delivery_complete does it.
+-- completed, as delivery.delivery_complete does it; so is the first leg of a staged parcel, in whichever warehouse it was not ordered from: the
+-- second one leaves from there.
 -- Fails: delivery_not_found, forbidden, invalid_status_transition (also on the road by waybill), invalid_occurred_at, warehouse_not_found.
 create or replace function delivery.delivery_return(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -128,7 +129,15 @@ declare
 begin
   perform delivery.require_move(d, '{picked_up,in_transit,failed}', 'returned');
   perform delivery.require_off_waybill(d, a, 'returned');
-  if d.delivery_flow = 'customer_return' and not delivery.is_transferred(d) and v_warehouse = delivery.ends_in(d) then
+  if v_warehouse is not null and not exists (select from warehousing.warehouses w where w.id = v_warehouse and w.deleted_at is null) then
+    perform app.fail('warehouse_not_found', '{"field": "warehouse_id"}');
+  end if;
+  if d.delivery_flow = 'customer_return' and not delivery.is_transferred(d) and v_warehouse = delivery.ends_in(d)
+      or d.delivery_flow = 'pnd_inbound' and v_warehouse is not null
+        and v_warehouse is distinct from (delivery.ordered_from(delivery.parcel_terms(d))).warehouse_id then
+    if d.delivery_flow = 'pnd_inbound' and v_warehouse is distinct from delivery.ends_in(d) then
+      perform delivery.staged_through(d.id, v_warehouse);
+    end if;
     update delivery.deliveries x set status = 'in_transit' where x.tenant_id = d.tenant_id and x.id = d.id and x.status = 'failed';
     v_completed := delivery.delivery_complete(input);
     return jsonb_build_object('delivery', v_completed -> 'delivery', 'receiving_order_id', warehousing.receipt_of(d.id),
@@ -136,9 +145,6 @@ begin
   end if;
   perform delivery.move_reported(d, input, case when v_warehouse is null then delivery.fetched_at(d)
     else delivery.warehouse_place(d.tenant_id, v_warehouse, d.pickup_snapshot) end);
-  if v_warehouse is not null and not exists (select from warehousing.warehouses w where w.id = v_warehouse and w.deleted_at is null) then
-    perform app.fail('warehouse_not_found', '{"field": "warehouse_id"}');
-  end if;
   if v_warehouse is null and delivery.returns_from_door(d) then
     perform app.fail('invalid_status_transition', jsonb_build_object('from', d.status, 'to', 'returned', 'text_key', 'reason_is_a_return'));
   end if;
@@ -166,6 +172,34 @@ begin
   perform storefront.orders_settle();
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'receiving_order_id', v_receipt) || v_refund;
 end $$;
+
+-- Lets a staged parcel, by its first leg, go through another warehouse: that leg ends there, and the next one leaves from there. Labels that name
+-- the warehouse are outdated. Its family is locked. SECURITY DEFINER: a driver does not see the next leg.
+create or replace function delivery.staged_through(p_leg uuid, warehouse uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+  v_place jsonb := delivery.warehouse_place(v_tenant, warehouse, null);
+  v_address uuid := v_place ->> 'id';
+  v_zone uuid := v_place ->> 'zone_id';
+begin
+  update delivery.deliveries x set
+    staging_warehouse_id = case when x.parent_id is null then warehouse end,
+    dropoff_warehouse_id = case when x.leg = 'A' then warehouse else x.dropoff_warehouse_id end,
+    dropoff_address_id = case when x.leg = 'A' then v_address else x.dropoff_address_id end,
+    dropoff_snapshot = case when x.leg = 'A' then v_place else x.dropoff_snapshot end,
+    dropoff_zone_id = case when x.leg = 'A' then v_zone else x.dropoff_zone_id end,
+    pickup_warehouse_id = case when x.leg = 'B' then warehouse else x.pickup_warehouse_id end,
+    pickup_address_id = case when x.leg = 'B' then v_address else x.pickup_address_id end,
+    pickup_snapshot = case when x.leg = 'B' then v_place else x.pickup_snapshot end,
+    pickup_zone_id = case when x.leg = 'B' then v_zone else x.pickup_zone_id end,
+    label_outdated = x.label_outdated or x.label_edition > 0
+  from delivery.deliveries a
+  where a.tenant_id = v_tenant and a.id = p_leg and a.delivery_flow = 'pnd_inbound' and x.tenant_id = v_tenant
+    and (x.id in (a.id, a.parent_id) or x.parent_id = a.parent_id and x.leg = 'B' and x.status = 'draft');
+end $$;
+
+grant execute on function delivery.staged_through(uuid, uuid) to barid_caller;
 
 -- A leg that came back to the sender ends its parcel: what was to follow is not to come. SECURITY DEFINER: a driver does
 -- not see the next leg.

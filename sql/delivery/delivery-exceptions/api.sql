@@ -14,7 +14,8 @@ begin
 end $$;
 
 -- Opens one. {id, type, notes?, items?: [{delivery_item_id, quantity?, condition?}]} -> {exception, receiving_order_id}
--- Goods that left a warehouse and are on the road are expected back there, unless a waybill brings them to another one.
+-- Goods that left a warehouse and are on the road are expected back there, unless a waybill brings them to another one. One that a driver
+-- opens is for the office to resolve, which is notified.
 -- Fails: delivery_not_found, forbidden, delivery_item_not_found, delivery_ended.
 create or replace function delivery.delivery_exception_open(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -53,6 +54,10 @@ begin
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'delivery_exception.opened', 'source_module', 'delivery',
     'entity_type', 'delivery_exception', 'entity_id', v_id, 'event_data', jsonb_build_object('exception_id', v_id, 'delivery_id', d.id,
       'delivery_code', d.delivery_code, 'type', input ->> 'type', 'receiving_order_id', v_receipt, 'actor_id', app.user_id()))));
+  if not (app.has_permission('manage:operations:tenant') or app.has_permission('manage:module:warehouse')) then
+    perform delivery.office_notify('delivery_exception_opened', jsonb_build_object('exception_id', v_id, 'delivery_id', d.id,
+      'delivery_code', d.delivery_code, 'type', input ->> 'type'));
+  end if;
   return jsonb_build_object('receiving_order_id', v_receipt,
     'exception', (select to_jsonb(e) from delivery.delivery_exceptions_list e where e.id = v_id));
 end $$;

@@ -84,7 +84,7 @@ declare
   v_branch delivery.institution_branches;
   v_point delivery.transfer_processing_points;
   v_address uuid;
-  v_id uuid;
+  m delivery.transfer_manifests;
 begin
   perform delivery.require_manifest_creator(input);
   if v_driver is null and not app.has_permission('manage:operations:tenant') and app.has_role('driver') then
@@ -136,12 +136,13 @@ begin
   from delivery.addresses_list a
   join tenancy.people p on p.id = v_institution
   where a.id = v_address
-  returning id into v_id;
-  perform delivery.manifest_event_add(v_id, 'manifest_created', jsonb_build_object('creation_source', input -> 'creation_source'));
+  returning * into m;
+  perform delivery.manifest_event_add(m.id, 'manifest_created', jsonb_build_object('creation_source', input -> 'creation_source'));
   if jsonb_array_length(coalesce(input -> 'items', '[]')) > 0 then
-    perform delivery.manifest_items_insert(v_id, input -> 'items');
+    perform delivery.manifest_items_insert(m.id, input -> 'items');
   end if;
-  return delivery.manifest_get(jsonb_build_object('id', v_id));
+  perform delivery.manifest_notify(m, 'manifest_given', array[m.driver_id]);
+  return delivery.manifest_get(jsonb_build_object('id', m.id));
 end $$;
 
 -- How the number of a manifest is written: TM- and at least six digits.

@@ -82,5 +82,6 @@ begin
   select array_agg(v.barcode_value) into v_barcodes from voided v;
   perform delivery.barcodes_release(v_barcodes);
   perform delivery.manifest_event_add(m.id, 'manifest_cancelled', jsonb_build_object('reason', input -> 'reason'));
+  perform delivery.manifest_notify(m, 'manifest_cancelled', array[m.driver_id, m.institution_user_id]);
   return delivery.manifest_to_json(m.id);
 end $$;

@@ -99,12 +99,15 @@ begin
 end $$;
 
 -- Failed or refused: as delivery.delivery_fail, for a reason of the company. One that does not count uses up no attempt; after a refusal
--- operations alone allow another one. -> {delivery, cash, returns}
+-- operations alone allow another one, and are notified when its driver reports it. -> {delivery, cash, returns}
 create or replace function delivery.outcome_failed(d delivery.deliveries, input jsonb, reason jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 begin
   perform delivery.attempt_fails(input, reason ->> 'value', input ->> 'note', (reason ->> 'counts')::boolean, input ->> 'result' = 'refused');
   perform delivery.delivery_proofs_keep(d, 'attempt', input -> 'proofs', 'proofs');
+  if input ->> 'result' = 'refused' and not app.has_permission('manage:operations:tenant') then
+    perform delivery.office_notify('delivery_refused', jsonb_build_object('delivery_id', d.id, 'delivery_code', d.delivery_code));
+  end if;
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'cash', delivery.no_cash(d), 'returns', '[]'::jsonb);
 end $$;
 

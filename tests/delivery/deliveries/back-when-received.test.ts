@@ -51,10 +51,6 @@ const flows: Record<string, () => Promise<{ moved: string; parcel: string }>> = 
     });
     return { moved: back.id, parcel: back.id };
   },
-  pnd_inbound: async () => {
-    const parent = await newDelivery(yard, { staged: true, warehouse_id: yard.there, ...paid });
-    return { moved: parent.legs[0].id, parcel: parent.id };
-  },
 };
 
 async function onTheRoad(flow: string) {

@@ -10,10 +10,13 @@ import {
   moves,
   newDelivery,
   newGround,
+  outboundOnRoad,
   path,
   stagedInWarehouse,
+  takenOver,
 } from "../../support/deliveries.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
+import { received } from "../../support/send-back.ts";
 
 // A parcel in legs: whoever carries one of them reads what it owes, what it is called and whom to ask for.
 let tenant: Tenant;
@@ -169,4 +172,34 @@ test("a leg's way is measured from where it began, however late", async () => {
     query: { delivery_id: a, include: "delivery_details" },
   });
   expect(body.assignments[0].delivery_details.pickup.id).toBe(ground.from);
+});
+
+test("back for good, neither the parcel nor its legs owe anything; a leg that sets out again does", async () => {
+  const owed = async (...ids: string[]) =>
+    await Promise.all(
+      ids.map(async (id) =>
+        (await tenant.ops.get(`${path}/${id}`)).body.delivery.cash_due.delivery
+      ),
+    );
+  const more = { cod_amount: 7000, staged: true, warehouse_id: ground.warehouse };
+  const first = await newDelivery(ground, more);
+  const [a, never] = first.legs.map(({ id }: Body) => id);
+  await assign(tenant, a);
+  await moves(tenant.driver, a, "pickup");
+  expect(await owed(first.id, never)).toEqual([due(7000, 2000), due(7000, 2000)]);
+  await moves(tenant.driver, a, "return");
+  expect(await owed(first.id, a, never)).toEqual([nothing, nothing, nothing]);
+  const scan = await tenant.warehouse.get(`/warehousing/package-scan/${first.barcode}`);
+  expect(scan.body.delivery.cash_due.delivery).toEqual(nothing);
+
+  const { parent, b } = await outboundOnRoad(ground, more);
+  const back = await moves(tenant.driver, b, "fail", "return");
+  expect(await owed(parent.id, b)).toEqual([due(7000, 2000), due(7000, 2000)]);
+  await received(ground, back.receiving_order_id);
+  expect(await owed(parent.id, b)).toEqual([due(7000, 2000), due(7000, 2000)]);
+  const sent = await move(tenant.ops, b, "operational-return", { reason: "unwanted" });
+  expect(sent).toSucceed(201);
+  await takenOver(ground, sent.body.delivery.id);
+  await moves(tenant.driver, sent.body.delivery.id, "complete");
+  expect(await owed(parent.id, b)).toEqual([nothing, nothing]);
 });

@@ -97,7 +97,12 @@ describe("a vehicle", () => {
       409,
       "insufficient_vehicle_capacity",
     );
+    const refused = await tenant.ops.patch(`${path}/${id}`, { vehicle_id: null });
+    expect(refused).toFailWith(409, "insufficient_vehicle_capacity");
+    expect(refused.body.field).toBe("vehicle_id");
     expect((await storedDriver(id)).vehicle_id).toBe(vehicle);
+    await sql`update delivery.drivers set capacity_used = 0 where user_id = ${id}`;
+    expect(await tenant.ops.patch(`${path}/${id}`, { vehicle_id: null })).toSucceed(200);
   });
 
   test("is never given to a driver while it goes out of use", async () => {

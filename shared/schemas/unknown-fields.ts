@@ -1,8 +1,8 @@
 /**
  * Unknown fields of a request. In a body, money, evidence, and the lot or piece of stock under a
- * wrong name are refused, because they would be lost or other goods would move, and so is any
- * unknown field of a `z.strictObject`: of a body by which all the money moves where a field is
- * missing. Everything else is named in the answer as `ignored`.
+ * wrong name are refused, because they would be lost or other goods would move; everything else is
+ * named in the answer as `ignored`. A body by which all the money moves where a field is missing is a
+ * `z.strictObject`, which refuses by itself what it does not know.
  */
 import type { z } from "zod";
 import { AppError } from "../errors/errors.ts";
@@ -12,8 +12,6 @@ interface UnknownField {
   path: string;
   name: string;
   known: readonly string[];
-  /** Its object takes no other fields. */
-  refused?: boolean;
 }
 
 type Schema = z.core.$ZodType;
@@ -23,20 +21,12 @@ type Definition = z.core.$ZodTypes["_zod"]["def"];
 const maxNames = 50;
 const maxNameLength = 100;
 
-/** The paths of a body's unknown properties. Fails: unknown_field (another name of what must not be lost, or where no others are taken). */
+/** The paths of a body's unknown properties. Fails: unknown_field (another name of what must not be lost). */
 export function ignoredFields(schema: z.ZodType | undefined, body: unknown): string[] {
   const unknown = unknownFields(schema, body);
-  for (const { path, name, known, refused } of unknown) {
+  for (const { path, name, known } of unknown) {
     const expected = meantBy(name, known);
     if (expected) throw new AppError("unknown_field", { field: path, expected_field: expected });
-    if (refused) {
-      const fields = known.join(", ");
-      throw new AppError("unknown_field", {
-        field: path,
-        fields,
-        text_key: "unknown_field_taken_by_none",
-      });
-    }
   }
   return pathsOf(unknown);
 }
@@ -71,8 +61,7 @@ function unknownIn(schema: Schema, value: unknown, path: string): UnknownField[]
       return Object.entries(value).flatMap(([name, of]) => {
         const at = under(path, name);
         if (Object.hasOwn(shape, name)) return inner(shape[name], at, of);
-        if (takesMore) return [];
-        return [{ path: at, name, known: Object.keys(shape), refused: catchall !== undefined }];
+        return takesMore ? [] : [{ path: at, name, known: Object.keys(shape) }];
       });
     }
     case "array":

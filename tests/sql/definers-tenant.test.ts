@@ -56,6 +56,7 @@ const calls: Record<string, { of: string; call: string }> = {
   "delivery.sold_from": { of: "delivery.deliveries", call: "r" },
   "delivery.proof_counts": { of: "delivery.delivery_proofs", call: "r" },
   "money.payment_may_come": { of: "money.payments", call: "r" },
+  "storefront.order_paid": { of: "storefront.storefront_orders", call: "r" },
   "storefront.order_item_came": {
     of: "storefront.storefront_orders",
     call: "r, gen_random_uuid()",

@@ -16,6 +16,7 @@ const wholeBooks = [
   "money.cod_hold_differences",
   "money.cod_holds_of",
   "money.cod_positions",
+  "money.cod_taken",
   "money.desk_differences",
   "money.desk_positions",
   "money.driver_pay_differences",

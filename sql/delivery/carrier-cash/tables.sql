@@ -78,6 +78,7 @@ create table if not exists money.carrier_collections (
 -- A parcel's cash is taken once, unless that was reversed.
 create unique index if not exists carrier_cash_taken_once on money.carrier_collections (tenant_id, delivery_id)
   where status <> 'reversed';
+create index if not exists carrier_collections_delivery on money.carrier_collections (tenant_id, delivery_id);
 create index if not exists carrier_collections_recent
   on money.carrier_collections (tenant_id, carrier_code, collected_at desc nulls last, id desc);
 create index if not exists carrier_collections_status

@@ -45,6 +45,7 @@ end $$;
 create or replace function storefront.order_paid(o storefront.storefront_orders) returns numeric
 language plpgsql stable security definer set search_path = '' as $$
 begin
+  perform app.require_tenant(o.tenant_id);
   return storefront.order_refundable(o) + (
     select coalesce(sum(p.goodwill), 0) from money.payments p
     where p.tenant_id = o.tenant_id and p.order_id = o.id and p.type = 'REFUND' and p.status = 'SUCCESS');

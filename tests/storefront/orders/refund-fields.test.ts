@@ -22,9 +22,8 @@ test.each([
   for (const language of ["en", "ar", "ku"] as const) {
     const answer = await shop.tenant.admin.in(language)
       .post(`/storefront/orders/${id}/refund`, body);
-    expect(answer).toFailWith(400, "unknown_field");
+    expect(answer).toFailWith(400, "validation_failed");
     expect(answer.body.field).toBe(field);
-    expect(answer.body.message).toContain("amount, note");
   }
   expect(await standing(id)).toMatchObject({ refunds: 0 });
 });

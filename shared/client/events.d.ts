@@ -403,7 +403,8 @@ export interface components {
       warehouse_id: string;
     };
     "receiving_order.received": {
-      actor_id: string | null; delivery_id: string | null; receiving_order_id: string; reference_number: string; source: string; warehouse_id: string;
+      actor_id: string | null; damaged: number; delivery_id: string | null; missing: number; receiving_order_id: string; reference_number: string;
+      source: string; warehouse_id: string;
     };
     "review.approved": { actor_id: string | null; product_id: string; /** 1 to 5 */ rating: number; review_id: string; status: string; };
     "review.created": { actor_id: string; product_id: string; /** 1 to 5 */ rating: number; review_id: string; status: string; };

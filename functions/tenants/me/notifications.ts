@@ -18,6 +18,7 @@ const texts = {
   delivery_postponed_in_van: "notification_delivery_postponed_in_van",
   picking_assigned: "notification_picking_assigned",
   picking_withdrawn: "notification_picking_withdrawn",
+  receipt_incomplete: "notification_receipt_incomplete",
   delivery_cancelled: "notification_delivery_cancelled",
   delivery_exception_opened: "notification_delivery_exception_opened",
   delivery_refused: "notification_delivery_refused",

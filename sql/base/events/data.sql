@@ -107,7 +107,7 @@ from (values
       "to": "string", "actor_id": "uuid?"}'),
   ('{receiving_order.received}', 'warehousing', 'receiving_order',
     '{"receiving_order_id": "uuid", "reference_number": "string", "warehouse_id": "uuid", "delivery_id": "uuid?", "source": "string",
-      "actor_id": "uuid?"}'),
+      "missing": "integer", "damaged": "integer", "actor_id": "uuid?"}'),
   ('{inventory.received}', 'warehousing', 'warehouse',
     '{"receipt_id": "uuid", "warehouse_id": "uuid", "lines": "integer", "actor_id": "uuid?"}'),
   ('{inventory.returned}', 'warehousing', 'warehouse',

@@ -128,6 +128,7 @@ end $$;
 --   inbound            the parcel lies in the warehouse; the next leg waits for a driver
 --   back from the road its driver is free; what left a warehouse waits to leave it again, its exception stays open; what is back for
 --                      good is returned, and its fee refunded by the policy in force
+-- Where less than all came, or damaged, administrators and operations managers are notified.
 -- The order and the family of its delivery are locked. Locks: the driver who brought it, numbers, wallets, stock.
 -- Fails: what receipt_fill fails with, serial_number_taken (a piece was booked in meanwhile, in another
 -- warehouse, or is damaged and set aside here: see warehousing.stock_receive).
@@ -136,6 +137,8 @@ language plpgsql security definer set search_path = '' as $$
 declare
   r warehousing.receiving_orders;
   d delivery.deliveries;
+  v_missing bigint;
+  v_damaged bigint;
 begin
   select * into strict r from warehousing.receiving_orders o where o.tenant_id = app.tenant_id() and o.id = p_order for no key update;
   perform delivery.lock_driver(a.driver_id) from delivery.open_assignments a
@@ -158,10 +161,18 @@ begin
     where not exists (select from delivery.deliveries x where x.tenant_id = r.tenant_id and x.id = r.delivery_id and x.status = 'delivered'
       and warehousing.brings_goods_back(x))),
     'receive', 'receiving_order', r.id);
+  select coalesce(sum(i.quantity - i.received_quantity), 0), coalesce(sum(i.damaged_quantity), 0) into v_missing, v_damaged
+  from warehousing.receiving_order_items i where i.tenant_id = r.tenant_id and i.receiving_order_id = r.id;
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', 'receiving_order.received', 'source_module', 'warehousing',
     'entity_type', 'receiving_order', 'entity_id', r.id, 'event_data', jsonb_build_object('receiving_order_id', r.id,
       'reference_number', r.reference_number, 'warehouse_id', r.warehouse_id, 'delivery_id', r.delivery_id, 'source', r.source,
-      'actor_id', app.user_id()))));
+      'missing', v_missing, 'damaged', v_damaged, 'actor_id', app.user_id()))));
+  -- Whoever receives can only say so; what becomes of it the office decides.
+  if v_missing + v_damaged > 0 then
+    perform tenancy.notify_roles(r.tenant_id, '{tenant_admin,operations_manager}', 'receipt_incomplete', jsonb_build_object(
+      'receiving_order_id', r.id, 'reference_number', r.reference_number, 'warehouse_id', r.warehouse_id, 'delivery_id', r.delivery_id,
+      'delivery_code', d.delivery_code, 'missing', v_missing, 'damaged', v_damaged));
+  end if;
 end $$;
 
 -- Updates the delivery that brought the parcel of a receipt.

@@ -42,7 +42,7 @@ begin
     'entity_type', 'receiving_order', 'entity_id', r.id, 'event_data', jsonb_build_object('receiving_order_id', r.id,
       'reference_number', r.reference_number, 'warehouse_id', r.warehouse_id, 'delivery_id', r.delivery_id, 'source', r.source,
       'missing', v_missing, 'damaged', v_damaged, 'actor_id', app.user_id()))));
-  -- Whoever receives can only say so; what becomes of it the office decides.
+  -- Its receiver can only say so: the office decides what becomes of it.
   if v_missing + v_damaged > 0 then
     perform tenancy.notify_roles(r.tenant_id, '{tenant_admin,operations_manager}', 'receipt_incomplete', jsonb_build_object(
       'receiving_order_id', r.id, 'reference_number', r.reference_number, 'warehouse_id', r.warehouse_id, 'delivery_id', r.delivery_id,

@@ -45,3 +45,13 @@ export async function filledOf(bin: string): Promise<number> {
   const [row] = await sql`select filled_capacity from warehousing.bins where id = ${bin}`;
   return Number(row.filled_capacity);
 }
+
+/** Each cage of a tenant counts the parcels that lie in it by their scans. */
+export async function checkCages(tenant: { id: string }): Promise<void> {
+  expect(
+    await sql`select b.code, b.filled_capacity, count(c.id) from warehousing.sorting_assignments a
+      join warehousing.bins b on b.id = a.cage_location_id
+      left join warehousing.sorting_scans c on c.assignment_id = a.id and c.left_at is null
+      where a.tenant_id = ${tenant.id} group by b.id having b.filled_capacity <> count(c.id)`,
+  ).toEqual([]);
+}

@@ -7,6 +7,7 @@ import { home, newShop, placeOrder } from "../../support/orders.ts";
 import { newStaff } from "../../support/packages.ts";
 import { broughtInto, received } from "../../support/send-back.ts";
 import {
+  checkCages,
   filledOf,
   newSorting,
   type Sorting,
@@ -19,15 +20,7 @@ beforeAll(async () => {
   ({ tenant, yard, newSession, packageTo, scan } = await newSorting());
 });
 
-/** Each cage counts the parcels that lie in it by their scans. */
-afterAll(async () => {
-  expect(
-    await sql`select b.code, b.filled_capacity, count(c.id) from warehousing.sorting_assignments a
-      join warehousing.bins b on b.id = a.cage_location_id
-      left join warehousing.sorting_scans c on c.assignment_id = a.id and c.left_at is null
-      where a.tenant_id = ${tenant.id} group by b.id having b.filled_capacity <> count(c.id)`,
-  ).toEqual([]);
-});
+afterAll(() => checkCages(tenant));
 
 /** A session with one cage for one parcel, and how many lie in it. */
 async function smallCage() {

@@ -6,6 +6,7 @@ import { newAddress } from "../../support/make.ts";
 import { expectReplayed } from "../../support/promises.ts";
 import { redirect } from "../../support/redirects.ts";
 import {
+  checkCages,
   filledOf,
   newSorting,
   type Sorting,
@@ -18,15 +19,7 @@ beforeAll(async () => {
   ({ tenant, yard, newSession, packageTo, scan } = await newSorting());
 });
 
-/** Each cage counts as many parcels as scans put there. */
-afterAll(async () => {
-  expect(
-    await sql`select b.code, b.filled_capacity, count(c.id) from warehousing.sorting_assignments a
-      join warehousing.bins b on b.id = a.cage_location_id
-      left join warehousing.sorting_scans c on c.assignment_id = a.id and c.left_at is null
-      where a.tenant_id = ${tenant.id} group by b.id having b.filled_capacity <> count(c.id)`,
-  ).toEqual([]);
-});
+afterAll(() => checkCages(tenant));
 
 const redirectTo = async (parcel: Body, city: string) =>
   expect(await redirect(tenant.ops, parcel.id, await newAddress(tenant, { city }))).toSucceed(200);

@@ -1,26 +1,17 @@
 /** A parcel that was sorted and is sent back since is one parcel: scanned again, it leaves the cage where it lay. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Body } from "../../support/api.ts";
-import { sql } from "../../support/db.ts";
 import { overlapping } from "../../support/overlapping.ts";
 import { newStagedPackage } from "../../support/packages.ts";
 import { sentBackBy } from "../../support/send-back.ts";
-import { filledOf, newSorting, type Sorting } from "../../support/sorting-sessions.ts";
+import { checkCages, filledOf, newSorting, type Sorting } from "../../support/sorting-sessions.ts";
 
 let { tenant, yard, newSession, packageTo, scan } = {} as Sorting;
 beforeAll(async () => {
   ({ tenant, yard, newSession, packageTo, scan } = await newSorting());
 });
 
-/** Each cage counts as many parcels as scans put there. */
-afterAll(async () => {
-  expect(
-    await sql`select b.code, b.filled_capacity, count(c.id) from warehousing.sorting_assignments a
-      join warehousing.bins b on b.id = a.cage_location_id
-      left join warehousing.sorting_scans c on c.assignment_id = a.id and c.left_at is null
-      where a.tenant_id = ${tenant.id} group by b.id having b.filled_capacity <> count(c.id)`,
-  ).toEqual([]);
-});
+afterAll(() => checkCages(tenant));
 
 const filled = (session: Body) =>
   Promise.all(session.assignments.map((one: Body) => filledOf(one.cage_location_id)));

@@ -8,6 +8,7 @@ import {
   assign,
   type Ground,
   handedTo,
+  move,
   moves,
   newDelivery,
   newGround,
@@ -84,9 +85,9 @@ describe("a copy of assignments", () => {
     );
     await step(
       "the pickup, which takes the sender's cash",
-      tenant.driver.post(`${path}/${id}/pickup`),
+      move(tenant.driver, id, "pickup"),
     );
-    await step("the departure", tenant.driver.post(`${path}/${id}/depart`));
+    await step("the departure", move(tenant.driver, id, "depart"));
     await step("an amount that the office changed", change(tenant.ops, id, 15_000));
     const asked = await change(tenant.driver, id, 12_000);
     expect(await read("a request alone")).toBe(0);
@@ -104,7 +105,7 @@ describe("a copy of assignments", () => {
         postponed_to: dayIn(2),
       }),
     );
-    await step("a retry", tenant.driver.post(`${path}/${id}/retry`));
+    await step("a retry", move(tenant.driver, id, "retry"));
     const place = await newAddress(tenant);
     await newProcessingPoint(tenant, place);
     await step("a redirect", redirect(tenant.ops, id, place, { recipient: { name: "Ali" } }));
@@ -114,7 +115,7 @@ describe("a copy of assignments", () => {
     const [{ id: given }] = (await later.get(list)).body.assignments;
     await step("its confirmation", later.put(`${list}/${given}`, { status: "accepted" }));
     await step("another amount", change(tenant.ops, id, 11_000));
-    await step("the delivery", later.post(`${path}/${id}/complete`));
+    await step("the delivery", move(later, id, "complete"));
     expect(await read("nothing")).toBe(0);
   });
 
@@ -133,7 +134,7 @@ describe("a copy of assignments", () => {
       expect(await answer, what).toSucceed();
       expect(await read(what), what).toBeGreaterThan(0);
     };
-    await step("the pickup", tenant.driver.post(`${path}/${a}/pickup`));
+    await step("the pickup", move(tenant.driver, a, "pickup"));
     await step("its undo", tenant.driver.post(`${path}/${a}/pickup/undo`, { reason: "Wrong" }));
     await moves(tenant.driver, a, "pickup", "depart", "complete");
     const handoff = await handedTo(ground, b, tenant.driver2);
@@ -147,7 +148,7 @@ describe("a copy of assignments", () => {
     await step("the handover", tenant.driver2.post(`/delivery/handoffs/${handoff}/pickup`));
     await step("an amount of the parcel", change(tenant.ops, parent.id, 15_000));
     await step("an amount by its leg", change(tenant.ops, b, 14_000));
-    await step("the departure", tenant.driver2.post(`${path}/${b}/depart`));
+    await step("the departure", move(tenant.driver2, b, "depart"));
     await step(
       "a postponement",
       report(tenant.driver2, b, {
@@ -156,8 +157,8 @@ describe("a copy of assignments", () => {
         postponed_to: dayIn(2),
       }),
     );
-    await step("a retry", tenant.driver2.post(`${path}/${b}/retry`));
-    await step("the delivery", tenant.driver2.post(`${path}/${b}/complete`));
+    await step("a retry", move(tenant.driver2, b, "retry"));
+    await step("the delivery", move(tenant.driver2, b, "complete"));
     await step("its undo", undo(tenant.driver2, b));
     expect(await read("nothing")).toBe(0);
   });

@@ -44,8 +44,13 @@ test("the event is sent once more under its id, and counted as sent", async () =
   await until(() => receiver.received.length === 1);
   await stack.restartWorkers();
   const [left] =
-    await sql`select status, claim_token from integration.webhook_events where subscription_id = ${id}`;
-  expect(left).toMatchObject({ status: "pending", claim_token: expect.any(String) });
+    await sql`select status, claim_token, retry_count from integration.webhook_events where subscription_id = ${id}`;
+  // Nobody counts an attempt that nobody saw fail.
+  expect(left).toMatchObject({
+    status: "pending",
+    claim_token: expect.any(String),
+    retry_count: 0,
+  });
   expect(await sql`select from integration.webhook_attempts where tenant_id = ${tenant}`)
     .toHaveLength(0);
 
@@ -59,7 +64,7 @@ test("the event is sent once more under its id, and counted as sent", async () =
   verified(secret, second);
   await expect.poll(
     () =>
-      sql`select status, retry_count, error_message from integration.webhook_events where subscription_id = ${id}`,
+      sql`select status, error_message from integration.webhook_events where subscription_id = ${id}`,
     { timeout: 30_000 },
-  ).toMatchObject([{ status: "success", retry_count: 0 }]);
+  ).toMatchObject([{ status: "success" }]);
 }, 180_000);

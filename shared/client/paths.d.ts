@@ -259,6 +259,10 @@ export interface paths {
     parameters: { };
     /** Pick a parcel for its driver: all of it is reserved; again answers the same @description Who: permission manage:operations:tenant or manage:module:warehouse. */ post: operations["post_delivery_deliveries_delivery_id_execute"];
   };
+  "/delivery/deliveries/{delivery_id}/execute/undo": {
+    parameters: { };
+    /** Undo the preparation of a parcel that no driver is given: what was reserved is free @description Who: permission manage:operations:tenant or manage:module:warehouse. */ post: operations["post_delivery_deliveries_delivery_id_execute_undo"];
+  };
   "/delivery/deliveries/{delivery_id}/fail": {
     parameters: { };
     /** It did not come to its door: to failed @description Who: permission manage:operations:tenant, or role driver. */ post: operations["post_delivery_deliveries_delivery_id_fail"];
@@ -2119,6 +2123,7 @@ export interface components {
     /** There is no such delivery. */ DeliveryNotFoundError: { code?: "delivery_not_found"; delivery_codes?: number[]; delivery_ids?: string[]; field?: string; } & components["schemas"]["Error"];
     /** This parcel is not in a warehouse. */ DeliveryNotInWarehouseError: { code?: "delivery_not_in_warehouse"; destination_warehouse_id?: string; transfer_id?: string; waybill_id?: string | null; } & components["schemas"]["Error"];
     /** The package is not on this waybill. */ DeliveryNotInWaybillError: { code?: "delivery_not_in_waybill"; field?: string; } & components["schemas"]["Error"];
+    /** This delivery is not prepared, so there is nothing to undo. */ DeliveryNotPreparedError: { code?: "delivery_not_prepared"; } & components["schemas"]["Error"];
     DeliveryOnBoard: {
       /** The receiver cannot be met after */ deliver_before: string | null;
       /** Number of the delivery, unique in the tenant */ delivery_code: number; driver_id: string | null; dropoff_zone_id: string | null; id: string;
@@ -3509,6 +3514,7 @@ export interface components {
     /** Another inventory transfer already has this reference number. */ TransferReferenceExistsError: { code?: "transfer_reference_exists"; field?: string; } & components["schemas"]["Error"];
     UnassignDeliveries: { /** Why, in words or from the list */ reason?: string | null; };
     /** Please sign in. */ UnauthorizedError: { code?: "unauthorized"; } & components["schemas"]["Error"];
+    UndoExecute: { /** Kept in the notes of the picking order */ reason?: string | null; };
     /** It could be undone until {undo_until}. */ UndoPeriodOverError: { code?: "undo_period_over"; undo_until?: string; } & components["schemas"]["Error"];
     /** Give the unit size, or every measurement of the package. */ UnitSizeOrDimensionsRequiredError: { code?: "unit_size_or_dimensions_required"; } & components["schemas"]["Error"];
     /** There is no column {field}. */ UnknownColumnError: { code?: "unknown_column"; field?: string; } & components["schemas"]["Error"];
@@ -6071,6 +6077,37 @@ export interface operations {
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
       409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotExecutableError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["ReturnUnderWayError"] | components["schemas"]["WarehousePreparationInconsistentError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  post_delivery_deliveries_delivery_id_execute_undo: {
+    parameters: {
+      query?: { language?: components["parameters"]["language"]; tenant_id?: components["parameters"]["tenant_id"]; };
+      header?: { "Idempotency-Key"?: components["parameters"]["idempotency_key"]; };
+      path: { delivery_id: components["parameters"]["path_delivery_id"]; };
+    };
+    requestBody: { content: { "application/json": components["schemas"]["UndoExecute"]; }; };
+    responses: {
+      200: {
+        headers: { [name: string]: unknown; };
+        content: {
+          "application/json": {
+            delivery: components["schemas"]["Delivery"];
+            picking_order: {
+              completed_date: string | null; delivery_id: string; id: string;
+              item_details: { [key: string]: unknown; }[];
+              reference_number: string; status: string; warehouse_id: string;
+            };
+          } & components["schemas"]["Success"];
+        };
+      };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliveryNotExecutableError"] | components["schemas"]["InvalidStatusTransitionError"] | components["schemas"]["DeliveryNotPreparedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];

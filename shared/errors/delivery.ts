@@ -108,6 +108,7 @@ export const deliveryErrors = {
   },
   return_through_warehouse: 409,
   delivery_not_executable: 409,
+  delivery_not_prepared: 409,
   warehouse_preparation_inconsistent: { status: 409, fields: ["field", "delivery_ids"] },
   delivery_not_in_warehouse: {
     status: 409,

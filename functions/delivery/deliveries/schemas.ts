@@ -204,6 +204,9 @@ export const Return = z.object({
 export const Cancel = z.object({ ...failure, ...returnsTo }).superRefine(oneDestination)
   .meta({ id: "CancelDelivery" });
 export const Execute = z.object({ warehouse_id: Id.nullish() }).meta({ id: "ExecuteDelivery" });
+export const ExecuteUndo = z.object({
+  reason: LongText.nullish().describe("Kept in the notes of the picking order"),
+}).meta({ id: "UndoExecute" });
 export const OperationalReturn = z.object({
   delivery_service_id: Id.nullish(),
   ...returnsTo,

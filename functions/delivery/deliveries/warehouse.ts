@@ -4,7 +4,7 @@ import { ids } from "../../../shared/schemas/schemas.ts";
 import { warehouseOrOperations } from "../access.ts";
 import { DeliveryMade, Executed } from "./move-schemas.ts";
 import { returning } from "./office.ts";
-import { Execute, OperationalReturn } from "./schemas.ts";
+import { Execute, ExecuteUndo, OperationalReturn } from "./schemas.ts";
 
 const params = ids("delivery_id");
 
@@ -27,6 +27,23 @@ export const deliveryInWarehouse: AnyEndpoint[] = [
     ],
     run: ({ db, params, body }) =>
       db.call("delivery.delivery_execute", { ...body, id: params.delivery_id }),
+  }),
+  endpoint({
+    method: "post",
+    path: "/deliveries/:delivery_id/execute/undo",
+    summary: "Undo the preparation of a parcel that no driver is given: what was reserved is free",
+    access: warehouseOrOperations,
+    params,
+    body: ExecuteUndo,
+    response: Executed,
+    errors: [
+      "delivery_not_found",
+      "delivery_not_executable",
+      "invalid_status_transition",
+      "delivery_not_prepared",
+    ],
+    run: ({ db, params, body }) =>
+      db.call("delivery.delivery_execute_undo", { ...body, id: params.delivery_id }),
   }),
   endpoint({
     method: "post",

@@ -69,13 +69,49 @@ begin
     where i.tenant_id = d.tenant_id and i.picking_order_id = v_pick), 0), f.warehouse_id, f.item_id, f.bin_id, f.quantity, f.quantity, 'picked'
   from rows from (jsonb_to_recordset(v_found) as (warehouse_id uuid, item_id uuid, bin_id uuid, quantity bigint))
     with ordinality f (warehouse_id, item_id, bin_id, quantity, position);
-  return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'picking_order', (
+  return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'picking_order', delivery.pick_to_json(v_pick));
+end $$;
+
+-- Undoes what Execute prepared, while no driver is given the parcel: its pick is cancelled, what it set aside is free where it lies, and it may
+-- be transferred, sent back or prepared again. reason stands in the notes of the pick.
+-- {id, reason?} -> {picking_order{id, reference_number, status, warehouse_id, delivery_id, item_details}, delivery}
+-- Locks: as delivery.lock_deliveries, the pick, stock.
+-- Fails: delivery_not_found, delivery_not_executable, invalid_status_transition (a driver is given it, or has it), delivery_not_prepared.
+create or replace function delivery.delivery_execute_undo(input jsonb) returns jsonb
+language plpgsql set search_path = '' as $$
+declare
+  d delivery.deliveries := delivery.delivery_to_move((input ->> 'id')::uuid);
+  v_pick warehousing.picking_orders;
+begin
+  if not delivery.leaves_warehouse(d) then
+    perform app.fail('delivery_not_executable');
+  end if;
+  perform delivery.require_move(d, '{pending}', 'pending');
+  select * into v_pick from warehousing.picking_orders p
+  where p.tenant_id = d.tenant_id and p.delivery_id = d.id and p.status = 'completed' for no key update;
+  if not found then
+    perform app.fail('delivery_not_prepared');
+  end if;
+  update warehousing.picking_orders p set status = 'cancelled', notes = coalesce(input ->> 'reason', p.notes)
+  where p.tenant_id = d.tenant_id and p.id = v_pick.id;
+  update delivery.package_handoffs h set status = 'cancelled'
+  where h.tenant_id = d.tenant_id and h.delivery_id = d.id and h.status = 'pending';
+  perform warehousing.stock_release('picking_order', v_pick.id);
+  perform warehousing.picking_event_emit(v_pick, v_pick.status, 'cancelled');
+  return jsonb_build_object('delivery', delivery.delivery_to_json(d.id), 'picking_order', delivery.pick_to_json(v_pick.id));
+end $$;
+
+-- A pick made for a delivery, as the two calls above answer it.
+create or replace function delivery.pick_to_json(pick uuid) returns jsonb
+language plpgsql stable set search_path = '' as $$
+begin
+  return (
     select jsonb_build_object('id', p.id, 'reference_number', p.reference_number, 'status', p.status, 'warehouse_id', p.warehouse_id,
       'delivery_id', p.delivery_id, 'completed_date', p.completed_date, 'item_details', (
         select coalesce(jsonb_agg(jsonb_build_object('item_id', i.item_id, 'bin_id', i.bin_id, 'quantity', i.quantity,
           'picked_quantity', i.picked_quantity, 'status', i.status) order by i.position), '[]')
         from warehousing.picking_order_items i where i.tenant_id = p.tenant_id and i.picking_order_id = p.id))
-    from warehousing.picking_orders p where p.id = v_pick));
+    from warehousing.picking_orders p where p.id = pick);
 end $$;
 
 -- The name of a person, or null.

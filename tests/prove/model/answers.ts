@@ -100,6 +100,7 @@ export async function answerOf(op: Op, body: Body, real: Real, first: boolean): 
     case "callOff":
       return ` ${body.delivery.status}`;
     case "execute":
+    case "unprepare":
       return ` ${body.picking_order.status}`;
     case "book":
       return ` ${body.shipment.status} ${body.shipment.cash_due}`;

@@ -42,6 +42,7 @@ const rules: { [T in Op["type"]]: (state: State, op: Of<T>) => string } = {
   sendBack: sendBacks.sendBack,
   callOff: sendBacks.callOff,
   execute: sendBacks.execute,
+  unprepare: sendBacks.unprepare,
   orderReturn: customerReturns.orderReturn,
   consign: carriers.consign,
   book: carriers.book,

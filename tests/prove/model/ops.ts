@@ -57,7 +57,7 @@ export type Op =
     | { type: "bringIn"; name: string; driver: number }
     | { type: "takeIn"; receipt: string; goods?: Goods }
     | { type: "sendBack"; name: string; cancels: boolean }
-    | { type: "callOff" | "execute"; name: string }
+    | { type: "callOff" | "execute" | "unprepare"; name: string }
     // A customer, or the office, orders a return of what was delivered, or of so many units of it.
     | {
       type: "orderReturn";
@@ -132,6 +132,7 @@ export const types = [
   "sendBack",
   "callOff",
   "execute",
+  "unprepare",
   "orderReturn",
   "consign",
   "book",

@@ -154,6 +154,15 @@ export function execute(state: State, { name }: Of<"execute">): string {
   return "ok completed";
 }
 
+/** No driver is given it: it lies open again. */
+export function unprepare(state: State, { name }: Of<"unprepare">): string {
+  const parcel = state.parcels[name];
+  if (parcel.status !== "pending") return "invalid_status_transition";
+  if (!parcel.picked) return "delivery_not_prepared";
+  parcel.picked = false;
+  return "ok cancelled";
+}
+
 /** A delivery that brought a parcel back is over: the parcel is returned, unless its order was cancelled before. */
 export function bringHome(state: State, name: string): void {
   const home = state.parcels[name].back!;

@@ -4,6 +4,7 @@ import {
   deliveryIn,
   type Ground,
   handedTo,
+  moves,
   newGround,
   stagedInWarehouse,
 } from "../../../support/deliveries.ts";
@@ -196,6 +197,14 @@ export const deliveries: Calls = {
     body: () => ({ stage: "delivery", kind: "photo", content_type: "image/jpeg" }),
   },
   "POST /delivery/deliveries/:delivery_id/execute": staged,
+  "POST /delivery/deliveries/:delivery_id/execute/undo": {
+    before: async (world) => {
+      const { b } = await stagedInWarehouse(await groundOf(world));
+      await moves(world.tenant.ops, b, "execute");
+      return { things: { delivery: b } };
+    },
+    body: () => ({ reason: "It goes by waybill" }),
+  },
   "POST /delivery/deliveries/:delivery_id/operational-return": {
     before: async (world) => {
       const { parent } = await stagedInWarehouse(await groundOf(world));

@@ -8,7 +8,7 @@ const mayStop = ({ of, from, back, doorFee, returns }: Parcel) =>
 const onTheRoad = ({ status }: Parcel) => ["picked_up", "in_transit", "failed"].includes(status);
 
 export const sendBackDraws: Draws<
-  "divert" | "bringIn" | "takeIn" | "sendBack" | "callOff" | "execute"
+  "divert" | "bringIn" | "takeIn" | "sendBack" | "callOff" | "execute" | "unprepare"
 > = {
   divert({ state }, [a]) {
     const parts = Object.entries(state.parcels).filter(([, { of }]) => of);
@@ -69,5 +69,11 @@ export const sendBackDraws: Draws<
     if (!backs.length) return;
     const [name] = one(backs, a, ({ status, picked }) => status === "pending" && !picked);
     return { type: "execute", name };
+  },
+  unprepare({ state }, [a, b]) {
+    const backs = Object.entries(state.parcels).filter(([, { back }]) => back);
+    // Else few would ever come home.
+    if (!backs.length || b % 2) return;
+    return { type: "unprepare", name: one(backs, a, ({ picked }) => Boolean(picked))[0] };
   },
 };

@@ -4,7 +4,7 @@ import { goodsAt, type Requests } from "./ask.ts";
 const deliveries = "/delivery/deliveries";
 
 export const sendBackRequests: Requests<
-  "divert" | "bringIn" | "takeIn" | "sendBack" | "callOff" | "execute" | "orderReturn"
+  "divert" | "bringIn" | "takeIn" | "sendBack" | "callOff" | "execute" | "unprepare" | "orderReturn"
 > = {
   divert: (op, { stock, ids, third }) =>
     stock("package-transfers", {
@@ -56,4 +56,5 @@ export const sendBackRequests: Requests<
         : { dropoff_address_id: places[op.to] }),
     }),
   execute: (op, { ops, ids }) => ops(`${deliveries}/${ids[op.name]}/execute`, {}),
+  unprepare: (op, { ops, ids }) => ops(`${deliveries}/${ids[op.name]}/execute/undo`, {}),
 };

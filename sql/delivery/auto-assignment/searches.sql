@@ -127,15 +127,17 @@ begin
   return null;
 end $$;
 
--- Nobody waits for the answer of a driver who is made inactive: the searches that asked them continue. A search locks its delivery before the
--- driver, so this only wakes the job, which finds them (delivery.searches_due).
+-- Nobody waits for the answer of a driver who is made inactive, or goes off duty where only those on duty are asked: the searches that asked them
+-- continue. A search locks its delivery before the driver, so this only wakes the job, which finds them (delivery.searches_due).
 create or replace function delivery.searches_follow_drivers() returns trigger
 language plpgsql security definer set search_path = '' as $$
+declare
+  v_driver uuid := coalesce(to_jsonb(new) ->> 'user_id', to_jsonb(new) ->> 'driver_id');
 begin
   if exists (
       select from delivery.assignments a
       join delivery.driver_searches s on s.tenant_id = a.tenant_id and s.delivery_id = a.delivery_id and s.status = 'offered'
-      where a.tenant_id = new.tenant_id and a.driver_id = new.user_id and a.status = 'pending') then
+      where a.tenant_id = new.tenant_id and a.driver_id = v_driver and a.status = 'pending') then
     perform app.job_add('delivery.auto_assignment', '{}');
   end if;
   return null;
@@ -144,6 +146,9 @@ end $$;
 drop trigger if exists searches_follow_drivers on delivery.drivers;
 create trigger searches_follow_drivers after update of status on delivery.drivers
   for each row when (new.status = 'inactive' and old.status <> 'inactive') execute function delivery.searches_follow_drivers();
+drop trigger if exists searches_follow_duty on delivery.driver_presence;
+create trigger searches_follow_duty after update of on_duty on delivery.driver_presence
+  for each row when (old.on_duty and not new.on_duty) execute function delivery.searches_follow_drivers();
 drop trigger if exists searches_follow_made on delivery.deliveries;
 create trigger searches_follow_made after insert on delivery.deliveries referencing new table as new_rows
   for each statement execute function delivery.searches_follow_deliveries();

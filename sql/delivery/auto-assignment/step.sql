@@ -1,19 +1,40 @@
 -- The search itself: one step for one delivery, in a transaction of its own. Called by the job delivery.auto_assignment.
 
--- True for a search whose offer went to a driver who may not work any more: given a rest, shut out or gone. It is due, whatever its time is.
+-- True where only drivers on duty are asked (priority_checks.driver_online).
+create or replace function delivery.asks_on_duty(tenant uuid) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return coalesce((
+    select app.boolean_or(s.settings #> '{on_demand_auto_assignment,priority_checks,driver_online}', false) from tenancy.tenant_settings s
+    where s.tenant_id = tenant and s.module = 'general' and s.group_key = 'delivery'), false);
+end $$;
+
+-- True when an offer to this driver waits for nothing: they were given a rest, shut out or are gone, or went off duty where only those on duty
+-- are asked (on_duty_only). One who was never on duty was asked without that.
+create or replace function delivery.offer_is_in_vain(r delivery.drivers, on_duty_only boolean) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+  return r.status <> 'active' or on_duty_only and exists (
+    select from delivery.driver_presence p where p.tenant_id = r.tenant_id and p.driver_id = r.user_id and not p.on_duty);
+end $$;
+
+-- True for a search whose offer waits for nothing. It is due, whatever its time is.
 create or replace function delivery.search_offers_in_vain(s delivery.driver_searches) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
   return s.status = 'offered' and exists (
     select from delivery.assignments a
-    join delivery.drivers r on r.tenant_id = a.tenant_id and r.user_id = a.driver_id and r.status <> 'active'
-    where a.tenant_id = s.tenant_id and a.delivery_id = s.delivery_id and a.status = 'pending');
+    join delivery.drivers r on r.tenant_id = a.tenant_id and r.user_id = a.driver_id
+    where a.tenant_id = s.tenant_id and a.delivery_id = s.delivery_id and a.status = 'pending'
+      and delivery.offer_is_in_vain(r, delivery.asks_on_duty(s.tenant_id)));
 end $$;
 
 -- The deliveries of a tenant whose search has something to do now, the longest due first: [id], at most 100. None of a company that may not
 -- be used: its drivers cannot answer, and its searches wait until it may be.
 create or replace function delivery.searches_due(tenant uuid) returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_on_duty boolean := delivery.asks_on_duty(tenant);
 begin
   return (
     select coalesce(jsonb_agg(s.delivery_id order by s.next_attempt_at, s.delivery_id), '[]')
@@ -25,7 +46,7 @@ begin
       select x.delivery_id, x.next_attempt_at from delivery.drivers r
       join delivery.assignments a on a.tenant_id = r.tenant_id and a.driver_id = r.user_id and a.status = 'pending'
       join delivery.driver_searches x on x.tenant_id = a.tenant_id and x.delivery_id = a.delivery_id and x.status = 'offered'
-      where r.tenant_id = tenant and r.status <> 'active'
+      where r.tenant_id = tenant and delivery.offer_is_in_vain(r, v_on_duty)
       order by 2, 1 limit 100) s
     where exists (select from tenancy.tenants t where t.id = tenant and app.is_effective(t)));
 end $$;
@@ -34,7 +55,7 @@ end $$;
 --   offered, assigned  a driver was asked, for the first time or again, or has it where no answer is required
 --   nobody             no driver may be asked; it is tried again later
 --   waits              the delivery itself may not be given to anybody, such as one with an open exception; no attempt is counted
---   withdrawn          the driver who was asked did not answer in time, or may not work any more
+--   withdrawn          the driver who was asked did not answer in time, may not work any more, or went off duty where that counts
 --   failed             every attempt was made
 --   off                it needs no driver any more
 --   again              somebody changed the driver's load meanwhile; still due
@@ -134,23 +155,25 @@ end $$;
 create or replace function delivery.search_withdraw(s delivery.driver_searches, offer delivery.assignments) returns text
 language plpgsql set search_path = '' as $$
 declare
-  v_works boolean;
+  r delivery.drivers;
+  v_vain boolean;
 begin
   if offer.id is null then
     update delivery.driver_searches x set status = 'off', next_attempt_at = null where x.tenant_id = s.tenant_id and x.delivery_id = s.delivery_id;
     return 'off';
   end if;
-  select r.status = 'active' into v_works from delivery.drivers r
-  where r.tenant_id = s.tenant_id and r.user_id = offer.driver_id for no key update;
-  if v_works and s.next_attempt_at > clock_timestamp() then
+  select * into r from delivery.drivers x where x.tenant_id = s.tenant_id and x.user_id = offer.driver_id for no key update;
+  v_vain := delivery.offer_is_in_vain(r, delivery.asks_on_duty(s.tenant_id));
+  if not v_vain and s.next_attempt_at > clock_timestamp() then
     return 'not_due';
   end if;
   -- A driver who works again later may be asked again.
-  if v_works then
+  if not v_vain then
     s.declined := s.declined || offer.driver_id;
   end if;
   perform delivery.search_continue(s, 'searching', interval '0');
-  perform delivery.assignments_return(array[offer.id], case when v_works then 'unanswered' else 'driver_inactive' end);
+  perform delivery.assignments_return(array[offer.id],
+    case when r.status <> 'active' then 'driver_inactive' when v_vain then 'driver_off_duty' else 'unanswered' end);
   insert into tenancy.notifications (tenant_id, user_id, type, payload)
   values (s.tenant_id, offer.driver_id, 'assignment_returned', jsonb_build_object('assignment_id', offer.id, 'delivery_id', s.delivery_id));
   return 'withdrawn';
@@ -204,4 +227,5 @@ grant execute on function delivery.searches_due(uuid), delivery.search_step(uuid
 -- Nobody calls these but other functions and triggers.
 revoke execute on function delivery.searches_due(uuid), delivery.search_step(uuid, uuid), delivery.searches_sweep(),
   delivery.search_continue(delivery.driver_searches, text, interval), delivery.search_fail(delivery.driver_searches, delivery.deliveries),
-  delivery.search_offers_in_vain(delivery.driver_searches), delivery.search_withdraw(delivery.driver_searches, delivery.assignments) from barid_caller;
+  delivery.search_offers_in_vain(delivery.driver_searches), delivery.offer_is_in_vain(delivery.drivers, boolean),
+  delivery.asks_on_duty(uuid), delivery.search_withdraw(delivery.driver_searches, delivery.assignments) from barid_caller;

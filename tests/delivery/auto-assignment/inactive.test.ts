@@ -1,8 +1,9 @@
-/** Nobody waits for the answer of a driver who is made inactive: the next one is asked at once. */
-import { beforeEach, expect, test } from "vitest";
+/** Nobody waits for the answer of a driver who is made inactive or goes off duty: the next one is asked at once. */
+import { beforeEach, describe, expect, test } from "vitest";
 import type { Person } from "../../support/api.ts";
 import { newDriver } from "../../support/assignments.ts";
 import {
+  auto,
   driverOf,
   newSearching,
   onDuty,
@@ -85,4 +86,32 @@ test("what was assigned by hand, or accepted, stays for the office", async () =>
   expect(await driverOf(id)).toBe(asked.id);
   expect(await driverOf(made.id)).toBe(hand);
   expect(await ground.tenant.ops.get(`${path}/${made.id}`)).toSucceed(200);
+});
+
+describe("of one who goes off duty", () => {
+  const goOff = (who: Person) => who.post("/delivery/drivers/me/duty", { on_duty: false });
+  const goOn = (who: Person) => who.post("/delivery/drivers/me/duty", { on_duty: true });
+  const onlyOnDuty = (driver_online: boolean) =>
+    auto(ground.tenant, { priority_checks: { driver_online } });
+
+  test("the next is asked at once where only those on duty are asked; back on duty, they may be asked again", async () => {
+    await onlyOnDuty(true);
+    expect(await goOff(asked)).toSucceed(200);
+    await jobsDone(ground.tenant.id);
+    expect(await offers()).toMatchObject([
+      { driver_id: asked.id, status: "returned", response_reason: "driver_off_duty" },
+      { driver_id: other.id, status: "pending" },
+    ]);
+    expect(await goOn(asked)).toSucceed(200);
+    expect(await goOff(other)).toSucceed(200);
+    await jobsDone(ground.tenant.id);
+    expect(await driverOf(id)).toBe(asked.id);
+  });
+
+  test("it waits as before where others are asked as well", async () => {
+    await onlyOnDuty(false);
+    expect(await goOff(asked)).toSucceed(200);
+    await jobsDone(ground.tenant.id);
+    expect(await offers()).toMatchObject([{ driver_id: asked.id, status: "pending" }]);
+  });
 });

@@ -123,7 +123,7 @@ begin
   return s.id;
 end $$;
 
--- Emits the system event of a statement.
+-- Emits the system event of a statement, and notifies its owner (statement_opened, _paid, _reversed, _voided).
 create or replace function money.statement_event_emit(event_type text, s money.merchant_statements, more jsonb default '{}') returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -131,6 +131,10 @@ begin
     'entity_type', 'merchant_statement', 'entity_id', s.id, 'event_data', jsonb_build_object('statement_id', s.id,
       'number', money.statement_number(s.number), 'owner_user_id', s.owner_user_id, 'net', s.net, 'currency', s.currency, 'count', s.lines,
       'actor_id', app.user_id()) || more)));
+  insert into tenancy.notifications (tenant_id, user_id, type, payload)
+  select s.tenant_id, s.owner_user_id, replace(event_type, 'merchant_statement.', 'statement_'), jsonb_build_object('statement_id', s.id,
+    'number', money.statement_number(s.number), 'net', s.net, 'currency', s.currency) || more
+  where s.owner_user_id is distinct from app.user_id();
 end $$;
 
 -- Makes a statement of all that is due to an owner, until a day or instant: who was a customer and is an institution by now, or neither,

@@ -8,24 +8,39 @@ begin
     and not app.boolean_or(app.settings('general', 'delivery') #> '{return_requests,auto_approval}', true);
 end $$;
 
--- Writes the request for a return, whose delivery its caller has locked. SECURITY DEFINER: nobody writes requests otherwise.
+-- Writes the request for a return, whose delivery its caller has locked, and notifies who decides. SECURITY DEFINER: nobody writes requests
+-- otherwise.
 create or replace function delivery.return_request_ask(p_delivery uuid) returns void
 language plpgsql security definer set search_path = '' as $$
 begin
   insert into delivery.return_requests (tenant_id, delivery_id, requested_by) values (app.tenant_id(), p_delivery, app.user_id());
+  perform tenancy.notify_roles(d.tenant_id, '{tenant_admin,operations_manager}', 'return_requested',
+    jsonb_build_object('delivery_id', d.id, 'delivery_code', d.delivery_code, 'original_delivery_id', d.original_delivery_id))
+  from delivery.deliveries d where d.tenant_id = app.tenant_id() and d.id = p_delivery;
 end $$;
 
--- Decides the open request for a return, if there is one: approved, or declined for this reason. Answers whether there was one.
+-- Decides the open request for a return, if there is one: approved, or declined for this reason; who asked is notified. Answers whether there was one.
 -- SECURITY DEFINER: nobody writes requests otherwise. Fails: forbidden.
 create or replace function delivery.return_request_decide(p_delivery uuid, decision text, p_reason text) returns boolean
 language plpgsql security definer set search_path = '' as $$
+declare
+  v_asked_by uuid;
 begin
   if delivery.return_needs_approval() then
     perform app.fail('forbidden');
   end if;
   update delivery.return_requests q set status = decision, reason = p_reason, decided_by = app.user_id(), decided_at = now()
-  where q.tenant_id = app.tenant_id() and q.delivery_id = p_delivery and q.status = 'requested';
-  return found;
+  where q.tenant_id = app.tenant_id() and q.delivery_id = p_delivery and q.status = 'requested'
+  returning q.requested_by into v_asked_by;
+  if not found then
+    return false;
+  end if;
+  insert into tenancy.notifications (tenant_id, user_id, type, payload)
+  select d.tenant_id, v_asked_by, case decision when 'approved' then 'return_approved' else 'return_declined' end,
+    jsonb_build_object('delivery_id', d.id, 'delivery_code', d.delivery_code, 'reason', p_reason)
+  from delivery.deliveries d
+  where d.tenant_id = app.tenant_id() and d.id = p_delivery and v_asked_by is distinct from app.user_id();
+  return true;
 end $$;
 
 -- Ends the open request of a draft that was cancelled. SECURITY DEFINER: owners, who cancel their drafts, write no requests.

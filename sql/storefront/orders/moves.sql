@@ -66,6 +66,14 @@ begin
   return new;
 end $$;
 
+-- Notifies the shop's administrators of an order that they can work on: one that is placed, or that is paid where a gateway has to be first.
+create or replace function storefront.order_notify_shop(o storefront.storefront_orders) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform tenancy.notify_roles(o.tenant_id, '{tenant_admin}', 'order_placed', jsonb_build_object('order_id', o.id, 'order_number', o.order_number,
+    'market_id', o.market_id, 'total_price', o.total_price, 'currency', o.currency, 'payment_method', o.payment_method));
+end $$;
+
 -- Records the first status of each new order in its history and emits its event.
 create or replace function storefront.orders_after_insert() returns trigger
 language plpgsql security definer set search_path = '' as $$
@@ -73,6 +81,7 @@ begin
   insert into storefront.storefront_order_history (tenant_id, order_id, status, note, updated_by)
   select n.tenant_id, n.id, n.status, n.status_note, app.user_id() from new_rows n order by n.created_at, n.id;
   perform storefront.order_event_emit(n, 'created') from new_rows n;
+  perform storefront.order_notify_shop(n) from new_rows n where n.payment_method <> 'gateway' or n.payment_status = 'paid';
   return null;
 end $$;
 
@@ -87,6 +96,9 @@ begin
   from new_rows n join old_rows o on o.id = n.id where n.status <> o.status;
   perform storefront.order_event_emit(n, case n.payment_status when 'paid' then 'paid' else 'payment_failed' end)
   from new_rows n join old_rows o on o.id = n.id where n.payment_status <> o.payment_status and n.payment_status <> 'pending';
+  perform storefront.order_notify_shop(n)
+  from new_rows n join old_rows o on o.id = n.id
+  where n.payment_method = 'gateway' and n.payment_status = 'paid' and o.payment_status <> 'paid' and n.status in ('pending', 'awaiting_approval');
   return null;
 end $$;
 
@@ -146,4 +158,5 @@ end $$;
 -- Nobody calls these but other functions and triggers.
 revoke execute on function storefront.order_guard(), storefront.order_delivered(storefront.storefront_orders,boolean,text),
   storefront.order_is_whole(uuid), storefront.order_shipped(storefront.storefront_orders,text), storefront.orders_after_insert(),
-  storefront.orders_after_update(), storefront.order_event_emit(storefront.storefront_orders,text,jsonb) from barid_caller;
+  storefront.orders_after_update(), storefront.order_event_emit(storefront.storefront_orders,text,jsonb),
+  storefront.order_notify_shop(storefront.storefront_orders) from barid_caller;

@@ -71,6 +71,25 @@ describe("an owner's return", () => {
     expect(detail.body.delivery).toMatchObject({ status: "draft", return_request: request });
   });
 
+  test("is announced to those who decide, and its decision to who asked", async () => {
+    const noticesOf = async (by: Person, type: string, id: string) =>
+      (await by.get("/tenants/me/notifications", { query: { type, limit: 100 } })).body.data
+        .filter(({ payload }: Body) => payload.delivery_id === id);
+    const [approved, declined] = [await requested(), await requested()];
+    expect(await decide(tenant.ops, approved, "approve")).toSucceed(200);
+    expect(await decide(tenant.ops, declined, "decline")).toSucceed(200);
+    for (const id of [approved, declined]) {
+      for (const by of [tenant.admin, tenant.ops]) {
+        expect(await noticesOf(by, "return_requested", id)).toHaveLength(1);
+      }
+      expect(await noticesOf(tenant.driver, "return_requested", id)).toEqual([]);
+    }
+    expect(await noticesOf(tenant.customer, "return_approved", approved)).toHaveLength(1);
+    expect(await noticesOf(tenant.customer, "return_approved", declined)).toEqual([]);
+    const [no] = await noticesOf(tenant.customer, "return_declined", declined);
+    expect(no.message).toContain("Worn");
+  });
+
   test("is not ordered by its owner's submit", async () => {
     const id = await requested();
     const refused = await submit(tenant.customer, id);

@@ -25,11 +25,19 @@ export interface Filter {
 
 const asText = (value: string) => `(${value} #>> '{}')`;
 
-/** Matches anywhere in the column, whatever the case; wildcards of the client are plain characters. */
+/** The condition that a text of a row matches patterns of a search, from whichever keyboard both came (`app.folded`). */
+export const matching = (text: string, patterns: string): string =>
+  `app.folded((${text})::text) ilike any (${patterns})`;
+
+/** The condition that a text of a row contains what is searched for; wildcards of the client are plain characters. */
+export const containing = (text: string, search: string): string =>
+  matching(text, `app.contains_patterns(${search})`);
+
+/** Matches anywhere in the column, whatever the case. */
 export function contains(column: string): Filter {
   return {
     schema: z.string().max(200),
-    condition: (value) => `r.${column}::text ilike any (app.contains_patterns(${asText(value)}))`,
+    condition: (value) => containing(`r.${column}`, asText(value)),
   };
 }
 

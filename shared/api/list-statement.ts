@@ -3,7 +3,7 @@
  * from `$1`, as `list.ts` sends it.
  */
 import { keysetCondition, keysetFrom, keysetOrder, positionKey, positionOf } from "./cursor.ts";
-import type { Filter } from "./filters.ts";
+import { type Filter, matching } from "./filters.ts";
 import type { ListDeclaration, ListQuery } from "./list-declaration.ts";
 
 /** A condition that leaves rows out. `name`: what it narrows by; `value`: the SQL of the value that was sent. */
@@ -90,11 +90,11 @@ function narrowingOf(list: ListDeclaration, query: ListQuery): Narrowing {
   return narrowing;
 }
 
-/** A search in columns. One that has `phone` also finds a number that is written otherwise than it is stored. */
+/** A search in columns. One that has a `phone` also finds a number that is written otherwise than it is stored. */
 function searchIn(columns: readonly string[]): Condition {
-  const patternsOf = columns.includes("phone") ? "app.contact_patterns" : "app.contains_patterns";
-  const patterns = `${patternsOf}($1 ->> 'search')`;
-  const matches = columns.map((column) => `r.${column}::text ilike any (${patterns})`);
+  const phones = columns.some((column) => column === "phone" || column.endsWith("'phone'"));
+  const patterns = `app.${phones ? "contact" : "contains"}_patterns($1 ->> 'search')`;
+  const matches = columns.map((column) => matching(`r.${column}`, patterns));
   return { name: "search", sql: `(${matches.join(" or ")})`, value: patterns };
 }
 

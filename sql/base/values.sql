@@ -14,12 +14,20 @@ begin
   return translate(value, '٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹', '01234567890123456789');
 end $$;
 
--- The ILIKE patterns of a search term: the text as it stands, and with the digits that numbers are stored
--- in, whichever the keyboard writes.
+-- A text as searches compare it, so that it is found from every keyboard: ASCII digits, one letter for those that Arabic, Kurdish and Persian
+-- keyboards write differently (ي ی ى, ك ک, ه ة ە, ا أ إ آ) or that people write without their mark (ڵ ڕ ۆ ێ), and no vowel signs, tatweel or
+-- invisible joiners. Both what is searched and what is searched for are compared so, case aside. SQL, so that it is planned as part of
+-- its statement: a search calls it for each row.
+create or replace function app.folded(value text) returns text
+language sql immutable parallel safe
+return translate(value, U&'٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹یىێکةەہۀھأإآٱؤۆڕڵ\0640\064B\064C\064D\064E\064F\0650\0651\0652\0670\200C\200D\200E\200F',
+  '01234567890123456789يييكهههههااااوورل');
+
+-- The ILIKE patterns of a search term, for a text that is folded as the term is (app.folded).
 create or replace function app.contains_patterns(search text) returns text[]
 language plpgsql immutable strict parallel safe set search_path = '' as $$
 begin
-  return array(select distinct app.contains_pattern(m.meant) from unnest(array[search, app.ascii_digits(search)]) m (meant));
+  return array[app.contains_pattern(app.folded(search))];
 end $$;
 
 -- The same where telephone numbers are among what is searched: of such a number what it ends in besides, since the same one is

@@ -20,7 +20,15 @@ export const AddressesResponse = z.object({ data: z.array(Address), pagination: 
 
 export const addressBook = defineList({
   view: "delivery.own_addresses_list",
-  search: ["full_address", "city"],
+  search: [
+    "full_address",
+    "city",
+    "title ->> 'en'",
+    "title ->> 'ar'",
+    "title ->> 'ku'",
+    "contact_info ->> 'name'",
+    "contact_info ->> 'phone'",
+  ],
   sort: ["created_at", "updated_at", "city", "full_address"],
   params: { zone_id: id("zone_id"), city: equal("city") },
   limit: { default: 20, max: 100 },

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import {
+  containing,
   contains,
   defineList,
   type Filter,
@@ -158,13 +159,13 @@ type Extra = typeof extras[number];
 const ofDelivery = (
   filter: Filter,
   column: string,
-  compare: (value: string) => string,
+  compare: (column: string, value: string) => string,
 ): Filter => ({
   ...filter,
   condition: (value) =>
     `r.delivery_id in (select d.id from delivery.deliveries d
-      where d.tenant_id = (select app.tenant_id()) and d.${column} ${
-      compare(`(${value} #>> '{}')`)
+      where d.tenant_id = (select app.tenant_id()) and ${
+      compare(`d.${column}`, `(${value} #>> '{}')`)
     })`,
 });
 
@@ -195,7 +196,7 @@ const declared = defineList({
     external_reference_id: ofDelivery(
       contains("delivery"),
       "external_reference_id",
-      (value) => `ilike any (app.contains_patterns(${value}))`,
+      containing,
     ),
     delivery_code: ofDelivery(
       {
@@ -206,7 +207,7 @@ const declared = defineList({
         condition: () => "true",
       },
       "delivery_code",
-      (value) => `= ${value}::bigint`,
+      (column, value) => `${column} = ${value}::bigint`,
     ),
     assignment_time: period("assignment_time"),
   },

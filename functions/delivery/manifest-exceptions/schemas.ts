@@ -1,5 +1,13 @@
 import { z } from "zod";
-import { defineList, type Filter, id, oneOf, since, until } from "../../../shared/api/list.ts";
+import {
+  containing,
+  defineList,
+  type Filter,
+  id,
+  oneOf,
+  since,
+  until,
+} from "../../../shared/api/list.ts";
 import { Id, LongText, Pagination, PersonRef, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { WaitingItem } from "../manifests/schemas.ts";
 import { PhotoUrls } from "../proofs/schemas.ts";
@@ -99,7 +107,7 @@ const search: Filter = {
   schema: z.string().trim().max(200),
   condition: (value) =>
     ["r.barcode_value", "r.manifest_number", "(r.institution ->> 'full_name')", "r.notes"]
-      .map((text) => `${text} ilike any (app.contains_patterns(${value} #>> '{}'))`).join(" or "),
+      .map((text) => containing(text, `${value} #>> '{}'`)).join(" or "),
 };
 
 const status = oneOf("status", ["open", "resolved"]);

@@ -1,5 +1,13 @@
 import { z } from "zod";
-import { defineList, type Filter, id, oneOf, since, until } from "../../../shared/api/list.ts";
+import {
+  containing,
+  defineList,
+  type Filter,
+  id,
+  oneOf,
+  since,
+  until,
+} from "../../../shared/api/list.ts";
 import {
   Id,
   JsonObject,
@@ -253,7 +261,7 @@ const search: Filter = {
   schema: z.string().trim().max(200),
   condition: (value) => {
     const text = `(${value} #>> '{}')`;
-    const matches = (column: string) => `${column} ilike any (app.contains_patterns(${text}))`;
+    const matches = (column: string) => containing(column, text);
     return [
       matches("r.manifest_number"),
       matches("(r.institution ->> 'full_name')"),

@@ -1,5 +1,12 @@
 import { z } from "zod";
-import { defineList, type Filter, id, type ListQuery, oneOf } from "../../../shared/api/list.ts";
+import {
+  defineList,
+  type Filter,
+  id,
+  type ListQuery,
+  matching,
+  oneOf,
+} from "../../../shared/api/list.ts";
 import { Id, LongText, NamedRef, PersonRef, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { seesAllWarehouses } from "../access.ts";
 import { WaybillDetail } from "../waybills/schemas.ts";
@@ -176,9 +183,9 @@ export const TransfersResponse = z.object({
 const search: Filter = {
   schema: z.string().trim().max(100),
   condition: (value) => {
-    const patterns = `any ((select app.contains_patterns(${value} #>> '{}'))::text[])`;
+    const patterns = `(select app.contains_patterns(${value} #>> '{}'))::text[]`;
     const found = `(select w.id from warehousing.warehouses w
-      where w.name ilike ${patterns} or w.code ilike ${patterns})`;
+      where ${matching("w.name", patterns)} or ${matching("w.code", patterns)})`;
     return `r.source_warehouse_id in ${found} or r.destination_warehouse_id in ${found}
       or r.waybill_id in (select warehousing.waybills_with(${value} #>> '{}'))`;
   },

@@ -12,11 +12,11 @@ declare
   v_mine uuid := case when not app.sees_tenant() then app.user_id() end;
   v_drivers uuid[] := array(
     select p.id from delivery.drivers d join tenancy.people p on p.id = d.user_id
-    where d.tenant_id = v_tenant and (p.full_name ilike any (v_patterns) or p.email ilike any (v_patterns)));
+    where d.tenant_id = v_tenant and (app.folded(p.full_name) ilike any (v_patterns) or app.folded(p.email) ilike any (v_patterns)));
 begin
   return query
     select c.id from money.cod_collections c
-    where c.tenant_id = v_tenant and c.search_text ilike any (v_probes) and (c.search_text || '') ilike any (v_patterns)
+    where c.tenant_id = v_tenant and app.folded(c.search_text) ilike any (v_probes) and (app.folded(c.search_text) || '') ilike any (v_patterns)
       and (v_mine is null or c.driver_id = v_mine)
     union
     select c.id from money.cod_collections c

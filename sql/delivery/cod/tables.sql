@@ -66,7 +66,7 @@ create index if not exists cod_collections_receiver on money.cod_collections (te
 create index if not exists cod_collections_code on money.cod_collections (tenant_id, delivery_code);
 create index if not exists cod_collections_legs on money.cod_collections using gin (leg_codes jsonb_path_ops) where leg_codes <> '[]';
 create index if not exists cod_collections_currency on money.cod_collections (currency);
-create index if not exists cod_collections_search on money.cod_collections using gin (search_text extensions.gin_trgm_ops);
+create index if not exists cod_collections_found on money.cod_collections using gin (app.folded(search_text) extensions.gin_trgm_ops);
 create index if not exists cod_collections_amount on money.cod_collections (tenant_id, amount, id);
 create index if not exists cod_collections_customer on money.cod_collections (tenant_id, customer_name, id);
 create index if not exists cod_collections_remitted on money.cod_collections (tenant_id, remitted_at desc nulls last, id desc) where remitted_at is not null;

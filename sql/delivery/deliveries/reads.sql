@@ -73,24 +73,38 @@ begin
     'policy', (select delivery.service_policy(s) from delivery.delivery_services s where s.tenant_id = d.tenant_id and s.id = d.delivery_service_id)));
 end $$;
 
--- Ids of deliveries whose number, barcode, reference or recipient contains a text. SECURITY DEFINER because ILIKE is not
+-- Ids of deliveries whose number, barcode, reference or recipient contains a text; for the office also those of a customer or an institution
+-- whose name contains it, where it names at most 50 of them. SECURITY DEFINER because ILIKE is not
 -- leakproof: under row-level security PostgreSQL may not use the trigram index for it. It looks at the caller's own
 -- tenant only, and answers ids that the caller still has to read through the policies. A driver who brings a parcel into a warehouse is not shown
 -- its recipient, and does not find it by them.
 create or replace function delivery.deliveries_matching(part text) returns setof uuid
 language plpgsql stable security definer rows 20 set search_path = '' as $$
 declare
+  v_tenant uuid := app.tenant_id();
   v_patterns text[] := app.contact_patterns(part);
+  v_owners uuid[];
 begin
+  if app.sees_tenant() then
+    v_owners := array(
+      select u.user_id from tenancy.tenant_users u join tenancy.profiles p on p.id = u.user_id
+      where u.tenant_id = v_tenant and app.folded(p.full_name) ilike any (v_patterns) limit 51);
+  end if;
   return query execute $query$
-    select d.id from delivery.deliveries d where d.tenant_id = $1 and (d.delivery_code::text || ' ' || d.barcode || ' '
+    select d.id from delivery.deliveries d where d.tenant_id = $1 and app.folded(d.delivery_code::text || ' ' || d.barcode || ' '
       || coalesce(d.external_reference_id, '') || ' ' || coalesce(d.recipient ->> 'name', '') || ' ' || coalesce(d.recipient ->> 'phone', ''))
       operator(pg_catalog.~~*) any ($2)
-    and (d.delivery_code::text || ' ' || d.barcode || ' ' || coalesce(d.external_reference_id, '') || ' ' || coalesce(d.recipient ->> 'name', '')
-      || ' ' || coalesce(d.recipient ->> 'phone', '') || '') operator(pg_catalog.~~*) any ($3)
+    and (app.folded(d.delivery_code::text || ' ' || d.barcode || ' ' || coalesce(d.external_reference_id, '') || ' '
+      || coalesce(d.recipient ->> 'name', '') || ' ' || coalesce(d.recipient ->> 'phone', '')) || '') operator(pg_catalog.~~*) any ($3)
     and ($4 or d.delivery_flow <> 'pnd_inbound' or $5 in (d.customer_id, d.institution_user_id)
-      or (d.delivery_code::text || ' ' || d.barcode || ' ' || coalesce(d.external_reference_id, '')) operator(pg_catalog.~~*) any ($3))
-  $query$ using app.tenant_id(), app.index_patterns(v_patterns), v_patterns, app.sees_tenant(), app.user_id();
+      or app.folded(d.delivery_code::text || ' ' || d.barcode || ' ' || coalesce(d.external_reference_id, '')) operator(pg_catalog.~~*) any ($3))
+  $query$ using v_tenant, app.index_patterns(v_patterns), v_patterns, app.sees_tenant(), app.user_id();
+  if cardinality(v_owners) between 1 and 50 then
+    return query
+      select d.id from delivery.deliveries d where d.tenant_id = v_tenant and d.customer_id = any (v_owners)
+      union all
+      select d.id from delivery.deliveries d where d.tenant_id = v_tenant and d.institution_user_id = any (v_owners);
+  end if;
 end $$;
 
 grant execute on function delivery.deliveries_matching(text) to barid_caller;

@@ -180,7 +180,7 @@ create index if not exists deliveries_external
 create index if not exists deliveries_reference on delivery.deliveries (tenant_id, external_reference_id) where external_reference_id is not null;
 
 -- The text columns that delivery.deliveries_matching() searches.
-create index if not exists deliveries_search on delivery.deliveries using gin ((delivery_code::text || ' ' || barcode || ' '
+create index if not exists deliveries_found on delivery.deliveries using gin (app.folded(delivery_code::text || ' ' || barcode || ' '
   || coalesce(external_reference_id, '') || ' ' || coalesce(recipient ->> 'name', '') || ' ' || coalesce(recipient ->> 'phone', ''))
   extensions.gin_trgm_ops);
 

@@ -47,7 +47,7 @@ begin
   end if;
   for v_filter in select f.key, f.value from jsonb_each(input -> 'column_filters') f loop
     v_conditions := v_conditions || case
-      when v_filter.key = 'driver_name' then format(' and r.driver_name ilike any (app.contains_patterns(%L))', v_filter.value #>> '{}')
+      when v_filter.key = 'driver_name' then format(' and app.folded(r.driver_name) ilike any (app.contains_patterns(%L))', v_filter.value #>> '{}')
       when jsonb_typeof(v_filter.value) = 'object' then
         case when v_filter.value ->> 'min' is null then '' else format(' and r.%I >= %L::numeric', v_filter.key, (v_filter.value ->> 'min')::numeric) end
         || case when v_filter.value ->> 'max' is null then '' else format(' and r.%I <= %L::numeric', v_filter.key, (v_filter.value ->> 'max')::numeric) end
@@ -57,7 +57,7 @@ begin
   execute format($query$
     with r as materialized (
       select r.* from delivery.performance_rows($1, $2) r
-      where ($3 is null or r.driver_id = $3) and ($4 is null or r.driver_name ilike any (app.contains_patterns($4))) %s
+      where ($3 is null or r.driver_id = $3) and ($4 is null or app.folded(r.driver_name) ilike any (app.contains_patterns($4))) %s
     )
     select jsonb_build_object(
       'pagination', jsonb_build_object('page', $5, 'page_size', $6, 'total_records', count(*), 'total_pages', ceil(count(*)::numeric / $6)),

@@ -50,7 +50,7 @@ declare
   v_by text := case when input ->> 'sort_by' in ('title', 'min_price') then input ->> 'sort_by' else 'created_at' end;
   v_direction text := case when input ->> 'sort_order' = 'asc' then 'asc' else 'desc' end;
   v_where text := 'p.tenant_id = $1 and p.market_id = $2 and ($3 is null or p.category_id = $3)
-    and ($4 is null or exists (select from jsonb_each_text(p.name) n where n.value ilike any ($4)))';
+    and ($4 is null or exists (select from jsonb_each_text(p.name) n where app.folded(n.value) ilike any ($4)))';
   v_found jsonb;
 begin
   execute format('select jsonb_build_object(

@@ -160,7 +160,7 @@ language plpgsql stable security definer rows 50 set search_path = '' as $$
 begin
   -- Executed as text, so that each search is planned for its own pattern.
   return query execute $query$
-    select c.id from warehousing.inventory_counts c where c.tenant_id = $1 and c.notes operator(pg_catalog.~~*) any ($2)
+    select c.id from warehousing.inventory_counts c where c.tenant_id = $1 and c.notes is not null and app.folded(c.notes) operator(pg_catalog.~~*) any ($2)
     union
     select l.count_id from warehousing.items_found($3) i (id)
     join warehousing.inventory_count_lines l on l.tenant_id = $1 and l.item_id = i.id

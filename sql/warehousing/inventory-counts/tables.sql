@@ -29,7 +29,8 @@ create index if not exists inventory_counts_differing on warehousing.inventory_c
 create index if not exists inventory_counts_differences on warehousing.inventory_counts (tenant_id, differences desc nulls last, id desc);
 create index if not exists inventory_counts_missing on warehousing.inventory_counts (tenant_id, units_missing desc nulls last, id desc);
 create index if not exists inventory_counts_person on warehousing.inventory_counts (counted_by) where counted_by is not null;
-create index if not exists inventory_counts_search on warehousing.inventory_counts using gin (notes extensions.gin_trgm_ops) where notes is not null;
+create index if not exists inventory_counts_found on warehousing.inventory_counts using gin (app.folded(notes) extensions.gin_trgm_ops)
+  where notes is not null;
 
 -- The places that were counted: those of the request first, in its order.
 create table if not exists warehousing.inventory_count_lines (

@@ -1047,6 +1047,10 @@ export interface paths {
     parameters: { };
     /** Take goods back that come without a delivery @description Who: permission manage:operations:tenant or manage:module:warehouse. */ post: operations["post_warehousing_inventory_returns"];
   };
+  "/warehousing/inventory/transactions": {
+    parameters: { };
+    /** List the movements of goods, newest first: of an item, a warehouse, a receipt @description Who: permission view:tenant or manage:operations:tenant or manage:module:warehouse. */ get: operations["get_warehousing_inventory_transactions"];
+  };
   "/warehousing/inventory/write-offs": {
     parameters: { };
     /** List what was written off, newest first @description Who: permission view:tenant or manage:operations:tenant or manage:module:warehouse. */ get: operations["get_warehousing_inventory_write_offs"];
@@ -2430,6 +2434,18 @@ export interface components {
       from_bin: components["schemas"]["BinRef"] | null; id: string; item: components["schemas"]["InventoryItemRef"]; lot_number: string | null;
       /** Pieces */ quantity: number; serial_number: string | null; to_bin: components["schemas"]["BinRef"] | null;
       /** What moved the stock */ transaction_type: string; warehouse_id: string;
+    };
+    InventoryTransaction: {
+      created_at: string; from_bin: components["schemas"]["BinRef"] | null;
+      /** The status that the units had; null: they came in */ from_status: string | null; id: string;
+      item: components["schemas"]["InventoryItemRef"]; lot_number: string | null; note: string | null;
+      performed_by: components["schemas"]["PersonRef"] | null; /** Pieces */ quantity: number;
+      /** Why, in words or from the list */ reason: string | null;
+      /** The record that moved them, as events name it */ reference: { id: string; type: string; } | null;
+      serial_number: string | null; to_bin: components["schemas"]["BinRef"] | null;
+      /** The status that they have since; null: they left */ to_status: string | null;
+      /** What moved the stock @enum {string} */ transaction_type: "initial_stock" | "receive" | "pick" | "move" | "adjust" | "return" | "count" | "transfer_in" | "transfer_out" | "write_off";
+      warehouse: components["schemas"]["NamedRef"];
     };
     InventoryTransfer: {
       created_at: string; destination_warehouse: components["schemas"]["NamedRef"]; destination_warehouse_id: string; id: string;
@@ -3900,8 +3916,8 @@ export interface components {
     /** ETag of what you have: 304 while it is still so */ if_none_match: string; institution_user_id: string;
     /** False: kept, and no longer used */ is_active: boolean | ("true" | "false"); item_id: string;
     /** Language of messages; goes before Accept-Language */ language: "en" | "ar" | "ku"; /** Rows of a page: 20, at most 100 */ limit: number;
-    manifest_id: string; owner_user_id: string; /** Page, from 1 */ page: number; path_address_id: string; path_api_key_id: string;
-    path_assignment_id: string; path_assignmentId: string; path_bin_id: string; path_branch_id: string;
+    lot_number: string; manifest_id: string; owner_user_id: string; /** Page, from 1 */ page: number; path_address_id: string;
+    path_api_key_id: string; path_assignment_id: string; path_assignmentId: string; path_bin_id: string; path_branch_id: string;
     /** Name of the carrier in the system; null: the tenant's own drivers */ path_carrier_code: string; path_cart_id: string;
     path_cart_item_id: string; path_category_id: string; path_change_id: string; path_delivery_id: string; path_driver_id: string;
     path_driverId: string; path_event_id: string; path_eventId: string; path_gateway_code: string; path_id: string; path_institution_user_id: string;
@@ -3910,10 +3926,11 @@ export interface components {
     path_remittance_id: string; path_serviceId: string; path_session_id: string; path_settlement_payment_id: string; path_store_name: string;
     path_subscription_id: string; path_tenantId: string; path_userId: string; path_warehouse_id: string; path_waybill_id: string;
     path_zone_id: string; /** Remitted from then on */ remitted_at_from: string; /** Remitted until then */ remitted_at_to: string;
-    reversed: boolean | ("true" | "false"); /** Part of a name, code or number */ search: string; /** Settled from then on */ settled_at_from: string;
-    /** Settled until then */ settled_at_to: string; /** Column that orders the rows */ sort_by: "created_at"; sort_order: "asc" | "desc";
-    source_warehouse_id: string; status: "collected" | "remitted" | "settled_by_wallet";
-    /** Another tenant of yours than the token's */ tenant_id: string; /** To the end of this day, or this moment */ to_date: string;
+    reversed: boolean | ("true" | "false"); /** Part of a name, code or number */ search: string; serial_number: string;
+    /** Settled from then on */ settled_at_from: string; /** Settled until then */ settled_at_to: string;
+    /** Column that orders the rows */ sort_by: "created_at"; sort_order: "asc" | "desc"; source_warehouse_id: string;
+    status: "collected" | "remitted" | "settled_by_wallet"; /** Another tenant of yours than the token's */ tenant_id: string;
+    /** To the end of this day, or this moment */ to_date: string;
     /** Only rows changed since then, in the order of their changes; `next_cursor` leads on from there */ updated_since: string; warehouse_id: string;
     /** The event's id */ webhook_id: string;
     /** `v1,` and the HMAC-SHA256 of `<id>.<timestamp>.<body>` with the subscription's secret, in Base64; of two, a space is between them */ webhook_signature: string;
@@ -8720,9 +8737,10 @@ export interface operations {
   get_delivery_wallets_id_transactions: {
     parameters: {
       query?: {
-        /** JSON object with any of: wallet_id, created_at */ column_filters?: string; direction?: "credit" | "debit";
-        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
-        limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
+        /** JSON object with any of: wallet_id, created_at */ column_filters?: string; date_from?: components["parameters"]["date_from"];
+        date_to?: components["parameters"]["date_to"]; direction?: "credit" | "debit"; fields?: components["parameters"]["fields"];
+        format?: components["parameters"]["format"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
+        page?: components["parameters"]["page"]; search?: components["parameters"]["search"];
         /** Column that orders the rows */ sort_by?: "created_at" | "amount"; sort_order?: components["parameters"]["sort_order"];
         tenant_id?: components["parameters"]["tenant_id"];
       };
@@ -11435,10 +11453,10 @@ export interface operations {
       query?: {
         bin_id?: string; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
         item_id?: components["parameters"]["item_id"]; language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"];
-        lot_number?: string; page?: components["parameters"]["page"]; reserved_for_id?: string; search?: components["parameters"]["search"];
-        serial_number?: string; /** Column that orders the rows */ sort_by?: "created_at" | "quantity" | "updated_at";
-        sort_order?: components["parameters"]["sort_order"]; status?: string; tenant_id?: components["parameters"]["tenant_id"];
-        warehouse_id?: components["parameters"]["warehouse_id"];
+        lot_number?: components["parameters"]["lot_number"]; page?: components["parameters"]["page"]; reserved_for_id?: string;
+        search?: components["parameters"]["search"]; serial_number?: components["parameters"]["serial_number"];
+        /** Column that orders the rows */ sort_by?: "created_at" | "quantity" | "updated_at"; sort_order?: components["parameters"]["sort_order"];
+        status?: string; tenant_id?: components["parameters"]["tenant_id"]; warehouse_id?: components["parameters"]["warehouse_id"];
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
@@ -11814,6 +11832,31 @@ export interface operations {
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WarehouseNotFoundError"] | components["schemas"]["BinNotFoundError"] | components["schemas"]["InventoryItemNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
       409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InventoryItemInactiveError"] | components["schemas"]["ItemOfParcelError"] | components["schemas"]["BinInactiveError"] | components["schemas"]["BinOfSortingSessionError"] | components["schemas"]["SerialNumberTakenError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  get_warehousing_inventory_transactions: {
+    parameters: {
+      query?: {
+        date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"]; fields?: components["parameters"]["fields"];
+        format?: components["parameters"]["format"]; item_id?: components["parameters"]["item_id"]; language?: components["parameters"]["language"];
+        limit?: components["parameters"]["limit"]; lot_number?: components["parameters"]["lot_number"]; page?: components["parameters"]["page"];
+        performed_by?: string; reference_id?: string; search?: components["parameters"]["search"];
+        serial_number?: components["parameters"]["serial_number"]; /** Column that orders the rows */ sort_by?: "created_at" | "quantity";
+        sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
+        /** What moved the stock */ transaction_type?: "initial_stock" | "receive" | "pick" | "move" | "adjust" | "return" | "count" | "transfer_in" | "transfer_out" | "write_off";
+        warehouse_id?: components["parameters"]["warehouse_id"];
+      };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
+    };
+    responses: {
+      200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["InventoryTransaction"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
+      304: components["responses"]["NotModified"];
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TenantNotFoundError"]; }; };
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
     };

@@ -1,6 +1,15 @@
 import { z } from "zod";
 import { backRefs } from "../../../shared/payment-gateways/back-ref.ts";
-import { defineList, equal, id, number, oneOf, period } from "../../../shared/api/list.ts";
+import {
+  defineList,
+  equal,
+  id,
+  number,
+  oneOf,
+  period,
+  since,
+  until,
+} from "../../../shared/api/list.ts";
 import {
   Id,
   Money,
@@ -94,7 +103,11 @@ export const transactions = defineList({
   sort: ["created_at", "amount"],
   // As they were booked: a transaction that began earlier may have waited for the wallet and been booked later.
   sortColumns: { created_at: "id" },
-  params: { direction: oneOf("direction", Direction.options as [string, ...string[]]) },
+  params: {
+    direction: oneOf("direction", Direction.options as [string, ...string[]]),
+    date_from: since("created_at"),
+    date_to: until("created_at"),
+  },
   columns: { wallet_id: id("wallet_id"), created_at: period("created_at") },
   // In the same statement, so that the balance is that of the newest line.
   summary: {

@@ -25,6 +25,7 @@ import {
   WriteOffResponse,
   WriteOffsResponse,
 } from "./schemas.ts";
+import { inventoryTransactions } from "./transactions.ts";
 
 const arriving: readonly ErrorCode[] = [
   "warehouse_not_found",
@@ -102,6 +103,7 @@ export const inventory: AnyEndpoint[] = [
     response: InventoryResponse,
     run: ({ db, query }) => inventoryList.answer(db, query),
   }),
+  ...inventoryTransactions,
   endpoint({
     method: "post",
     path: "/inventory/receipts",

@@ -26,7 +26,7 @@ const Word = z.string().trim().min(1).max(200);
 /** Whole units of an item. */
 export const Units = z.int().min(1).max(1_000_000_000);
 /** The number of a lot or a piece, whichever keyboard it was typed on: it is one number, and kept so. */
-const LotNumber = maxText(200).overwrite(scannedText);
+export const LotNumber = maxText(200).overwrite(scannedText);
 export const Lot = LotNumber.min(1).nullish();
 
 /** Reserving is the business of orders: stock never comes in reserved. */

@@ -6,6 +6,8 @@ drop view if exists warehousing.inventory_transfers_list cascade;
 
 drop view if exists warehousing.write_offs_list cascade;
 
+drop view if exists warehousing.inventory_transactions_list cascade;
+
 -- The tenant's items; the parts of a single parcel are no items of its catalogue.
 create view warehousing.inventory_items_list with (security_invoker = true) as
 select i.id, i.name, i.sku, i.barcode, i.brand, i.model, i.unit_size, i.is_serialized, i.is_active, i.created_at, i.updated_at
@@ -60,4 +62,25 @@ where t.transaction_type = 'write_off' and coalesce(t.warehouse_id = any ((selec
   and not exists (select from warehousing.inventory_transactions e
     where e.tenant_id = t.tenant_id and e.reference_id = t.reference_id and e.id < t.id);
 
-grant select on warehousing.inventory_items_list, warehousing.inventory_list, warehousing.inventory_transfers_list, warehousing.write_offs_list to barid_caller;
+-- The movements of goods, in the order in which they were booked; clients see movement_id as id. Reserving and releasing move nothing. The last
+-- columns are for filters.
+create view warehousing.inventory_transactions_list with (security_invoker = true) as
+select t.id, t.movement_id, t.transaction_type, t.quantity,
+  jsonb_build_object('id', w.id, 'name', w.name, 'code', w.code) as warehouse,
+  jsonb_build_object('id', t.item_id, 'name', i.name, 'sku', i.sku) as item,
+  case when t.from_bin_id is not null then jsonb_build_object('id', f.id, 'code', f.code, 'name', f.name) end as from_bin,
+  case when t.to_bin_id is not null then jsonb_build_object('id', b.id, 'code', b.code, 'name', b.name) end as to_bin,
+  t.from_status, t.to_status, t.lot_number, t.serial_number,
+  case when t.reference_id is not null then jsonb_build_object('type', t.reference_type, 'id', t.reference_id) end as reference, t.reason, t.note,
+  case when t.performed_by is not null then jsonb_build_object('id', t.performed_by, 'full_name', coalesce(p.full_name, '')) end as performed_by,
+  t.created_at, t.item_id, t.warehouse_id, t.reference_id, t.performed_by as performed_by_id
+from warehousing.inventory_transactions t
+left join warehousing.warehouses w on w.tenant_id = t.tenant_id and w.id = t.warehouse_id
+left join warehousing.inventory_items i on i.tenant_id = t.tenant_id and i.id = t.item_id
+left join warehousing.bins f on f.tenant_id = t.tenant_id and f.id = t.from_bin_id
+left join warehousing.bins b on b.tenant_id = t.tenant_id and b.id = t.to_bin_id
+left join tenancy.profiles p on p.id = t.performed_by
+where t.transaction_type not in ('reserve', 'release') and coalesce(t.warehouse_id = any ((select app.own_warehouses())::uuid[]), true);
+
+grant select on warehousing.inventory_items_list, warehousing.inventory_list, warehousing.inventory_transfers_list, warehousing.write_offs_list,
+  warehousing.inventory_transactions_list to barid_caller;

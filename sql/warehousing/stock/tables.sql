@@ -80,7 +80,7 @@ create table if not exists warehousing.inventory_transactions (
   foreign key (tenant_id, from_stock_id) references warehousing.stock (tenant_id, id) on delete restrict,
   foreign key (tenant_id, to_stock_id) references warehousing.stock (tenant_id, id) on delete restrict
 );
-create index if not exists inventory_transactions_warehouse on warehousing.inventory_transactions (tenant_id, warehouse_id);
+create index if not exists inventory_transactions_in_warehouse on warehousing.inventory_transactions (tenant_id, warehouse_id, id desc nulls last);
 
 -- The visible movements: without reservations and their release.
 create index if not exists inventory_transactions_recent on warehousing.inventory_transactions (tenant_id, warehouse_id, created_at desc, id desc)
@@ -94,7 +94,7 @@ create index if not exists inventory_write_offs_warehouse on warehousing.invento
   reference_id desc) where transaction_type = 'write_off';
 create index if not exists inventory_write_offs_item on warehousing.inventory_transactions (tenant_id, item_id, reference_id)
   where transaction_type = 'write_off';
-create index if not exists inventory_transactions_item on warehousing.inventory_transactions (tenant_id, item_id);
+create index if not exists inventory_transactions_of_item on warehousing.inventory_transactions (tenant_id, item_id, id desc nulls last);
 create index if not exists inventory_transactions_reference on warehousing.inventory_transactions (tenant_id, reference_id) where reference_id is not null;
 create index if not exists inventory_transactions_from on warehousing.inventory_transactions (tenant_id, from_stock_id) where from_stock_id is not null;
 create index if not exists inventory_transactions_to on warehousing.inventory_transactions (tenant_id, to_stock_id) where to_stock_id is not null;

@@ -127,6 +127,8 @@ test("the transactions of a wallet are listed newest first, for its owner and th
   expect(await list({ sort_by: "amount", sort_order: "asc" })).toEqual([-50, 100, 200, 300]);
   expect(await list({ column_filters: { wallet_id: crypto.randomUUID() } })).toHaveLength(4);
   expect(await list({ column_filters: { created_at: { from: "2999-01-01" } } })).toEqual([]);
+  expect(await list({ date_from: "2999-01-01" })).toEqual([]);
+  expect(await list({ date_to: "2999-01-01", direction: "debit" })).toEqual([-50]);
   expect(await a.admin.get(path, { query: { column_filters: "[" } })).toFailWith(
     400,
     "invalid_column_filters",

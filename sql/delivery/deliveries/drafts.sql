@@ -109,6 +109,10 @@ begin
   if v_sent ?| '{customer_id,institution_user_id}' then
     v_old := v_old - '{customer_id,institution_user_id}'::text[];
   end if;
+  if v_sent ? 'recipient' then
+    v_sent := v_sent || jsonb_build_object('recipient', delivery.recipient_corrected(d.recipient, input -> 'recipient'));
+  end if;
+  perform delivery.require_time_ahead(input, d);
   v_sent := v_old || v_sent || jsonb_build_object('delivery_flow', case d.delivery_flow when 'pnd_parent' then 'standard' else d.delivery_flow end);
   perform delivery.delivery_rewrite(d, delivery.delivery_terms(v_sent), v_sent);
   return delivery.delivery_created_to_json(d.id);
@@ -156,8 +160,8 @@ grant execute on function delivery.delivery_items_clear(uuid) to barid_caller;
 
 -- Gives a waiting delivery to another company to carry, or takes it back. {id, carrier_type, carrier_code?} -> the delivery
 -- Fails: delivery_not_found, invalid_status_transition, delivery_goes_in_legs (a staged parcel is carried leg by leg),
--- delivery_is_for_waybill, carrier_code_required, shipment_with_other_carrier (a carrier
--- has it, who may collect its cash: the booking is cancelled first).
+-- delivery_is_for_waybill, shipment_with_other_carrier (a carrier has it, who may collect its cash: the booking is cancelled first), and
+-- what carrier_checked fails with.
 create or replace function delivery.delivery_carrier(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -168,21 +172,19 @@ begin
   if input ->> 'carrier_type' = 'external' and d.delivery_flow = 'pnd_parent' then
     perform app.fail('delivery_goes_in_legs');
   end if;
+  v_carrier text;
   if input ->> 'carrier_type' = 'external' then
     perform delivery.require_not_for_waybill(d);
   end if;
-  if input ->> 'carrier_type' = 'external' and input ->> 'carrier_code' is null then
-    perform app.fail('carrier_code_required', '{"field": "carrier_code"}');
-  end if;
+  v_carrier := delivery.carrier_checked(input);
   if exists (
       select from integration.carrier_shipments s
       where s.tenant_id = d.tenant_id and s.delivery_id = d.id and delivery.booking_binds(s)
-        and (input ->> 'carrier_type' <> 'external' or s.carrier_code is distinct from input ->> 'carrier_code')) then
+        and s.carrier_code is distinct from v_carrier) then
     perform app.fail('shipment_with_other_carrier');
   end if;
   perform integration.shipments_end(array[d.id]);
-  update delivery.deliveries x set carrier_type = input ->> 'carrier_type',
-    carrier_code = case input ->> 'carrier_type' when 'external' then input ->> 'carrier_code' end
+  update delivery.deliveries x set carrier_type = input ->> 'carrier_type', carrier_code = v_carrier
   where x.tenant_id = d.tenant_id and x.id = d.id;
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id));
 end $$;

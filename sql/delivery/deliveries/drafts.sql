@@ -73,7 +73,7 @@ begin
   end if;
 end $$;
 
--- Changes a draft: what is sent replaces what stands, null takes it away, and the price is worked out anew. Of what is
+-- Changes a draft: what is sent replaces what stands (of the recipient part by part), null takes it away, and the price is worked out anew. Of what is
 -- ordered already only delivery_correct's words. {id, ...} -> the delivery
 -- Fails: delivery_not_found, forbidden, what delivery_create and delivery_correct fail with.
 create or replace function delivery.delivery_update(input jsonb) returns jsonb
@@ -118,7 +118,8 @@ begin
   return delivery.delivery_created_to_json(d.id);
 end $$;
 
--- Puts new terms into a draft; what a transfer has recorded stays recorded. Fails: delivery_is_for_waybill (for another company).
+-- Puts new terms into a draft; what a transfer has recorded stays recorded, and a label that shows them otherwise is outdated.
+-- Fails: delivery_is_for_waybill (for another company).
 create or replace function delivery.delivery_rewrite(d delivery.deliveries, t delivery.deliveries, input jsonb) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -136,7 +137,12 @@ begin
     dropoff_warehouse_id = case when x.transfer_kind is null then t.dropoff_warehouse_id else x.dropoff_warehouse_id end,
     ordered_to_warehouse_id = case when x.transfer_kind is not null then t.dropoff_warehouse_id end,
     external_reference_id = t.external_reference_id, promised_at = t.promised_at, deliver_after = t.deliver_after,
-    deliver_before = t.deliver_before
+    deliver_before = t.deliver_before, label_outdated = x.label_outdated or x.label_edition > 0 and (
+      delivery.label_differs(x.recipient, x.notes, t.recipient, t.notes)
+      or (x.barcode, x.customer_id, x.institution_user_id, x.service_snapshot -> 'name', x.payer_type, x.cod_amount, x.delivery_fee,
+          x.currency, x.unit_size, x.package_details, x.pickup_snapshot, x.dropoff_snapshot)
+        is distinct from (coalesce(input ->> 'barcode', x.barcode), t.customer_id, t.institution_user_id, t.service_snapshot -> 'name',
+          t.payer_type, t.cod_amount, t.delivery_fee, t.currency, t.unit_size, t.package_details, t.pickup_snapshot, t.dropoff_snapshot))
   where x.tenant_id = d.tenant_id and x.id = d.id;
   -- The contents of a part that comes back are those of its original, and a piece of inventory is what it is.
   if t.package_details is distinct from d.package_details and not d.returns_part and not delivery.is_for_waybill(d) then

@@ -28,6 +28,23 @@ test.each(["draft", "pending"])("a null takes the recipient of what is %s away",
   expect((await read(id)).recipient).toEqual({});
 });
 
+test.each(["draft", "pending"])(
+  "of the recipient of a %s delivery what is not sent stays, and null clears",
+  async (status) => {
+    const { id } = await newDelivery(ground, { status });
+    const correct = async (recipient: Record<string, unknown>) => {
+      expect(await tenant.ops.patch(`${path}/${id}`, { recipient })).toSucceed(200);
+      return (await read(id)).recipient;
+    };
+    expect(await correct({ phone: "+9647700000001" }))
+      .toEqual({ name: "Recipient", phone: "+9647700000001" });
+    expect(await correct({ name: "Sara", floor: 3 }))
+      .toEqual({ name: "Sara", phone: "+9647700000001", floor: 3 });
+    expect(await correct({ phone: null })).toEqual({ name: "Sara", floor: 3 });
+    expect(await correct({})).toEqual({ name: "Sara", floor: 3 });
+  },
+);
+
 describe("a draft", () => {
   test("loses what is set to null, and keeps what is not named", async () => {
     const { id } = await newDelivery(ground, {

@@ -59,6 +59,7 @@ begin
     t.institution_user_id := v_people.institution_user_id;
   end if;
   t.currency := (app.currency()).code;
+  perform delivery.lock_service_area(d.tenant_id, false);
   -- An address that its owner alone sees is where the draft says.
   t.pickup_snapshot := coalesce((select to_jsonb(a) from delivery.addresses_list a where a.id = d.pickup_address_id), d.pickup_snapshot);
   t.dropoff_snapshot := coalesce((select to_jsonb(a) from delivery.addresses_list a where a.id = d.dropoff_address_id), d.dropoff_snapshot);

@@ -195,6 +195,8 @@ begin
       perform app.fail('customer_required_for_wallet', '{"field": "customer_id"}');
     end if;
   end if;
+  -- A zone that is redrawn meanwhile finds this delivery, or this its new zone (delivery.zones_follow).
+  perform delivery.lock_service_area(d.tenant_id, false);
   v_from := delivery.delivery_place(input, 'pickup', v_owner);
   v_to := delivery.delivery_place(input, 'dropoff', v_owner);
   d.pickup_address_id := v_from.id;

@@ -87,7 +87,7 @@ describe("an order", () => {
       const late = await tenant.ops.post(`${path}/${id}/submit`);
       expect(late).toFailWith(400, "invalid_delivery_window");
       expect(late.body.field).toBe(field);
-      // What stands there may be sent once more, and is refused when the draft is ordered.
+      // The time that stands there may be sent once more.
       const { [field]: stands } = await read(id);
       expect(await patch(id, { [field]: stands, notes: "Ring" })).toSucceed(200);
       expect(await patch(id, { [field]: evening })).toSucceed(200);

@@ -7,6 +7,8 @@ export const jobs: JobHandlers = {
     await (await import("./cod/receipt-job.ts")).printReceipt(job),
   "delivery.merchant_statements": async (job) =>
     await (await import("./merchant-statements/cycle-job.ts")).makeStatements(job),
+  "delivery.zones_follow": async (job) =>
+    await (await import("./zones/follow-job.ts")).followZones(job),
   ...dispatchJobs,
   "delivery.measure_routes": async (job) =>
     await (await import("./assignments/routing.ts")).measureRoutes(job),

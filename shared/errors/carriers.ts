@@ -2,7 +2,7 @@
 import type { Definition } from "./definition.ts";
 
 export const carriersErrors = {
-  carrier_not_found: 404,
+  carrier_not_found: { status: 404, fields: ["field"] },
   carrier_not_enabled: 409,
   carrier_incomplete: { status: 400, fields: ["field", "missing"] },
   carrier_refused: { status: 409, fields: ["reason"] },

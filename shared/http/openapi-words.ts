@@ -165,7 +165,7 @@ export const words: Readonly<Record<string, string>> = {
   sequence_plan: "Place of the leg in its delivery, from 1",
   sequence_number: "Place among the driver's stops, from 1",
   staged: "By way of a warehouse: two legs",
-  label_outdated: "It was given another destination, and no label was printed since",
+  label_outdated: "Something that its label shows was changed, and no label was printed since",
   needs_reapproval: "It was changed since the last approval",
   payer_type: "Who pays the delivery fee",
   payment_method: "How the delivery fee or the order is paid",

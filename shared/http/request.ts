@@ -173,10 +173,18 @@ async function readUndeclared(request: Request): Promise<unknown> {
   }
 }
 
-/** The parameters of a query: of a name that comes again the first counts, as for `tenant_id`; empty is not sent. */
+/** Parameters that keep something from being done: who sends one with nothing in it did not mean that it be done. */
+const protective: readonly string[] = ["dry_run"];
+
+/**
+ * The parameters of a query: of a name that comes again the first counts, as for `tenant_id`; empty is not sent, but for
+ * protective ones, which their schemas refuse.
+ */
 function queryOf({ searchParams }: URL): Record<string, string> {
   const query: Record<string, string> = {};
-  for (const [name, value] of searchParams) if (value !== "") query[name] ??= value;
+  for (const [name, value] of searchParams) {
+    if (value !== "" || protective.includes(name)) query[name] ??= value;
+  }
   return query;
 }
 

@@ -155,12 +155,21 @@ function refusal(issue: z.core.$ZodIssue): AppError {
 /** JSON's names of the types that schemas name otherwise. */
 const jsonTypes: Record<string, string> = { record: "object", int: "integer" };
 
+/** The types that have a text of their own, in the words of each language. */
+const namedTypes = ["array", "boolean", "integer", "number", "object", "string"];
+
+function wrongType(type: string): Record<string, unknown> {
+  return namedTypes.includes(type)
+    ? { reason_key: `reason_type_${type}` }
+    : { reason_key: "reason_type", expected: type };
+}
+
 function reason(issue: z.core.$ZodIssue): Record<string, unknown> {
   switch (issue.code) {
     case "invalid_type":
       return issue.input === undefined
         ? { reason_key: "reason_required" }
-        : { reason_key: "reason_type", expected: jsonTypes[issue.expected] ?? issue.expected };
+        : wrongType(jsonTypes[issue.expected] ?? issue.expected);
     case "too_small":
       return {
         reason_key: issue.inclusive === false ? "reason_above" : "reason_too_small",

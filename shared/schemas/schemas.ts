@@ -1,6 +1,7 @@
 /** Pieces that request and response schemas are made of. */
 import { z } from "zod";
 import { asciiDigits } from "./digits.ts";
+import { moneyMark } from "./json-schema.ts";
 import { allowHttpUrls } from "../runtime/env.ts";
 import { maxBytes, maxText } from "./sizes.ts";
 
@@ -67,7 +68,7 @@ export const Money = z.number().min(0).max(999_999_999_999).refine(
   (value) =>
     Math.abs(value - Number(value.toFixed(3))) <= Math.max(1e-9, value * 4 * Number.EPSILON),
   { error: "at most three decimals" },
-).overwrite((value) => Number(value.toFixed(3)));
+).overwrite((value) => Number(value.toFixed(3))).meta({ [moneyMark]: true });
 
 /** Required text that says something. */
 export const Text = maxText(500).min(1);

@@ -1,6 +1,19 @@
+-- Refuses an amount that a file writes with exactly three digits after its point, which may be thousands or decimals, unless the currency has
+-- three decimals. Fails: too_many_decimals.
+create or replace function app.require_clear_amount(field text) returns void
+language plpgsql stable set search_path = '' as $$
+declare
+  v_currency record := app.currency();
+begin
+  if v_currency.decimals < 3 then
+    perform app.fail('too_many_decimals', jsonb_build_object('field', field, 'currency', v_currency.code, 'decimals', v_currency.decimals,
+      'text_key', 'amount_may_be_thousands'));
+  end if;
+end $$;
+
 -- Makes one thing of each line of a file by the core that makes a single one, all or none.
--- core: area.noun_verb; made: where in its answer the id stands. input {lines [{line, input}], dry_run, refused?: lines
--- that were refused before}; common: what every line's input gets as well.
+-- core: area.noun_verb; made: where in its answer the id stands. input {lines [{line, input, unclear?: a field, see
+-- app.require_clear_amount}], dry_run, refused?: lines that were refused before}; common: what every line's input gets as well.
 -- -> {ids in the order of the lines, errors: the first 100 [{line, code, state, constraint, params}], error_count}
 -- A dry run makes everything, rolls it back and reports. Fails: import_has_errors (errors, error_count).
 -- Lines run together in one subtransaction; one that fails is recorded, those before it run again, and the rest continues
@@ -27,6 +40,9 @@ begin
         v_new := '{}';
         v_at := v_from;
         while v_at <= v_to loop
+          if v_lines[v_at] ? 'unclear' then
+            perform app.require_clear_amount(v_lines[v_at] ->> 'unclear');
+          end if;
           execute v_call into v_id using (v_lines[v_at] -> 'input') || common, made;
           v_new := v_new || v_id;
           v_at := v_at + 1;

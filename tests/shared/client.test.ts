@@ -5,6 +5,7 @@ import { createBarid, isRefusal, retryingFetch, unwrap } from "../../shared/clie
 import { isEvent, verifyWebhook, WebhookVerificationError } from "../../shared/client/webhooks.ts";
 import { tokenOf } from "../support/channels.ts";
 import { sql, stack } from "../support/db.ts";
+import { newDelivery, newGround } from "../support/deliveries.ts";
 import { newTenant } from "../support/people.ts";
 
 /** A worker serves the functions without the platform's prefix. */
@@ -70,6 +71,45 @@ describe("a call", () => {
     const { data } = await unwrap(barid.POST("/delivery/addresses", { body: address }));
     const kept = await sql`select id from delivery.addresses where tenant_id = ${tenant.id}`;
     expect([sends, kept.map(({ id }) => id)]).toEqual([2, [data.id]]);
+  });
+});
+
+describe("a file", () => {
+  test("goes in and comes out as the README says", async () => {
+    const tenant = await newTenant();
+    const barid = createBarid({
+      url: stack.functionsUrl,
+      token: await tokenOf(tenant.admin, tenant),
+      fetch: toWorker,
+    });
+    const csv = "full_address,city\nStreet 1,Baghdad\n";
+    const dry = await barid.POST("/delivery/addresses/import", {
+      params: { query: { dry_run: true } },
+      body: csv,
+      bodySerializer: (file) => file,
+      headers: { "content-type": "text/csv" },
+    });
+    expect(dry.data).toMatchObject({ dry_run: true, valid: 1 });
+    for (const body of [csv, new File([csv], "addresses.csv")]) {
+      const made = await barid.POST("/delivery/addresses/import", {
+        body: body as string,
+        bodySerializer: (file) => file,
+        headers: { "content-type": "text/csv" },
+      });
+      expect(made.data).toMatchObject({ imported: 1 });
+    }
+    const list = await barid.GET("/delivery/addresses", {
+      params: { query: { format: "csv" } },
+      parseAs: "text",
+    });
+    expect(list.data).toContain("Street 1");
+    const ground = await newGround(tenant);
+    const { delivery_code } = await newDelivery(ground);
+    const print = (delivery_codes: number[]) =>
+      barid.POST("/delivery/shipment-labels", { body: { delivery_codes }, parseAs: "blob" });
+    const labels = await print([delivery_code]);
+    expect(await (labels.data as Blob).slice(0, 5).text()).toBe("%PDF-");
+    expect((await print([999_999])).error).toMatchObject({ code: "delivery_not_found" });
   });
 });
 

@@ -168,7 +168,7 @@ describe("a file with faults", () => {
     [3, "full_address", "validation_failed"],
     [4, "latitude", "validation_failed"],
     [5, "longitude", "validation_failed"],
-    [8, null, "zone_not_found"],
+    [8, "zone_id", "zone_not_found"],
     [9, null, "wrong_cell_count"],
     [10, "zone_id", "invalid_uuid"],
   ];

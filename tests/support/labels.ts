@@ -6,6 +6,7 @@ const english: ShipmentLabel = {
   template: "shipment_label",
   delivery_code: 1048213,
   edition: 1,
+  mark: null,
   barcode: "DLV-1048213",
   tenant_name: "Zagros Express",
   service_name: "Same day",

@@ -163,7 +163,7 @@ export const DeliveryDetail = DeliveryRow.extend({
   ),
   label_edition: z.int().describe("The number of times its label was printed"),
   label_outdated: z.boolean().describe(
-    "It goes elsewhere, or owes another amount, since its label was printed",
+    "Its place, receiver, amount or notes are no longer those of the label that was printed",
   ),
   return_request: ReturnRequest.nullable(),
   legs: z.array(DeliveryRow),

@@ -36,6 +36,8 @@ export const deliveryInOffice: AnyEndpoint[] = [
       "return_request_pending",
       "customer_not_found",
       "warehouse_not_found",
+      "carrier_not_found",
+      "invalid_delivery_window",
       "service_not_found",
       "delivery_service_not_available",
       "service_not_for_returns",
@@ -63,6 +65,7 @@ export const deliveryInOffice: AnyEndpoint[] = [
       "delivery_goes_in_legs",
       "delivery_is_for_waybill",
       "carrier_code_required",
+      "carrier_not_found",
       "shipment_with_other_carrier",
     ],
     run: ({ db, params, body }) =>

@@ -38,6 +38,7 @@ const terms: readonly ErrorCode[] = [
   "customer_required_for_wallet",
   "wallet_is_the_senders",
   "carrier_code_required",
+  "carrier_not_found",
   "delivery_barcode_taken",
 ];
 

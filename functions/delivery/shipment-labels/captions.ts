@@ -1,7 +1,9 @@
+import type { LabelMark } from "./label.ts";
+
 /** The fixed words of a shipment label. Short forms: a label has room for one or two words. */
 export type LabelLanguage = "en" | "ar" | "ku";
 
-export type Captions = {
+export type Captions = Record<LabelMark, string> & {
   title: string;
   destination: string;
   to: string;
@@ -47,6 +49,10 @@ export const captions: Record<LabelLanguage, Captions> = {
     branch: "Source branch",
     item_barcode: "Item barcode",
     comma: ", ",
+    draft: "DRAFT",
+    cancelled: "CANCELLED",
+    delivered: "DELIVERED",
+    returned: "RETURNED",
   },
   ar: {
     title: "ملصقات الشحن",
@@ -69,6 +75,10 @@ export const captions: Record<LabelLanguage, Captions> = {
     branch: "فرع المصدر",
     item_barcode: "باركود المادة",
     comma: "، ",
+    draft: "مسودة",
+    cancelled: "ملغى",
+    delivered: "تم التسليم",
+    returned: "مرتجعة",
   },
   ku: {
     title: "لەیبڵەکانی گەیاندن",
@@ -91,5 +101,9 @@ export const captions: Record<LabelLanguage, Captions> = {
     branch: "لقی سەرچاوە",
     item_barcode: "بارکۆدی کاڵا",
     comma: "، ",
+    draft: "ڕەشنووس",
+    cancelled: "هەڵوەشاوەتەوە",
+    delivered: "گەیەندراو",
+    returned: "گەڕێندراوەتەوە",
   },
 };

@@ -37,18 +37,39 @@ export function drawHead(sheet: Sheet, label: ShipmentLabel, { y, height }: Band
   });
 }
 
-/** The city, as large as the band allows. */
+/**
+ * The city, as large as the band allows. Of a parcel that nobody carries with this label, its status beside it in white
+ * on black: whoever sorts by the city sees that it goes nowhere.
+ */
 export function drawDestination(
   sheet: Sheet,
-  { recipient }: ShipmentLabel,
+  { recipient, mark }: ShipmentLabel,
   words: Captions,
   { y, height }: Band,
 ) {
   sheet.caption(words.destination, { x: 0, y: y + 0.7, width: sheet_width });
+  const mark_width = mark ? 46 : 0;
+  if (mark) {
+    const box = { x: sheet_width - mark_width, y: y + 1, width: mark_width, height: height - 2 };
+    sheet.fill(box);
+    sheet.text(words[mark], {
+      ...box,
+      x: box.x + 2,
+      width: box.width - 4,
+      middle: true,
+      align: "center",
+      gray: 1,
+      size: 26,
+      size_min: 8,
+      weight: "bold",
+      leading: 1.25,
+      lines: 1,
+    });
+  }
   sheet.text(recipient.city?.trim() || nothing, {
     x: 0,
     y: y + 3.2,
-    width: sheet_width,
+    width: sheet_width - (mark ? mark_width + 2 : 0),
     height: height - 3.6,
     middle: true,
     size: 40,

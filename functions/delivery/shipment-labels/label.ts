@@ -14,11 +14,15 @@ export type LabelManifest = {
   item_barcode: string;
 };
 
+export type LabelMark = "draft" | "cancelled" | "delivered" | "returned";
+
 export type ShipmentLabel = {
   template: "shipment_label" | "manifest_shipment_label";
   delivery_code: number;
   /** How often it was printed, this time included: of two labels on a parcel the higher one counts. */
   edition: number;
+  /** The status of a parcel that nobody carries with this label, printed across it. */
+  mark: LabelMark | null;
   /** Printable ASCII: as Code 128 up to 21 characters, or 42 when all are digits; as a QR code what is longer. */
   barcode: string;
   tenant_name: string;

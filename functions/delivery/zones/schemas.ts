@@ -9,6 +9,7 @@ import {
   Timestamp,
 } from "../../../shared/schemas/schemas.ts";
 import { maxText } from "../../../shared/schemas/sizes.ts";
+import { areaOf, crossesItself } from "./outline.ts";
 
 const maxPositions = 2_000;
 
@@ -21,14 +22,27 @@ const Position = z.union([
 const Ring = z.array(Position).min(4).max(maxPositions).refine((ring) => {
   const [first, last] = [ring[0], ring[ring.length - 1]];
   return first?.[0] === last?.[0] && first?.[1] === last?.[1];
-}, { error: "not closed" });
+}, { error: "not closed", abort: true })
+  .refine((ring) => areaOf(ring) > 0, {
+    error: "no area",
+    params: { reason_key: "reason_no_area" },
+    abort: true,
+  })
+  .refine((ring) => !crossesItself(ring), {
+    error: "crosses itself",
+    params: { reason_key: "reason_crosses_itself" },
+  });
 
 /** A GeoJSON Polygon: the outer ring, then holes; each ends where it began. */
 const Polygon = z.object({
   type: z.literal("Polygon"),
   coordinates: z.array(Ring).min(1).max(100).refine(
     (rings) => rings.reduce((total, ring) => total + ring.length, 0) <= maxPositions,
-    { error: "too many positions" },
+    { error: "too many positions", abort: true },
+  ).refine(
+    ([outer = [], ...holes]) =>
+      holes.reduce((left, hole) => left - areaOf(hole), areaOf(outer)) > 0,
+    { error: "no area", params: { reason_key: "reason_no_area" } },
   ),
 }).meta({ id: "Polygon" });
 

@@ -25,7 +25,7 @@ const Summary = z.object({
   delivery_flow: z.string(),
   is_active: z.boolean(),
   label_outdated: z.boolean().describe(
-    "It goes elsewhere, or owes another amount, and no label was printed since",
+    "Its place, receiver, amount or notes are no longer those of the label that was printed",
   ),
   next_action: z.enum([
     "receive",

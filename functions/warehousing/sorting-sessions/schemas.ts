@@ -106,7 +106,7 @@ export const ScanResponse = z.object({
     status: z.string(),
     delivery_flow: z.string(),
     label_outdated: z.boolean().describe(
-      "It goes elsewhere, or owes another amount, and no label was printed since",
+      "Its place, receiver, amount or notes are no longer those of the label that was printed",
     ),
   }),
 });

@@ -1,7 +1,7 @@
 /** Names of a file's columns and the types of its cells, from the schema that validates its lines. */
 import type { z } from "zod";
 import { parseJson } from "../../schemas/input.ts";
-import { jsonSchemaOf } from "../../schemas/json-schema.ts";
+import { jsonSchemaOf, moneyMark } from "../../schemas/json-schema.ts";
 
 /** The part of JSON Schema that zod writes. */
 interface Schema {
@@ -13,11 +13,14 @@ interface Schema {
   allOf?: Schema[];
   const?: unknown;
   enum?: unknown[];
+  [moneyMark]?: boolean;
 }
 
 export interface Columns {
   /** The cell's value as JSON would say it, undefined for an empty one; no function: no such column. */
   reader(name: string): ((cell: string) => unknown) | undefined;
+  /** Whether the cell is an amount that may be meant in thousands: `25.000` is so in some places, and 25 in others. */
+  mayBeThousands(name: string, cell: string): boolean;
   /** First parts of the names that a file cannot do without. */
   required: readonly string[];
   /** For the reference: every name, `contact_info.*` where any may follow. */
@@ -26,12 +29,15 @@ export interface Columns {
 
 /** The columns of a line's schema: its fields, those of fields that have parts dotted (`title.en`). */
 export function columnsOf(line: z.ZodType): Columns {
-  const schema = jsonSchemaOf(line, "input") as Schema;
+  const schema = jsonSchemaOf(line, "input", "none", true) as Schema;
   return {
     reader: (name) => {
       const options = optionsAt(schema, name.split("."));
       return options && ((cell) => valueOf(cell, options));
     },
+    mayBeThousands: (name, cell) =>
+      /^\s*-?\d+\.\d{3}\s*$/.test(cell) &&
+      (optionsAt(schema, name.split("."))?.some((option) => option[moneyMark]) ?? false),
     required: variants(schema).flatMap(({ required = [] }) => required),
     names: namesOf(schema, ""),
   };

@@ -23,9 +23,12 @@ export interface CsvBody {
   maxLines: number;
 }
 
-/** A file as its schema sees it: what each line says, and what is wrong with the others. */
+/**
+ * A file as its schema sees it: what each line says, and what is wrong with the others. `unclear` names a field whose
+ * amount may be meant in thousands: what the currency says of it is known where the line is imported.
+ */
 export interface CsvFile {
-  lines: { line: number; input: unknown }[];
+  lines: { line: number; input: unknown; unclear?: string }[];
   errors: LineError[];
 }
 
@@ -47,12 +50,14 @@ export async function readCsv(request: Request, { line, maxLines }: CsvBody): Pr
   if (typeOf(request) !== "text/csv") throw new AppError("unsupported_media_type");
   const [heading, ...rows] = rowsOf(textOf(bytes));
   if (!heading || rows.length === 0) throw new AppError("csv_empty");
-  const put = columnWriters(heading.cells.map((cell) => cell.trim()), line);
+  const names = namedCells(heading.cells.map((cell) => cell.trim()));
+  const put = columnWriters(names, line);
   if (rows.length > maxLines) throw new AppError("csv_too_long", { lines_max: maxLines });
   const file: CsvFile = { lines: [], errors: [] };
   for (const row of rows) {
     try {
-      file.lines.push({ line: row.line, input: acceptPosted(line, inputOf(row.cells, put)) });
+      const { input, unclear } = inputOf(namedCells(row.cells, put.length), put);
+      file.lines.push({ line: row.line, input: acceptPosted(line, input), ...unclear });
     } catch (error) {
       if (!(error instanceof AppError)) throw error;
       file.errors.push({ line: row.line, code: error.code, params: error.params });
@@ -108,23 +113,45 @@ function delimiterOf(text: string): string {
   return delimiters[cells.indexOf(Math.max(...cells))];
 }
 
-type Writer = (input: Record<string, unknown>, cell: string) => void;
+/** The cells without empty ones after the last column, which spreadsheets write for columns that were used once. */
+function namedCells(cells: string[], columns = 0): string[] {
+  let length = cells.length;
+  while (length > columns && cells[length - 1] === "") length--;
+  return cells.slice(0, length);
+}
+
+interface Writer {
+  field: string;
+  write(input: Record<string, unknown>, cell: string): void;
+  mayBeThousands(cell: string): boolean;
+}
 
 /** How each cell of a line gets to its field. */
 function columnWriters(heading: string[], schema: CsvBody["line"]): Writer[] {
   const columns = columnsOf(schema);
   const writers = heading.map((field, index): Writer => {
+    if (field === "") {
+      throw new AppError("unknown_column", {
+        field,
+        text_key: "column_unnamed",
+        column: index + 1,
+      });
+    }
     const read = columns.reader(field);
     if (!read && !passedOver.includes(field)) throw new AppError("unknown_column", { field });
     const whole = heading.some((other) => field.startsWith(`${other}.`));
     if (whole || heading.indexOf(field) !== index) {
       throw new AppError("duplicate_column", { field });
     }
-    if (!read) return () => {};
+    if (!read) return { field, write: () => {}, mayBeThousands: () => false };
     const path = field.split(".");
-    return (input, cell) => {
-      const value = read(cell);
-      if (value !== undefined) put(input, path, value);
+    return {
+      field,
+      write(input, cell) {
+        const value = read(cell);
+        if (value !== undefined) put(input, path, value);
+      },
+      mayBeThousands: (cell) => columns.mayBeThousands(field, cell),
     };
   });
   const first = new Set(heading.map((field) => field.split(".")[0]));
@@ -138,11 +165,12 @@ function put(input: Record<string, unknown>, [step, ...rest]: string[], value: u
   else put((input[step] ??= {}) as Record<string, unknown>, rest, value);
 }
 
-function inputOf(cells: string[], writers: Writer[]): Record<string, unknown> {
+function inputOf(cells: string[], writers: Writer[]) {
   if (cells.length !== writers.length) {
     throw new AppError("wrong_cell_count", { cells: cells.length, columns: writers.length });
   }
   const input: Record<string, unknown> = {};
-  writers.forEach((write, index) => write(input, unguarded(cells[index])));
-  return input;
+  writers.forEach(({ write }, index) => write(input, unguarded(cells[index])));
+  const unclear = writers.find(({ mayBeThousands }, index) => mayBeThousands(cells[index]));
+  return { input, unclear: unclear && { unclear: unclear.field } };
 }

@@ -29,7 +29,7 @@ language plpgsql stable set search_path = '' as $$
 begin
   perform from delivery.zones z where z.id = require_zone.zone_id;
   if not found then
-    perform app.fail('zone_not_found');
+    perform app.fail('zone_not_found', '{"field": "zone_id"}');
   end if;
 end $$;
 

@@ -25,6 +25,25 @@ exception
     perform app.fail('internal_server_error');
 end $$;
 
+-- The end of these deliveries of which nobody knows where it is, since its address has neither a zone nor coordinates: pickup, dropoff, or both
+-- where one lacks this and another that. SECURITY DEFINER: as delivery.zones_of, which has no row of them.
+create or replace function delivery.ends_unknown(delivery_ids uuid[]) returns text
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  v_tenant uuid := app.tenant_id();
+begin
+  return (
+    select case when bool_or(u.pickup) and bool_or(u.dropoff) then 'both' when bool_or(u.pickup) then 'pickup' else 'dropoff' end
+    from delivery.deliveries d
+    cross join lateral (
+      select d.pickup_zone_id is null and (select f.latitude is null from delivery.addresses f
+          where f.tenant_id = d.tenant_id and f.id = d.pickup_address_id) as pickup,
+        d.dropoff_zone_id is null and (select t.latitude is null from delivery.addresses t
+          where t.tenant_id = d.tenant_id and t.id = d.dropoff_address_id) as dropoff) u
+    where d.tenant_id = v_tenant and d.id = any (delivery_ids));
+end $$;
+grant execute on function delivery.ends_unknown(uuid[]) to barid_caller;
+
 -- Checks deliveries, in the order asked for, for a driver with so many units free. A parent stands for the
 -- first of its legs, in their sequence, that is neither over nor a draft.
 -- code is null for what may be assigned. Capacity is given in order: what no longer fits is refused, and
@@ -197,6 +216,7 @@ declare
   v_code text := plan ->> 'code';
   v_concerned jsonb;
   v_line jsonb;
+  v_text text;
 begin
   if v_code is not null then
     perform app.fail(v_code, jsonb_build_object('field', case when v_code like '%vehicle%' then 'vehicle_id' else 'driver_id' end));
@@ -214,6 +234,10 @@ begin
   end if;
   select jsonb_agg(l.line -> 'requested_id' order by l.place) into v_concerned
   from jsonb_array_elements(plan -> 'lines') with ordinality l (line, place) where l.line ->> 'code' = v_code;
+  if v_code = 'deliveries_zone_context_incomplete' then
+    v_text := 'place_unknown_' || delivery.ends_unknown(array(
+      select (l.line ->> 'delivery_id')::uuid from jsonb_array_elements(plan -> 'lines') l (line) where l.line ->> 'code' = v_code));
+  end if;
   if field = 'delivery_id' then
     v_line := plan -> 'lines' -> 0;
     v_code := case
@@ -222,7 +246,7 @@ begin
       when v_code = 'driver_not_allowed_in_zones' and (v_line ->> 'dropoff_open')::boolean then 'driver_not_allowed_in_pickup_zone'
       else v_code end;
   end if;
-  perform app.fail(v_code, jsonb_strip_nulls(jsonb_build_object('field', field, 'delivery_ids', v_concerned,
+  perform app.fail(v_code, jsonb_strip_nulls(jsonb_build_object('field', field, 'delivery_ids', v_concerned, 'text_key', v_text,
     'missing_zones', (select jsonb_agg(distinct z.id) from jsonb_array_elements(plan -> 'lines') l (line)
       cross join lateral jsonb_array_elements(l.line -> 'missing_zones') z (id) where l.line ->> 'code' = 'driver_not_allowed_in_zones'),
     'capacity', plan -> 'capacity', 'used', plan -> 'used')));

@@ -18,9 +18,9 @@ declare
 begin
   select p.is_active into v_active from delivery.transfer_processing_points p where p.id = point_id for key share;
   if not found then
-    perform app.fail('processing_point_not_found');
+    perform app.fail('processing_point_not_found', '{"field": "default_processing_point_id"}');
   elsif not v_active then
-    perform app.fail('processing_point_inactive');
+    perform app.fail('processing_point_inactive', '{"field": "default_processing_point_id"}');
   end if;
 end $$;
 

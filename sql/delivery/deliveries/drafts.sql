@@ -73,7 +73,7 @@ begin
   end if;
 end $$;
 
--- Changes a draft: what is sent replaces what stands, null takes it away, and the price is worked out anew. Of what is
+-- Changes a draft: what is sent replaces what stands (of the recipient part by part), null takes it away, and the price is worked out anew. Of what is
 -- ordered already only delivery_correct's words. {id, ...} -> the delivery
 -- Fails: delivery_not_found, forbidden, what delivery_create and delivery_correct fail with.
 create or replace function delivery.delivery_update(input jsonb) returns jsonb
@@ -109,12 +109,17 @@ begin
   if v_sent ?| '{customer_id,institution_user_id}' then
     v_old := v_old - '{customer_id,institution_user_id}'::text[];
   end if;
+  if v_sent ? 'recipient' then
+    v_sent := v_sent || jsonb_build_object('recipient', delivery.recipient_corrected(d.recipient, input -> 'recipient'));
+  end if;
+  perform delivery.require_time_ahead(input, d);
   v_sent := v_old || v_sent || jsonb_build_object('delivery_flow', case d.delivery_flow when 'pnd_parent' then 'standard' else d.delivery_flow end);
   perform delivery.delivery_rewrite(d, delivery.delivery_terms(v_sent), v_sent);
   return delivery.delivery_created_to_json(d.id);
 end $$;
 
--- Puts new terms into a draft; what a transfer has recorded stays recorded. Fails: delivery_is_for_waybill (for another company).
+-- Puts new terms into a draft; what a transfer has recorded stays recorded, and a label that shows them otherwise is outdated.
+-- Fails: delivery_is_for_waybill (for another company).
 create or replace function delivery.delivery_rewrite(d delivery.deliveries, t delivery.deliveries, input jsonb) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -132,7 +137,12 @@ begin
     dropoff_warehouse_id = case when x.transfer_kind is null then t.dropoff_warehouse_id else x.dropoff_warehouse_id end,
     ordered_to_warehouse_id = case when x.transfer_kind is not null then t.dropoff_warehouse_id end,
     external_reference_id = t.external_reference_id, promised_at = t.promised_at, deliver_after = t.deliver_after,
-    deliver_before = t.deliver_before
+    deliver_before = t.deliver_before, label_outdated = x.label_outdated or x.label_edition > 0 and (
+      delivery.label_differs(x.recipient, x.notes, t.recipient, t.notes)
+      or (x.barcode, x.customer_id, x.institution_user_id, x.service_snapshot -> 'name', x.payer_type, x.cod_amount, x.delivery_fee,
+          x.currency, x.unit_size, x.package_details, x.pickup_snapshot, x.dropoff_snapshot)
+        is distinct from (coalesce(input ->> 'barcode', x.barcode), t.customer_id, t.institution_user_id, t.service_snapshot -> 'name',
+          t.payer_type, t.cod_amount, t.delivery_fee, t.currency, t.unit_size, t.package_details, t.pickup_snapshot, t.dropoff_snapshot))
   where x.tenant_id = d.tenant_id and x.id = d.id;
   -- The contents of a part that comes back are those of its original, and a piece of inventory is what it is.
   if t.package_details is distinct from d.package_details and not d.returns_part and not delivery.is_for_waybill(d) then
@@ -156,12 +166,13 @@ grant execute on function delivery.delivery_items_clear(uuid) to barid_caller;
 
 -- Gives a waiting delivery to another company to carry, or takes it back. {id, carrier_type, carrier_code?} -> the delivery
 -- Fails: delivery_not_found, invalid_status_transition, delivery_goes_in_legs (a staged parcel is carried leg by leg),
--- delivery_is_for_waybill, carrier_code_required, shipment_with_other_carrier (a carrier
--- has it, who may collect its cash: the booking is cancelled first).
+-- delivery_is_for_waybill, shipment_with_other_carrier (a carrier has it, who may collect its cash: the booking is cancelled first).
+-- Fails also with what carrier_checked fails with.
 create or replace function delivery.delivery_carrier(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   d delivery.deliveries := delivery.lock_delivery((input ->> 'id')::uuid);
+  v_carrier text;
 begin
   perform delivery.require_move(d, '{draft,pending}', d.status);
   -- Its legs would be given to drivers of ours all the same.
@@ -171,18 +182,15 @@ begin
   if input ->> 'carrier_type' = 'external' then
     perform delivery.require_not_for_waybill(d);
   end if;
-  if input ->> 'carrier_type' = 'external' and input ->> 'carrier_code' is null then
-    perform app.fail('carrier_code_required', '{"field": "carrier_code"}');
-  end if;
+  v_carrier := delivery.carrier_checked(input);
   if exists (
       select from integration.carrier_shipments s
       where s.tenant_id = d.tenant_id and s.delivery_id = d.id and delivery.booking_binds(s)
-        and (input ->> 'carrier_type' <> 'external' or s.carrier_code is distinct from input ->> 'carrier_code')) then
+        and s.carrier_code is distinct from v_carrier) then
     perform app.fail('shipment_with_other_carrier');
   end if;
   perform integration.shipments_end(array[d.id]);
-  update delivery.deliveries x set carrier_type = input ->> 'carrier_type',
-    carrier_code = case input ->> 'carrier_type' when 'external' then input ->> 'carrier_code' end
+  update delivery.deliveries x set carrier_type = input ->> 'carrier_type', carrier_code = v_carrier
   where x.tenant_id = d.tenant_id and x.id = d.id;
   return jsonb_build_object('delivery', delivery.delivery_to_json(d.id));
 end $$;

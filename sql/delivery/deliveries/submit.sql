@@ -37,7 +37,8 @@ grant execute on function delivery.require_draft_stands(delivery.deliveries) to 
 
 -- A draft d as it is ordered now: checked and priced anew as a change that says nothing does it, but for what the office alone may put into
 -- one, which stands. The fee is the one that the draft shows.
--- Fails: what delivery.require_draft_stands and delivery.delivery_priced fail with, delivery_price_changed (a change of the draft takes the new price).
+-- Fails: what delivery.require_draft_stands, delivery.carrier_checked, delivery.require_time_ahead and
+-- delivery.delivery_priced fail with, delivery_price_changed (a change of the draft takes the new price).
 create or replace function delivery.draft_ordered(d delivery.deliveries) returns delivery.deliveries
 language plpgsql set search_path = '' as $$
 declare
@@ -48,6 +49,8 @@ declare
 begin
   perform app.keep_currency();
   perform delivery.require_draft_stands(d);
+  perform delivery.require_time_ahead(jsonb_build_object('deliver_before', d.deliver_before, 'promised_at', d.promised_at));
+  perform delivery.carrier_checked(jsonb_build_object('carrier_type', d.carrier_type, 'carrier_code', d.carrier_code));
   -- One of two persons would be forbidden to name the other.
   if app.sees_tenant() or num_nonnulls(d.customer_id, d.institution_user_id) < 2 then
     v_people := delivery.delivery_people(jsonb_build_object('customer_id', d.customer_id, 'institution_user_id', d.institution_user_id,
@@ -56,6 +59,7 @@ begin
     t.institution_user_id := v_people.institution_user_id;
   end if;
   t.currency := (app.currency()).code;
+  perform delivery.lock_service_area(d.tenant_id, false);
   -- An address that its owner alone sees is where the draft says.
   t.pickup_snapshot := coalesce((select to_jsonb(a) from delivery.addresses_list a where a.id = d.pickup_address_id), d.pickup_snapshot);
   t.dropoff_snapshot := coalesce((select to_jsonb(a) from delivery.addresses_list a where a.id = d.dropoff_address_id), d.dropoff_snapshot);

@@ -107,6 +107,32 @@ begin
   end if;
 end $$;
 
+-- Refuses a time that is over already, when the delivery is to be there or to end: nobody can keep it. What stands in the delivery by now may be
+-- sent once more. {deliver_before?, promised_at?}. Fails: invalid_delivery_window.
+create or replace function delivery.require_time_ahead(input jsonb, was delivery.deliveries default null) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+  perform app.fail('invalid_delivery_window', jsonb_build_object('field', v.field, 'text_key', 'delivery_time_is_over'))
+  from (values ('deliver_before', was.deliver_before), ('promised_at', was.promised_at)) v (field, stands)
+  cross join lateral (select app.instant(input ->> v.field) as moment) n
+  where n.moment <= now() and n.moment is distinct from v.stands;
+end $$;
+
+-- The outside carrier that is to carry a delivery; null when the company itself does. Only one in use is taken, as by the carriers' own calls.
+-- {carrier_type?, carrier_code?} -> its code. Fails: carrier_code_required, carrier_not_found.
+create or replace function delivery.carrier_checked(input jsonb) returns text
+language plpgsql stable set search_path = '' as $$
+begin
+  if input ->> 'carrier_type' is distinct from 'external' then
+    return null;
+  elsif input ->> 'carrier_code' is null then
+    perform app.fail('carrier_code_required', '{"field": "carrier_code"}');
+  elsif not exists (select from integration.carriers c where c.code = input ->> 'carrier_code' and c.is_active and not c.is_internal) then
+    perform app.fail('carrier_not_found', '{"field": "carrier_code"}');
+  end if;
+  return input ->> 'carrier_code';
+end $$;
+
 -- True for the delivery of a store's order, by its id. SECURITY DEFINER: a driver of what its customer sends back does not see it.
 create or replace function delivery.is_of_order(delivery_id uuid) returns boolean
 language plpgsql stable security definer set search_path = '' as $$
@@ -121,7 +147,7 @@ grant execute on function delivery.is_of_order(uuid) to barid_caller;
 -- Fails: what delivery_people, delivery_place, delivery_priced and require_item_prices fail with, delivery_service_id_required,
 -- too_many_decimals, order_amount_fixed (what a store's customer sends back is sold to nobody), forbidden (the office alone orders a return
 -- that the store pays), customer_required_for_cod,
--- customer_required_for_wallet, wallet_is_the_senders, invalid_delivery_window.
+-- customer_required_for_wallet, wallet_is_the_senders, invalid_delivery_window, and what carrier_checked fails with.
 create or replace function delivery.delivery_terms(input jsonb) returns delivery.deliveries
 language plpgsql set search_path = '' as $$
 declare
@@ -169,6 +195,8 @@ begin
       perform app.fail('customer_required_for_wallet', '{"field": "customer_id"}');
     end if;
   end if;
+  -- A zone that is redrawn meanwhile finds this delivery, or this its new zone (delivery.zones_follow).
+  perform delivery.lock_service_area(d.tenant_id, false);
   v_from := delivery.delivery_place(input, 'pickup', v_owner);
   v_to := delivery.delivery_place(input, 'dropoff', v_owner);
   d.pickup_address_id := v_from.id;
@@ -188,8 +216,7 @@ begin
   d.deliver_before := app.instant(input ->> 'deliver_before');
   perform delivery.require_delivery_window(d.deliver_after, d.deliver_before);
   d.carrier_type := coalesce(input ->> 'carrier_type', 'internal');
-  d.carrier_code := case d.carrier_type when 'external' then coalesce(input ->> 'carrier_code',
-    app.refuse('carrier_code_required', '{"field": "carrier_code"}')::text) end;
+  d.carrier_code := delivery.carrier_checked(input);
   d.delivery_flow := coalesce(input ->> 'delivery_flow', 'standard');
   d.created_by := app.user_id();
   return delivery.delivery_priced(d, input, v_from, v_to);

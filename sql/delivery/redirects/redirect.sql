@@ -88,7 +88,8 @@ begin
     dropoff_address_id = to_address,
     dropoff_snapshot = v_place,
     dropoff_zone_id = (v_place ->> 'zone_id')::uuid,
-    recipient = case when jsonb_typeof(redirect_write.recipient) = 'object' then redirect_write.recipient else x.recipient end,
+    recipient = case when jsonb_typeof(redirect_write.recipient) = 'object' then delivery.recipient_corrected(x.recipient, redirect_write.recipient)
+      else x.recipient end,
     delivery_fee = priced.delivery_fee,
     service_snapshot = priced.service_snapshot,
     distance_km = priced.distance_km,

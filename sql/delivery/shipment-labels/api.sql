@@ -27,7 +27,8 @@ grant execute on function delivery.labels_printed(uuid[]) to barid_caller;
 -- Prints shipment labels: what stands on them, in the order of the codes. {delivery_codes: [number]} -> [label]
 -- Each call is one edition of every parcel it names. One entry per code, repeats included. Names and addresses are those of the order,
 -- not of today. A leg shows
--- the COD and the fee of its parcel; the end that is a warehouse has its name and no person's.
+-- the COD and the fee of its parcel; the end that is a warehouse has its name and no person's. mark: the status of a parcel that nobody
+-- carries with this label, which stands on it: draft, cancelled, delivered or returned.
 -- Fails: delivery_not_found with the codes that the caller has no delivery for.
 create or replace function delivery.shipment_labels(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -48,6 +49,9 @@ begin
       'template', d.label_assignment,
       'delivery_code', d.delivery_code,
       'edition', d.label_edition,
+      'mark', case when d.status = 'cancelled' then d.status else (
+        select p.status from delivery.deliveries p
+        where p.tenant_id = d.tenant_id and p.id = delivery.parcel_of(d) and p.status in ('draft', 'delivered', 'returned', 'cancelled')) end,
       'barcode', d.barcode,
       'tenant_name', app.localized(t.name),
       'service_name', app.localized(d.service_snapshot -> 'name'),

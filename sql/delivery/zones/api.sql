@@ -118,6 +118,15 @@ begin
     and a.zone_id is distinct from delivery.zone_at(a.tenant_id, a.latitude, a.longitude);
 end $$;
 
+-- Lets the deliveries that have not ended follow the map where a zone was or is: a job does it, since writers of deliveries hold these, and
+-- wait for the map, while this holds the map and would wait for them.
+create or replace function delivery.zones_find_deliveries(was delivery.zones, became delivery.zones) returns void
+language plpgsql set search_path = '' as $$
+begin
+  perform app.job_add('delivery.zones_follow', jsonb_build_object('boxes', jsonb_build_array(
+    jsonb_build_array(was.west, was.south, was.east, was.north), jsonb_build_array(became.west, became.south, became.east, became.north))));
+end $$;
+
 -- A zone as lists and answers show it. Fails: zone_not_found.
 create or replace function delivery.zone_to_json(zone_id uuid) returns jsonb
 language plpgsql stable set search_path = '' as $$
@@ -154,7 +163,7 @@ begin
 end $$;
 
 -- Adds a zone. {name, polygon (rings), tag_ids?} -> the zone
--- Addresses inside get it, where no smaller zone has them. Fails: zone_name_exists, zone_tag_not_found.
+-- Addresses inside get it, where no smaller zone has them, and the deliveries from and to there a moment later. Fails: zone_name_exists, zone_tag_not_found.
 create or replace function delivery.zone_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -166,11 +175,12 @@ begin
   returning * into v_zone;
   perform delivery.zone_set_tags(v_zone.id, app.uuids(coalesce(input -> 'tag_ids', '[]')));
   perform delivery.zones_find_addresses(v_zone, v_zone);
+  perform delivery.zones_find_deliveries(v_zone, v_zone);
   return delivery.zone_to_json(v_zone.id);
 end $$;
 
 -- Changes what is sent. {id, name?, polygon? (rings), tag_ids?, is_active?} -> the zone
--- When its area changes, the addresses in the old and the new box find their zones again.
+-- When its area changes, the addresses in the old and the new box find their zones again, and the deliveries from and to there a moment later.
 -- Fails: zone_not_found, zone_name_exists, zone_tag_not_found.
 create or replace function delivery.zone_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -195,6 +205,7 @@ begin
   end if;
   if v_new.polygon <> v_old.polygon or v_new.is_active <> v_old.is_active then
     perform delivery.zones_find_addresses(v_old, v_new);
+    perform delivery.zones_find_deliveries(v_old, v_new);
   end if;
   return delivery.zone_to_json(v_id);
 end $$;

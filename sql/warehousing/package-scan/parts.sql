@@ -128,7 +128,7 @@ begin
   return 'none';
 end $$;
 
--- A delivery as scans show it. label_outdated: it goes elsewhere, or owes another amount, since its label was printed.
+-- A delivery as scans show it. label_outdated: what its label shows (place, receiver, amount, notes) was changed since.
 -- next: what comes next with it, where that is known already.
 create or replace function warehousing.scan_summary(d delivery.deliveries, next text default null) returns jsonb
 language plpgsql stable set search_path = '' as $$

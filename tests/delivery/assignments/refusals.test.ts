@@ -188,8 +188,13 @@ describe("zones", () => {
     const nowhere = await newAddress(tenant, { longitude: null, latitude: null });
     const delivery_id = await newDelivery(tenant, { dropoff_address_id: nowhere });
     const driver_id = tenant.driver.id;
-    expect(await assign({ delivery_id, driver_id }))
-      .toFailWith(400, "delivery_zone_validation_unavailable");
+    const one = await assign({ delivery_id, driver_id });
+    expect(one).toFailWith(400, "delivery_zone_validation_unavailable");
+    expect(one.body.message).toMatch(/^The dropoff address has neither .* coordinates, then/);
+    const from = await newDelivery(tenant, { pickup_address_id: nowhere });
+    expect((await assign({ delivery_id: from, driver_id })).body.message).toMatch(/^The pickup/);
+    const both = { driver_id, delivery_ids: [from, delivery_id] };
+    expect((await tenant.ops.post(bulkPath, both)).body.message).toMatch(/^Pickup and dropoff/);
     const bulk = await tenant.ops.post(bulkPath, {
       driver_id,
       delivery_ids: [await newDelivery(tenant), delivery_id],

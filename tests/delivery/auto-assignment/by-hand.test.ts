@@ -111,7 +111,7 @@ describe("what people do by hand", () => {
     const made = await ordered(ground);
     const carrier = (body: object) =>
       tenant.ops.patch(`/delivery/deliveries/${made.id}/carrier`, body);
-    expect(await carrier({ carrier_type: "external", carrier_code: "aramex" })).toSucceed(200);
+    expect(await carrier({ carrier_type: "external", carrier_code: "easypost" })).toSucceed(200);
     expect(await searchOf(tenant, made.id)).toMatchObject({ status: "off" });
     await newDriver(tenant);
     expect(await carrier({ carrier_type: "internal" })).toSucceed(200);

@@ -93,7 +93,7 @@ describe("what is searched for", () => {
     await jobsDone(ground.tenant.id);
     expect(await driverOf(draft.id)).toBe(driver.id);
     const staged = await ordered(ground, { staged: true, warehouse_id: warehouse });
-    const external = await ordered(ground, { carrier_type: "external", carrier_code: "x" });
+    const external = await ordered(ground, { carrier_type: "external", carrier_code: "easypost" });
     for (const id of [staged.id, staged.legs[0].id, external.id]) {
       expect(await searchRows(id)).toBe(0);
     }
@@ -106,7 +106,7 @@ describe("what is searched for", () => {
     expect(
       await ground.tenant.ops.patch(`/delivery/deliveries/${given.id}/carrier`, {
         carrier_type: "external",
-        carrier_code: "x",
+        carrier_code: "easypost",
       }),
     ).toSucceed(200);
     await moves(ground.tenant.ops, cancelled.id, ["cancel", { reason: "no" }]);

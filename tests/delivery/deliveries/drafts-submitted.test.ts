@@ -55,6 +55,18 @@ async function refused(by: Person, draft: Body, status: number, code: string): P
 }
 
 describe("a draft is not ordered", () => {
+  test("for a carrier that is in use no more; another one, or none, is written into it", async () => {
+    const draft = await draftOf({ carrier_type: "external", carrier_code: "easypost" });
+    await sql`update delivery.deliveries set carrier_code = 'aramx' where id = ${draft.id}`;
+    const answer = await refused(tenant.ops, draft, 404, "carrier_not_found");
+    expect(answer.body.field).toBe("carrier_code");
+    expect(await tenant.ops.patch(`${path}/${draft.id}`, { notes: "Ring" }))
+      .toFailWith(404, "carrier_not_found");
+    expect(await tenant.ops.patch(`${path}/${draft.id}`, { carrier_type: "internal" }))
+      .toSucceed(200);
+    expect(await submit(tenant.ops, draft)).toSucceed(200);
+  });
+
   test.each(["customer", "institution"] as const)(
     "for somebody who was its %s and is gone, staged or not",
     async (type) => {

@@ -79,10 +79,10 @@ describe("branches", () => {
       { ...good, code: code() },
     ];
     const faults = [
-      [3, null, "branch_code_exists"],
-      [4, null, "branch_code_exists"],
+      [3, "code", "branch_code_exists"],
+      [4, "code", "branch_code_exists"],
       [5, "address_id", "address_not_found"],
-      [6, null, "processing_point_not_found"],
+      [6, "default_processing_point_id", "processing_point_not_found"],
       [7, "contact_info.phone", "validation_failed"],
     ];
     const before = await Promise.all([fingerprintOf(tenant.id), fingerprintOf(other.id)]);
@@ -109,7 +109,7 @@ describe("branches", () => {
       const [won, lost] = answers.sort((a, b) => a.status - b.status);
       expect(won).toSucceed(201);
       expect(lost).toFailWith(400, "import_has_errors");
-      expect(faultsOf(lost)).toEqual(rows.map((_, i) => [i + 2, null, "branch_code_exists"]));
+      expect(faultsOf(lost)).toEqual(rows.map((_, i) => [i + 2, "code", "branch_code_exists"]));
       const [{ n }] = await sql`select count(*)::int as n from delivery.institution_branches
         where tenant_id = ${tenant.id} and code = any (${rows.map((row) => row.code)})`;
       expect(n).toBe(40);

@@ -281,9 +281,12 @@ describe("carriers", () => {
     const { id } = await newDelivery(ground);
     const change = (body: unknown) => tenant.ops.patch(`${path}/${id}/carrier`, body);
     expect(await change({ carrier_type: "external" })).toFailWith(400, "carrier_code_required");
-    const out = await change({ carrier_type: "external", carrier_code: "aramex" });
+    const unknown = await change({ carrier_type: "external", carrier_code: "internal" });
+    expect(unknown).toFailWith(404, "carrier_not_found");
+    expect(unknown.body.field).toBe("carrier_code");
+    const out = await change({ carrier_type: "external", carrier_code: "easypost" });
     expect(out).toSucceed();
-    expect(out.body.delivery).toMatchObject({ carrier_type: "external", carrier_code: "aramex" });
+    expect(out.body.delivery).toMatchObject({ carrier_type: "external", carrier_code: "easypost" });
     expect((await change({ carrier_type: "internal" })).body.delivery.carrier_code).toBeNull();
     const moving = await deliveryIn(ground, "picked_up");
     expect(await tenant.ops.patch(`${path}/${moving.id}/carrier`, { carrier_type: "internal" }))

@@ -9,6 +9,7 @@ import {
   order,
   path,
 } from "../../support/deliveries.ts";
+import { sql } from "../../support/db.ts";
 import { faultsOf, sendFile } from "../../support/files.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 
@@ -20,9 +21,9 @@ beforeAll(async () => {
   ground = await newGround(tenant);
 });
 
-const morning = "2027-02-03T09:00:00+00:00";
-const noon = "2027-02-03T12:00:00+00:00";
-const evening = "2027-02-03T18:00:00+00:00";
+const morning = "2097-02-03T09:00:00+00:00";
+const noon = "2097-02-03T12:00:00+00:00";
+const evening = "2097-02-03T18:00:00+00:00";
 const window = { deliver_after: morning, deliver_before: noon };
 const open = { deliver_after: null, deliver_before: null };
 
@@ -69,6 +70,33 @@ describe("an order", () => {
     },
   );
 
+  test.each(["deliver_before", "promised_at"])(
+    "is refused when its %s is over already, as is a draft, and one that is submitted by then",
+    async (field) => {
+      for (const status of ["draft", "pending"]) {
+        const answer = await send({ status, [field]: "2020-05-10T08:00:00Z" });
+        expect(answer).toFailWith(400, "invalid_delivery_window");
+        expect(answer.body).toMatchObject({ field, message: `${field} is over already.` });
+      }
+      const { id } = await newDelivery(ground, { status: "draft", [field]: evening });
+      const over = await patch(id, { [field]: "2020-05-10T08:00:00Z" });
+      expect(over).toFailWith(400, "invalid_delivery_window");
+      await sql`update delivery.deliveries set ${
+        sql(field)
+      } = now() - interval '1 minute' where id = ${id}`;
+      const late = await tenant.ops.post(`${path}/${id}/submit`);
+      expect(late).toFailWith(400, "invalid_delivery_window");
+      expect(late.body.field).toBe(field);
+      // The time that stands there may be sent once more.
+      const { [field]: stands } = await read(id);
+      expect(await patch(id, { [field]: stands, notes: "Ring" })).toSucceed(200);
+      expect(await patch(id, { [field]: evening })).toSucceed(200);
+      expect(await tenant.ops.post(`${path}/${id}/submit`)).toSucceed(200);
+      expect(await patch(id, { [field]: "2020-05-10T08:00:00Z" }))
+        .toFailWith(400, "invalid_delivery_window");
+    },
+  );
+
   test.each(["deliver_after", "deliver_before"])(
     "is refused when %s is no moment",
     async (field) => {
@@ -82,8 +110,8 @@ describe("an order", () => {
 
   test("is compared by the moments, whatever their offsets", async () => {
     const { id } = await newDelivery(ground, {
-      deliver_after: "2027-02-03T12:00:00+03:00",
-      deliver_before: "2027-02-03T09:30:00Z",
+      deliver_after: "2097-02-03T12:00:00+03:00",
+      deliver_before: "2097-02-03T09:30:00Z",
     });
     expect(await read(id)).toMatchObject({ deliver_after: morning });
   });

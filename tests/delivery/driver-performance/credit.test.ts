@@ -54,7 +54,7 @@ describe("a delivery that a driver had and another company carried", () => {
       expect(
         await tenant.ops.patch(`/delivery/deliveries/${id}/carrier`, {
           carrier_type: "external",
-          carrier_code: "aramex",
+          carrier_code: "easypost",
         }),
       ).toSucceed(200);
       await moves(tenant.ops, id, "depart", step);

@@ -70,6 +70,10 @@ describe("a redirect", () => {
     });
     expect(await redirect(tenant.customer, made.id, roads.near)).toSucceed(200);
     expect((await shown(made.id)).recipient).toEqual(recipient);
+    // The rest of the person stays.
+    expect(await redirect(tenant.ops, made.id, roads.far, { recipient: { phone: "+964770" } }))
+      .toSucceed(200);
+    expect((await shown(made.id)).recipient).toEqual({ name: "Sara", phone: "+964770" });
   });
 
   test("of a staged parcel is followed by its legs, whichever is named", async () => {

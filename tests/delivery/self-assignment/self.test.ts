@@ -72,7 +72,7 @@ describe("GET /delivery/assignments/open", () => {
     const [nowhere] = await newDeliveries(fresh, 1, { pickup_snapshot: sql.json({}) });
     await newDeliveries(fresh, 1, { unit_size: 6 });
     await newDeliveries(fresh, 1, { status: "draft" });
-    await newDeliveries(fresh, 1, { carrier_type: "external", carrier_code: "x" });
+    await newDeliveries(fresh, 1, { carrier_type: "external", carrier_code: "easypost" });
     const [excepted] = await newDeliveries(fresh, 1);
     await sql`insert into delivery.delivery_exceptions (tenant_id, delivery_id, type, items)
       values (${fresh.id}, ${excepted}, 'damaged', '[]')`;

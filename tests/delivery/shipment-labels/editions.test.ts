@@ -1,7 +1,12 @@
 /** Each print of a label is an edition, and scans say when none was printed since the destination changed. */
 import { beforeAll, expect, test } from "vitest";
 import { sql } from "../../support/db.ts";
-import { newWarehouse, path as deliveries } from "../../support/deliveries.ts";
+import {
+  newDelivery,
+  newGround,
+  newWarehouse,
+  path as deliveries,
+} from "../../support/deliveries.ts";
 import { newAddress, newBranch } from "../../support/make.ts";
 import { openPdf } from "../../support/pdf.ts";
 import { saveSettings, type Tenant } from "../../support/people.ts";
@@ -79,6 +84,40 @@ test("a scan says label_outdated from the change to the next print", async () =>
   // The same destination once more changes nothing.
   expect(await change(itemIds)).toSucceed(200);
   expect(await editionOf(one.id)).toEqual([2, false]);
+});
+
+test("a correction of what stands on the label outdates it, one of anything else does not", async () => {
+  const { orders: [one] } = await ordered(made, 1);
+  const correct = async (body: Record<string, unknown>) => {
+    expect(await tenant.ops.patch(`${deliveries}/${one.id}`, body)).toSucceed(200);
+    return (await editionOf(one.id))[1];
+  };
+  expect(await correct({ notes: "Not printed yet" })).toBe(false);
+  for (
+    const body of [{ recipient: { phone: "+9647700000001" } }, { notes: "Ring" }, {
+      recipient: { name: "Sara" },
+    }]
+  ) {
+    await print([one.delivery_code]);
+    expect(await correct({ external_reference_id: "PO-9", promised_at: "2097-01-01T00:00:00Z" }))
+      .toBe(false);
+    expect(await correct(body)).toBe(true);
+    await print([one.delivery_code]);
+    // The same once more.
+    expect(await correct(body)).toBe(false);
+  }
+});
+
+test("a draft whose terms change after its print is outdated", async () => {
+  const ground = await newGround(tenant);
+  const draft = await newDelivery(ground, { status: "draft" });
+  await print([draft.delivery_code]);
+  const change = async (body: Record<string, unknown>) => {
+    expect(await tenant.ops.patch(`${deliveries}/${draft.id}`, body)).toSucceed(200);
+    return (await editionOf(draft.id))[1];
+  };
+  expect(await change({ external_reference_id: "PO-9" })).toBe(false);
+  expect(await change({ cod_amount: 5000 })).toBe(true);
 });
 
 test("legs have the editions of their parcel", async () => {

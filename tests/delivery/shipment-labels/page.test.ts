@@ -156,6 +156,25 @@ describe("templates", () => {
     }
   });
 
+  test.each(languages)(
+    "a parcel that goes nowhere is marked beside its city (%s)",
+    async (language) => {
+      const marks = ["draft", "cancelled", "delivered", "returned"] as const;
+      const labels = marks.map((mark) => ({ ...samples[language], mark }));
+      const pdf = await render([samples[language], ...labels], language);
+      const plain = await pdf.raster(1);
+      for (const [index, mark] of marks.entries()) {
+        const words = (await pdf.text(index + 2)).normalize("NFKC");
+        if (language === "en") expect(words).toContain(captions.en[mark]);
+        const raster = await pdf.raster(index + 2);
+        const x = language === "en" ? 57 : 6;
+        expect(plain.ink(x, 16, 42, 3)).toBe(0);
+        expect(raster.ink(x, 16, 42, 3)).toBeGreaterThan(0.9 * 42 * 3 * plain.scale ** 2);
+      }
+      await pdf.close();
+    },
+  );
+
   test("captions are translated", () => {
     for (const language of ["ar", "ku"] as const) {
       for (const [key, text] of Object.entries(captions[language])) {

@@ -1,6 +1,12 @@
 import { beforeAll, expect, test } from "vitest";
 import { nobody } from "../../support/api.ts";
-import { newGround, order, path as deliveries } from "../../support/deliveries.ts";
+import {
+  deliveryIn,
+  newDelivery,
+  newGround,
+  order,
+  path as deliveries,
+} from "../../support/deliveries.ts";
 import { newBranch } from "../../support/make.ts";
 import { newManifest } from "../../support/manifests.ts";
 import { fundWallet, newService } from "../../support/money.ts";
@@ -95,4 +101,27 @@ test("who may not print, and what is no list of codes", async () => {
       "validation_failed",
     );
   }
+});
+
+test("a label of what is a draft, cancelled or delivered says so; of what is under way it does not", async () => {
+  const ground = await newGround(tenant);
+  const made = async (status: string) => (await deliveryIn(ground, status)).delivery_code;
+  const draft = (await newDelivery(ground, { status: "draft" })).delivery_code;
+  const cancelled = await newDelivery(ground);
+  expect(await tenant.ops.post(`${deliveries}/${cancelled.id}/cancel`, { reason: "no" }))
+    .toSucceed(200);
+  const delivery_codes = [
+    await made("pending"),
+    draft,
+    cancelled.delivery_code,
+    await made("delivered"),
+    await made("in_transit"),
+  ];
+  const answer = await tenant.dispatcher.post(path, { delivery_codes });
+  const pdf = await openPdf(answer.body);
+  const words = /DRAFT|CANCELLED|DELIVERED|RETURNED/;
+  const marks = await Promise.all(
+    [1, 2, 3, 4, 5].map(async (page) => words.exec(await pdf.text(page))?.[0]),
+  );
+  expect(marks).toEqual([undefined, "DRAFT", "CANCELLED", "DELIVERED", undefined]);
 });

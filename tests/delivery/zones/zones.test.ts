@@ -139,6 +139,50 @@ describe("adding a zone", () => {
   });
 });
 
+describe("an outline", () => {
+  const bow: Ring = [[0, 0], [2, 2], [2, 0], [0, 2], [0, 0]];
+  const line: Ring = [[0, 0], [1, 1], [2, 2], [0, 0]];
+  const point: Ring = [[1, 1], [1, 1], [1, 1], [1, 1]];
+  const spike: Ring = [[0, 0], [4, 0], [4, 4], [2, 0], [0, 4], [0, 0]];
+  const lopsided: Ring = [[0, 0], [6, 6], [6, 0], [0, 2], [0, 0]];
+  test.each([
+    ["that crosses itself", [lopsided], "polygon.coordinates.0", /cross or touch itself/],
+    ["like a bow", [bow], "polygon.coordinates.0", /enclose an area/],
+    ["that touches itself", [spike], "polygon.coordinates.0", /cross or touch itself/],
+    ["that is a line", [line], "polygon.coordinates.0", /enclose an area/],
+    ["that is a point", [point], "polygon.coordinates.0", /enclose an area/],
+    [
+      "with a hole that crosses itself",
+      [square(3, 3, 9), lopsided],
+      "polygon.coordinates.1",
+      /cross/,
+    ],
+    [
+      "that is nothing but a hole",
+      [square(1, 1, 1), square(1, 1, 1)],
+      "polygon.coordinates",
+      /area/,
+    ],
+  ])("%s is refused, also where a zone is redrawn", async (_, rings, field, says) => {
+    const zone = await made(tenant.ops, square(20, 20, 1));
+    for (
+      const answer of [
+        await tenant.ops.post(path, wanted({ polygon: polygon(...rings) })),
+        await tenant.ops.patch(`${path}/${zone}`, { polygon: polygon(...rings) }),
+      ]
+    ) {
+      expect(answer).toFailWith(400, "validation_failed");
+      expect(answer.body.field).toBe(field);
+      expect(answer.body.message).toMatch(says);
+    }
+  });
+
+  test("with a position that is repeated at once, or in either direction, is taken", async () => {
+    const twice: Ring = [[0, 0], [2, 0], [2, 0], [2, 2], [0, 2], [0, 0]];
+    for (const ring of [twice, twice.toReversed()]) await made(tenant.ops, ring);
+  });
+});
+
 describe("an address lies in", () => {
   test("the smallest active zone around it, its edges included, its holes not", async () => {
     const own = await newTenant();

@@ -103,8 +103,11 @@ describe("a scan", () => {
       404,
       "no_matching_destination",
     );
-    const external = await packageTo("Mosul", { carrier_type: "external", carrier_code: "aramex" });
-    const partners = await newSession(["partner_area", "Aramex"]);
+    const external = await packageTo("Mosul", {
+      carrier_type: "external",
+      carrier_code: "easypost",
+    });
+    const partners = await newSession(["partner_area", "EasyPost"]);
     expect(await scan(partners, external.barcode)).toSucceed(200);
   });
 

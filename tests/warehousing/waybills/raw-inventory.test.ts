@@ -75,7 +75,7 @@ describe("the draft of a piece of inventory", () => {
       headers: { "accept-language": "ku" },
     });
     expect(said.body.message).toContain("بارنامە");
-    const carrier = { carrier_type: "external", carrier_code: "swift" };
+    const carrier = { carrier_type: "external", carrier_code: "easypost" };
     for (const call of [`${path}/${draft}/carrier`, `${path}/${draft}`]) {
       expect(await tenant.ops.patch(call, carrier)).toFailWith(409, "delivery_is_for_waybill");
     }

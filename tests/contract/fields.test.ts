@@ -40,7 +40,6 @@ const whole = [
 const empty = [
   "GET /delivery/merchant-statements/verify",
   "GET /delivery/assignments/open",
-  "GET /tenants/me/notifications",
   "GET /tenants/me/invitations",
 ];
 

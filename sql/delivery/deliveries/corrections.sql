@@ -37,13 +37,16 @@ begin
   return delivery.delivery_created_to_json(p.id);
 end $$;
 
--- Writes a correction to a parcel and to its legs that have not ended, and notifies the drivers who have them. SECURITY DEFINER:
--- its customer sees neither all legs nor the drivers' notices.
+-- Writes a correction to a parcel and to its legs that have not ended, and tells those who show them. SECURITY DEFINER: its customer
+-- sees neither all legs nor the drivers' notices.
 create or replace function delivery.delivery_corrected(parcel uuid, input jsonb) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
+  o delivery.deliveries;
+  n delivery.deliveries;
 begin
+  select * into o from delivery.deliveries x where x.tenant_id = v_tenant and x.id = parcel;
   update delivery.deliveries x set
     recipient = case when input ? 'recipient' then coalesce(nullif(input -> 'recipient', 'null'), '{}') else x.recipient end,
     notes = case when input ? 'notes' then input ->> 'notes' else x.notes end,
@@ -52,24 +55,47 @@ begin
     deliver_after = case when input ? 'deliver_after' then app.instant(input ->> 'deliver_after') else x.deliver_after end,
     deliver_before = case when input ? 'deliver_before' then app.instant(input ->> 'deliver_before') else x.deliver_before end
   where x.tenant_id = v_tenant and (x.id = parcel or (x.parent_id = parcel and x.status not in ('delivered', 'cancelled')));
-  perform delivery.drivers_notify(array[parcel]);
+  select * into n from delivery.deliveries x where x.tenant_id = v_tenant and x.id = parcel;
+  perform delivery.change_announce(array[parcel], array_remove(array[
+    case when n.recipient <> o.recipient then 'recipient' end,
+    case when (n.promised_at, n.deliver_after, n.deliver_before) is distinct from (o.promised_at, o.deliver_after, o.deliver_before) then 'window' end,
+    case when n.notes is distinct from o.notes then 'notes' end,
+    case when n.external_reference_id is distinct from o.external_reference_id then 'reference' end], null));
 end $$;
 
--- Notifies the drivers who have one of these parcels, or a leg of it, that its details have changed; not the caller.
+-- Tells that details of these parcels have changed, `changed` of place, recipient, amount, window, notes and reference; nobody hears of nothing.
+-- The board and the drivers who have one of them, or a leg of it, get delivery.changed {delivery_id, delivery_code, parent_id, changed, driver_id},
+-- of a parcel that no driver has the board alone; and these drivers a notification, but for the caller.
 -- SECURITY DEFINER: a customer who corrects an order writes no notices to drivers.
-create or replace function delivery.drivers_notify(parcels uuid[]) returns void
+create or replace function delivery.change_announce(parcels uuid[], changed text[]) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
-  v_family uuid[] := parcels || array(select l.id from delivery.deliveries l
-    where l.tenant_id = v_tenant and l.parent_id = any (parcels) and l.status not in ('delivered', 'cancelled'));
+  v_row record;
 begin
-  insert into tenancy.notifications (tenant_id, user_id, type, payload)
-  select v_tenant, a.driver_id, 'delivery_changed', jsonb_build_object('assignment_id', a.id, 'delivery_id', d.id,
-    'delivery_code', d.delivery_code)
-  from delivery.open_assignments a
-  join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
-  where a.tenant_id = v_tenant and a.delivery_id = any (v_family) and a.driver_id is distinct from app.user_id();
+  if changed = '{}' then
+    return;
+  end if;
+  for v_row in
+    with family as (
+      select d.id, d.delivery_code, d.parent_id, a.id as assignment_id, a.driver_id, coalesce(d.parent_id, d.id) as parcel
+      from delivery.deliveries d
+      left join delivery.open_assignments a on a.tenant_id = d.tenant_id and a.delivery_id = d.id
+      where d.tenant_id = v_tenant and (d.id = any (parcels) or d.parent_id = any (parcels) and d.status not in ('delivered', 'cancelled'))
+    )
+    select f.id, f.delivery_code, f.parent_id, f.assignment_id, f.driver_id from family f
+    where f.driver_id is not null
+      or f.id = any (parcels) and not exists (select from family x where x.parcel = f.parcel and x.driver_id is not null)
+    order by f.delivery_code, f.id
+  loop
+    perform delivery.broadcast(t.topic, 'delivery.changed', jsonb_build_object('delivery_id', v_row.id, 'delivery_code', v_row.delivery_code,
+      'parent_id', v_row.parent_id, 'changed', change_announce.changed, 'driver_id', v_row.driver_id))
+    from (values (format('tenant:%s:board', v_tenant)), ('driver:' || v_row.driver_id)) t (topic) where t.topic is not null;
+    insert into tenancy.notifications (tenant_id, user_id, type, payload)
+    select v_tenant, v_row.driver_id, 'delivery_changed', jsonb_build_object('assignment_id', v_row.assignment_id, 'delivery_id', v_row.id,
+      'delivery_code', v_row.delivery_code)
+    where v_row.driver_id is distinct from app.user_id() and v_row.driver_id is not null;
+  end loop;
 end $$;
 
-grant execute on function delivery.delivery_corrected(uuid, jsonb), delivery.drivers_notify(uuid[]) to barid_caller;
+grant execute on function delivery.delivery_corrected(uuid, jsonb), delivery.change_announce(uuid[], text[]) to barid_caller;

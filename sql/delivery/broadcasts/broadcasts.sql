@@ -103,7 +103,7 @@ begin
 end $$;
 
 -- Sends delivery.status {deliveries: [{id, delivery_code, parent_id, status, from_status, driver_id, place}]} of what a statement wrote down, at the
--- commit: driver_id is whoever has the delivery then, or has ended it; null: nobody. To the board, to that driver, and to who had it before.
+-- commit: driver_id is who has the delivery then, or has ended it; null: nobody. To the board, to that driver, and to who had it before.
 -- place: {kind, latitude, longitude} of where the driver goes next.
 create or replace function delivery.statuses_broadcast() returns trigger
 language plpgsql security definer set search_path = '' as $$

@@ -1228,7 +1228,7 @@ export interface paths {
   };
   "/webhooks/subscriptions/{subscription_id}/recover": {
     parameters: { };
-    /** Send again what failed in a span of time @description Who: permission manage:tenant. */ post: operations["post_webhooks_subscriptions_subscription_id_recover"];
+    /** Send again what failed in a span of time, and at once what waits @description Who: permission manage:tenant. */ post: operations["post_webhooks_subscriptions_subscription_id_recover"];
   };
   "/webhooks/subscriptions/{subscription_id}/rotate-secret": {
     parameters: { };
@@ -3000,7 +3000,11 @@ export interface components {
       warehouse_id: string;
     };
     /** This receiving order does not exist. */ ReceivingOrderNotFoundError: { code?: "receiving_order_not_found"; } & components["schemas"]["Error"];
-    RecoverWebhookEvents: { since: string; until?: string | null; };
+    RecoverWebhookEvents: {
+      /** True: say what would happen, and change nothing */ dry_run?: boolean | null; since: string;
+      /** Those that the subscriber accepted as well, under their old ids: it was restored from a backup */ succeeded?: boolean | null;
+      until?: string | null;
+    };
     RedirectDelivery: {
       /** For the office: prices a cash fee anew that was taken already, and books the difference with the owner's wallet */ charge?: "wallet" | null;
       /** A place that is written down as an address */ dropoff_address?: {
@@ -3907,7 +3911,7 @@ export interface components {
     /** At most this, in major units */ delivery_fee_amount_max: number | string;
     /** At least this, in major units */ delivery_fee_amount_min: number | string; delivery_id: string; destination_warehouse_id: string;
     driver_id: string; /** Only say what importing would do */ dry_run: boolean | ("true" | "false");
-    /** Kind of the record that it is about */ entity_type: string;
+    /** Kind of the record that it is about */ entity_type: string; /** Name of the event, as in the list of types */ event_type: string;
     /** Fields of the rows, or of the one row, separated by commas: only these and the row's key are sent @example id,status */ fields: string;
     format: "json" | "csv"; /** From this day on, or this moment */ from_date: string;
     /** The same key and input give the first answer again */ "header_Idempotency-Key": string;
@@ -10312,9 +10316,8 @@ export interface operations {
   get_system_events: {
     parameters: {
       query?: {
-        entity_id?: string; entity_type?: components["parameters"]["entity_type"];
-        /** Name of the event, as in the list of types */ event_type?: string; fields?: components["parameters"]["fields"];
-        format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
+        entity_id?: string; entity_type?: components["parameters"]["entity_type"]; event_type?: components["parameters"]["event_type"];
+        fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         /** Rows of a page: 100, at most 500 */ limit?: number; page?: components["parameters"]["page"];
         sort_by?: components["parameters"]["sort_by"]; sort_order?: components["parameters"]["sort_order"];
         /** Part of the system that published it */ source_module?: string; status?: "pending" | "processed" | "failed";
@@ -13236,6 +13239,7 @@ export interface operations {
   get_webhooks_events_subscriptionId: {
     parameters: {
       query?: {
+        /** Of the events about this record */ entity_id?: string; event_type?: components["parameters"]["event_type"];
         fields?: components["parameters"]["fields"]; format?: "json" | "csv"; language?: components["parameters"]["language"];
         /** Rows of a page: 25, at most 100 */ limit?: number; page?: components["parameters"]["page"];
         status?: "pending" | "retrying" | "success" | "failed"; tenant_id?: components["parameters"]["tenant_id"];
@@ -13312,6 +13316,7 @@ export interface operations {
         headers: { [name: string]: unknown; };
         content: {
           "application/json": {
+            /** Of the types that were sent, those that the subscriptions of other modules hear of alone */ other_module_event_types?: string[];
             /** Shown here only; signs what is sent */ secret: string; subscription: components["schemas"]["WebhookSubscription"];
             /** Of the types that were sent, those that nothing is known of: neither Barid writes them nor were they published for the tenant */ unknown_event_types?: string[];
           } & components["schemas"]["Success"];
@@ -13335,7 +13340,16 @@ export interface operations {
     };
     requestBody: { content: { "application/json": components["schemas"]["UpdateSubscription"]; }; };
     responses: {
-      200: { headers: { [name: string]: unknown; }; content: { "application/json": { subscription: components["schemas"]["WebhookSubscription"]; /** Of the types that were sent, those that nothing is known of: neither Barid writes them nor were they published for the tenant */ unknown_event_types?: string[]; } & components["schemas"]["Success"]; }; };
+      200: {
+        headers: { [name: string]: unknown; };
+        content: {
+          "application/json": {
+            /** Of the types that were sent, those that the subscriptions of other modules hear of alone */ other_module_event_types?: string[];
+            subscription: components["schemas"]["WebhookSubscription"];
+            /** Of the types that were sent, those that nothing is known of: neither Barid writes them nor were they published for the tenant */ unknown_event_types?: string[];
+          } & components["schemas"]["Success"];
+        };
+      };
       400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookUrlRefusedError"] | components["schemas"]["WebhookUrlUnresolvedError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
@@ -13371,8 +13385,17 @@ export interface operations {
     };
     requestBody: { content: { "application/json": components["schemas"]["RecoverWebhookEvents"]; }; };
     responses: {
-      200: { headers: { [name: string]: unknown; }; content: { "application/json": { requeued: number; } & components["schemas"]["Success"]; }; };
-      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      200: {
+        headers: { [name: string]: unknown; };
+        content: {
+          "application/json": {
+            /** True: say what would happen, and change nothing */ dry_run: boolean;
+            /** Deliveries of that time that are sent again */ requeued: number;
+            /** Deliveries that waited for their next attempt, of whatever time: they are due now */ waiting: number;
+          } & components["schemas"]["Success"];
+        };
+      };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ReplayTooLargeError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WebhookSubscriptionNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };

@@ -4,6 +4,8 @@
  */
 import { system } from "./db.ts";
 import { type Clock, theClock } from "../runtime/clock.ts";
+import { triggerWebhookDispatch } from "../outbound/webhook-dispatch.ts";
+import { keepAlive } from "../runtime/background.ts";
 import { describeError, log, traced, traceFields } from "../runtime/log.ts";
 import { continueTrace } from "../runtime/trace-context.ts";
 
@@ -137,13 +139,15 @@ async function yieldToRequests(): Promise<void> {
   }
 }
 
-/** Attempts a job and writes down how it ended; true when it is done. */
+/** Attempts a job and writes down how it ended; true when it is done. Events that it wrote are sent at once. */
 async function work(handler: JobHandler, job: Job): Promise<boolean> {
   const error = await attempt(handler, job);
-  const status = await system<string | null>(
-    "select private.job_finish($1::text::bigint, $2::text::uuid, $3::text) as answer",
-    [String(job.id), job.lease_token, error],
+  const { status, events } = await system<{ status: string | null; events: boolean }>(
+    `select jsonb_build_object('status', private.job_finish($1::text::bigint, $2::text::uuid, $3::text),
+      'events', integration.events_waiting(array[$4::text]::uuid[])) as answer`,
+    [String(job.id), job.lease_token, error, job.tenant_id],
   );
+  if (events) keepAlive(triggerWebhookDispatch());
   if (status === "dead") log("error", "job_dead", { error });
   return error === null;
 }

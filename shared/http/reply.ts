@@ -35,7 +35,7 @@ export const preflightHeaders: Record<string, string> = {
   ...publicHeaders,
   "access-control-allow-methods": "GET, POST, PUT, PATCH, DELETE, OPTIONS",
   "access-control-allow-headers":
-    "authorization, apikey, content-type, idempotency-key, if-match, if-none-match, accept-language, x-client-info, x-request-id, x-api-key, traceparent, tracestate",
+    "authorization, apikey, content-type, idempotency-key, if-match, if-none-match, accept-language, x-client-info, x-request-id, x-api-key, x-region, traceparent, tracestate, baggage",
   "access-control-max-age": "86400",
 };
 

@@ -45,6 +45,7 @@ export const ofTheInstallation: Readonly<Record<string, string>> = {
   "app.tally_kinds": "a migration writes it",
   "app.timelines": "when each project was set back to an earlier moment",
   "delivery.road_distances": "distances that the routing service answers again",
+  "delivery.status_broadcasts": "empty but for what is being committed",
   "integration.carriers": "a migration writes it",
   "integration.event_types": "a migration writes it",
   "integration.metric_counts": "counts of the project, not of a company",

@@ -33,6 +33,17 @@ test("a page of another origin may read every header that the documents name", a
   ]);
 });
 
+test("a page of another origin may send every header that supabase-js sends", async () => {
+  const { status, headers } = await fetch(`${stack.url}/functions/v1/delivery/deliveries`, {
+    method: "OPTIONS",
+    headers: { origin: "http://localhost:3000", "access-control-request-method": "POST" },
+  });
+  expect(status).toBe(204);
+  const sent = "authorization, apikey, x-client-info, content-type, x-region, traceparent, baggage";
+  const allowed = headers.get("access-control-allow-headers")!.split(", ");
+  expect(allowed).toEqual(expect.arrayContaining(sent.split(", ")));
+});
+
 describe("caching", () => {
   test("what a token was needed for is no shared cache's, and asked again with its ETag", async () => {
     const list = await tenant.ops.get("/delivery/deliveries");

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineList, id, type List, oneOf } from "../../../shared/api/list.ts";
+import { defineList, equal, foundBy, id, type List, oneOf } from "../../../shared/api/list.ts";
 import { Shortened } from "../../../shared/schemas/events.ts";
 import { Id, listResponse, Timestamp } from "../../../shared/schemas/schemas.ts";
 import { parseKeyset } from "../../../shared/api/cursor.ts";
@@ -10,7 +10,12 @@ const limits = { default: 25, max: 100 };
 const rows: List = defineList({
   view: "integration.webhook_events_list",
   sort: ["created_at"],
-  params: { subscription_id: id("subscription_id"), status: oneOf("status", statuses) },
+  params: {
+    subscription_id: id("subscription_id"),
+    status: oneOf("status", statuses),
+    event_type: equal("event_type"),
+    entity_id: { ...foundBy("integration.webhook_events_about"), schema: Id },
+  },
   limit: limits,
   tally: { name: "webhook_events", filters: ["subscription_id", "status"] },
 });
@@ -22,6 +27,8 @@ export const EventsQuery = z.object({
   limit: Whole.refine((text) => Number(text) <= limits.max, { error: `at most ${limits.max}` })
     .optional().meta({ description: `Rows of a page: ${limits.default}, at most ${limits.max}` }),
   status: z.enum(statuses).optional(),
+  event_type: z.string().max(200).optional(),
+  entity_id: Id.optional().meta({ description: "Of the events about this record" }),
   format: z.enum(["json", "csv"]).optional(),
 }).transform(({ format, ...query }) => ({ ...query, keyset: parseKeyset({ format }, limits.max) }));
 
@@ -30,14 +37,19 @@ export const eventsOf = {
   run(
     db: Parameters<List["run"]>[0],
     subscription: string,
-    { page = "1", limit = String(limits.default), status, keyset }: z.output<typeof EventsQuery>,
+    { page = "1", limit = String(limits.default), keyset, ...filters }: z.output<
+      typeof EventsQuery
+    >,
   ) {
     return rows.run(db, {
       page: Number(page),
       limit: Number(limit),
       column_filters: {},
       keyset,
-      filters: { subscription_id: subscription, ...(status ? { status } : {}) },
+      filters: {
+        subscription_id: subscription,
+        ...Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined)),
+      },
     });
   },
 };

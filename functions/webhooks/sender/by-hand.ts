@@ -7,8 +7,14 @@ import type { Claimed, SendResult } from "./send.ts";
 
 interface Begun {
   answer?: Record<string, unknown>;
+  /** Another call under the same key is at it: its answer comes. */
+  busy?: true;
   claimed: Claimed;
 }
+
+const lookMs = 200;
+/** Longer than an attempt may take. */
+const maxWaitMs = 20_000;
 
 export async function attemptByHand(
   db: Database,
@@ -18,7 +24,13 @@ export async function attemptByHand(
   // The sender's HTTP client is the largest package of this function, and lists need none.
   const { send } = await import("./send.ts");
   const keyed = key === undefined ? {} : { key };
-  const { answer, claimed } = await db.call<Begun>(begin.core, { ...begin.input, ...keyed });
+  const claim = () => db.call<Begun>(begin.core, { ...begin.input, ...keyed });
+  let begun = await claim();
+  for (const stopAt = Date.now() + maxWaitMs; begun.busy; begun = await claim()) {
+    if (Date.now() > stopAt) throw new AppError("webhook_sender_failed");
+    await new Promise((resolve) => setTimeout(resolve, lookMs));
+  }
+  const { answer, claimed } = begun;
   if (answer) return { ...answer, [replayed]: true };
   let result: SendResult;
   try {

@@ -11,6 +11,7 @@ import { attemptByHand } from "../sender/by-hand.ts";
 import {
   CreateSubscription,
   Recover,
+  Recovered,
   SecretRotated,
   SubscriptionCreated,
   SubscriptionResponse,
@@ -127,12 +128,16 @@ export const subscriptions: AnyEndpoint[] = [
   endpoint({
     method: "post",
     path: "/subscriptions/:subscription_id/recover",
-    summary: "Send again what failed in a span of time",
+    summary: "Send again what failed in a span of time, and at once what waits",
     access: permission("manage:tenant"),
     params: ids("subscription_id"),
     body: Recover,
-    response: z.object({ requeued: z.int() }),
-    errors: ["webhook_subscription_not_found", "webhook_subscription_inactive"],
+    response: Recovered,
+    errors: [
+      "webhook_subscription_not_found",
+      "webhook_subscription_inactive",
+      "replay_too_large",
+    ],
     run: ({ db, params, body }) =>
       db.call("integration.subscription_recover", { ...body, id: params.subscription_id }),
   }),

@@ -24,7 +24,20 @@ export const Recover = z.object({
   until: ExactInstant.optional().describe(
     "To that moment, which belongs to it; to now unless said",
   ),
+  succeeded: z.boolean().nullish().describe(
+    "Those that the subscriber accepted as well, under their old ids: it was restored from a backup",
+  ),
+  dry_run: z.boolean().optional(),
 }).meta({ id: "RecoverWebhookEvents" });
+
+export const Recovered = z.object({
+  requeued: z.int().meta({ description: "Deliveries of that time that are sent again" }),
+  waiting: z.int().meta({
+    description:
+      "Deliveries that waited for their next attempt, of whatever time: they are due now",
+  }),
+  dry_run: z.boolean(),
+});
 
 const Module = z.object({ id: Id, key: z.string(), name: z.record(z.string(), z.string()) }).meta({
   id: "WebhookModule",
@@ -57,6 +70,10 @@ export const SubscriptionResponse = z.object({
   unknown_event_types: z.array(z.string()).optional().meta({
     description:
       "Of the types that were sent, those that nothing is known of: neither Barid writes them nor were they published for the tenant",
+  }),
+  other_module_event_types: z.array(z.string()).optional().meta({
+    description:
+      "Of the types that were sent, those that the subscriptions of other modules hear of alone",
   }),
 });
 const Secret = z.string();

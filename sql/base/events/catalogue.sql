@@ -34,27 +34,6 @@ begin
 end $$;
 grant execute on function private.published_types() to barid_caller;
 
--- The event types of a subscription that neither Barid nor the publishers of the caller's tenant are known to send.
--- {event_types?} -> {unknown_event_types}, or {} where all are known
-create or replace function integration.unknown_named(input jsonb) returns jsonb
-language plpgsql stable set search_path = '' as $$
-declare
-  v_unknown text[] := array(
-    select n.name from unnest(integration.event_types_of(input)) n (name)
-    where n.name <> '*' and not exists (select from integration.event_types t where integration.wants(array[n.name], t.event_type))
-    order by n.name);
-  v_published text[];
-begin
-  if v_unknown <> '{}' then
-    v_published := private.published_types();
-    v_unknown := array(
-      select n.name from unnest(v_unknown) with ordinality n (name, place)
-      where not exists (select from unnest(v_published) p (event_type) where integration.wants(array[n.name], p.event_type))
-      order by n.place);
-  end if;
-  return case when v_unknown = '{}' then '{}' else jsonb_build_object('unknown_event_types', v_unknown) end;
-end $$;
-
 -- True for the system and for those who manage it.
 create or replace function integration.may_publish() returns boolean
 language plpgsql stable set search_path = '' as $$

@@ -1,8 +1,8 @@
 -- Messages that boards and drivers' apps hear at once, by Supabase Realtime (private Broadcast from the database):
 --   tenant:<tenant id>:board   for the office of the tenant
 --   driver:<driver's user id>  for that driver, and the office
--- Events: delivery.status, assignment.changed, driver.duty, driver.status, driver.positions. Payloads carry ids, status and place; never a name, an
--- address in words or a telephone.
+-- Events: delivery.status, delivery.changed (delivery.change_announce), assignment.changed, driver.duty, driver.status, driver.positions.
+-- Payloads carry ids, status and place; never a name, an address in words or a telephone.
 
 -- Sends a message to the listeners of a private topic. One that cannot be sent is a warning in the log: it never fails the
 -- write that it is about, since a listener who missed it reads what changed (`updated_since`).
@@ -44,7 +44,7 @@ begin
 end $$;
 
 -- Sends rows under `name`: to the board of their tenant in messages of at most 100, and to each driver about their own.
--- Each has its tenant and its driver, or none, at its place, in the order in which they are sent; null: nothing is sent.
+-- Each has its tenant, or none, and its driver, or none, at its place, in the order in which they are sent; null: nothing is sent.
 create or replace function delivery.rows_broadcast(event text, name text, tenants uuid[], drivers uuid[], rows jsonb[]) returns void
 language plpgsql set search_path = '' as $$
 begin
@@ -55,24 +55,27 @@ begin
   from (
     select t.topic, jsonb_agg(c.line order by c.place) as lines
     from unnest(rows_broadcast.tenants, rows_broadcast.drivers, rows_broadcast.rows) with ordinality c (tenant, driver, line, place)
-    cross join lateral (values (format('tenant:%s:board', c.tenant)), ('driver:' || c.driver)) t (topic)
+    cross join lateral (values ('tenant:' || c.tenant || ':board'), ('driver:' || c.driver)) t (topic)
     where t.topic is not null
     group by t.topic, (c.place - 1) / 100
     order by t.topic, min(c.place)) g;
 end $$;
 
--- Sends delivery.status {deliveries: [{id, delivery_code, parent_id, status, from_status, driver_id, place}]} for those that are new or changed
--- their status. place: {kind, latitude, longitude} of where the driver goes next. Written out here: a function for a row that is called for
--- each takes longer than all of the statement.
+-- Writes down the deliveries that are new or changed their status for delivery.status, which goes out with the commit
+-- (delivery.statuses_broadcast): who has each is written after this statement. Written out here: a function for a row that is called for each
+-- takes longer than all of the statement.
 create or replace function delivery.deliveries_broadcast() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
   v_fetched constant text[] := '{pending,assigned,accepted}';
+  v_tenants uuid[];
+  v_lines jsonb[];
+  v_waits boolean;
 begin
   if tg_op = 'INSERT' then
-    perform delivery.rows_broadcast('delivery.status', 'deliveries', array_agg(r.tenant_id), null, array_agg(r.line))
+    select array_agg(r.tenant_id), array_agg(r.line), bool_and(r.waits) into v_tenants, v_lines, v_waits
     from (
-      select n.tenant_id, jsonb_build_object('id', n.id, 'delivery_code', n.delivery_code,
+      select n.tenant_id, n.status in ('draft', 'pending') as waits, jsonb_build_object('id', n.id, 'delivery_code', n.delivery_code,
           'parent_id', n.parent_id, 'status', n.status, 'from_status', null, 'driver_id', null,
           'place', jsonb_build_object('kind', case when n.status = any (v_fetched) then 'pickup' else 'dropoff' end,
             'latitude', p.place -> 'latitude', 'longitude', p.place -> 'longitude')) as line
@@ -80,12 +83,19 @@ begin
       cross join lateral (
         select case when n.status = any (v_fetched) then delivery.fetched_at(n) else delivery.brought_to(n) end as place offset 0) p
       order by n.delivery_code, n.sequence_plan nulls first) r;
+    -- Nobody has what is just ordered: that need not wait for the commit.
+    if v_waits then
+      perform delivery.rows_broadcast('delivery.status', 'deliveries', v_tenants, null, v_lines);
+    elsif v_lines is not null then
+      insert into delivery.status_broadcasts (tenants, drivers, lines) values (v_tenants, array_fill(null::uuid, array[cardinality(v_lines)]), v_lines);
+    end if;
     return null;
   end if;
-  perform delivery.rows_broadcast('delivery.status', 'deliveries', array_agg(r.tenant_id), array_agg(r.driver_id), array_agg(r.line))
+  insert into delivery.status_broadcasts (tenants, drivers, lines)
+  select array_agg(r.tenant_id), array_agg(r.driver_id), array_agg(r.line)
   from (
     select n.tenant_id, a.driver_id, jsonb_build_object('id', n.id, 'delivery_code', n.delivery_code,
-        'parent_id', n.parent_id, 'status', n.status, 'from_status', o.status, 'driver_id', a.driver_id,
+        'parent_id', n.parent_id, 'status', n.status, 'from_status', o.status, 'driver_id', null,
         'place', jsonb_build_object('kind', case when n.status = any (v_fetched) then 'pickup' else 'dropoff' end,
           'latitude', p.place -> 'latitude', 'longitude', p.place -> 'longitude')) as line
     from new_rows n
@@ -94,7 +104,35 @@ begin
       select case when n.status = any (v_fetched) then delivery.fetched_at(n) else delivery.brought_to(n) end as place offset 0) p
     left join delivery.open_assignments a on a.tenant_id = n.tenant_id and a.delivery_id = n.id
     where n.status <> o.status
-    order by n.delivery_code, n.sequence_plan nulls first) r;
+    order by n.delivery_code, n.sequence_plan nulls first) r
+  having count(*) > 0;
+  return null;
+end $$;
+
+-- Sends delivery.status {deliveries: [{id, delivery_code, parent_id, status, from_status, driver_id, place}]} of what a statement wrote down, at the
+-- commit: driver_id is who has the delivery then, or has ended it; null: nobody. To the board, to that driver, and to who had it before.
+-- place: {kind, latitude, longitude} of where the driver goes next.
+create or replace function delivery.statuses_broadcast() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+  v_drivers uuid[];
+  v_lines jsonb[];
+begin
+  select array_agg(a.driver_id order by l.place), array_agg(jsonb_set(l.line, '{driver_id}', coalesce(to_jsonb(a.driver_id), 'null'))
+    order by l.place) into v_drivers, v_lines
+  from unnest(new.tenants, new.lines) with ordinality l (tenant, line, place)
+  left join lateral (
+    select x.driver_id from delivery.assignments x
+    where x.tenant_id = l.tenant and x.delivery_id = (l.line ->> 'id')::uuid
+      and (x.status in ('pending', 'assigned', 'accepted') or x.status = 'completed' and l.line ->> 'status' <> 'pending')
+    order by x.status = 'completed', x.assignment_time desc limit 1) a on true;
+  perform delivery.rows_broadcast('delivery.status', 'deliveries', new.tenants, v_drivers, v_lines);
+  perform delivery.rows_broadcast('delivery.status', 'deliveries', array_agg(null::uuid), array_agg(d.had order by d.place),
+    array_agg(d.line order by d.place))
+  from unnest(new.drivers, v_drivers, v_lines) with ordinality d (had, has, line, place)
+  where d.had is distinct from d.has and d.had is not null
+  having count(*) > 0;
+  delete from delivery.status_broadcasts b where b.id = new.id;
   return null;
 end $$;
 
@@ -169,6 +207,9 @@ create trigger deliveries_broadcast_made after insert on delivery.deliveries ref
 drop trigger if exists deliveries_broadcast_moved on delivery.deliveries;
 create trigger deliveries_broadcast_moved after update on delivery.deliveries referencing old table as old_rows new table as new_rows
   for each statement execute function delivery.deliveries_broadcast();
+drop trigger if exists statuses_broadcast on delivery.status_broadcasts;
+create constraint trigger statuses_broadcast after insert on delivery.status_broadcasts
+  deferrable initially deferred for each row execute function delivery.statuses_broadcast();
 drop trigger if exists assignments_broadcast_made on delivery.assignments;
 create trigger assignments_broadcast_made after insert on delivery.assignments referencing new table as new_rows
   for each statement execute function delivery.assignments_broadcast();
@@ -178,5 +219,5 @@ create trigger assignments_broadcast_changed after update on delivery.assignment
 
 -- Nobody calls these but other functions and triggers, and the policy of Realtime.
 revoke execute on function delivery.broadcast(text, text, jsonb), delivery.rows_broadcast(text, text, uuid[], uuid[], jsonb[]), delivery.may_listen(text),
-  delivery.deliveries_broadcast(), delivery.assignments_broadcast() from barid_caller;
+  delivery.deliveries_broadcast(), delivery.statuses_broadcast(), delivery.assignments_broadcast() from barid_caller;
 grant execute on function delivery.may_listen(text) to authenticated;

@@ -1,4 +1,5 @@
 select app.deny_table('delivery.position_broadcasts');
+select app.deny_table('delivery.status_broadcasts');
 
 -- Realtime asks as `authenticated`, with the token of the person who wants to join a private channel. Nobody may send.
 do $$

@@ -52,13 +52,16 @@ begin
   return (recipient ->> 'name', recipient ->> 'phone', notes) is distinct from (new_recipient ->> 'name', new_recipient ->> 'phone', new_notes);
 end $$;
 
--- Writes a correction to a parcel and to its legs that have not ended, and notifies the drivers who have them; a label that shows what it changes
--- is outdated. SECURITY DEFINER: its customer sees neither all legs nor the drivers' notices.
+-- Writes a correction to a parcel and to its legs that have not ended, and tells those who show them; a label that shows what it changes is
+-- outdated. SECURITY DEFINER: its customer sees neither all legs nor the drivers' notices.
 create or replace function delivery.delivery_corrected(parcel uuid, input jsonb) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
+  was delivery.deliveries;
+  became delivery.deliveries;
 begin
+  select * into was from delivery.deliveries x where x.tenant_id = v_tenant and x.id = parcel;
   update delivery.deliveries x set
     recipient = n.recipient,
     notes = n.notes,
@@ -74,24 +77,48 @@ begin
     where o.tenant_id = v_tenant and (o.id = parcel or (o.parent_id = parcel and o.status not in ('delivered', 'cancelled')))
   ) n
   where x.tenant_id = v_tenant and x.id = n.id;
-  perform delivery.drivers_notify(array[parcel]);
+  select * into became from delivery.deliveries x where x.tenant_id = v_tenant and x.id = parcel;
+  perform delivery.change_announce(array[parcel], array_remove(array[
+    case when became.recipient <> was.recipient then 'recipient' end,
+    case when (became.promised_at, became.deliver_after, became.deliver_before)
+      is distinct from (was.promised_at, was.deliver_after, was.deliver_before) then 'window' end,
+    case when became.notes is distinct from was.notes then 'notes' end,
+    case when became.external_reference_id is distinct from was.external_reference_id then 'reference' end], null));
 end $$;
 
--- Notifies the drivers who have one of these parcels, or a leg of it, that its details have changed; not the caller.
+-- Tells that details of these parcels have changed, `changed` of place, recipient, amount, window, notes and reference; nobody hears of nothing.
+-- The board and the drivers who have one of them, or a leg of it, get delivery.changed {delivery_id, delivery_code, parent_id, changed, driver_id},
+-- of a parcel that no driver has the board alone; and these drivers a notification, but for the caller.
 -- SECURITY DEFINER: a customer who corrects an order writes no notices to drivers.
-create or replace function delivery.drivers_notify(parcels uuid[]) returns void
+create or replace function delivery.change_announce(parcels uuid[], changed text[]) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
-  v_family uuid[] := parcels || array(select l.id from delivery.deliveries l
-    where l.tenant_id = v_tenant and l.parent_id = any (parcels) and l.status not in ('delivered', 'cancelled'));
+  v_row record;
 begin
-  insert into tenancy.notifications (tenant_id, user_id, type, payload)
-  select v_tenant, a.driver_id, 'delivery_changed', jsonb_build_object('assignment_id', a.id, 'delivery_id', d.id,
-    'delivery_code', d.delivery_code)
-  from delivery.open_assignments a
-  join delivery.deliveries d on d.tenant_id = a.tenant_id and d.id = a.delivery_id
-  where a.tenant_id = v_tenant and a.delivery_id = any (v_family) and a.driver_id is distinct from app.user_id();
+  if changed = '{}' then
+    return;
+  end if;
+  for v_row in
+    with family as (
+      select d.id, d.delivery_code, d.parent_id, a.id as assignment_id, a.driver_id, coalesce(d.parent_id, d.id) as parcel
+      from delivery.deliveries d
+      left join delivery.open_assignments a on a.tenant_id = d.tenant_id and a.delivery_id = d.id
+      where d.tenant_id = v_tenant and (d.id = any (parcels) or d.parent_id = any (parcels) and d.status not in ('delivered', 'cancelled'))
+    )
+    select f.id, f.delivery_code, f.parent_id, f.assignment_id, f.driver_id from family f
+    where f.driver_id is not null
+      or f.id = any (parcels) and not exists (select from family x where x.parcel = f.parcel and x.driver_id is not null)
+    order by f.delivery_code, f.id
+  loop
+    perform delivery.broadcast(t.topic, 'delivery.changed', jsonb_build_object('delivery_id', v_row.id, 'delivery_code', v_row.delivery_code,
+      'parent_id', v_row.parent_id, 'changed', change_announce.changed, 'driver_id', v_row.driver_id))
+    from (values (format('tenant:%s:board', v_tenant)), ('driver:' || v_row.driver_id)) t (topic) where t.topic is not null;
+    insert into tenancy.notifications (tenant_id, user_id, type, payload)
+    select v_tenant, v_row.driver_id, 'delivery_changed', jsonb_build_object('assignment_id', v_row.assignment_id, 'delivery_id', v_row.id,
+      'delivery_code', v_row.delivery_code)
+    where v_row.driver_id is distinct from app.user_id() and v_row.driver_id is not null;
+  end loop;
 end $$;
 
-grant execute on function delivery.delivery_corrected(uuid, jsonb), delivery.drivers_notify(uuid[]) to barid_caller;
+grant execute on function delivery.delivery_corrected(uuid, jsonb), delivery.change_announce(uuid[], text[]) to barid_caller;

@@ -46,7 +46,7 @@ begin
       and x.status not in ('delivered', 'returned', 'cancelled')
   ) m
   where d.tenant_id = v_tenant and d.id = m.id and (m.begins or m.began or m.ends);
-  perform delivery.drivers_notify(v_parcels);
+  perform delivery.change_announce(v_parcels, '{place}');
 end $$;
 
 -- Where the goods of a delivery of a store's order are sold from now: the address of the warehouse that sent it, while there is one; null.

@@ -112,7 +112,8 @@ begin
   where item.tenant_id = v_tenant
     and item.id = any (array(select c.item_id from unnest(changes) c));
 
-  perform delivery.drivers_notify(v_delivery_ids);
+  perform delivery.change_announce(array_agg(c.delivery_id), '{place,recipient}'::text[] || case when c.difference <> 0 then '{amount}'::text[] end)
+  from unnest(changes) c group by c.difference <> 0;
   perform delivery.routes_remeasure(v_delivery_ids);
   perform delivery.manifest_events_add((
     select jsonb_agg(jsonb_build_object('manifest_id', c.manifest_id, 'manifest_item_id', c.item_id,

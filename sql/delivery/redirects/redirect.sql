@@ -106,7 +106,10 @@ begin
       'delivery_code', p.delivery_code, 'destination_branch_id', null, 'destination_address_id', to_address,
       'delivery_service_id', p.delivery_service_id, 'price_difference', priced.delivery_fee - p.delivery_fee), p.manifest_item_id);
   end if;
-  perform delivery.drivers_notify(array[p.id]);
+  perform delivery.change_announce(array[p.id], array_remove(array['place',
+    case when jsonb_typeof(redirect_write.recipient) = 'object'
+      and delivery.recipient_corrected(p.recipient, redirect_write.recipient) <> p.recipient then 'recipient' end,
+    case when priced.delivery_fee <> p.delivery_fee then 'amount' end], null));
   perform delivery.routes_remeasure(v_family);
   -- The driver did not refuse it, and the office has not taken it in hand: the search for another one begins anew.
   if unassigned <> '{}' and (delivery.auto_assignment_settings()).enabled and delivery.is_auto_assignable(p) then

@@ -113,7 +113,7 @@ begin
     from changed c where l.tenant_id = o.tenant_id and l.parent_id = c.id and l.label_edition > 0
   )
   select array_agg(c.id order by c.id) into v_changed from changed c;
-  perform delivery.drivers_notify(v_changed) where v_changed is not null;
+  perform delivery.change_announce(v_changed, '{amount}') where v_changed is not null;
   select d.id, s.carrier_code, s.cash_due, d.currency into v_booked
   from storefront.storefront_order_parts p
   join delivery.deliveries d on d.tenant_id = p.tenant_id and d.id = p.delivery_id and d.status <> 'cancelled'

@@ -35,12 +35,15 @@ begin
   return jsonb_build_object('claimed', integration.claimed(e));
 end $$;
 
--- Makes a test event of a subscription and claims it. {id, key?} -> {claimed} or {answer} of an earlier call.
+-- Makes a test event of a subscription and claims it. {id, key?} -> {claimed}, {answer} of an earlier call, or {busy}: another call under this key is
+-- sending it. The event's id follows from the key, so that of any number of calls at the same moment one sends. A claim older than five minutes,
+-- whose process is gone, and one that was given back, may be taken over.
 -- Fails: webhook_subscription_not_found, idempotency_conflict.
 create or replace function integration.test_begin(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
-  v_id uuid := gen_random_uuid();
+  v_id uuid := case when input ? 'key' then md5(concat_ws('/', private.idempotency_scope(), input ->> 'id', input ->> 'key'))::uuid
+    else gen_random_uuid() end;
   v_answer jsonb := integration.key_claim(input);
   e integration.webhook_events;
 begin
@@ -49,16 +52,18 @@ begin
   end if;
   perform integration.subscription_of((input ->> 'id')::uuid);
   begin
-    insert into integration.webhook_events (id, tenant_id, subscription_id, event_type, entity_key, body, status, next_attempt_at,
+    insert into integration.webhook_events as w (id, tenant_id, subscription_id, event_type, entity_key, body, status, next_attempt_at,
       claim_token, claimed_at)
     values (v_id, app.tenant_id(), (input ->> 'id')::uuid, 'webhook.test', 'test/' || v_id,
       integration.webhook_body(v_id, 'webhook.test', now(), app.tenant_id(), '{"test": true}'), 'retrying', null, gen_random_uuid(), now())
+    on conflict (id) do update set status = 'retrying', claim_token = excluded.claim_token, claimed_at = excluded.claimed_at
+    where w.claim_token is null or w.claimed_at < now() - interval '5 minutes'
     returning * into e;
   exception when foreign_key_violation then
     -- Removed since it was looked for.
     perform app.fail('webhook_subscription_not_found');
   end;
-  return jsonb_build_object('claimed', integration.claimed(e));
+  return case when e.id is null then '{"busy": true}' else jsonb_build_object('claimed', integration.claimed(e)) end;
 end $$;
 
 -- Writes the attempt down. {result, key?} -> {event_id, status, retry_count}. See integration.result_save().
@@ -103,6 +108,18 @@ begin
     select to_jsonb(e)
     from integration.webhook_events_whole e where e.id = (input ->> 'event_id')::uuid), 'webhook_event_not_found'));
 end $$;
+
+-- The deliveries of the events about a thing of the caller's tenant, for the filter `entity_id` of the log. SECURITY DEFINER: who sees the tenant reads
+-- the log, and not the events.
+create or replace function integration.webhook_events_about(entity text) returns table (id uuid)
+language plpgsql stable security definer set search_path = '' as $$
+#variable_conflict use_column
+begin
+  return query select w.id from integration.system_events e
+  join integration.webhook_events w on w.system_event_id = e.id
+  where e.entity_id = webhook_events_about.entity::uuid and e.tenant_id = app.tenant_id();
+end $$;
+grant execute on function integration.webhook_events_about(text) to barid_caller;
 
 -- The attempts of a delivery, the newest first; the last hundred. {event_id} -> {attempts}
 -- Fails: webhook_event_not_found.

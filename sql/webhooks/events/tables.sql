@@ -33,6 +33,7 @@ create table if not exists integration.webhook_events (
 );
 create index if not exists webhook_events_recent on integration.webhook_events (tenant_id, subscription_id, created_at desc nulls last, id desc);
 create index if not exists webhook_events_status on integration.webhook_events (tenant_id, subscription_id, status, created_at desc nulls last, id desc);
+create index if not exists webhook_events_type on integration.webhook_events (tenant_id, subscription_id, event_type, created_at desc nulls last, id desc);
 create index if not exists webhook_events_due on integration.webhook_events (subscription_id, next_attempt_at, position) where next_attempt_at is not null;
 create index if not exists webhook_events_entity on integration.webhook_events (subscription_id, entity_key, position) where next_attempt_at is not null;
 create index if not exists webhook_events_created on integration.webhook_events (created_at);

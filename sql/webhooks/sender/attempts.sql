@@ -136,23 +136,28 @@ begin
   if v_ok then
     update integration.webhook_subscriptions x set failing_since = null where x.id = e.subscription_id and x.failing_since is not null;
   else
-    update integration.webhook_subscriptions x set failing_since = now() where x.id = e.subscription_id and x.failing_since is null;
+    -- A test or an attempt by hand proves that the subscriber answers, and not that it never does.
+    update integration.webhook_subscriptions x set failing_since = now()
+    where x.id = e.subscription_id and x.failing_since is null and not v_manual;
     if v_code = 410 then
       perform integration.subscription_disable(e.subscription_id, 'gone');
-    elsif s.failing_since < now() - interval '5 days' then
+    elsif s.failing_since < now() - interval '5 days' and not v_manual and v_wait is null then
+      -- An event has used up its attempts: one failure after days without events is not five days of them.
       perform integration.subscription_disable(e.subscription_id, 'failing');
     end if;
   end if;
   return jsonb_build_object('id', e.id, 'status', e.status, 'retry_count', e.retry_count);
 end $$;
 
--- Ends a subscription that is gone or only failed: nothing more is sent, and its tenant is notified by an event.
+-- Ends a subscription that is gone or only failed: nothing more is sent, and its tenant is notified by an event. Its events that were committed
+-- by now and not handed out yet are among those that fail, so that they can be recovered.
 create or replace function integration.subscription_disable(id uuid, reason text) returns void
 language plpgsql set search_path = '' as $$
 #variable_conflict use_variable
 declare
   v_tenant uuid;
 begin
+  perform integration.subscription_hand_out(id);
   update integration.webhook_subscriptions s set is_active = false, disabled_at = now(), disabled_reason = reason
   where s.id = id and s.is_active returning s.tenant_id into v_tenant;
   if not found then

@@ -1,7 +1,8 @@
 -- From events to deliveries. The outbox is the table of events itself: whoever publishes pays for one look
 -- whether anybody listens; the rest happens after the commit, in the functions or by the clock.
 
--- Asks for the sender when the caller's tenant has a subscriber; who else writes events is found by the clock.
+-- Asks for the sender when the caller's tenant has a subscriber. Events of a job are found when it ends (integration.events_waiting), those of
+-- cron by the clock.
 create or replace function integration.events_wake() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -11,6 +12,17 @@ begin
     perform set_config('app.events_queued', 'on', true);
   end if;
   return null;
+end $$;
+
+-- True when events of these tenants, a null of any of them, wait to be handed to an active subscription. Asked after each job, which wakes the
+-- sender. SECURITY DEFINER, as the fan-out.
+create or replace function integration.events_waiting(tenants uuid[]) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+  return exists (
+    select from integration.webhook_subscriptions s
+    where s.is_active and (array_position(tenants, null) is not null or s.tenant_id = any (tenants)) and exists (select from integration.system_events e
+      where e.tenant_id = s.tenant_id and not e.is_dispatched and e.position > s.from_position));
 end $$;
 
 -- A new subscription receives events from now on: those that others see by now are past, those of transactions that are still open are not.
@@ -100,6 +112,22 @@ begin
   return jsonb_build_object('events', v_events, 'deliveries', v_deliveries);
 end $$;
 
+-- Makes the deliveries of a subscription's events that are not handed out yet; the fan-out, which comes later, finds them made. SECURITY
+-- DEFINER: an attempt by hand hands nothing out. Fails: forbidden (app.require_tenant).
+create or replace function integration.subscription_hand_out(subscription uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+  s integration.webhook_subscriptions;
+begin
+  select * into s from integration.webhook_subscriptions x where x.id = subscription_hand_out.subscription;
+  perform app.require_tenant(s.tenant_id);
+  -- One at a time for a tenant, as the fan-out.
+  perform pg_advisory_xact_lock(hashtextextended('webhooks/' || s.tenant_id, 0));
+  perform integration.deliveries_add(array(
+    select e.id from integration.system_events e
+    where e.tenant_id = s.tenant_id and not e.is_dispatched and e.position > s.from_position order by e.position limit 10000));
+end $$;
+
 -- The work of integration.events_replay(), which has checked its caller; checked again here.
 create or replace function integration.events_requeue(event_ids uuid[], dry_run boolean) returns jsonb
 language plpgsql security definer set search_path = '' as $$
@@ -132,9 +160,9 @@ begin
   return jsonb_build_object('created', v_created, 'requeued', v_requeued);
 end $$;
 
-grant execute on function integration.events_requeue(uuid[], boolean) to barid_caller;
-grant execute on function integration.webhooks_fan_out(integer) to barid_api;
+grant execute on function integration.events_requeue(uuid[], boolean), integration.subscription_hand_out(uuid) to barid_caller;
+grant execute on function integration.webhooks_fan_out(integer), integration.events_waiting(uuid[]) to barid_api;
 
 -- Nobody calls these but other functions and triggers.
 revoke execute on function integration.deliveries_add(uuid[]), integration.events_wake(), integration.subscription_listens(),
-  integration.webhooks_fan_out(integer) from barid_caller;
+  integration.webhooks_fan_out(integer), integration.events_waiting(uuid[]) from barid_caller;

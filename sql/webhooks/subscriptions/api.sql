@@ -27,8 +27,46 @@ begin
   return v_subscription;
 end $$;
 
+-- The event types of a subscription that do not reach it: `unknown_event_types` are those that neither Barid nor the publishers of the caller's
+-- tenant are known to send, `other_module_event_types` those that Barid sends to the subscriptions of other modules alone.
+-- {id, event_types?} -> {unknown_event_types?, other_module_event_types?}, each where there are any
+create or replace function integration.event_types_named(input jsonb) returns jsonb
+language plpgsql stable set search_path = '' as $$
+declare
+  v_unknown text[];
+  v_others text[];
+  v_published text[];
+begin
+  with named as (
+    select n.name from unnest(integration.event_types_of(input)) n (name) where n.name <> '*'
+  ), known as (
+    select n.name, bool_or(t.source_module is null or integration.module_of(t.event_type, t.source_module) = m.key) as heard
+    from named n
+    join integration.event_types t on integration.wants(array[n.name], t.event_type)
+    left join integration.webhook_subscriptions s on s.id = (input ->> 'id')::uuid
+    left join tenancy.modules m on m.id = s.module_id
+    group by n.name
+  )
+  select array_agg(n.name order by n.name) filter (where k.heard is null), array_agg(n.name order by n.name) filter (where not k.heard)
+  into v_unknown, v_others
+  from named n left join known k on k.name = n.name;
+  if v_unknown is not null or v_others is not null then
+    v_published := private.published_types();
+    v_unknown := array(
+      select n.name from unnest(v_unknown) with ordinality n (name, place)
+      where not exists (select from unnest(v_published) p (event_type) where integration.wants(array[n.name], p.event_type))
+      order by n.place);
+    v_others := array(
+      select n.name from unnest(v_others) with ordinality n (name, place)
+      where not exists (select from unnest(v_published) p (event_type) where integration.wants(array[n.name], p.event_type))
+      order by n.place);
+  end if;
+  return jsonb_strip_nulls(jsonb_build_object('unknown_event_types', nullif(to_jsonb(v_unknown), '[]'),
+    'other_module_event_types', nullif(to_jsonb(v_others), '[]')));
+end $$;
+
 -- Saves a subscription. {module_id, url, event_types, is_active?, made: {id, secret}}
--- -> {subscription, secret, unknown_event_types?}. Fails: invalid_reference, webhook_subscription_exists.
+-- -> {subscription, secret, unknown_event_types?, other_module_event_types?}. Fails: invalid_reference, webhook_subscription_exists.
 create or replace function integration.subscription_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -41,20 +79,47 @@ begin
   values (v_id, app.tenant_id(), (input ->> 'module_id')::uuid, input ->> 'url', integration.event_types_of(input),
     coalesce((input ->> 'is_active')::boolean, true), input #>> '{made,secret}', app.user_id());
   return jsonb_build_object('subscription', integration.subscription_of(v_id), 'secret', input #>> '{made,secret}')
-    || integration.unknown_named(input);
+    || integration.event_types_named(input || jsonb_build_object('id', v_id));
 end $$;
 
--- Changes what is sent. {id, url?, event_types?, is_active?} -> {subscription, unknown_event_types?}
--- Fails: webhook_subscription_not_found.
+-- Changes what is sent. {id, url?, event_types?, is_active?} -> {subscription, unknown_event_types?, other_module_event_types?}
+-- With another address, or switched on again, it gets what waits for it at once. Fails: webhook_subscription_not_found.
 create or replace function integration.subscription_update(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
+declare
+  v_id uuid := (input ->> 'id')::uuid;
+  s integration.webhook_subscriptions;
 begin
-  update integration.webhook_subscriptions s set
-    url = coalesce(input ->> 'url', s.url),
-    event_types = coalesce(integration.event_types_of(input), s.event_types),
-    is_active = coalesce((input ->> 'is_active')::boolean, s.is_active)
-  where s.id = (input ->> 'id')::uuid;
-  return jsonb_build_object('subscription', integration.subscription_of((input ->> 'id')::uuid)) || integration.unknown_named(input);
+  select * into s from integration.webhook_subscriptions x where x.id = v_id;
+  if coalesce((input ->> 'is_active')::boolean, s.is_active) and (not s.is_active or input ->> 'url' <> s.url) then
+    -- Deliveries before their subscription, as results lock them.
+    perform integration.waiting_due(v_id);
+  end if;
+  update integration.webhook_subscriptions x set
+    url = coalesce(input ->> 'url', x.url),
+    event_types = coalesce(integration.event_types_of(input), x.event_types),
+    is_active = coalesce((input ->> 'is_active')::boolean, x.is_active)
+  where x.id = v_id;
+  return jsonb_build_object('subscription', integration.subscription_of(v_id)) || integration.event_types_named(input);
+end $$;
+
+-- Makes the deliveries of a subscription that wait for their next attempt due now, on a new schedule, and asks for the sender. Those of one thing
+-- are still sent one after the other. -> how many waited
+create or replace function integration.waiting_due(subscription uuid) returns integer
+language plpgsql set search_path = '' as $$
+declare
+  v_count integer;
+begin
+  update integration.webhook_events e set attempts = 0, next_attempt_at = now()
+  where e.id in (
+    select w.id from integration.webhook_events w
+    where w.subscription_id = waiting_due.subscription and w.next_attempt_at > now() and w.claim_token is null
+    order by w.id for update skip locked);
+  get diagnostics v_count = row_count;
+  if exists (select from integration.webhook_events w where w.subscription_id = waiting_due.subscription and w.next_attempt_at is not null) then
+    perform set_config('app.events_queued', 'on', true);
+  end if;
+  return v_count;
 end $$;
 
 -- Removes a subscription with its log. {id} -> {id}. Fails: webhook_subscription_not_found.
@@ -86,23 +151,46 @@ begin
     'secret', input #>> '{made,secret}', 'previous_secret_expires_at', v_until);
 end $$;
 
--- Sends what failed in a time, both ends included, again, on a new schedule and under its old ids. {id, since, until?} -> {requeued}
--- Fails: webhook_subscription_not_found, webhook_subscription_inactive.
+-- Sends deliveries of a time, both ends included, again, on a new schedule and under their old ids: those that failed, and with `succeeded` those
+-- that the subscriber accepted; at most 10,000. Those that wait for their next attempt, of whatever time, are due now. A dry run counts.
+-- {id, since, until?, succeeded?, dry_run?} -> {requeued, waiting, dry_run}
+-- Fails: webhook_subscription_not_found, webhook_subscription_inactive, replay_too_large.
 create or replace function integration.subscription_recover(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
-  v_count integer;
+  v_max constant integer := 10000;
+  v_id uuid := (input ->> 'id')::uuid;
+  v_dry_run boolean := coalesce((input ->> 'dry_run')::boolean, false);
+  v_statuses text[] := case when (input ->> 'succeeded')::boolean then '{failed,success}'::text[] else '{failed}' end;
+  v_events uuid[];
+  v_waiting integer;
 begin
-  if not (integration.subscription_of((input ->> 'id')::uuid) ->> 'is_active')::boolean then
+  if not (integration.subscription_of(v_id) ->> 'is_active')::boolean then
     perform app.fail('webhook_subscription_inactive');
   end if;
-  update integration.webhook_events e set status = 'pending', attempts = 0, next_attempt_at = now()
-  where e.subscription_id = (input ->> 'id')::uuid and e.status = 'failed' and e.claim_token is null
-    and e.created_at >= (input ->> 'since')::timestamptz
-    and (input ->> 'until' is null or e.created_at <= (input ->> 'until')::timestamptz);
-  get diagnostics v_count = row_count;
-  if v_count > 0 then
-    perform set_config('app.events_queued', 'on', true);
+  select array_agg(p.id) into v_events from (
+    select e.id from integration.webhook_events e
+    where e.subscription_id = v_id and e.status = any (v_statuses) and e.next_attempt_at is null and e.claim_token is null
+      -- A test is not sent twice.
+      and (e.status = 'failed' or e.system_event_id is not null)
+      and e.created_at >= (input ->> 'since')::timestamptz
+      and (input ->> 'until' is null or e.created_at <= (input ->> 'until')::timestamptz)
+    limit v_max + 1) p;
+  if cardinality(v_events) > v_max then
+    perform app.fail('replay_too_large', jsonb_build_object('field', 'since', 'max', v_max));
   end if;
-  return jsonb_build_object('requeued', v_count);
+  if v_dry_run then
+    v_waiting := (select count(*) from integration.webhook_events w
+      where w.subscription_id = v_id and w.next_attempt_at > now() and w.claim_token is null);
+  else
+    v_waiting := integration.waiting_due(v_id);
+    update integration.webhook_events e set status = 'pending', attempts = 0, next_attempt_at = now()
+    where e.id in (
+      select w.id from integration.webhook_events w where w.id = any (v_events) and w.next_attempt_at is null and w.claim_token is null
+      order by w.id for update);
+    if v_events is not null then
+      perform set_config('app.events_queued', 'on', true);
+    end if;
+  end if;
+  return jsonb_build_object('requeued', coalesce(cardinality(v_events), 0), 'waiting', v_waiting, 'dry_run', v_dry_run);
 end $$;

@@ -138,7 +138,7 @@ test("a delivery's life is heard on the board and by its driver, with ids, statu
   // Each listener has a connection of its own, and hears when its messages come.
   await until(() =>
     statuses(board).length >= 6 && work().length >= 3 &&
-    statuses(driver).length >= 4 && driver.of("assignment.changed").length >= 3
+    statuses(driver).length >= 5 && driver.of("assignment.changed").length >= 3
   );
   expect(statuses(board).map(({ status }: { status: string }) => status)).toEqual([
     "pending",
@@ -158,6 +158,7 @@ test("a delivery's life is heard on the board and by its driver, with ids, statu
     place: { kind: "dropoff", latitude: 33.31, longitude: 44.36 },
   });
   expect(statuses(driver).map(({ status }: { status: string }) => status)).toEqual([
+    "assigned",
     "accepted",
     "picked_up",
     "in_transit",

@@ -220,6 +220,26 @@ describe("a subscription to what nobody knows", () => {
     }
   });
 
+  test("names what the subscriptions of other modules alone hear of", async () => {
+    const own = await newTenant();
+    const made = await own.admin.post(subscriptions, {
+      module_id: await moduleId("webhooks"),
+      url: "http://127.0.0.1:9/hook",
+      event_types: ["order.paid", "cod_settlement.created", "job.dead", "tenant.*", "no.such"],
+    });
+    expect(made).toSucceed(201);
+    expect(made.body).toMatchObject({
+      unknown_event_types: ["no.such"],
+      other_module_event_types: ["cod_settlement.created", "order.paid"],
+    });
+    const { id } = made.body.subscription;
+    const changed = await own.admin.put(`${subscriptions}/${id}`, {
+      event_types: ["order.*", "*"],
+    });
+    expect(changed.body.other_module_event_types).toEqual(["order.*"]);
+    expect(changed.body).not.toHaveProperty("unknown_event_types");
+  });
+
   test("knows what was published for the tenant, and for no other", async () => {
     const [own, stranger] = await Promise.all([newTenant(), newTenant()]);
     await publish(nobody, own, { event_type: "route.planned" });

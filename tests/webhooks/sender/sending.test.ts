@@ -248,10 +248,19 @@ describe("failing", () => {
       const before = receiver.received.length;
       await publish(nobody, tenant);
       await until(() => receiver.received.length > before);
-      await until(async () =>
-        (await sql`select from integration.webhook_events where subscription_id = ${id} and claim_token is not null`)
-          .length === 0
-      );
+      const settled = () =>
+        until(async () =>
+          (await sql`select from integration.webhook_events where subscription_id = ${id} and claim_token is not null`)
+            .length === 0
+        );
+      await settled();
+      // Its last attempt.
+      await sql`update integration.webhook_events set attempts = 7, next_attempt_at = now()
+        where subscription_id = ${id} and status = 'retrying' and position = (
+          select max(position) from integration.webhook_events where subscription_id = ${id})`;
+      await wake(nobody);
+      await until(() => receiver.received.length > before + 1);
+      await settled();
       const [row] =
         await sql`select is_active, disabled_reason from integration.webhook_subscriptions where id = ${id}`;
       expect(row).toEqual({ is_active: active, disabled_reason: active ? null : "failing" });

@@ -147,7 +147,7 @@ test("each filter narrows, and all rows are on exactly one page", async () => {
   await expectPaged(tenant.ops, path, "created_at");
 });
 
-test("whoever works in one warehouse sees its movements only; others, and other companies, none", async () => {
+test("staff of one warehouse see its movements only; others, and other companies, none", async () => {
   const clerk = await newPerson(tenant.id, "staff", "warehouse_staff");
   await newStaff(tenant, there.warehouse, clerk.id, "E-9");
   const { data } = await list({}, clerk);

@@ -111,7 +111,7 @@ export const pageParameters = (rows: ListDeclaration["limit"]) => ({
 const changesParameters = {
   updated_since: DayOrInstant.optional().meta({
     description:
-      "Only rows changed since then, in the order of their changes; `next_cursor` leads on from there",
+      "Only rows changed since then, in the order of their changes; `next_cursor` leads on from there, and `total` is the number of rows of this answer",
   }),
   cursor: z.string().max(200).optional().meta({
     description: "`next_cursor` of the answer before: what changed after it",

@@ -897,8 +897,8 @@ export interface paths {
   };
   "/tenants/{tenantId}/modules": {
     parameters: { };
-    /** List the modules, and which of them the tenant has @description Who: permission view:tenant. */ get: operations["get_tenants_tenantId_modules"];
-    /** Give the tenant these modules and no others @description Who: permission manage:system. */ put: operations["put_tenants_tenantId_modules"];
+    /** List the modules, and which of them clients show to the tenant @description Who: permission view:tenant. */ get: operations["get_tenants_tenantId_modules"];
+    /** Say which modules the tenant has; it switches no call on or off @description Who: permission manage:system. */ put: operations["put_tenants_tenantId_modules"];
   };
   "/tenants/{tenantId}/permissions": {
     parameters: { };
@@ -2617,8 +2617,11 @@ export interface components {
       last_name: string | null; phone: string | null;
     };
     Membership: {
+      /** Whether the tenant may be used now; if not, its calls are 403 `tenant_inactive` */ effective_active: boolean;
+      /** Until when the time is paid for, where the system asks for subscriptions */ effective_until: string | null;
       name: { [key: string]: unknown; }; /** Names of permissions */ permissions: string[]; /** Names of roles */ roles: string[];
-      /** Name in addresses: lower case, digits and single hyphens */ slug: string; tenant_id: string;
+      /** Name in addresses: lower case, digits and single hyphens */ slug: string; status: "pending" | "active" | "suspended" | "archived";
+      subscription_status: string; tenant_id: string;
       /** Whether a person is staff, a driver, an institution or a customer of the tenant @enum {string} */ tenant_user_type: "staff" | "driver" | "institution" | "customer";
     };
     MerchantBalance: {
@@ -3935,8 +3938,8 @@ export interface components {
     /** Column that orders the rows */ sort_by: "created_at"; sort_order: "asc" | "desc"; source_warehouse_id: string;
     status: "collected" | "remitted" | "settled_by_wallet"; /** Another tenant of yours than the token's */ tenant_id: string;
     /** To the end of this day, or this moment */ to_date: string;
-    /** Only rows changed since then, in the order of their changes; `next_cursor` leads on from there */ updated_since: string; warehouse_id: string;
-    /** The event's id */ webhook_id: string;
+    /** Only rows changed since then, in the order of their changes; `next_cursor` leads on from there, and `total` is the number of rows of this answer */ updated_since: string;
+    warehouse_id: string; /** The event's id */ webhook_id: string;
     /** `v1,` and the HMAC-SHA256 of `<id>.<timestamp>.<body>` with the subscription's secret, in Base64; of two, a space is between them */ webhook_signature: string;
     /** When this attempt was signed, in seconds since 1970 */ webhook_timestamp: number; zone_id: string;
   };
@@ -6959,10 +6962,10 @@ export interface operations {
   get_delivery_drivers_driver_id_positions: {
     parameters: {
       query?: {
-        fields?: components["parameters"]["fields"]; /** 24 hours before `to` when missing */ from?: string;
+        fields?: components["parameters"]["fields"]; /** 24 hours before `to` when missing; a day is that of the company's */ from?: string;
         language?: components["parameters"]["language"]; /** Rows of a page: 500, at most 2000 */ limit?: number;
         page?: components["parameters"]["page"]; tenant_id?: components["parameters"]["tenant_id"];
-        /** Now when missing; at most 24 hours after `from` */ to?: string;
+        /** 24 hours after `from` when missing, or its end if that is a day; now without both. At most 24 hours after `from` */ to?: string;
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { driver_id: components["parameters"]["path_driver_id"]; };
     };
@@ -7007,7 +7010,8 @@ export interface operations {
         content: {
           "application/json": {
             data: {
-              accepted: number; /** Older than 24 hours, more than 2 minutes ahead, an instant sent before, or sent while off duty */ ignored: number;
+              accepted: number;
+              /** Older than 24 hours, more than 2 minutes ahead, an instant sent before, or recorded while off duty */ ignored: number;
               /** When the app should report again */ next_in_seconds: number;
             };
           } & components["schemas"]["Success"];
@@ -10316,7 +10320,8 @@ export interface operations {
   get_system_events: {
     parameters: {
       query?: {
-        entity_id?: string; entity_type?: components["parameters"]["entity_type"]; event_type?: components["parameters"]["event_type"];
+        date_from?: components["parameters"]["date_from"]; date_to?: components["parameters"]["date_to"]; entity_id?: string;
+        entity_type?: components["parameters"]["entity_type"]; event_type?: components["parameters"]["event_type"];
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         /** Rows of a page: 100, at most 500 */ limit?: number; page?: components["parameters"]["page"];
         sort_by?: components["parameters"]["sort_by"]; sort_order?: components["parameters"]["sort_order"];
@@ -10700,7 +10705,7 @@ export interface operations {
         content: {
           "application/json": {
             data: {
-              id: string; /** What clients show; it opens and closes nothing of its own */ is_enabled: boolean;
+              id: string; /** What was sold to the tenant, for clients to show; it switches no call on or off */ is_enabled: boolean;
               /** Stable name, for programs */ key: string; name: { [key: string]: string; };
             }[];
             pagination: components["schemas"]["Pagination"];
@@ -10729,7 +10734,7 @@ export interface operations {
         content: {
           "application/json": {
             data: {
-              id: string; /** What clients show; it opens and closes nothing of its own */ is_enabled: boolean;
+              id: string; /** What was sold to the tenant, for clients to show; it switches no call on or off */ is_enabled: boolean;
               /** Stable name, for programs */ key: string; name: { [key: string]: string; };
             }[];
             pagination: components["schemas"]["Pagination"];

@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { Failure } from "../local/failure.ts";
 import { askedOf, inTransaction } from "./erase.ts";
 import type { PersonOptions } from "./options.ts";
-import { changeOf, targetsOf, valueOf } from "./personal.ts";
+import { changeOf, placeOf, targetsOf, valueOf } from "./personal.ts";
 import { keepSubject, personFiles } from "./person-files.ts";
 import type { Place } from "./place.ts";
 import { subjectOf, tenantOf } from "./subject.ts";
@@ -20,26 +20,32 @@ export async function disclosePerson(
     const subject = await subjectOf(tx, tenant, askedOf(options));
     const targets = await targetsOf(tx);
     await keepSubject(tx, targets, subject);
-    const tables: Record<string, unknown[]> = {};
+    const tables: Record<string, Map<string, object>> = {};
     for (const target of targets) {
       const after = target.columns.map((column) =>
         `'${column.name}', ${column.kind === "row" ? "null" : valueOf(target, column, subject)}`
       );
       const rows = await tx.unsafe(
-        `select to_jsonb(t) as row, jsonb_build_object(${after.join()}) as after
+        `select ${placeOf} as place, to_jsonb(t) as row, jsonb_build_object(${after.join()}) as after
         from ${target.table} t where ${changeOf(target, subject).condition}`,
       );
-      if (rows.length > 0) {
-        (tables[target.table] ??= []).push(...rows.map(({ row, after }) => ({
+      for (const { place, row, after } of rows) {
+        // The lines of a table may find one row by several ways: what the first of them says of a column is the most.
+        const found = tables[target.table] ??= new Map();
+        const kept = Object.fromEntries(Object.keys(after).map((key) => [key, row[key]]));
+        found.set(place, {
           ...keysOf(row),
-          ...changedIn(
-            Object.fromEntries(Object.keys(after).map((key) => [key, row[key]])),
-            after,
-          ) as object,
-        })));
+          ...changedIn(kept, after) as object,
+          ...found.get(place),
+        });
       }
     }
-    return { tables, found: await personFiles(tx, targets, subject) };
+    return {
+      tables: Object.fromEntries(
+        Object.entries(tables).map(([table, rows]) => [table, [...rows.values()]]),
+      ),
+      found: await personFiles(tx, targets, subject),
+    };
   });
   const files = [];
   for (const { bucket, path } of found) {
@@ -57,11 +63,22 @@ export async function disclosePerson(
   print(`${rows} rows and ${files.length} files of the person: ${options.export}`);
 }
 
-/** Which row it is, and of when. */
-const keysOf = ({ id, created_at }: Record<string, unknown>) => ({
-  ...(id !== undefined && { id }),
-  ...(created_at !== undefined && { created_at }),
-});
+/** Columns that say which row it is, and of when. */
+const keys = [
+  "id",
+  "created_at",
+  "recorded_at",
+  "requested_at",
+  "collected_at",
+  "settled_at",
+  "remitted_at",
+  "paid_at",
+  "opened_at",
+];
+const keysOf = (row: Record<string, unknown>) =>
+  Object.fromEntries(
+    Object.entries(row).filter(([key, value]) => keys.includes(key) && value !== null),
+  );
 
 /** The parts of a value that are not so in another; undefined when there are none. */
 export function changedIn(value: unknown, other: unknown): unknown {

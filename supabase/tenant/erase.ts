@@ -7,7 +7,7 @@ import { removeFrom } from "./deletion-rows.ts";
 import { endAccount, endErasure, removeMessages } from "./erasure-end.ts";
 import { removeNamed } from "./files.ts";
 import type { EraseOptions } from "./options.ts";
-import { changeOf, logOf, type Target, targetsOf } from "./personal.ts";
+import { changeOf, logOf, placeOf, type Target, targetsOf } from "./personal.ts";
 import { keepSubject, personFiles } from "./person-files.ts";
 import { openMatters } from "./person-open.ts";
 import { type Place, sessionSettings } from "./place.ts";
@@ -104,13 +104,18 @@ async function planOf(
   };
 }
 
+/** How many rows of each table change; one that several lines name is one. */
 async function countRows(tx: postgres.TransactionSql, targets: Target[], subject: Subject) {
-  const rows: Record<string, number> = {};
+  const selects: Record<string, string[]> = {};
   for (const { table, condition } of changesOf(targets, subject)) {
+    (selects[table] ??= []).push(`select ${placeOf} from ${table} t where ${condition}`);
+  }
+  const rows: Record<string, number> = {};
+  for (const [table, some] of Object.entries(selects)) {
     const [found] = await tx.unsafe(
-      `select count(*)::int as rows from ${table} t where ${condition}`,
+      `select count(*)::int as rows from (${some.join(" union ")}) r`,
     );
-    if (found!.rows > 0) rows[table] = (rows[table] ?? 0) + found!.rows;
+    if (found!.rows > 0) rows[table] = found!.rows;
   }
   return rows;
 }
@@ -153,7 +158,7 @@ async function eraseAll(place: Place, plan: ErasurePlan, by: string, print: Prin
     const id = plan.record ?? await begin(place.sql, plan, by);
     await endAccount(place, subject);
     const targets = await inTransaction(place.sql, targetsOf);
-    await eraseRows(place, targets.filter((one) => !(booksUntil && isBooks(one))), subject, print);
+    await eraseRows(place, targets.filter((one) => !(booksUntil && isBooks(one))), plan, print);
     await removeNamed(place, plan.files.map((file) => ({ ...file, type: "" })));
     print(`Files removed: ${plan.files.length}`);
     await removeMessages(place, subject);
@@ -183,19 +188,28 @@ async function begin(sql: postgres.Sql, plan: ErasurePlan, by: string): Promise<
   return record!.id;
 }
 
-/** Rows that others hold are left and asked for again: neither waits for the other. */
+/** Rows that others hold are left and asked for again: neither waits for the other. A table is told once its last line is done. */
 async function eraseRows(
   { sql }: Place,
   targets: Target[],
-  subject: Subject,
+  { subject, rows }: ErasurePlan,
   print: Print,
 ): Promise<void> {
+  const changes = changesOf(targets, subject);
+  const last = new Map(changes.map(({ table }, place) => [table, place]));
+  const changed = new Map<string, number>();
   for (let attempt = 1;; attempt++) {
     const left = new Set<string>();
-    for (const { table, condition, change } of changesOf(targets, subject)) {
+    for (const [place, { table, condition, change }] of changes.entries()) {
       const { count, held } = await removeFrom(sql, table, condition, change);
-      if (count > 0) print(`${table}: ${count} rows erased`);
+      if (count > 0) changed.set(table, (changed.get(table) ?? 0) + count);
       if (held > 0) left.add(table);
+      const most = changed.get(table);
+      if (most && place === last.get(table) && !left.has(table)) {
+        // Two lines may change one row: it was counted once before.
+        print(`${table}: ${Math.min(most, rows[table] ?? most)} rows erased`);
+        changed.delete(table);
+      }
     }
     if (left.size === 0) return;
     if (attempt === attempts) {

@@ -11,6 +11,11 @@ import { exportTenant } from "./export.ts";
 import { importTenant } from "./import.ts";
 import { parseTenantOptions, tenantHelp } from "./options.ts";
 
+// A reader of the first lines alone (`| head`) closes the pipe: the command continues, and says the rest to nobody.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+});
+
 try {
   await run(process.argv.slice(2));
 } catch (error) {

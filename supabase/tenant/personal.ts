@@ -89,6 +89,9 @@ export async function keepIds(tx: postgres.TransactionSql, sets: Subject["sets"]
   await tx.unsafe(`analyze ${ids}`);
 }
 
+/** Which row `t` is, also of a table in parts: lines of one table may name the same. */
+export const placeOf = "t.tableoid || '/' || t.ctid";
+
 /** The rows of a line, as a condition on its table `t`. */
 export function conditionOf(target: Target, subject: Subject): string {
   const scope = scopeOf(target, subject);

@@ -1,6 +1,6 @@
 /**
  * Random histories of merchants' money against a model: parcels with fees and COD, outcomes that are undone, cash that is handed in and
- * comes back, days that pass, statements of any moment, payouts, their reversals, voids, and another rule at any time. After each step
+ * comes back, days that pass, statements of any moment, payouts, their reversals, voids, and another rule, or an owner shut out, at any time. After each step
  * the answer, the lines and the wallet are those of the model. In the end, when all cash is in and every day is over, one last statement
  * leaves nothing unstated but what is kept.
  */
@@ -18,7 +18,7 @@ const perCompany = 250;
 
 const kinds = [
   ...["deliver", "deliver", "deliver", "prepaid", "refund", "undo", "top_up", "debit"] as const,
-  ...["remit", "remit", "unremit", "days", "rule"] as const,
+  ...["remit", "remit", "unremit", "days", "rule", "member"] as const,
   ...["state", "state", "state_until", "pay", "pay", "reverse", "void"] as const,
 ];
 type Kind = typeof kinds[number];
@@ -152,6 +152,14 @@ class History {
     });
   }
 
+  /** The owner is shut out, or let in again. */
+  async member(): Promise<void> {
+    const is_active = !this.#wallet.member;
+    const did = await this.books.do({ do: "member", is_active });
+    this.#wallet.member = is_active;
+    this.#is("member", did, undefined);
+  }
+
   state = () => this.#state();
   state_until = (one: number) => this.#state(picked(this.#moments, one));
 
@@ -195,9 +203,10 @@ class History {
     this.#wallet.move("adjustment", 10_000_000, did.at);
     await this.#state();
     expect(await this.books.leftOver()).toEqual([]);
-    expect(this.#wallet.kept()).toBe(this.#wallet.rule.keep);
+    const { keep } = this.#wallet.terms;
+    expect(this.#wallet.kept()).toBe(keep);
     const { balance, held, stated } = this.#wallet.shown();
-    expect([balance - stated, held]).toEqual([this.#wallet.rule.keep, 0]);
+    expect([balance - stated, held]).toEqual([keep, 0]);
   }
 
   async #rule(rule: Rule): Promise<void> {

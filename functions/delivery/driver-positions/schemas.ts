@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { pageParameters } from "../../../shared/api/list.ts";
 import {
+  DayOrInstant,
   ExactInstant,
   Id,
-  Instant,
   Latitude,
   Longitude,
   Pagination,
@@ -44,7 +44,7 @@ export const PositionsTaken = z.object({
   data: z.object({
     accepted: z.int(),
     ignored: z.int().describe(
-      "Older than 24 hours, more than 2 minutes ahead, an instant sent before, or sent while off duty",
+      "Older than 24 hours, more than 2 minutes ahead, an instant sent before, or recorded while off duty",
     ),
     next_in_seconds: z.int().describe("When the app should report again"),
   }),
@@ -52,8 +52,12 @@ export const PositionsTaken = z.object({
 
 export const pageSize = { default: 500, max: 2_000 };
 export const PositionsQuery = z.object({
-  from: Instant.optional().describe("24 hours before `to` when missing"),
-  to: Instant.optional().describe("Now when missing; at most 24 hours after `from`"),
+  from: DayOrInstant.optional().describe(
+    "24 hours before `to` when missing; a day is that of the company's",
+  ),
+  to: DayOrInstant.optional().describe(
+    "24 hours after `from` when missing, or its end if that is a day; now without both. At most 24 hours after `from`",
+  ),
   ...pageParameters(pageSize),
 });
 const Position = z.object({

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineList, equal, id, oneOf } from "../../../shared/api/list.ts";
+import { defineList, equal, id, oneOf, since, until } from "../../../shared/api/list.ts";
 import {
   ExactInstant,
   Id,
@@ -25,6 +25,8 @@ export const events = defineList({
     status: oneOf("status", statuses),
     entity_type: equal("entity_type"),
     entity_id: id("entity_id"),
+    date_from: since("created_at"),
+    date_to: until("created_at"),
   },
   tally: {
     name: "system_events",

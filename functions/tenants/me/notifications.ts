@@ -84,12 +84,14 @@ const Notification = z.object({
 
 type Notification = { type: keyof typeof texts; payload: Record<string, unknown> };
 
-/** The sentences about the things that a person who left has still to hand in. */
+/** The sentences about what a person who left has still to hand in, or to get. */
 const leftBehind = {
   parcels: "member_left_parcels",
   cash_in_hand: "member_left_cash_in_hand",
   cash_on_desk: "member_left_cash_on_desk",
+  pay: "member_left_pay",
   wallet: "member_left_wallet",
+  open_parcels: "member_left_open_parcels",
   picking_orders: "member_left_picking_orders",
   manifests: "member_left_manifests",
   api_keys: "member_left_api_keys",

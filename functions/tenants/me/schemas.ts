@@ -5,6 +5,8 @@ import { Password } from "../password.ts";
 
 export const UserType = z.enum(["staff", "driver", "institution", "customer"]);
 
+const TenantStatus = z.enum(["pending", "active", "suspended", "archived"]);
+
 const Me = z.object({
   id: Id,
   email: z.string().nullable(),
@@ -23,6 +25,14 @@ const Membership = z.object({
   tenant_user_type: UserType,
   roles: z.array(z.string()),
   permissions: z.array(z.string()),
+  status: TenantStatus,
+  subscription_status: z.string(),
+  effective_active: z.boolean().meta({
+    description: "Whether the tenant may be used now; if not, its calls are 403 `tenant_inactive`",
+  }),
+  effective_until: Timestamp.nullable().meta({
+    description: "Until when the time is paid for, where the system asks for subscriptions",
+  }),
 }).meta({ id: "Membership" });
 
 export const MeResponse = z.object({
@@ -55,7 +65,7 @@ export const Tenant = z.object({
   id: Id,
   name: JsonObject,
   slug: z.string(),
-  status: z.enum(["pending", "active", "suspended", "archived"]),
+  status: TenantStatus,
   contact_info: JsonObject,
   metadata: JsonObject,
   logo_url: z.string().nullable(),

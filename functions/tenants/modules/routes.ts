@@ -10,7 +10,7 @@ const ModulesResponse = listResponse(z.object({
   key: z.string(),
   name: z.record(z.string(), z.string()),
   is_enabled: z.boolean().meta({
-    description: "What clients show; it opens and closes nothing of its own",
+    description: "What was sold to the tenant, for clients to show; it switches no call on or off",
   }),
 }));
 
@@ -20,13 +20,13 @@ interface Modules {
 
 const version = versionedBy("tenancy.modules_version", "tenantId", "tenant_id");
 
-/** Which parts of Barid a tenant has. */
+/** Which parts of Barid are sold to a tenant and shown to it; every call works without them. */
 export const modules: AnyEndpoint[] = [
   endpoint({
     method: "get",
     path: "/:tenantId/modules",
     version,
-    summary: "List the modules, and which of them the tenant has",
+    summary: "List the modules, and which of them clients show to the tenant",
     access: permission("view:tenant"),
     tenant: "path",
     params: ids("tenantId"),
@@ -37,7 +37,7 @@ export const modules: AnyEndpoint[] = [
     method: "put",
     path: "/:tenantId/modules",
     version,
-    summary: "Give the tenant these modules and no others",
+    summary: "Say which modules the tenant has; it switches no call on or off",
     access: permission("manage:system"),
     tenant: "path",
     params: ids("tenantId"),

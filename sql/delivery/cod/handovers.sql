@@ -194,8 +194,9 @@ end $$;
 
 -- The handover whose cash a remittance of this total is, of those of its driver that wait (money.lock_open_handovers): the oldest that was counted
 -- or resolved, else one with a shortage that nobody has resolved yet, else, where the office remits, one that nobody has counted; null: none.
--- Where the tenant requires a handover (setting delivery.cod.require_handover), only the first will do. Fails: cash_handover_required.
-create or replace function money.handover_of(open money.cash_handovers[], total numeric, p_currency text) returns money.cash_handovers
+-- Where the tenant requires a handover (setting delivery.cod.require_handover), only the first will do. Fails: cash_handover_required, which says
+-- so when this cash was counted with a difference that is open.
+create or replace function money.handover_of(driver uuid, open money.cash_handovers[], total numeric, p_currency text) returns money.cash_handovers
 language plpgsql stable set search_path = '' as $$
 declare
   v_required boolean := app.boolean_or(app.settings('delivery', 'cod') -> 'require_handover', false);
@@ -209,7 +210,10 @@ begin
     order by h.status = 'declared', h.status = 'discrepancy', h.created_at limit 1;
   end if;
   if v_row.id is null and v_required then
-    perform app.fail('cash_handover_required', jsonb_build_object('amount', total, 'currency', p_currency));
+    perform app.fail('cash_handover_required', jsonb_build_object('amount', total, 'currency', p_currency) || case when exists (
+        select from money.cash_handovers h
+        where h.tenant_id = app.tenant_id() and h.driver_id = driver and h.currency = p_currency and h.declared_amount = total and h.status = 'discrepancy')
+      then '{"text_key": "reason_handover_differs"}' else '{}' end::jsonb);
   end if;
   return v_row;
 end $$;

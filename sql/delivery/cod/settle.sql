@@ -195,7 +195,7 @@ begin
   if method = 'wallet' then
     v_wallet := money.cod_wallet(v_driver, v_currency);
   else
-    v_handover := money.handover_of(v_open, v_total, v_currency);
+    v_handover := money.handover_of(v_driver, v_open, v_total, v_currency);
     if v_handover.status = 'resolved' and v_handover.resolution in ('driver_owes', 'written_off') and not money.shortage_is_booked(v_handover) then
       v_borne := v_handover.resolution;
     end if;

@@ -2,24 +2,29 @@
 
 -- Keeps the caller's positions: [{latitude, longitude, recorded_at, accuracy_m?, speed_kmh?, heading?, battery_percent?}]
 -- under `positions`, 1 to 200 -> {accepted, ignored, next_in_seconds}. Counts as a sign of life.
--- Ignored: what is older than 24 hours or more than 2 minutes ahead, an instant that was sent before, and everything
--- while the driver is off duty. next_in_seconds: setting general.user_settings.heartbeat_interval_seconds, 30 when unset.
+-- Ignored: what is older than 24 hours or more than 2 minutes ahead, an instant that was sent before, and what was recorded while the driver
+-- was off duty: on duty what is more than 2 minutes older than the session, off duty all but what the session holds that has just ended.
+-- next_in_seconds: setting general.user_settings.heartbeat_interval_seconds, 30 when unset.
 create or replace function delivery.positions_record(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_driver uuid := app.user_id();
+  v_from timestamptz;
+  v_until timestamptz;
   v_accepted integer := 0;
 begin
-  update delivery.driver_presence s set last_heartbeat_at = now()
-  where s.tenant_id = v_tenant and s.driver_id = v_driver and s.on_duty;
-  if found then
+  update delivery.driver_presence s set last_heartbeat_at = case when s.on_duty then now() else s.last_heartbeat_at end
+  where s.tenant_id = v_tenant and s.driver_id = v_driver
+  returning case when s.on_duty then s.duty_changed_at - interval '2 minutes' else s.on_duty_since end,
+    case when s.on_duty then now() + interval '2 minutes' else s.duty_changed_at end into v_from, v_until;
+  if v_from is not null then
     with kept as (
       insert into delivery.driver_positions as x (tenant_id, driver_id, recorded_at, latitude, longitude, accuracy_m, speed_kmh, heading, battery_percent)
       select v_tenant, v_driver, p.recorded_at, p.latitude, p.longitude, p.accuracy_m, p.speed_kmh, p.heading, p.battery_percent
       from jsonb_to_recordset(input -> 'positions') p (recorded_at timestamptz, latitude double precision, longitude double precision,
         accuracy_m double precision, speed_kmh double precision, heading double precision, battery_percent double precision)
-      where p.recorded_at between now() - interval '24 hours' and now() + interval '2 minutes'
+      where p.recorded_at between greatest(v_from, now() - interval '24 hours') and v_until
       on conflict do nothing
       returning x.recorded_at, x.latitude, x.longitude, x.accuracy_m
     ), latest as (
@@ -90,20 +95,24 @@ create trigger positions_removed after delete on delivery.drivers referencing ol
 revoke execute on function delivery.positions_of_removed() from barid_caller;
 
 -- Where a driver was between two moments at most 24 hours apart, or a day of the tenant's, which has 25 where clocks go back; oldest first.
--- {driver_id, from?, to?, limit, offset} -> {rows, total}; `to` is now when it is missing, `from` 24 hours before it.
+-- {driver_id, from?, to?, limit, offset} -> {rows, total}; each an instant, or a day of the tenant's: its begin, and its end. A missing `from`
+-- is 24 hours before `to`, a missing `to` 24 hours after `from`, of a day that day's own begin or end; without both, until now.
 -- Fails: driver_not_found (nobody's, or not the caller's), invalid_date_range (reversed, or more than 24 hours).
 create or replace function delivery.positions_read(input jsonb) returns jsonb
 language plpgsql stable set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_driver uuid := (input ->> 'driver_id')::uuid;
-  v_to timestamptz := coalesce(app.instant(input ->> 'to'), app.instant(input ->> 'from') + interval '24 hours', now());
-  v_from timestamptz := coalesce(app.instant(input ->> 'from'), v_to - interval '24 hours');
+  v_from timestamptz := app.day_start(input ->> 'from');
+  -- The last microsecond that is asked for.
+  v_to timestamptz := coalesce(app.day_end(input ->> 'to') - interval '1 microsecond',
+    case when length(input ->> 'from') = 10 then app.day_end(input ->> 'from') - interval '1 microsecond' else v_from + interval '24 hours' end, now());
   v_zone text := app.timezone();
 begin
   if not exists (select from delivery.drivers d where d.tenant_id = v_tenant and d.user_id = v_driver) then
     perform app.fail('driver_not_found');
   end if;
+  v_from := coalesce(v_from, case when length(input ->> 'to') = 10 then app.day_start(input ->> 'to') else v_to - interval '24 hours' end);
   if v_to < v_from or least(v_to - v_from, (v_to at time zone v_zone) - (v_from at time zone v_zone)) > interval '24 hours' then
     perform app.fail('invalid_date_range', '{"field": "to"}');
   end if;

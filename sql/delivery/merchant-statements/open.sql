@@ -19,6 +19,19 @@ begin
   keep := round(coalesce((v_rule ->> 'keep')::numeric, 0), money.decimals_of(currency));
 end $$;
 
+-- The rule of an owner's statements: that of the tenant, money.statement_rule. For who is no active member of the company any more there is
+-- no least amount, and nothing is kept: the statement is the last.
+create or replace function money.statement_rule_for(owner uuid, currency text, out minimum numeric, out keep numeric)
+language plpgsql stable set search_path = '' as $$
+begin
+  select r.minimum, r.keep into minimum, keep from money.statement_rule(statement_rule_for.currency) r;
+  if not exists (select from tenancy.tenant_users u where u.tenant_id = app.tenant_id() and u.user_id = statement_rule_for.owner
+      and u.is_active and u.left_at is null) then
+    minimum := 0;
+    keep := 0;
+  end if;
+end $$;
+
 -- The wallets of an owner that statements are made of: that of what they are in the company first, then that of what they were before.
 create or replace function money.merchant_wallets(owner uuid, currency text) returns uuid[]
 language plpgsql stable set search_path = '' as $$
@@ -70,7 +83,7 @@ begin
     return null;
   end if;
   select m.* into v_marks from money.merchant_accounts m where m.tenant_id = v_tenant and m.account_id = p_wallet;
-  v_rule := money.statement_rule(v_wallet.currency::text);
+  v_rule := money.statement_rule_for(v_wallet.owner_user_id, v_wallet.currency::text);
   v_kept := money.kept_of(v_tenant, p_wallet);
   -- One query, so that holds, movements and what is pending are those of one moment.
   with moved as materialized (
@@ -159,7 +172,7 @@ begin
     exit when v_id is not null;
   end loop;
   if v_id is null then
-    perform app.fail('statement_below_minimum', jsonb_build_object('minimum', (money.statement_rule(v_currency)).minimum, 'currency', v_currency));
+    perform app.fail('statement_below_minimum', jsonb_build_object('minimum', (money.statement_rule_for(v_owner, v_currency)).minimum, 'currency', v_currency));
   end if;
   return v_id;
 end $$;

@@ -1,14 +1,15 @@
 -- Reads of people beyond the caller's tenant. SECURITY DEFINER, each with its own narrow question.
 
--- The caller's own active memberships, in all tenants.
--- -> [{tenant_id, slug, name, tenant_user_type, roles, permissions}], oldest first.
+-- The caller's own active memberships, in all tenants, and whether each may be used now.
+-- -> [{tenant_id, slug, name, tenant_user_type, roles, permissions, status, subscription_status, effective_active, effective_until}], oldest first.
 create or replace function tenancy.memberships_of_caller() returns jsonb
 language plpgsql stable security definer set search_path = '' as $$
 begin
   return (
     select coalesce(jsonb_agg(jsonb_build_object(
         'tenant_id', t.id, 'slug', t.slug, 'name', t.name, 'tenant_user_type', u.tenant_user_type,
-        'roles', g.roles, 'permissions', g.permissions)
+        'roles', g.roles, 'permissions', g.permissions, 'status', t.status, 'subscription_status', t.subscription_status,
+        'effective_active', app.is_effective(t), 'effective_until', t.effective_until)
       order by u.created_at, t.id), '[]')
     from tenancy.tenant_users u
     join tenancy.tenants t on t.id = u.tenant_id

@@ -1,4 +1,4 @@
--- The modules a tenant has.
+-- The modules that are sold to a tenant and that clients show to it. No call asks for one: they switch nothing on or off.
 
 -- -> {modules: [{id, key, name, is_enabled}]}
 create or replace function tenancy.modules_get(input jsonb) returns jsonb

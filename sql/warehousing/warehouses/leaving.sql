@@ -1,9 +1,10 @@
 -- The notice to the office when a person leaves the company, by themselves or with their account.
 
 -- Notifies administrators and operations managers, of a driver dispatchers too, that a person left, with what is still theirs to clear up:
--- parcels and cash in hand, cash on their desk, what is in their wallet, open picking orders, manifests that have not arrived, API keys
--- that stopped. Each only when there is any. Heard when a membership ends, and when Auth deletes an account; who is shut out by an
--- administrator is known to the office. Customers and institutions are nobody's colleagues: of them it hears only what they leave.
+-- parcels and cash in hand, cash on their desk, pay that was not paid out, what is in their wallet, their own parcels on the way, open picking
+-- orders, manifests that have not arrived, API keys that stopped. Each only when there is any. Heard when a membership ends, and when Auth
+-- deletes an account; who is shut out by an administrator is known to the office. Customers and institutions are nobody's colleagues: of them it
+-- hears only what they leave.
 create or replace function warehousing.member_left() returns trigger
 language plpgsql set search_path = '' as $$
 declare
@@ -17,7 +18,11 @@ begin
     values ('parcels', to_jsonb(nullif(cardinality(delivery.parcels_in_hand(new.user_id)), 0))),
       ('cash_in_hand', warehousing.money_left(new.tenant_id, new.user_id, 'driver_cash')),
       ('cash_on_desk', warehousing.money_left(new.tenant_id, new.user_id, 'cash_on_hand')),
+      ('pay', warehousing.money_left(new.tenant_id, new.user_id, 'driver_payable')),
       ('wallet', warehousing.money_left(new.tenant_id, new.user_id, 'wallet')),
+      ('open_parcels', (select to_jsonb(nullif(count(*), 0)) from delivery.deliveries d
+        where d.tenant_id = new.tenant_id and new.user_id in (d.customer_id, d.institution_user_id) and d.parent_id is null
+          and d.status not in ('draft', 'delivered', 'returned', 'cancelled'))),
       ('picking_orders', (select to_jsonb(nullif(count(*), 0)) from warehousing.picking_orders o
         where o.tenant_id = new.tenant_id and o.assigned_to = new.user_id and o.status in ('pending', 'in_progress'))),
       ('manifests', (select to_jsonb(nullif(count(*), 0)) from delivery.transfer_manifests m

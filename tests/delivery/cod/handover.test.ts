@@ -58,6 +58,25 @@ describe("handover", () => {
     expect((await tenant.driver2.get("/delivery/cod-collections/handovers")).body.data).toEqual([]);
   });
 
+  test.each([
+    ["given back", { resolution: "returned" }],
+    ["not there when it is counted again", { resolution: "recounted", counted_amount: 1250 }],
+  ])("too much on the desk, %s, is remitted once that is said", async (_, way) => {
+    const tenant = await newTenant();
+    await saveSettings(tenant.id, "delivery.cod", { require_handover: true });
+    const { id } = await newCash(tenant);
+    const declared = await declare(tenant, 1250);
+    const { body } = await act(tenant, declared.body.data.id, "count", { counted_amount: 1500 });
+    expect(body.data).toMatchObject({ status: "discrepancy", difference: 250 });
+    const refused = await tenant.dispatcher.post(remit, selected(id));
+    expect(refused).toFailWith(409, "cash_handover_required");
+    expect(refused.body.message).toBe(
+      "Cash of 1250 IQD was declared, and its count differs. Resolve the difference first.",
+    );
+    expect(await act(tenant, declared.body.data.id, "resolve", way)).toSucceed(200);
+    expect(await tenant.dispatcher.post(remit, selected(id))).toSucceed(200);
+  });
+
   test("a difference changes no balance until its cash is remitted; a shortage that the driver owes comes from the driver's wallet then", async () => {
     const tenant = await newTenant();
     await saveSettings(tenant.id, "delivery.cod", { require_handover: true });

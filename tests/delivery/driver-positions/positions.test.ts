@@ -14,9 +14,14 @@ beforeAll(async () => {
   other = await newTenant();
 });
 
-async function onDuty(of: Tenant = tenant): Promise<Person> {
+const duty = "/delivery/drivers/me/duty";
+
+/** A driver on duty for so many seconds. */
+async function onDuty(of: Tenant = tenant, seconds = 86_400): Promise<Person> {
   const driver = await newDriver(of);
-  expect(await driver.post("/delivery/drivers/me/duty", { on_duty: true })).toSucceed(200);
+  expect(await driver.post(duty, { on_duty: true })).toSucceed(200);
+  await sql`update delivery.driver_presence set duty_changed_at = now() - make_interval(secs => ${seconds}),
+    on_duty_since = now() - make_interval(secs => ${seconds}) where driver_id = ${driver.id}`;
   return driver;
 }
 
@@ -84,6 +89,30 @@ describe("accepted and ignored", () => {
     const before = (await shown(driver)).last_heartbeat_at;
     expect((await send(driver, point(1))).body.data).toMatchObject({ accepted: 0, ignored: 1 });
     expect((await shown(driver)).last_heartbeat_at).toBe(before);
+  });
+
+  test("what was recorded before the session is ignored, but for clocks that are two minutes off", async () => {
+    const driver = await onDuty(tenant, 600);
+    const before = await send(driver, point(3_600), point(725), point(715), point(590));
+    expect(before.body.data).toMatchObject({ accepted: 2, ignored: 2 });
+    expect(await driver.post(duty, { on_duty: false })).toSucceed(200);
+    expect(await driver.post(duty, { on_duty: true })).toSucceed(200);
+    const anew = await send(driver, point(500), point(1));
+    expect(anew.body.data).toMatchObject({ accepted: 1, ignored: 1 });
+  });
+
+  test("what the session holds that has just ended is kept, and nothing of after it", async () => {
+    const driver = await onDuty(tenant, 600);
+    const late = [point(605), point(590, 33.6), point(20, 33.7)];
+    expect(await driver.post(duty, { on_duty: false })).toSucceed(200);
+    const before = (await shown(driver)).last_heartbeat_at;
+    const answer = await send(driver, ...late, point(-5));
+    expect(answer.body.data).toMatchObject({ accepted: 2, ignored: 2 });
+    expect(await shown(driver)).toMatchObject({
+      on_duty: false,
+      last_heartbeat_at: before,
+      last_position: { latitude: 33.7 },
+    });
   });
 
   test("are the same to whichever device sends them first", async () => {
@@ -180,6 +209,31 @@ describe("the way of a driver", () => {
     const driver = await newDriver(there);
     const answer = await there.ops.get(at(driver), { query: { from, to } });
     expect(answer.status).toBe(status);
+  });
+
+  test("of a day is that of the company, from its first moment to its last", async () => {
+    const there = await newTenant({
+      settings: { "general.timezone": { name: "America/New_York" } },
+    });
+    const driver = await onDuty(there);
+    // That day clocks go back: it has 25 hours.
+    const moments = ["03:59:59.9Z", "04:00:00Z", "23:00:00Z"].map((time) => `2026-11-01T${time}`);
+    const more = ["04:59:59.9Z", "05:00:00Z"].map((time) => `2026-11-02T${time}`);
+    for (const moment of [...moments, ...more]) {
+      await sql`insert into delivery.driver_positions (tenant_id, driver_id, recorded_at, latitude, longitude)
+        values (${there.id}, ${driver.id}, ${moment}, 33, 44)`;
+    }
+    const day = "2026-11-01";
+    for (const query of [{ from: day }, { to: day }, { from: day, to: day }]) {
+      const { body } = await there.ops.get(at(driver), { query });
+      expect(body.data.map((row: { recorded_at: string }) => Date.parse(row.recorded_at)))
+        .toEqual([moments[1], moments[2], more[0]].map((moment) => Date.parse(moment!)));
+    }
+    for (const query of [{ from: day, to: "2026-11-02" }, { from: day, to: "2026-10-31" }]) {
+      expect(await there.ops.get(at(driver), { query })).toFailWith(400, "invalid_date_range");
+    }
+    expect(await there.ops.get(at(driver), { query: { from: "2026-13-01" } }))
+      .toFailWith(400, "validation_failed");
   });
 });
 

@@ -151,6 +151,44 @@ test("what is held again after it was stated is taken off by the next statement,
   await sound(tenant);
 });
 
+describe("an owner who is no member any more", () => {
+  const rule = { release: "on_remit", keep: 1_000, minimum: 3_000 };
+  const deactivate = (tenant: Tenant, is_active: boolean) =>
+    tenant.admin.put(`/tenants/${tenant.id}/users/${tenant.customer.id}`, { is_active });
+
+  test("is stated all that is there: nothing is kept, and there is no least amount", async () => {
+    const { tenant } = await newMerchant([7_000], rule);
+    expect(await pay(tenant.ops, (await opened(tenant)).id)).toSucceed(200);
+    expect(await shownOf(tenant.customer)).toEqual([1_000, 0, 0, 1_000]);
+    const refused = await open(tenant);
+    expect(refused).toFailWith(409, "statement_below_minimum");
+    expect(refused.body.minimum).toBe(3_000);
+    expect(await tenant.customer.post(`/tenants/${tenant.id}/leave`)).toSucceed(200);
+    const last = await opened(tenant);
+    expect(last).toMatchObject({ net: 1_000, adjustments: 1_000, count: 1 });
+    expect(await linesOf(tenant.ops, last.id)).toEqual([["adjustment", 1_000]]);
+    expect(await pay(tenant.ops, last.id)).toSucceed(200);
+    const empty = await open(tenant);
+    expect(empty).toFailWith(409, "statement_below_minimum");
+    expect(empty.body.minimum).toBe(0);
+    await sound(tenant);
+  });
+
+  test("is kept from again once back", async () => {
+    const { ground, tenant } = await newMerchant([7_000], rule);
+    await opened(tenant);
+    expect(await deactivate(tenant, false)).toSucceed(200);
+    const last = await opened(tenant);
+    expect(last).toMatchObject({ net: 1_000, adjustments: 1_000 });
+    expect(await cancel(tenant.ops, last.id)).toSucceed(200);
+    expect(await opened(tenant)).toMatchObject({ net: 1_000 });
+    expect(await deactivate(tenant, true)).toSucceed(200);
+    await broughtIn(ground, [5_000]);
+    expect(await opened(tenant)).toMatchObject({ gross_cod: 5_000, adjustments: -1_000 });
+    await sound(tenant);
+  });
+});
+
 test("an open statement that is voided frees its lines, and its number is used up", async () => {
   const { tenant } = await newMerchant([7_000]);
   const first = await opened(tenant);

@@ -66,6 +66,8 @@ begin
     when 'void' then perform money.statement_void_book(input);
     when 'rule' then
       update tenancy.tenant_settings s set settings = input -> 'rule' where s.tenant_id = tenant and s.module = 'delivery' and s.group_key = 'payouts';
+    when 'member' then
+      update tenancy.tenant_users u set is_active = (input ->> 'is_active')::boolean where u.tenant_id = tenant and u.user_id = owner;
     when 'days' then
       -- Later: everything that is held was written so many days before.
       perform set_config('session_replication_role', 'replica', true);

@@ -64,9 +64,16 @@ export class Wallet {
   version = 0;
   day = 0;
   rule: Rule = { release: "on_remit", hold_days: 0, keep: 0, minimum: 0 };
+  /** False while the owner is shut out: statements keep nothing, and have no least amount. */
+  member = true;
   readonly parcels: Parcel[] = [];
   readonly statements: Statement[] = [];
   readonly #movements: Movement[] = [];
+
+  /** The part of the rule that holds for statements of this owner. */
+  get terms(): Pick<Rule, "keep" | "minimum"> {
+    return this.member ? this.rule : { keep: 0, minimum: 0 };
+  }
 
   shown(): Shown {
     const open = this.statements.filter(({ status }) => status === "open");
@@ -123,11 +130,12 @@ export class Wallet {
       const kind = said.length ? "adjustment" : movement.kind;
       return amount ? [{ movement: movement.version, kind, amount }] : [];
     });
-    for (const amount of [this.kept(), -this.rule.keep]) {
+    const { keep, minimum } = this.terms;
+    for (const amount of [this.kept(), -keep]) {
       if (amount) lines.push({ movement: null, kind: "adjustment", amount });
     }
     const net = sumOf(lines);
-    return net > 0 && net >= this.rule.minimum ? lines : undefined;
+    return net > 0 && net >= minimum ? lines : undefined;
   }
 
   /** The part of the wallet that statements keep. */

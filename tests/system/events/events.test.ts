@@ -150,6 +150,16 @@ describe("the list", () => {
     expect((await ask({ source_module: "module1" })).total).toBe(300);
     expect((await ask({ target_module: "target" })).total).toBe(120);
     expect((await ask({ status: "failed", entity_type: "thing2" })).total).toBe(50);
+    const ago = (seconds: number) => Date.parse(first.events[0].created_at) - (seconds - 1) * 1_000;
+    const at = (seconds: number) => new Date(ago(seconds)).toISOString();
+    expect((await ask({ date_from: at(10.5) })).total).toBe(10);
+    expect((await ask({ date_to: at(590.5) })).total).toBe(10);
+    expect((await ask({ date_from: at(20.5), date_to: at(10.5) })).total).toBe(10);
+    expect((await ask({ date_from: "2020-01-01", date_to: "2020-01-02" })).total).toBe(0);
+    expect(await system.get("/system/events", { query: { date_from: "today" } })).toFailWith(
+      400,
+      "validation_failed",
+    );
     // Of all tenants and of none it is kept instead of counted, and the same.
     const [{ counted, kept }] = await sql`select
         (select count(*)::int from integration.system_events where status = 'failed') as counted,

@@ -78,6 +78,10 @@ describe("while the system asks for subscriptions", () => {
     expect((await system.call("GET", `/tenants/${id}`, undefined, admin)).body.code).toBe(
       "tenant_inactive",
     );
+    const why = await system.call("GET", "/tenants/me", undefined, admin);
+    expect(why.body.memberships).toMatchObject([
+      { tenant_id: id, status: "pending", subscription_status: "PENDING", effective_active: false },
+    ]);
     const { body } = await system.call("POST", `/tenants/${id}/activate`, {});
     expect(body.tenant).toMatchObject({
       status: "active",

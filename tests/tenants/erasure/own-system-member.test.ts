@@ -81,7 +81,9 @@ describe("a driver", () => {
     expect(shown.tables["money.payments"]).toMatchObject([{
       snapshot: { driver: { full_name: named.full_name } },
     }]);
-    expect(shown.tables["delivery.driver_positions"]).toHaveLength(1);
+    expect(shown.tables["delivery.driver_positions"]).toEqual([
+      { recorded_at: expect.any(String), latitude: 33.3, longitude: 44.4 },
+    ]);
     for (const of of Object.values(guest)) expect(text).not.toContain(of);
     await expect(disclosePerson(place, options, () => {})).rejects.toThrow("EEXIST");
   });

@@ -1,7 +1,11 @@
 /** `npm run tenant -- erase` takes somebody without an account out of a company, and nobody else. */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Place } from "../../../supabase/tenant/place.ts";
 import { nobody } from "../../support/api.ts";
+import { disclosePerson } from "../../../supabase/tenant/disclose.ts";
 import { sql } from "../../support/db.ts";
 import {
   buys,
@@ -84,12 +88,36 @@ test("is shown, and nothing is written until the number is typed", async () => {
   const { text, failure } = await erased(place, tenant, ask);
   expect(failure).toBeUndefined();
   expect(text).toContain("Files: 2");
-  expect(text).toMatch(/delivery\.deliveries: \d+ rows/);
+  // Two lines of the list find the parcel: it is one row.
+  expect(text).toMatch(/delivery\.deliveries: 1 rows/);
   expect(text).toContain(`--confirm ${gone.phone} erases all of this for good`);
   expect((await erased(place, tenant, { ...ask, confirm: "0770" })).failure).toContain(
     "Nothing was erased",
   );
   expect(await sql`select from tenancy.erasures where tenant_id = ${tenant.id}`).toEqual([]);
+});
+
+test("gets each row once, with all that is said of it", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "barid-person-"));
+  const file = join(folder, "recipient.json");
+  try {
+    const options = { slug: `t-${here.shop.tenant.id}`, ...ask, export: file };
+    await disclosePerson(place, options, () => {});
+    const { tables } = JSON.parse(readFileSync(file, "utf8"));
+    expect(tables["delivery.deliveries"]).toMatchObject([{
+      id: parcel.id,
+      recipient: { name: gone.name, phone: gone.phone },
+      notes: expect.stringContaining("Ring twice"),
+      external_reference_id: `For ${gone.phone}`,
+      dropoff_snapshot: expect.any(Object),
+    }]);
+    for (const [table, rows] of Object.entries(tables) as [string, { id?: string }[]][]) {
+      const ids = rows.flatMap(({ id }) => id ?? []);
+      expect(new Set(ids).size, table).toBe(ids.length);
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
 
 test("waits while a gateway's report about the payment of an order fits nothing", async () => {

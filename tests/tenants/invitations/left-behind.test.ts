@@ -1,11 +1,12 @@
-/** The office hears of a person who leaves, and of all that they have still to hand in. */
+/** The office hears of a person who leaves, of all that they have still to hand in, and of what is still due to them. */
 import { beforeEach, expect, test } from "vitest";
 import type { Body, Person } from "../../support/api.ts";
 import { expires_at, path as keysPath, scopes } from "../../support/api-keys.ts";
 import { deleteSoftly } from "../../support/auth.ts";
 import { makeDrivers, newCash, remit, selected } from "../../support/cod.ts";
 import { sql } from "../../support/db.ts";
-import { deliveryIn, newGround } from "../../support/deliveries.ts";
+import { deliveryIn, newDelivery, newGround } from "../../support/deliveries.ts";
+import { brought, newPayer, payPath } from "../../support/driver-pay.ts";
 import { newManifest } from "../../support/manifests.ts";
 import { fundWallet } from "../../support/money.ts";
 import { newPicking } from "../../support/picking.ts";
@@ -114,4 +115,45 @@ test("of a customer what is in their wallet, and nothing of one without any", as
   expect((await noticesOf(tenant.ops, "ar"))[0]!.message).toContain("في المحفظة: 2500 IQD.");
   expect(await leave(tenant.institution)).toSucceed(200);
   expect(await noticesOf(tenant.ops)).toHaveLength(1);
+});
+
+test("of a driver the pay that was not paid out", async () => {
+  const ground = await newPayer();
+  const { tenant: company } = ground;
+  const { driver, driver2, admin } = company;
+  for (const who of [driver, driver, driver2]) await brought(ground, who);
+  const body = { driver_id: driver2.id, method: "wallet" };
+  expect(await admin.post(`${payPath}/payouts`, body)).toSucceed(201);
+  expect(await leave(driver, company)).toSucceed(200);
+  expect(await leave(driver2, company)).toSucceed(200);
+  const [second, first] = await noticesOf(company.dispatcher);
+  expect(first).toMatchObject({
+    message: `${await nameOf(driver)} has left the company. Cash in hand: 4000 IQD. ` +
+      "Pay not paid out: 1000 IQD.",
+    payload: { pay: [{ amount: 1_000, currency: "IQD" }] },
+  });
+  expect(second!.payload).not.toHaveProperty("pay");
+  expect((await noticesOf(company.ops, "ar"))[1]!.message).toContain("أجر لم يُصرف: 1000 IQD.");
+  expect((await noticesOf(company.ops, "ku"))[1]!.message).toContain("کرێی نەدراو: 1000 IQD.");
+});
+
+test("of a customer and an institution their parcels that have not ended", async () => {
+  const ground = await newGround(tenant);
+  await newDelivery(ground);
+  await deliveryIn(ground, "in_transit");
+  await deliveryIn(ground, "delivered");
+  await deliveryIn(ground, "cancelled");
+  const { id } = await newDelivery(ground);
+  await sql`update delivery.deliveries set customer_id = null, institution_user_id = ${tenant.institution.id}
+    where id = ${id}`;
+  expect(await leave(tenant.customer)).toSucceed(200);
+  expect(await leave(tenant.institution)).toSucceed(200);
+  const [institution, customer] = await noticesOf(tenant.ops);
+  expect(customer).toMatchObject({
+    message: `${await nameOf(tenant.customer)} has left the company. Their parcels on the way: 2.`,
+    payload: { open_parcels: 2, tenant_user_type: "customer" },
+  });
+  expect(institution!.payload).toMatchObject({ open_parcels: 1, tenant_user_type: "institution" });
+  expect((await noticesOf(tenant.ops, "ar"))[1]!.message).toMatch(/شحناتها: 2\./);
+  expect((await noticesOf(tenant.ops, "ku"))[1]!.message).toMatch(/لە ڕێگادان: 2\./);
 });

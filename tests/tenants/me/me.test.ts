@@ -40,6 +40,10 @@ test("me tells who I am, my memberships with roles and permissions, and where my
       tenant_user_type: "staff",
       roles: ["dispatcher"],
       permissions: ["manage:operations:tenant", "view:tenant"],
+      status: "active",
+      subscription_status: expect.any(String),
+      effective_active: true,
+      effective_until: null,
     }],
     active_tenant_id: a.id,
   });
@@ -59,7 +63,9 @@ test("me works outside any tenant: for a new user, a gone membership, a tenant t
 
   const suspended = await newTenant();
   await sql`update tenancy.tenants set status = 'suspended' where id = ${suspended.id}`;
-  expect((await suspended.admin.get("/tenants/me")).body.memberships).toHaveLength(1);
+  expect((await suspended.admin.get("/tenants/me")).body.memberships).toMatchObject([
+    { tenant_id: suspended.id, status: "suspended", effective_active: false },
+  ]);
 });
 
 test("me names no membership that is not active, and says who is a system administrator", async () => {

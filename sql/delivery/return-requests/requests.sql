@@ -39,6 +39,7 @@ begin
   select d.tenant_id, v_asked_by, case decision when 'approved' then 'return_approved' else 'return_declined' end,
     jsonb_build_object('delivery_id', d.id, 'delivery_code', d.delivery_code, 'reason', p_reason)
   from delivery.deliveries d
+  join tenancy.tenant_users u on u.tenant_id = d.tenant_id and u.user_id = v_asked_by
   where d.tenant_id = app.tenant_id() and d.id = p_delivery and v_asked_by is distinct from app.user_id();
   return true;
 end $$;

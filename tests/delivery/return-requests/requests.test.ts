@@ -90,6 +90,15 @@ describe("an owner's return", () => {
     expect(no.message).toContain("Worn");
   });
 
+  test("is decided where nobody is named as having asked", async () => {
+    const id = await requested();
+    await sql`update delivery.return_requests set requested_by = null where delivery_id = ${id}`;
+    expect(await decide(tenant.ops, id, "approve")).toSucceed(200);
+    const asked = await requested();
+    await sql`update delivery.return_requests set requested_by = null where delivery_id = ${asked}`;
+    expect(await decide(tenant.ops, asked, "decline")).toSucceed(200);
+  });
+
   test("is not ordered by its owner's submit", async () => {
     const id = await requested();
     const refused = await submit(tenant.customer, id);

@@ -490,6 +490,10 @@ export interface paths {
     parameters: { };
     /** Read a barcode batch with its barcodes @description Who: permission view:tenant, or role institution. Needs the tenant setting `transfer_manifest.enabled`. */ get: operations["get_delivery_transfer_manifest_barcode_batches_batch_id"];
   };
+  "/delivery/transfer-manifest-barcode-batches/{batch_id}/labels": {
+    parameters: { };
+    /** Print the barcodes of a batch as labels @description Who: permission view:tenant, or role institution. Needs the tenant setting `transfer_manifest.enabled`. */ get: operations["get_delivery_transfer_manifest_barcode_batches_batch_id_labels"];
+  };
   "/delivery/transfer-manifest-exceptions": {
     parameters: { };
     /** List exceptions; the open ones unless asked otherwise @description Who: permission view:tenant. Needs the tenant setting `transfer_manifest.enabled`. */ get: operations["get_delivery_transfer_manifest_exceptions"];
@@ -1385,6 +1389,7 @@ export interface components {
       batch_number: string; /** The first barcode of the batch */ first_barcode: string; id: string;
       /** The last barcode of the batch */ last_barcode: string; /** Pieces */ quantity: number;
     };
+    /** This batch has no barcode of that status. */ BarcodeBatchHasNoneError: { code?: "barcode_batch_has_none"; } & components["schemas"]["Error"];
     /** This barcode batch does not exist. */ BarcodeBatchNotFoundError: { code?: "barcode_batch_not_found"; } & components["schemas"]["Error"];
     BarcodeBatchSummary: {
       batch_number: string; branch_id: string | null; created_at: string; /** The first barcode of the batch */ first_barcode: string; id: string;
@@ -3924,8 +3929,8 @@ export interface components {
     /** False: kept, and no longer used */ is_active: boolean | ("true" | "false"); item_id: string;
     /** Language of messages; goes before Accept-Language */ language: "en" | "ar" | "ku"; /** Rows of a page: 20, at most 100 */ limit: number;
     lot_number: string; manifest_id: string; owner_user_id: string; /** Page, from 1 */ page: number; path_address_id: string;
-    path_api_key_id: string; path_assignment_id: string; path_assignmentId: string; path_bin_id: string; path_branch_id: string;
-    /** Name of the carrier in the system; null: the tenant's own drivers */ path_carrier_code: string; path_cart_id: string;
+    path_api_key_id: string; path_assignment_id: string; path_assignmentId: string; path_batch_id: string; path_bin_id: string;
+    path_branch_id: string; /** Name of the carrier in the system; null: the tenant's own drivers */ path_carrier_code: string; path_cart_id: string;
     path_cart_item_id: string; path_category_id: string; path_change_id: string; path_delivery_id: string; path_driver_id: string;
     path_driverId: string; path_event_id: string; path_eventId: string; path_gateway_code: string; path_id: string; path_institution_user_id: string;
     path_inventory_item_id: string; path_invitation_id: string; path_manifest_id: string; path_market_id: string; path_order_id: string;
@@ -7861,7 +7866,7 @@ export interface operations {
         fields?: components["parameters"]["fields"]; language?: components["parameters"]["language"];
         tenant_id?: components["parameters"]["tenant_id"];
       };
-      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { batch_id: string; };
+      header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; }; path: { batch_id: components["parameters"]["path_batch_id"]; };
     };
     responses: {
       200: {
@@ -7883,6 +7888,25 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TransferManifestDisabledError"] | components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["BarcodeBatchNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
+      503: components["responses"]["ServiceUnavailable"];
+    };
+  };
+  get_delivery_transfer_manifest_barcode_batches_batch_id_labels: {
+    parameters: {
+      query?: {
+        language?: components["parameters"]["language"]; layout?: "sheet" | "roll"; status?: "unused" | "used" | "all";
+        tenant_id?: components["parameters"]["tenant_id"];
+      };
+      path: { batch_id: components["parameters"]["path_batch_id"]; };
+    };
+    responses: {
+      /** The document */ 200: { headers: { [name: string]: unknown; }; content: { "application/pdf": string; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      401: components["responses"]["Unauthorized"];
+      403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["TransferManifestDisabledError"] | components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["BarcodeBatchNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["BarcodeBatchHasNoneError"]; }; };
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
     };

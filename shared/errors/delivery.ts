@@ -66,6 +66,7 @@ export const deliveryErrors = {
   zone_tag_not_found: 404,
   zone_tag_name_exists: 409,
   zone_tag_in_use: { status: 409, fields: ["services"] },
+  barcode_batch_has_none: 409,
   barcode_batch_not_found: 404,
   barcode_serials_exhausted: 409,
   // The other three name the transfer to another warehouse that is waited for.

@@ -37,6 +37,17 @@ export const BatchResponse = z.object({
 });
 export const BatchesResponse = z.object({ data: z.array(BatchRow), pagination: Pagination });
 
+export const layouts = ["sheet", "roll"] as const;
+
+export const LabelsQuery = z.object({
+  layout: z.enum(layouts).optional().describe(
+    "`sheet` (unless said): A4 with 24 labels of 70 x 37 mm; `roll`: a page of 62 x 29 mm for each",
+  ),
+  status: z.enum(["unused", "used", "all"]).optional().describe(
+    "`unused` unless said: a barcode that is used stands on a parcel already",
+  ),
+});
+
 export const batchList = defineList({
   view: "delivery.barcode_batches_list",
   search: ["batch_number"],

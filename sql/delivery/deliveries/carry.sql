@@ -151,8 +151,10 @@ begin
         select c.code into v_carrier from integration.carriers c where c.code = d.carrier_code and not c.is_internal;
       end if;
       if v_carrier is null then
-        perform app.fail('delivery_has_no_driver', case d.carrier_type when 'external'
-          then '{"text_key": "carrier_not_asked_for_cash", "field": "cash_collected"}'::jsonb else '{}' end);
+        perform app.fail('delivery_has_no_driver', case when d.carrier_type <> 'external' then '{}'
+          when exists (select from integration.carriers c where c.code = d.carrier_code)
+            then '{"text_key": "carrier_not_asked_for_cash", "field": "cash_collected"}'::jsonb
+          else jsonb_build_object('text_key', 'carrier_without_account', 'field', 'cash_collected', 'carrier_code', d.carrier_code) end);
       end if;
     end if;
   end if;

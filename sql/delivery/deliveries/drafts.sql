@@ -164,7 +164,8 @@ end $$;
 
 grant execute on function delivery.delivery_items_clear(uuid) to barid_caller;
 
--- Gives a waiting delivery to another company to carry, or takes it back. {id, carrier_type, carrier_code?} -> the delivery
+-- Gives a waiting delivery to another company to carry, or takes it back; of one that a company carries without a booking the code may be corrected.
+-- {id, carrier_type, carrier_code?} -> the delivery
 -- Fails: delivery_not_found, invalid_status_transition, delivery_goes_in_legs (a staged parcel is carried leg by leg),
 -- delivery_is_for_waybill, shipment_with_other_carrier (a carrier has it, who may collect its cash: the booking is cancelled first).
 -- Fails also with what carrier_checked fails with.
@@ -174,7 +175,9 @@ declare
   d delivery.deliveries := delivery.lock_delivery((input ->> 'id')::uuid);
   v_carrier text;
 begin
-  perform delivery.require_move(d, '{draft,pending}', d.status);
+  -- Under another company's hands only its name is corrected.
+  perform delivery.require_move(d, case when d.carrier_type = 'external' and input ->> 'carrier_type' = 'external'
+    then '{draft,pending,picked_up,in_transit}' else '{draft,pending}' end::text[], d.status);
   -- Its legs would be given to drivers of ours all the same.
   if input ->> 'carrier_type' = 'external' and d.delivery_flow = 'pnd_parent' then
     perform app.fail('delivery_goes_in_legs');

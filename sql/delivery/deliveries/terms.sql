@@ -118,19 +118,24 @@ begin
   where n.moment <= now() and n.moment is distinct from v.stands;
 end $$;
 
--- The outside carrier that is to carry a delivery; null when the company itself does. Only one in use is taken, as by the carriers' own calls.
--- {carrier_type?, carrier_code?} -> its code. Fails: carrier_code_required, carrier_not_found.
+-- The outside carrier that is to carry a delivery; null when the company itself does. One that Barid knows is kept as its code is written there;
+-- another one is kept as it was sent, since a company may have an arrangement with a carrier of its own: it is told and reported by hand.
+-- {carrier_type?, carrier_code?} -> its code. Fails: carrier_code_required, carrier_not_found (the company's own fleet is no outside carrier).
 create or replace function delivery.carrier_checked(input jsonb) returns text
 language plpgsql stable set search_path = '' as $$
+declare
+  v_known integration.carriers;
 begin
   if input ->> 'carrier_type' is distinct from 'external' then
     return null;
   elsif input ->> 'carrier_code' is null then
     perform app.fail('carrier_code_required', '{"field": "carrier_code"}');
-  elsif not exists (select from integration.carriers c where c.code = input ->> 'carrier_code' and c.is_active and not c.is_internal) then
+  end if;
+  select * into v_known from integration.carriers c where c.code = lower(input ->> 'carrier_code');
+  if v_known.is_internal then
     perform app.fail('carrier_not_found', '{"field": "carrier_code"}');
   end if;
-  return input ->> 'carrier_code';
+  return coalesce(v_known.code, input ->> 'carrier_code');
 end $$;
 
 -- True for the delivery of a store's order, by its id. SECURITY DEFINER: a driver of what its customer sends back does not see it.

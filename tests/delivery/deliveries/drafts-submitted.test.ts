@@ -55,9 +55,9 @@ async function refused(by: Person, draft: Body, status: number, code: string): P
 }
 
 describe("a draft is not ordered", () => {
-  test("for a carrier that is in use no more; another one, or none, is written into it", async () => {
+  test("for a carrier that is none; another one, or none, is written into it", async () => {
     const draft = await draftOf({ carrier_type: "external", carrier_code: "easypost" });
-    await sql`update delivery.deliveries set carrier_code = 'aramx' where id = ${draft.id}`;
+    await sql`update delivery.deliveries set carrier_code = 'internal' where id = ${draft.id}`;
     const answer = await refused(tenant.ops, draft, 404, "carrier_not_found");
     expect(answer.body.field).toBe("carrier_code");
     expect(await tenant.ops.patch(`${path}/${draft.id}`, { notes: "Ring" }))

@@ -287,11 +287,37 @@ describe("carriers", () => {
     const out = await change({ carrier_type: "external", carrier_code: "easypost" });
     expect(out).toSucceed();
     expect(out.body.delivery).toMatchObject({ carrier_type: "external", carrier_code: "easypost" });
+    const known = await change({ carrier_type: "external", carrier_code: "EasyPost" });
+    expect(known.body.delivery.carrier_code).toBe("easypost");
     expect((await change({ carrier_type: "internal" })).body.delivery.carrier_code).toBeNull();
     const moving = await deliveryIn(ground, "picked_up");
     expect(await tenant.ops.patch(`${path}/${moving.id}/carrier`, { carrier_type: "internal" }))
       .toFailWith(409, "invalid_status_transition");
     expect(await tenant.customer.patch(`${path}/${id}/carrier`, { carrier_type: "internal" }))
       .toFailWith(403, "forbidden");
+  });
+
+  test("of the company's own arrangement carry by hand; whose cash is to be accounted for is corrected on the way", async () => {
+    const outside = { carrier_type: "external", carrier_code: "Uncle Ali's vans" };
+    const { id } = await newDelivery(ground, { ...outside, cod_amount: 5_000 });
+    await moves(tenant.ops, id, "depart");
+    const took = { cash_collected: { cod: 5_000, delivery_fee: 2_000 } };
+    const refused = await move(tenant.ops, id, "complete", took);
+    expect(refused).toFailWith(409, "delivery_has_no_driver");
+    expect(refused.body.message).toContain("Uncle Ali's vans");
+    const change = (body: unknown) => tenant.ops.patch(`${path}/${id}/carrier`, body);
+    expect(await change({ carrier_type: "internal" })).toFailWith(409, "invalid_status_transition");
+    expect(await change({ carrier_type: "external", carrier_code: "easypost" })).toSucceed(200);
+    expect(await move(tenant.ops, id, "complete", took)).toSucceed(200);
+    const [owed] =
+      await sql`select carrier_code, cod_amount::int as cod from money.carrier_collections
+      where delivery_id = ${id}`;
+    expect(owed).toEqual({ carrier_code: "easypost", cod: 5_000 });
+    const free = await newDelivery(ground, {
+      ...outside,
+      payer_type: "sender",
+      payment_method: "wallet",
+    });
+    await moves(tenant.ops, free.id, "depart", "complete");
   });
 });

@@ -37,7 +37,6 @@ export const deliveryInOffice: AnyEndpoint[] = [
       "customer_not_found",
       "warehouse_not_found",
       "carrier_not_found",
-      "invalid_delivery_window",
       "service_not_found",
       "delivery_service_not_available",
       "service_not_for_returns",

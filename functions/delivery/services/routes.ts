@@ -26,7 +26,6 @@ const refusals: readonly ErrorCode[] = [
   "allowed_delivery_attempts_must_be_positive_integer",
   "invalid_unit_range",
   "invalid_delivery_time_range",
-  "too_many_decimals",
 ];
 
 /** Delivery services: what can be ordered, for how much, by whom and to where. */

@@ -6,7 +6,7 @@
 -- {recipient?, notes?, external_reference_id?, promised_at?, deliver_after?, deliver_before?} -> the delivery. Operations until it ends, its
 -- customer or institution until it is picked up; a driver who has it is notified.
 -- Fails: forbidden, delivery_ended, delivery_already_picked_up, delivery_already_ordered (what costs or leads elsewhere),
--- invalid_delivery_window (delivery.require_time_ahead as well).
+-- invalid_delivery_window.
 create or replace function delivery.delivery_correct(d delivery.deliveries, input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -33,7 +33,6 @@ begin
   perform delivery.require_delivery_window(
     case when input ? 'deliver_after' then app.instant(input ->> 'deliver_after') else p.deliver_after end,
     case when input ? 'deliver_before' then app.instant(input ->> 'deliver_before') else p.deliver_before end);
-  perform delivery.require_time_ahead(input, p);
   perform delivery.delivery_corrected(p.id, input);
   return delivery.delivery_created_to_json(p.id);
 end $$;

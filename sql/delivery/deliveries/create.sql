@@ -136,7 +136,6 @@ begin
   if v_staged then
     input := input || jsonb_build_object('warehouse_id', delivery.staging_of(input)) - '{pickup_warehouse_id,dropoff_warehouse_id}'::text[];
   end if;
-  perform delivery.require_time_ahead(input);
   d := delivery.delivery_terms(input);
   d.original_delivery_id := (input ->> 'original_delivery_id')::uuid;
   d.status := case when v_asked then 'draft' else input ->> 'status' end;

@@ -112,7 +112,6 @@ begin
   if v_sent ? 'recipient' then
     v_sent := v_sent || jsonb_build_object('recipient', delivery.recipient_corrected(d.recipient, input -> 'recipient'));
   end if;
-  perform delivery.require_time_ahead(input, d);
   v_sent := v_old || v_sent || jsonb_build_object('delivery_flow', case d.delivery_flow when 'pnd_parent' then 'standard' else d.delivery_flow end);
   perform delivery.delivery_rewrite(d, delivery.delivery_terms(v_sent), v_sent);
   return delivery.delivery_created_to_json(d.id);

@@ -37,8 +37,7 @@ grant execute on function delivery.require_draft_stands(delivery.deliveries) to 
 
 -- A draft d as it is ordered now: checked and priced anew as a change that says nothing does it, but for what the office alone may put into
 -- one, which stands. The fee is the one that the draft shows.
--- Fails: what delivery.require_draft_stands, delivery.carrier_checked, delivery.require_time_ahead and
--- delivery.delivery_priced fail with, delivery_price_changed (a change of the draft takes the new price).
+-- Fails: what delivery.require_draft_stands, delivery.carrier_checked and delivery.delivery_priced fail with, delivery_price_changed (a change of the draft takes the new price).
 create or replace function delivery.draft_ordered(d delivery.deliveries) returns delivery.deliveries
 language plpgsql set search_path = '' as $$
 declare
@@ -49,7 +48,6 @@ declare
 begin
   perform app.keep_currency();
   perform delivery.require_draft_stands(d);
-  perform delivery.require_time_ahead(jsonb_build_object('deliver_before', d.deliver_before, 'promised_at', d.promised_at));
   perform delivery.carrier_checked(jsonb_build_object('carrier_type', d.carrier_type, 'carrier_code', d.carrier_code));
   -- One of two persons would be forbidden to name the other.
   if app.sees_tenant() or num_nonnulls(d.customer_id, d.institution_user_id) < 2 then

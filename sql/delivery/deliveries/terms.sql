@@ -107,17 +107,6 @@ begin
   end if;
 end $$;
 
--- Refuses a time that is over already, when the delivery is to be there or to end: nobody can keep it. What stands in the delivery by now may be
--- sent once more. {deliver_before?, promised_at?}. Fails: invalid_delivery_window.
-create or replace function delivery.require_time_ahead(input jsonb, was delivery.deliveries default null) returns void
-language plpgsql stable set search_path = '' as $$
-begin
-  perform app.fail('invalid_delivery_window', jsonb_build_object('field', v.field, 'text_key', 'delivery_time_is_over'))
-  from (values ('deliver_before', was.deliver_before), ('promised_at', was.promised_at)) v (field, stands)
-  cross join lateral (select app.instant(input ->> v.field) as moment) n
-  where n.moment <= now() and n.moment is distinct from v.stands;
-end $$;
-
 -- The outside carrier that is to carry a delivery; null when the company itself does. One that Barid knows is kept as its code is written there;
 -- another one is kept as it was sent, since a company may have an arrangement with a carrier of its own: it is told and reported by hand.
 -- {carrier_type?, carrier_code?} -> its code. Fails: carrier_code_required, carrier_not_found (the company's own fleet is no outside carrier).

@@ -123,20 +123,6 @@ begin
   on conflict do nothing;
 end $$;
 
--- Refuses a price that the tenant's currency has no coins for. A price per kilometre is a rate, and what it makes is rounded. {default_price?}
--- Fails: too_many_decimals.
-create or replace function delivery.require_service_price(input jsonb) returns void
-language plpgsql stable set search_path = '' as $$
-declare
-  v_currency record := app.currency();
-  v_price numeric := (input ->> 'default_price')::numeric;
-begin
-  if v_price <> round(v_price, v_currency.decimals) then
-    perform app.fail('too_many_decimals',
-      jsonb_build_object('field', 'default_price', 'currency', v_currency.code, 'decimals', v_currency.decimals));
-  end if;
-end $$;
-
 -- Refuses ranges that end before they begin. Fails: invalid_unit_range, invalid_delivery_time_range.
 create or replace function delivery.require_service_ranges(unit_min numeric, unit_max numeric, time_min numeric, time_max numeric) returns void
 language plpgsql set search_path = '' as $$

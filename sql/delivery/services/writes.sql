@@ -4,7 +4,7 @@
 -- priority?, default_price?, price_per_km?, free_km?, estimated_delivery_time_min?, estimated_delivery_time_max?,
 -- allowed_delivery_attempts?, service_options?, active?, allow_returns?, access_mode?, user_ids?, zone_access_mode?,
 -- zone_selector_type?, zone_ids?, zone_tag_ids?, policy_mode?, policy_overrides?} -> {id}
--- Fails: delivery_type_not_found, service_code_already_exists, invalid_unit_range, invalid_delivery_time_range, too_many_decimals,
+-- Fails: delivery_type_not_found, service_code_already_exists, invalid_unit_range, invalid_delivery_time_range,
 -- and what service_set_users and service_set_zones fail with.
 create or replace function delivery.service_create(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
@@ -14,7 +14,6 @@ begin
   perform delivery.require_delivery_type((input ->> 'delivery_type_id')::uuid);
   perform delivery.require_service_ranges((input ->> 'unit_min')::numeric, (input ->> 'unit_max')::numeric,
     (input ->> 'estimated_delivery_time_min')::numeric, (input ->> 'estimated_delivery_time_max')::numeric);
-  perform delivery.require_service_price(input);
   insert into delivery.delivery_services (tenant_id, code, name, description, image_url, priority, service_level,
     default_price, price_per_km, free_km, estimated_delivery_time_min, estimated_delivery_time_max,
     allowed_delivery_attempts, unit_min, unit_max, service_options, delivery_type_id, active, allow_returns,
@@ -37,7 +36,7 @@ end $$;
 
 -- Changes what is sent; null clears what may be empty. {id, any field of service_create} -> {}
 -- Fails: service_not_found, delivery_type_not_found, service_code_already_exists, invalid_unit_range,
--- invalid_delivery_time_range, too_many_decimals, delivery_service_type_change_blocked_by_settings (setting_references),
+-- invalid_delivery_time_range, delivery_service_type_change_blocked_by_settings (setting_references),
 -- delivery_service_in_use_by_settings (a default is not switched off),
 -- and what service_set_users and service_set_zones fail with.
 create or replace function delivery.service_update(input jsonb) returns jsonb
@@ -50,7 +49,6 @@ declare
 begin
   perform delivery.require_service_ranges(v_wanted.unit_min, v_wanted.unit_max,
     v_wanted.estimated_delivery_time_min, v_wanted.estimated_delivery_time_max);
-  perform delivery.require_service_price(input);
   if v_wanted.delivery_type_id <> v_service.delivery_type_id then
     perform delivery.require_delivery_type(v_wanted.delivery_type_id);
     v_references := delivery.service_setting_references(v_service.id);

@@ -9,7 +9,6 @@ import {
   order,
   path,
 } from "../../support/deliveries.ts";
-import { sql } from "../../support/db.ts";
 import { faultsOf, sendFile } from "../../support/files.ts";
 import { newTenant, type Tenant } from "../../support/people.ts";
 
@@ -67,33 +66,6 @@ describe("an order", () => {
         expect(answer).toFailWith(400, "invalid_delivery_window");
         expect(answer.body.field).toBe("deliver_before");
       }
-    },
-  );
-
-  test.each(["deliver_before", "promised_at"])(
-    "is refused when its %s is over already, as is a draft, and one that is submitted by then",
-    async (field) => {
-      for (const status of ["draft", "pending"]) {
-        const answer = await send({ status, [field]: "2020-05-10T08:00:00Z" });
-        expect(answer).toFailWith(400, "invalid_delivery_window");
-        expect(answer.body).toMatchObject({ field, message: `${field} is over already.` });
-      }
-      const { id } = await newDelivery(ground, { status: "draft", [field]: evening });
-      const over = await patch(id, { [field]: "2020-05-10T08:00:00Z" });
-      expect(over).toFailWith(400, "invalid_delivery_window");
-      await sql`update delivery.deliveries set ${
-        sql(field)
-      } = now() - interval '1 minute' where id = ${id}`;
-      const late = await tenant.ops.post(`${path}/${id}/submit`);
-      expect(late).toFailWith(400, "invalid_delivery_window");
-      expect(late.body.field).toBe(field);
-      // The time that stands there may be sent once more.
-      const { [field]: stands } = await read(id);
-      expect(await patch(id, { [field]: stands, notes: "Ring" })).toSucceed(200);
-      expect(await patch(id, { [field]: evening })).toSucceed(200);
-      expect(await tenant.ops.post(`${path}/${id}/submit`)).toSucceed(200);
-      expect(await patch(id, { [field]: "2020-05-10T08:00:00Z" }))
-        .toFailWith(400, "invalid_delivery_window");
     },
   );
 

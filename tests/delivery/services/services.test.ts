@@ -70,7 +70,7 @@ describe("adding a service", () => {
       description: { en: "Before nine" },
       image_url: "https://example.com/a.png",
       priority: -3,
-      default_price: 2500,
+      default_price: 2500.125,
       price_per_km: 50,
       free_km: 10,
       estimated_delivery_time_min: 60,

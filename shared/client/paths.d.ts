@@ -7015,8 +7015,7 @@ export interface operations {
         content: {
           "application/json": {
             data: {
-              accepted: number;
-              /** Older than 24 hours, more than 2 minutes ahead, an instant sent before, or recorded while off duty */ ignored: number;
+              accepted: number; /** Older than 24 hours, more than 2 minutes ahead, an instant sent before, or sent while off duty */ ignored: number;
               /** When the app should report again */ next_in_seconds: number;
             };
           } & components["schemas"]["Success"];

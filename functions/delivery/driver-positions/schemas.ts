@@ -44,7 +44,7 @@ export const PositionsTaken = z.object({
   data: z.object({
     accepted: z.int(),
     ignored: z.int().describe(
-      "Older than 24 hours, more than 2 minutes ahead, an instant sent before, or recorded while off duty",
+      "Older than 24 hours, more than 2 minutes ahead, an instant sent before, or sent while off duty",
     ),
     next_in_seconds: z.int().describe("When the app should report again"),
   }),

@@ -37,7 +37,8 @@ grant execute on function delivery.require_draft_stands(delivery.deliveries) to 
 
 -- A draft d as it is ordered now: checked and priced anew as a change that says nothing does it, but for what the office alone may put into
 -- one, which stands. The fee is the one that the draft shows.
--- Fails: what delivery.require_draft_stands, delivery.carrier_checked and delivery.delivery_priced fail with, delivery_price_changed (a change of the draft takes the new price).
+-- Fails: what delivery.require_draft_stands, delivery.carrier_checked and delivery.delivery_priced fail with, delivery_price_changed (a change of
+-- the draft takes the new price).
 create or replace function delivery.draft_ordered(d delivery.deliveries) returns delivery.deliveries
 language plpgsql set search_path = '' as $$
 declare

@@ -93,7 +93,6 @@ begin
   select s.on_duty into v_was from delivery.driver_presence s where s.tenant_id = app.tenant_id() and s.driver_id = v_driver for no key update;
   update delivery.driver_presence s set on_duty = v_on,
     duty_changed_at = case when v_was = v_on then s.duty_changed_at else now() end,
-    on_duty_since = case when v_on and not v_was then now() else s.on_duty_since end,
     last_heartbeat_at = case when v_driver = app.user_id() then now() else s.last_heartbeat_at end
   where s.tenant_id = app.tenant_id() and s.driver_id = v_driver;
   if v_was <> v_on then

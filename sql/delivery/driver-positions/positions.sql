@@ -2,29 +2,24 @@
 
 -- Keeps the caller's positions: [{latitude, longitude, recorded_at, accuracy_m?, speed_kmh?, heading?, battery_percent?}]
 -- under `positions`, 1 to 200 -> {accepted, ignored, next_in_seconds}. Counts as a sign of life.
--- Ignored: what is older than 24 hours or more than 2 minutes ahead, an instant that was sent before, and what was recorded while the driver
--- was off duty: on duty what is more than 2 minutes older than the session, off duty all but what the session holds that has just ended.
--- next_in_seconds: setting general.user_settings.heartbeat_interval_seconds, 30 when unset.
+-- Ignored: what is older than 24 hours or more than 2 minutes ahead, an instant that was sent before, and everything
+-- while the driver is off duty. next_in_seconds: setting general.user_settings.heartbeat_interval_seconds, 30 when unset.
 create or replace function delivery.positions_record(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
   v_driver uuid := app.user_id();
-  v_from timestamptz;
-  v_until timestamptz;
   v_accepted integer := 0;
 begin
-  update delivery.driver_presence s set last_heartbeat_at = case when s.on_duty then now() else s.last_heartbeat_at end
-  where s.tenant_id = v_tenant and s.driver_id = v_driver
-  returning case when s.on_duty then s.duty_changed_at - interval '2 minutes' else s.on_duty_since end,
-    case when s.on_duty then now() + interval '2 minutes' else s.duty_changed_at end into v_from, v_until;
-  if v_from is not null then
+  update delivery.driver_presence s set last_heartbeat_at = now()
+  where s.tenant_id = v_tenant and s.driver_id = v_driver and s.on_duty;
+  if found then
     with kept as (
       insert into delivery.driver_positions as x (tenant_id, driver_id, recorded_at, latitude, longitude, accuracy_m, speed_kmh, heading, battery_percent)
       select v_tenant, v_driver, p.recorded_at, p.latitude, p.longitude, p.accuracy_m, p.speed_kmh, p.heading, p.battery_percent
       from jsonb_to_recordset(input -> 'positions') p (recorded_at timestamptz, latitude double precision, longitude double precision,
         accuracy_m double precision, speed_kmh double precision, heading double precision, battery_percent double precision)
-      where p.recorded_at between greatest(v_from, now() - interval '24 hours') and v_until
+      where p.recorded_at between now() - interval '24 hours' and now() + interval '2 minutes'
       on conflict do nothing
       returning x.recorded_at, x.latitude, x.longitude, x.accuracy_m
     ), latest as (

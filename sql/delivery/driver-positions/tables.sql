@@ -17,8 +17,6 @@ create table if not exists delivery.driver_presence (
   -- When the position last changed, and when the driver's own topic last heard of it (delivery.positions_broadcast).
   moved_at timestamptz,
   own_sent_at timestamptz,
-  -- When the session began that is under way, or that ended at duty_changed_at; null where no session began since it is kept.
-  on_duty_since timestamptz,
   primary key (tenant_id, driver_id),
   constraint position_whole check ((latitude is null) = (longitude is null) and (latitude is null) = (recorded_at is null)),
   foreign key (tenant_id, driver_id) references delivery.drivers (tenant_id, user_id) on delete cascade

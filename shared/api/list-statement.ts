@@ -94,8 +94,9 @@ function narrowingOf(list: ListDeclaration, query: ListQuery): Narrowing {
 function searchIn(columns: readonly string[]): Condition {
   const phones = columns.some((column) => column === "phone" || column.endsWith("'phone'"));
   const patterns = `app.${phones ? "contact" : "contains"}_patterns($1 ->> 'search')`;
-  const matches = columns.map((column) => matching(`r.${column}`, patterns));
-  return { name: "search", sql: `(${matches.join(" or ")})`, value: patterns };
+  // Joined, so that the text of a row is folded once. No search has a line end.
+  const text = `concat_ws(E'\\n', ${columns.map((column) => `(r.${column})::text`).join(", ")})`;
+  return { name: "search", sql: `(${matching(text, patterns)})`, value: patterns };
 }
 
 function whereOf(conditions: readonly Condition[]): string {

@@ -16,12 +16,13 @@ end $$;
 
 -- A text as searches compare it, so that it is found from every keyboard: ASCII digits, one letter for those that Arabic, Kurdish and Persian
 -- keyboards write differently (ي ی ى, ك ک, ه ة ە, ا أ إ آ) or that people write without their mark (ڵ ڕ ۆ ێ), and no vowel signs, tatweel or
--- invisible joiners. Both what is searched and what is searched for are compared so, case aside. SQL, so that it is planned as part of
--- its statement: a search calls it for each row.
+-- invisible joiners. Both what is searched and what is searched for are compared so, case aside.
 create or replace function app.folded(value text) returns text
-language sql immutable parallel safe
-return translate(value, U&'٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹یىێکةەہۀھأإآٱؤۆڕڵ\0640\064B\064C\064D\064E\064F\0650\0651\0652\0670\200C\200D\200E\200F',
-  '01234567890123456789يييكهههههااااوورل');
+language plpgsql immutable strict parallel safe set search_path = '' as $$
+begin
+  return translate(value, U&'٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹یىێکةەہۀھأإآٱؤۆڕڵ\0640\064B\064C\064D\064E\064F\0650\0651\0652\0670\200C\200D\200E\200F',
+    '01234567890123456789يييكهههههااااوورل');
+end $$;
 
 -- The ILIKE patterns of a search term, for a text that is folded as the term is (app.folded).
 create or replace function app.contains_patterns(search text) returns text[]

@@ -184,8 +184,7 @@ declare
 begin
   return query
     select i.id from warehousing.inventory_items i
-    where i.tenant_id = app.tenant_id() and (app.folded(i.name) ilike any (v_patterns)
-      or app.folded(i.sku) ilike any (v_patterns) or app.folded(i.barcode) ilike any (v_patterns));
+    where i.tenant_id = app.tenant_id() and app.folded(concat_ws(E'\n', i.name, i.sku, i.barcode)) ilike any (v_patterns);
 end $function$;
 
 -- The version of the schema: the time of the newest migration that changed it, as its file is named. Written by

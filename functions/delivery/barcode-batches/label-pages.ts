@@ -6,7 +6,7 @@ import { drawCode128, encodeCode128 } from "../../../shared/pdf/code128.ts";
 import { isolate, openDocument, type Page } from "../../../shared/pdf/text.ts";
 import type { layouts } from "./schemas.ts";
 
-export interface BatchLabel {
+interface BatchLabel {
   barcode: string;
   /** Its place in the batch, from 1. */
   position: number;

@@ -21,7 +21,7 @@ export type ShipmentLabel = {
   delivery_code: number;
   /** How often it was printed, this time included: of two labels on a parcel the higher one counts. */
   edition: number;
-  /** The status of a parcel that nobody carries with this label, printed across it. */
+  /** The status of a parcel that nobody carries with this label, printed beside its city. */
   mark: LabelMark | null;
   /** Printable ASCII: as Code 128 up to 21 characters, or 42 when all are digits; as a QR code what is longer. */
   barcode: string;

@@ -71,10 +71,11 @@ const kinds = {
   voided:
     `select void_reason as marker, id || ' ' || net::float8 as value from money.merchant_statements
     where tenant_id = $1 and status = 'void'`,
-  // The counted handovers and their outcomes, and the shortage of each when it was remitted.
-  declared:
-    `select notes as marker, id || ' ' || status || ' ' || coalesce(resolution, 'none') as value from money.cash_handovers
-    where tenant_id = $1`,
+  // The counted handovers and their outcomes, and the shortage of each when it was remitted. Who counted one is not the
+  // caller who settles its cash another way and so cancels it: what was counted and resolved before stands.
+  declared: `select notes as marker, id || ' ' || case when status <> 'cancelled' then status
+      when resolution is null then 'discrepancy' else 'resolved' end || ' ' || coalesce(resolution, 'none') as value
+    from money.cash_handovers where tenant_id = $1`,
   short:
     `select reference as marker, shortage::float8::text as value from money.cod_settlements where tenant_id = $1 and shortage > 0`,
   owed:

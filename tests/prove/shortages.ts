@@ -56,13 +56,15 @@ export class Shortages extends Cash {
     }
     const way = (["written_off", "driver_owes", "recounted"] as const)[b % 4];
     if (!way) return;
+    // Until its cash is remitted, another caller who settles it some other way cancels the handover.
+    const isRemitted = remitted?.data.shortage?.discrepancy_id === id;
     const resolved = await this.ask(
       c % 2 ? dispatcher : admin,
       "POST",
       `/delivery/cod-collections/handovers/${id}/resolve`,
       { resolution: way, ...(way === "recounted" ? { counted_amount: amount } : {}) },
       ({ data }) => data.id === id && data.status === "resolved" && data.resolution === way,
-      ["insufficient_wallet_balance"],
+      ["insufficient_wallet_balance", ...isRemitted ? [] : ["handover_not_in_discrepancy"]],
     );
     if (!resolved) return;
     this.facts.report("declared", notes, `${id} resolved ${way}`);

@@ -71,13 +71,15 @@ export interface components {
     };
     "cash_transfer.created": {
       actor_id: string; /** Money in major units of `currency` */ amount: number; cash_transfer_id: string;
-      /** ISO 4217, three capital letters */ currency: string; from_owner_type: string; from_user_id: string | null; kind: string;
-      /** Number on the paper or in the other system */ reference: string | null; to_user_id: string | null;
+      /** ISO 4217, three capital letters */ currency: string; from_owner_type: string | null; from_user_id: string | null; kind: string;
+      /** Number on the paper or in the other system */ reference: string | null; to_owner_type: string | null; to_user_id: string | null;
+      wallet_id: string | null;
     };
     "cash_transfer.reversed": {
       actor_id: string; /** Money in major units of `currency` */ amount: number; cash_transfer_id: string;
-      /** ISO 4217, three capital letters */ currency: string; from_owner_type: string; from_user_id: string | null; kind: string;
-      /** Number on the paper or in the other system */ reference: string | null; to_user_id: string | null;
+      /** ISO 4217, three capital letters */ currency: string; from_owner_type: string | null; from_user_id: string | null; kind: string;
+      /** Number on the paper or in the other system */ reference: string | null; to_owner_type: string | null; to_user_id: string | null;
+      wallet_id: string | null;
     };
     "cod_settlement.created": {
       actor_id: string; collections: number; /** ISO 4217, three capital letters */ currency: string; driver_id: string;

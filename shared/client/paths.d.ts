@@ -127,8 +127,8 @@ export interface paths {
   };
   "/delivery/cash-desks/transfers": {
     parameters: { };
-    /** List the cash that left the desks; operations managers find what left or reached theirs @description Who: role dispatcher or operations_manager or tenant_admin, or permission manage:tenant. */ get: operations["get_delivery_cash_desks_transfers"];
-    /** Bring cash of a desk to the bank, or hand it to another of the staff @description Who: role dispatcher or operations_manager or tenant_admin. */ post: operations["post_delivery_cash_desks_transfers"];
+    /** List the cash that left or reached the desks; operations managers find that of their own @description Who: role dispatcher or operations_manager or tenant_admin, or permission manage:tenant. */ get: operations["get_delivery_cash_desks_transfers"];
+    /** Enter cash that leaves a desk or comes to it: bank, colleagues, wallets, expenses @description Who: role dispatcher or operations_manager or tenant_admin. */ post: operations["post_delivery_cash_desks_transfers"];
   };
   "/delivery/cash-desks/transfers/{id}/reverse": {
     parameters: { };
@@ -1276,6 +1276,7 @@ export interface components {
     AddSortingAssignments: { assignments: components["schemas"]["NewSortingAssignment"][]; };
     AddWarehouseStaff: { employee_id?: string | null; role?: string | null; user_id: string; };
     /** This adjustment has already been reversed. */ AdjustmentAlreadyReversedError: { code?: "adjustment_already_reversed"; } & components["schemas"]["Error"];
+    /** This adjustment went through a cash desk: reverse its cash transfer. */ AdjustmentHasCashError: { code?: "adjustment_has_cash"; } & components["schemas"]["Error"];
     /** This adjustment of the wallet does not exist. */ AdjustmentNotFoundError: { code?: "adjustment_not_found"; } & components["schemas"]["Error"];
     AdjustWallet: {
       /** Money in major units of `currency` */ amount: number; direction: "credit" | "debit"; /** Why, in words or from the list */ reason: string;
@@ -1524,11 +1525,16 @@ export interface components {
     /** The cash collected is not what is due. */ CashAmountMismatchError: { code?: "cash_amount_mismatch"; due?: { cod: number; currency: string; delivery_fee: number; }; field?: string; } & components["schemas"]["Error"];
     /** There is no cash desk of this person in this currency. */ CashDeskNotFoundError: { code?: "cash_desk_not_found"; field?: string; } & components["schemas"]["Error"];
     CashDeskTransfer: {
-      /** Money in major units of `currency` */ amount: number; /** The tenant's unless said */ currency?: string | null;
+      /** Money in major units of `currency` */ amount: number;
+      /** The tenant's unless said; of a wallet its own, not said */ currency?: string | null;
       /** Default `staff`; `driver`: what a driver remitted to their own desk; `tenant`: its own till, without `from_user_id` */ from_owner_type?: ("staff" | "driver" | "tenant") | null;
-      /** The person whose desk gives; only administrators may name somebody else */ from_user_id?: string | null; kind: "bank_deposit" | "handover";
-      notes?: string | null; /** The number on the bank's slip */ reference?: string | null;
-      /** Who gets it; of a handover only */ to_user_id?: string | null;
+      /** The person whose desk gives; only administrators may name somebody else */ from_user_id?: string | null;
+      /** From a desk: `bank_deposit`, `handover` to a colleague, `expense`, `wallet_payout` in cash to a wallet's owner. To a desk: `bank_withdrawal`, `wallet_deposit` by a wallet's owner @enum {string} */ kind: "bank_deposit" | "handover" | "expense" | "wallet_payout" | "bank_withdrawal" | "wallet_deposit";
+      /** An expense needs to say what it was for */ notes?: string | null;
+      /** The number on the slip or receipt; a wallet's payout needs it */ reference?: string | null;
+      /** Of what comes to a desk: default `staff`; `tenant`: its own till, without `to_user_id` */ to_owner_type?: ("staff" | "tenant") | null;
+      /** Who gets it: of a handover; of what comes to a desk the person whose desk it is, by default the caller's own */ to_user_id?: string | null;
+      /** Of a wallet's deposit or payout */ wallet_id?: string | null;
     };
     CashHandover: {
       /** Cash that the receiver counted, in major units */ counted_amount: number | null; counted_at: string | null;
@@ -1576,12 +1582,17 @@ export interface components {
     };
     CashTransfer: {
       /** Money in major units of `currency` */ amount: number; created_at: string; /** ISO 4217, three capital letters */ currency: string;
-      entered_by: components["schemas"]["Person"]; from_owner_type: "staff" | "driver" | "tenant";
-      /** Null for the tenant's own till */ from_user: components["schemas"]["Person"] | null; id: string;
-      kind: "bank_deposit" | "handover" | "refund"; notes: string | null; /** Number on the paper or in the other system */ reference: string | null;
-      /** The amount due, of a refund */ refund_id: string | null; reversal_reason: string | null;
-      /** Null unless it was reversed */ reversed_at: string | null; reversed_by: components["schemas"]["Person"] | null;
-      /** Null for the bank and for refunds */ to_user: components["schemas"]["Person"] | null;
+      entered_by: components["schemas"]["Person"];
+      /** Null for what came to a desk from outside */ from_owner_type: ("staff" | "driver" | "tenant") | null;
+      /** Null for the tenant's own till, too */ from_user: components["schemas"]["Person"] | null; id: string;
+      kind: "bank_deposit" | "handover" | "expense" | "wallet_payout" | "bank_withdrawal" | "wallet_deposit" | "refund"; notes: string | null;
+      /** Number on the paper or in the other system */ reference: string | null; /** The amount due, of a refund */ refund_id: string | null;
+      reversal_reason: string | null; /** Null unless it was reversed */ reversed_at: string | null;
+      reversed_by: components["schemas"]["Person"] | null; /** The desk that cash from outside came to */ to_owner_type: ("staff" | "tenant") | null;
+      /** Whose desk it came to; null for the till and for what left the desks */ to_user: components["schemas"]["Person"] | null;
+      /** The wallet that was paid in or out */ wallet: {
+        id: string; /** Null for the company's own */ owner: components["schemas"]["Person"] | null; /** Whose account it is */ owner_type: string;
+      } | null;
     };
     /** This transfer of cash has already been reversed. */ CashTransferAlreadyReversedError: { code?: "cash_transfer_already_reversed"; } & components["schemas"]["Error"];
     /** This transfer of cash does not exist. */ CashTransferNotFoundError: { code?: "cash_transfer_not_found"; } & components["schemas"]["Error"];
@@ -2722,7 +2733,7 @@ export interface components {
       created_at: string; id: string; /** The text, in the reader's language */ message: string;
       /** The subject: ids and numbers */ payload: { [key: string]: unknown; };
       read_at: string | null; tenant_id: string | null;
-      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "assignments_rejected" | "handover_rejected" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "receipt_incomplete" | "delivery_cancelled" | "delivery_exception_opened" | "delivery_refused" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_cancelled" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_placed" | "order_delivery_cancelled" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "return_requested" | "return_approved" | "return_declined" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "statement_opened" | "statement_paid" | "statement_reversed" | "statement_voided" | "tenant_invitation";
+      type: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "assignments_rejected" | "handover_rejected" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "receipt_incomplete" | "delivery_cancelled" | "delivery_exception_opened" | "delivery_refused" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "wallet_cash_paid_in" | "wallet_cash_paid_out" | "wallet_cash_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_cancelled" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_placed" | "order_delivery_cancelled" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "return_requested" | "return_approved" | "return_declined" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "statement_opened" | "statement_paid" | "statement_reversed" | "statement_voided" | "tenant_invitation";
     };
     /** None of the packages can be moved. */ NoTransferablePackagesError: { code?: "no_transferable_packages"; rejected?: Record<string, never>[]; } & components["schemas"]["Error"];
     /** Choose one destination: a branch or an address, not both. */ OneDestinationRequiredError: { code?: "one_destination_required"; field?: string; } & components["schemas"]["Error"];
@@ -4962,19 +4973,32 @@ export interface operations {
   get_delivery_cash_desks_transfers: {
     parameters: {
       query?: {
-        /** JSON object with any of: kind, currency, amount, reference, notes, from_user_name, to_user_name, created_at, reversed_at */ column_filters?: string;
+        /** JSON object with any of: kind, currency, amount, reference, notes, from_user_name, to_user_name, wallet_owner_name, created_at, reversed_at */ column_filters?: string;
         currency?: components["parameters"]["currency"]; date_from?: components["parameters"]["date_from"];
         date_to?: components["parameters"]["date_to"]; fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"];
-        from_owner_type?: "staff" | "driver" | "tenant"; from_user_id?: string; kind?: "bank_deposit" | "handover" | "refund";
+        from_owner_type?: "staff" | "driver" | "tenant"; from_user_id?: string;
+        kind?: "bank_deposit" | "handover" | "expense" | "wallet_payout" | "bank_withdrawal" | "wallet_deposit" | "refund";
         language?: components["parameters"]["language"]; limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"];
         search?: components["parameters"]["search"];
-        /** Column that orders the rows */ sort_by?: "created_at" | "amount" | "reversed_at" | "from_user_name" | "to_user_name";
+        /** Column that orders the rows */ sort_by?: "created_at" | "amount" | "reversed_at" | "from_user_name" | "to_user_name" | "wallet_owner_name";
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"]; to_user_id?: string;
+        wallet_id?: string;
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };
     };
     responses: {
-      200: { headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["CashTransfer"][]; pagination: components["schemas"]["Pagination"]; } & components["schemas"]["Success"]; }; };
+      200: {
+        headers: { ETag: components["headers"]["ETag"]; [name: string]: unknown; };
+        content: {
+          "application/json": {
+            data: components["schemas"]["CashTransfer"][]; pagination: components["schemas"]["Pagination"];
+            /** Over the same filters, without what was reversed */ summary: {
+              /** Money in major units of `currency` */ amount: number; /** ISO 4217, three capital letters */ currency: string;
+              kind: "bank_deposit" | "handover" | "expense" | "wallet_payout" | "bank_withdrawal" | "wallet_deposit" | "refund"; transfers: number;
+            }[];
+          } & components["schemas"]["Success"];
+        };
+      };
       304: components["responses"]["NotModified"];
       400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InvalidColumnFiltersError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];
@@ -4992,10 +5016,10 @@ export interface operations {
     requestBody: { content: { "application/json": components["schemas"]["CashDeskTransfer"]; }; };
     responses: {
       201: { headers: { [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["CashTransfer"]; } & components["schemas"]["Success"]; }; };
-      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyKeyRequiredError"] | components["schemas"]["ReceiverRequiredError"] | components["schemas"]["InvalidReceiverError"] | components["schemas"]["TooManyDecimalsError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyKeyRequiredError"] | components["schemas"]["ReceiverRequiredError"] | components["schemas"]["InvalidReceiverError"] | components["schemas"]["TooManyDecimalsError"] | components["schemas"]["InsufficientWalletBalanceError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ApiKeyNotAPersonError"] | components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
-      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["CashDeskNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
+      404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["CashDeskNotFoundError"] | components["schemas"]["WalletNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
       409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InsufficientDeskCashError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
@@ -5010,7 +5034,7 @@ export interface operations {
     requestBody: { content: { "application/json": components["schemas"]["ReverseCashDeskTransfer"]; }; };
     responses: {
       200: { headers: { [name: string]: unknown; }; content: { "application/json": { data: components["schemas"]["CashTransfer"]; } & components["schemas"]["Success"]; }; };
-      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyKeyRequiredError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
+      400: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["IdempotencyKeyRequiredError"] | components["schemas"]["InsufficientWalletBalanceError"] | components["schemas"]["PreconditionNotSupportedError"] | components["schemas"]["ValidationFailedError"] | components["schemas"]["FieldTooLargeError"] | components["schemas"]["InvalidUuidError"] | components["schemas"]["InvalidJsonError"] | components["schemas"]["UnknownFieldError"] | components["schemas"]["InvalidIdempotencyKeyError"] | components["schemas"]["TenantIdRequiredError"]; }; };
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ApiKeyNotAPersonError"] | components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["CashTransferNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
@@ -8733,7 +8757,7 @@ export interface operations {
       401: components["responses"]["Unauthorized"];
       403: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ApiKeyNotAPersonError"] | components["schemas"]["ForbiddenError"] | components["schemas"]["TenantInactiveError"]; }; };
       404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["WalletNotFoundError"] | components["schemas"]["AdjustmentNotFoundError"] | components["schemas"]["TenantNotFoundError"]; }; };
-      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["AdjustmentAlreadyReversedError"] | components["schemas"]["IdempotencyConflictError"]; }; };
+      409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["AdjustmentAlreadyReversedError"] | components["schemas"]["AdjustmentHasCashError"] | components["schemas"]["IdempotencyConflictError"]; }; };
       413: components["responses"]["PayloadTooLarge"]; 415: components["responses"]["UnsupportedMediaType"];
       429: components["responses"]["TooManyRequests"]; 500: components["responses"]["InternalServerError"];
       503: components["responses"]["ServiceUnavailable"];
@@ -11273,7 +11297,7 @@ export interface operations {
         fields?: components["parameters"]["fields"]; format?: components["parameters"]["format"]; language?: components["parameters"]["language"];
         limit?: components["parameters"]["limit"]; page?: components["parameters"]["page"]; sort_by?: components["parameters"]["sort_by"];
         sort_order?: components["parameters"]["sort_order"]; tenant_id?: components["parameters"]["tenant_id"];
-        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "assignments_rejected" | "handover_rejected" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "receipt_incomplete" | "delivery_cancelled" | "delivery_exception_opened" | "delivery_refused" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_cancelled" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_placed" | "order_delivery_cancelled" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "return_requested" | "return_approved" | "return_declined" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "statement_opened" | "statement_paid" | "statement_reversed" | "statement_voided" | "tenant_invitation";
+        type?: "assignment_created" | "bulk_assignment_created" | "assignment_returned" | "assignments_handed_over" | "assignments_rejected" | "handover_rejected" | "handover_withdrawn" | "auto_assignment_failed" | "delivery_postponed_in_van" | "picking_assigned" | "picking_withdrawn" | "receipt_incomplete" | "delivery_cancelled" | "delivery_exception_opened" | "delivery_refused" | "delivery_changed" | "amount_change_requested" | "amount_change_declined" | "amount_change_late" | "outcome_undone" | "webhook_disabled" | "pickup_undone" | "cash_count_cancelled" | "cash_handed_over" | "cash_handover_reversed" | "wallet_cash_paid_in" | "wallet_cash_paid_out" | "wallet_cash_reversed" | "cod_settlement_reversed" | "member_left" | "manifest_cancelled" | "manifest_given" | "manifest_given_to_another" | "market_submitted" | "market_approved" | "market_rejected" | "order_placed" | "order_delivery_cancelled" | "order_refund_due" | "order_refunded_at_gateway" | "payment_unmatched" | "refund_due" | "return_requested" | "return_approved" | "return_declined" | "shipment_cancelled" | "shipment_not_cancelled" | "shipment_of_cancelled" | "statement_opened" | "statement_paid" | "statement_reversed" | "statement_voided" | "tenant_invitation";
         unread?: boolean | ("true" | "false");
       };
       header?: { "If-None-Match"?: components["parameters"]["if_none_match"]; };

@@ -12,6 +12,7 @@ export const storefrontErrors = {
   journal_already_booked: 409,
   adjustment_not_found: 404,
   adjustment_already_reversed: 409,
+  adjustment_has_cash: 409,
 
   // Storefront: the market and its domain
   invalid_payment_method: { status: 400, fields: ["field"] },

@@ -186,6 +186,39 @@ export class Cash extends Asking {
     if (back) this.facts.report("moved", reference, `${id} ${kind} ${amount} reversed`);
   }
 
+  /** A driver at the counter pays into their wallet or is paid out of it, and something is bought; some of it is reversed. */
+  async counter({ a, b, c }: Step): Promise<void> {
+    const { dispatcher } = this.place;
+    const kind =
+      (["wallet_deposit", "wallet_payout", "expense", "bank_withdrawal"] as const)[c % 4];
+    const [amount, reference] = [1 + a, randomUUID()];
+    const path = "/delivery/cash-desks/transfers";
+    const made = await this.ask(
+      dispatcher,
+      "POST",
+      path,
+      {
+        ...{ kind, amount, reference, notes: "At the counter" },
+        ...(kind.startsWith("wallet") ? { wallet_id: this.driver(b).wallet } : {}),
+      },
+      ({ data }) => data.reference === reference && data.amount === amount && data.kind === kind,
+      ["insufficient_desk_cash", "cash_desk_not_found", "insufficient_wallet_balance"],
+    );
+    if (!made) return;
+    const { id } = made.data;
+    this.facts.report("moved", reference, `${id} ${kind} ${amount}`);
+    if (b % 3) return;
+    const back = await this.ask(
+      dispatcher,
+      "POST",
+      `${path}/${id}/reverse`,
+      { reason: reference },
+      ({ data }) => data.id === id && data.reversal_reason === reference,
+      ["insufficient_desk_cash", "insufficient_wallet_balance"],
+    );
+    if (back) this.facts.report("moved", reference, `${id} ${kind} ${amount} reversed`);
+  }
+
   /** Money from outside into a driver's wallet, or out of it. */
   async adjust({ a, b, c }: Step): Promise<void> {
     const { wallet } = this.driver(a);

@@ -5,6 +5,7 @@
 export const coin = 250;
 
 export interface Coin {
+  /** Empty: cash from the bank, of no row. */
   row: string;
   place: number;
 }
@@ -35,9 +36,20 @@ export interface Transfer {
   reversed: boolean;
 }
 
+/** Cash that came to a desk from outside. */
+export interface Arrival {
+  kind: "arrival";
+  desk: number;
+  place: number;
+  count: number;
+  reversed: boolean;
+}
+
 export class Coins {
   readonly rows: Record<string, Row> = {};
-  readonly done: Record<string, Settlement | Transfer> = {};
+  readonly done: Record<string, Settlement | Transfer | Arrival> = {};
+  /** The coins that left with the reversal of an arrival. */
+  private readonly left: Record<string, Transfer> = {};
   /** Coins that changed names. */
   exchanged = 0;
   private last = 0;
@@ -65,12 +77,33 @@ export class Coins {
     return true;
   }
 
+  arrive(id: string, desk: number, count: number): void {
+    const place = ++this.last;
+    this.desks[desk]!.push(...Array.from({ length: count }, () => ({ row: "", place })));
+    this.done[id] = { kind: "arrival", desk, place, count, reversed: false };
+  }
+
+  /** Own coins leave first, then the oldest: as by a transfer that stays. */
+  private goBack(id: string, { desk, place, count }: Arrival): boolean {
+    if (this.desks[desk]!.length < count) return false;
+    const isOwn = (one: Coin) => one.row === "" && one.place === place;
+    const own = this.desks[desk]!.filter(isOwn).slice(0, count);
+    const others = this.oldest(desk).filter((one) => !own.includes(one));
+    const coins = [...own, ...others.slice(0, count - own.length)];
+    this.leave(desk, coins);
+    const names: Coin[] = [];
+    this.left[id] = { kind: "transfer", from: desk, to: null, coins, names, reversed: false };
+    return true;
+  }
+
   /** False: the desk that has to give holds less. */
   reverse(id: string): boolean {
     const one = this.done[id]!;
     if (one.kind === "settlement") {
       if (one.desk !== null && !this.give(one, one.desk)) return false;
       for (const row of one.rows) this.rows[row]!.status = "collected";
+    } else if (one.kind === "arrival") {
+      if (!this.goBack(id, one)) return false;
     } else if (one.to === null) {
       this.desks[one.from]!.push(...one.coins);
     } else {
@@ -94,7 +127,8 @@ export class Coins {
     if (this.desks[desk]!.length < count) return false;
     const mine = ({ row }: Coin) => rows.includes(row);
     const byPlace = (coins: Coin[]) => coins.filter(mine).sort((a, b) => a.place - b.place);
-    const banked = Object.values(this.done).flatMap((one) =>
+    const left = Object.values({ ...this.done, ...this.left });
+    const banked = left.flatMap((one) =>
       one.kind === "transfer" && one.to === null && !one.reversed ? byPlace(one.coins) : []
     );
     const elsewhere = this.order().filter((other) => other !== desk)
@@ -123,7 +157,7 @@ export class Coins {
   seen(): { there: Record<string, number>; held: string[] } {
     const there: Record<string, number> = {};
     for (const [desk, coins] of this.desks.entries()) {
-      for (const { row } of coins) {
+      for (const { row } of coins.filter(({ row }) => row)) {
         there[`${desk} ${row}`] = (there[`${desk} ${row}`] ?? 0) + coin;
       }
     }

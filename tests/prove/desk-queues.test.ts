@@ -87,6 +87,20 @@ class Desks {
     if (fits) count(to === null ? "bank" : "handover");
   }
 
+  /** From the bank to the desk of the dispatcher or the administrator, whose queues have begun. */
+  async come(dice: number[]): Promise<void> {
+    const to = dice[0]! % 2;
+    const coins = 1 + dice[1]! % 6;
+    const answer = await transfer(this.tenant.admin, {
+      kind: "bank_withdrawal",
+      to_user_id: this.people[to]!.id,
+      amount: coins * coin,
+    });
+    expect(answer).toSucceed(201);
+    this.coins.arrive(answer.body.data.id, to, coins);
+    count("from the bank");
+  }
+
   async reverse(dice: number[]): Promise<void> {
     const open = Object.entries(this.coins.done).filter(([, { reversed }]) => !reversed);
     if (!open.length) return;
@@ -154,10 +168,10 @@ async function begin(): Promise<Desks> {
 
 test(`random histories of desks, ${steps} steps (seed ${seed})`, async () => {
   // Cash has to leave its desk before its settlement is reversed.
-  const often = { take: 3, settle: 3, move: 4, reverse: 1 };
+  const often = { take: 3, settle: 3, move: 4, come: 1, reverse: 1 };
   const ways = Object.entries(often).flatMap(([way, times]) => Array(times).fill(way));
   const step = fc.record({
-    way: fc.constantFrom(...ways as ("take" | "settle" | "move" | "reverse")[]),
+    way: fc.constantFrom(...ways as ("take" | "settle" | "move" | "come" | "reverse")[]),
     dice: fc.array(fc.nat(999), { minLength: 3, maxLength: 3 }),
   });
   let made = 0;
@@ -187,7 +201,15 @@ test(`random histories of desks, ${steps} steps (seed ${seed})`, async () => {
   });
   if (steps > 100) {
     const kinds = ["remit", "settle by wallet", "bank", "handover", "refused", "coins exchanged"];
-    for (const kind of [...kinds, "reverse settlement", "reverse transfer"]) {
+    for (
+      const kind of [
+        ...kinds,
+        "from the bank",
+        "reverse arrival",
+        "reverse settlement",
+        "reverse transfer",
+      ]
+    ) {
       expect(done[kind], kind).toBeGreaterThan(0);
     }
   }

@@ -8,7 +8,7 @@ import { sql } from "../support/db.ts";
 const kinds = {
   adjusted:
     `select snapshot ->> 'reason' as marker, id || ' ' || amount::float8 || ' ' || (snapshot ->> 'direction') as value
-    from money.payments where tenant_id = $1 and type = 'WALLET_ADJUSTMENT'`,
+    from money.payments where tenant_id = $1 and type = 'WALLET_ADJUSTMENT' and payment_method = 'manual'`,
   settled:
     `select reference as marker, payment_id || ' ' || method || ' ' || total::float8 || ' ' || collections
       || case when reversed_at is null then '' else ' reversed' end as value

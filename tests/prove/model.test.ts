@@ -199,7 +199,7 @@ async function newHistory(n: number): Promise<{ model: Known; real: Real }> {
     ...start,
     desk: null,
     ownDesks: place.drivers.map(() => null),
-    ...{ pay: {}, payouts: {}, statements: {}, brought: {}, holds },
+    ...{ pay: {}, payouts: {}, statements: {}, brought: {}, counters: {}, holds },
     ...{ owed: {}, carrierPaid: {}, till: null, receipts: {} },
     movements: start.customers.map((amount) => [{ amount }]),
     ...{ rows: {}, counts: {}, parcels: {}, hands: {}, picks: {}, orders: {} },

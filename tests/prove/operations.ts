@@ -11,6 +11,7 @@ export const kinds = [
   "remit",
   "settle",
   "deposit",
+  "counter",
   "payOut",
   "adjust",
   "receive",

@@ -1,4 +1,4 @@
-/** Cash at the desks of the office, and withdrawals from them. */
+/** Cash at the desks of the office, and what leaves or reaches them. */
 import { z } from "zod";
 import { AppError } from "../../../shared/errors/errors.ts";
 import {
@@ -25,7 +25,18 @@ import {
 } from "../../../shared/schemas/schemas.ts";
 
 const OwnerType = z.enum(["staff", "driver", "tenant"]);
-const Kind = z.enum(["bank_deposit", "handover", "refund"]);
+/** A wallet's owner stands at the counter; `bank_withdrawal` and `wallet_deposit` bring cash to a desk, the others take it. */
+const entered = [
+  "bank_deposit",
+  "handover",
+  "expense",
+  "wallet_payout",
+  "bank_withdrawal",
+  "wallet_deposit",
+] as const;
+const comes = ["bank_withdrawal", "wallet_deposit"];
+const ofWallet = ["wallet_payout", "wallet_deposit"];
+const Kind = z.enum([...entered, "refund"]);
 const words = (of: { options: readonly string[] }) => of.options as [string, ...string[]];
 
 export const desks = defineList({
@@ -65,11 +76,15 @@ export const DesksResponse = z.object({
 });
 
 /**
- * A withdrawal from a desk, normalised: missing fields are left out, since a repeated
+ * A movement of a desk, normalised: missing fields are left out, since a repeated
  * Idempotency-Key is compared with it.
  */
 export const Transfer = z.object({
-  kind: z.enum(["bank_deposit", "handover"]),
+  kind: z.enum(entered).meta({
+    description:
+      "From a desk: `bank_deposit`, `handover` to a colleague, `expense`, `wallet_payout` in cash to a wallet's owner. " +
+      "To a desk: `bank_withdrawal`, `wallet_deposit` by a wallet's owner",
+  }),
   from_user_id: Id.nullish().meta({
     description: "The person whose desk gives; only administrators may name somebody else",
   }),
@@ -77,23 +92,53 @@ export const Transfer = z.object({
     description:
       "Default `staff`; `driver`: what a driver remitted to their own desk; `tenant`: its own till, without `from_user_id`",
   }),
-  to_user_id: Id.nullish().meta({ description: "Who gets it; of a handover only" }),
+  to_user_id: Id.nullish().meta({
+    description:
+      "Who gets it: of a handover; of what comes to a desk the person whose desk it is, by default the caller's own",
+  }),
+  to_owner_type: z.enum(["staff", "tenant"]).nullish().meta({
+    description:
+      "Of what comes to a desk: default `staff`; `tenant`: its own till, without `to_user_id`",
+  }),
+  wallet_id: Id.nullish().meta({ description: "Of a wallet's deposit or payout" }),
   amount: Money.refine((amount) => amount > 0, { error: "more than nothing" }),
-  currency: Currency.nullish().meta({ description: "The tenant's unless said" }),
-  reference: Text.nullish().meta({ description: "The number on the bank's slip" }),
-  notes: LongText.nullish(),
+  currency: Currency.nullish().meta({
+    description: "The tenant's unless said; of a wallet its own, not said",
+  }),
+  reference: Text.nullish().meta({
+    description: "The number on the slip or receipt; a wallet's payout needs it",
+  }),
+  notes: LongText.nullish().meta({ description: "An expense needs to say what it was for" }),
 }).transform((transfer) => {
   if (transfer.kind === "handover" && !transfer.to_user_id) {
     throw new AppError("receiver_required", { field: "to_user_id" });
   }
-  if (transfer.kind === "bank_deposit" && transfer.to_user_id) {
-    throw new AppError("validation_failed", { field: "to_user_id" });
-  }
-  if (transfer.from_owner_type === "tenant" && transfer.from_user_id) {
-    throw new AppError("validation_failed", { field: "from_user_id" });
-  }
+  const field = misplaced(transfer);
+  if (field) throw new AppError("validation_failed", { field });
   return withoutEmpty(transfer);
 }).meta({ id: "CashDeskTransfer" });
+
+/** The first field that this kind of transfer does not have, or lacks. */
+function misplaced(transfer: Record<string, unknown>): string | undefined {
+  const kind = String(transfer.kind);
+  const wallet = ofWallet.includes(kind);
+  const wrong: Record<string, boolean> = comes.includes(kind)
+    ? {
+      from_user_id: !!transfer.from_user_id,
+      from_owner_type: !!transfer.from_owner_type,
+      to_user_id: transfer.to_owner_type === "tenant" && !!transfer.to_user_id,
+    }
+    : {
+      from_user_id: transfer.from_owner_type === "tenant" && !!transfer.from_user_id,
+      to_user_id: kind !== "handover" && !!transfer.to_user_id,
+      to_owner_type: !!transfer.to_owner_type,
+    };
+  wrong.wallet_id = wallet !== !!transfer.wallet_id;
+  wrong.currency = wallet && !!transfer.currency;
+  wrong.reference = kind === "wallet_payout" && !transfer.reference;
+  wrong.notes = kind === "expense" && !transfer.notes;
+  return Object.keys(wrong).find((name) => wrong[name]);
+}
 
 export const ReverseTransfer = z.strictObject({ reason: Text }).meta({
   id: "ReverseCashDeskTransfer",
@@ -102,9 +147,19 @@ export const ReverseTransfer = z.strictObject({ reason: Text }).meta({
 const CashTransfer = z.strictObject({
   id: Id,
   kind: Kind,
-  from_owner_type: OwnerType,
-  from_user: Person.nullable().describe("Null for the tenant's own till"),
-  to_user: Person.nullable().describe("Null for the bank and for refunds"),
+  from_owner_type: OwnerType.nullable().describe("Null for what came to a desk from outside"),
+  from_user: Person.nullable().describe("Null for the tenant's own till, too"),
+  to_owner_type: z.enum(["staff", "tenant"]).nullable().describe(
+    "The desk that cash from outside came to",
+  ),
+  to_user: Person.nullable().describe(
+    "Whose desk it came to; null for the till and for what left the desks",
+  ),
+  wallet: z.strictObject({
+    id: Id,
+    owner_type: z.string(),
+    owner: Person.nullable().describe("Null for the company's own"),
+  }).nullable().describe("The wallet that was paid in or out"),
   refund_id: Id.nullable().describe("The amount due, of a refund"),
   amount: z.number(),
   currency: z.string(),
@@ -118,16 +173,30 @@ const CashTransfer = z.strictObject({
 }).meta({ id: "CashTransfer" });
 
 export const TransferResponse = z.object({ data: CashTransfer });
-export const TransfersResponse = z.object({ data: z.array(CashTransfer), pagination: Pagination });
+export const TransfersResponse = z.object({
+  data: z.array(CashTransfer),
+  pagination: Pagination,
+  summary: z.array(
+    z.strictObject({ kind: Kind, currency: z.string(), amount: z.number(), transfers: z.int() }),
+  ).describe("Over the same filters, without what was reversed"),
+});
 
 export const transfers = defineList({
   view: "money.cash_transfers_list",
   search: ["reference", "notes"],
-  sort: ["created_at", "amount", "reversed_at", "from_user_name", "to_user_name"],
+  sort: [
+    "created_at",
+    "amount",
+    "reversed_at",
+    "from_user_name",
+    "to_user_name",
+    "wallet_owner_name",
+  ],
   params: {
     from_user_id: id("from_user_id"),
     to_user_id: id("to_user_id"),
     from_owner_type: oneOf("from_owner_type", words(OwnerType)),
+    wallet_id: id("wallet_id"),
     kind: oneOf("kind", words(Kind)),
     currency: { ...equal("currency"), schema: Currency },
     date_from: sinceDay("created_at"),
@@ -141,9 +210,24 @@ export const transfers = defineList({
     notes: contains("notes"),
     from_user_name: contains("from_user_name"),
     to_user_name: contains("to_user_name"),
+    wallet_owner_name: contains("wallet_owner_name"),
     created_at: days("created_at"),
     reversed_at: days("reversed_at"),
   },
-  hidden: ["from_user_id", "to_user_id", "from_user_name", "to_user_name"],
+  hidden: [
+    "from_user_id",
+    "to_user_id",
+    "from_user_name",
+    "to_user_name",
+    "wallet_id",
+    "wallet_owner_name",
+  ],
+  summary: {
+    sql: (rows) =>
+      `(select coalesce(jsonb_agg(jsonb_build_object('kind', p.kind, 'currency', p.currency, 'amount', p.amount,
+          'transfers', p.transfers) order by p.currency, p.kind), '[]')
+        from (select r.kind, r.currency, sum(r.amount) as amount, count(*) as transfers
+          from ${rows} and r.reversed_at is null group by r.kind, r.currency) p)`,
+  },
   limit: { default: 20, max: 100 },
 });

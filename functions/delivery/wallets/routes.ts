@@ -88,6 +88,7 @@ export const walletEndpoints: AnyEndpoint[] = [
       "wallet_not_found",
       "adjustment_not_found",
       "adjustment_already_reversed",
+      "adjustment_has_cash",
       "idempotency_key_required",
       "insufficient_wallet_balance",
     ],

@@ -3,8 +3,8 @@
 -- The cash of a tenant's desks as of a moment, by owner and currency, from the rows and from the ledger.
 --   remitted         what drivers, or for the tenant's own till carriers, handed in, without what was reversed
 --   shortages        what was declared, remitted and never there
---   transferred_out  what was brought to the bank or handed to others, without what was reversed
---   transferred_in   what others handed over
+--   transferred_out  what was brought to the bank, handed to others, spent or paid out of wallets and as refunds, without what was reversed
+--   transferred_in   what others handed over, what came from the bank or was paid into wallets
 --   paid_out         what drivers and merchants were paid from it in cash, without what was reversed
 --   in_hand          what these leave; ledger: what the accounts say
 create or replace function money.desk_positions(tenant uuid, as_of timestamptz)
@@ -40,9 +40,10 @@ language sql stable set search_path = '' as $$
     join money.accounts a on a.tenant_id = e.tenant_id and a.id = e.account_id and a.kind = 'cash_on_hand'
     where h.tenant_id = tenant and h.resolution in ('driver_owes', 'written_off')
     union all
-    select t.from_owner_type, t.from_user_id, t.currency::text, 0, 0, t.amount, 0, 0, 0 from transfer t
+    select t.from_owner_type, t.from_user_id, t.currency::text, 0, 0, t.amount, 0, 0, 0 from transfer t where t.from_owner_type is not null
     union all
-    select 'staff', t.to_user_id, t.currency::text, 0, 0, 0, t.amount, 0, 0 from transfer t where t.kind = 'handover'
+    select coalesce(t.to_owner_type, 'staff'), t.to_user_id, t.currency::text, 0, 0, 0, t.amount, 0, 0 from transfer t
+    where t.kind = 'handover' or t.to_owner_type is not null
     union all
     select 'staff', t.actor_id, t.currency::text, 0, 0, 0, 0, t.amount, 0 from money.driver_payouts t
     where t.tenant_id = tenant and t.method = 'cash' and t.paid_at <= as_of and (t.reversed_at is null or t.reversed_at > as_of)
@@ -65,6 +66,7 @@ $$;
 --                          settlements, remittances, shortages, transfers and payouts, the newest first
 --   cash_transfer_journal  a transfer took another amount from its desk in the ledger, or brought it elsewhere; a
 --                          reversed one has to leave nothing
+--   cash_transfer_wallet   a transfer moved another amount of its wallet
 --   desk_parts             the parts of a desk's queue are not what the ledger says it holds
 --   desk_part              what is kept as left of a part is not the sum of its moves; rows is the row of cash, or the part of no row
 create or replace function money.desk_differences(tenant uuid, as_of timestamptz)
@@ -86,7 +88,8 @@ language sql stable set search_path = '' as $$
         select t.id, t.created_at from money.cash_transfers t
         where t.tenant_id = tenant and t.currency = p.currency and (
           t.from_owner_type = p.owner_type and t.from_user_id is not distinct from p.user_id
-          or p.owner_type = 'staff' and t.to_user_id = p.user_id)
+          or (t.kind = 'handover' or t.to_owner_type is not null) and coalesce(t.to_owner_type, 'staff') = p.owner_type
+            and t.to_user_id is not distinct from p.user_id)
         union all
         select t.id, t.paid_at from money.driver_payouts t
         where t.tenant_id = tenant and t.method = 'cash' and t.currency = p.currency and p.owner_type = 'staff' and t.actor_id = p.user_id
@@ -96,16 +99,17 @@ language sql stable set search_path = '' as $$
       ) x where x.at <= as_of order by x.at desc, x.id limit 100)
   from money.desk_positions(tenant, as_of) p where p.in_hand <> p.ledger
   union all
-  select 'cash_transfer_journal', t.from_user_id, t.currency, e.taken, b.taken, array[t.id]
+  select 'cash_transfer_journal', coalesce(t.from_user_id, t.to_user_id), t.currency, e.taken, b.taken, array[t.id]
   from money.cash_transfers t
   cross join lateral (
     select case when t.reversed_at <= as_of then 0 else -t.amount end as taken, case when t.reversed_at <= as_of then 2 else 1 end as journals
   ) e
   left join lateral (
-    select coalesce(sum(l.amount) filter (where a.kind = 'cash_on_hand' and a.owner_type = t.from_owner_type
-        and a.owner_user_id is not distinct from t.from_user_id), 0) as taken,
-      coalesce(sum(l.amount) filter (where case t.kind when 'handover'
-        then a.kind = 'cash_on_hand' and a.owner_type = 'staff' and a.owner_user_id = t.to_user_id else a.kind = 'external' end), 0) as brought,
+    select coalesce(sum(l.amount) filter (where case when t.from_owner_type is null then a.kind = 'external' else a.kind = 'cash_on_hand'
+        and a.owner_type = t.from_owner_type and a.owner_user_id is not distinct from t.from_user_id end), 0) as taken,
+      coalesce(sum(l.amount) filter (where case when t.kind = 'handover' or t.to_owner_type is not null
+        then a.kind = 'cash_on_hand' and a.owner_type = coalesce(t.to_owner_type, 'staff') and a.owner_user_id is not distinct from t.to_user_id
+        else a.kind = 'external' end), 0) as brought,
       count(distinct j.kind) as journals
     from money.ledger_transactions j
     join money.ledger_entries l on l.tenant_id = j.tenant_id and l.transaction_id = j.id and l.currency = t.currency
@@ -115,6 +119,14 @@ language sql stable set search_path = '' as $$
   ) b on true
   where t.tenant_id = tenant and t.created_at <= as_of
     and (b.taken, b.brought, b.journals) is distinct from (e.taken, -e.taken, e.journals::bigint)
+  union all
+  select 'cash_transfer_wallet', coalesce(t.from_user_id, t.to_user_id), t.currency, e.moved, money.counter_payment_moved(t, as_of), array[t.id]
+  from money.cash_transfers t
+  cross join lateral (
+    select case when t.reversed_at <= as_of then 0 when t.kind = 'wallet_deposit' then t.amount else -t.amount end as moved
+  ) e
+  where t.tenant_id = tenant and t.created_at <= as_of and t.payment_id is not null
+    and money.counter_payment_moved(t, as_of) is distinct from e.moved
   union all
   select 'desk_parts', a.owner_user_id, a.currency, e.total, m.total, array[a.id]
   from money.accounts a

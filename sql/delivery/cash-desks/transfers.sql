@@ -1,4 +1,4 @@
--- Cash that leaves a desk of the office, to the bank or into the hands of another. The entrances are SECURITY DEFINER, as all
+-- Cash that leaves a desk of the office or comes to one. The entrances are SECURITY DEFINER, as all
 -- writers of cash: each asks for the caller's rights itself, and every statement names the caller's tenant.
 
 -- The desk that cash is taken from: the caller's own, or one that an administrator names.
@@ -24,14 +24,15 @@ begin
   return v_desk;
 end $$;
 
--- Locks the accounts of a transfer in the order of their ids and refuses when the one that gives holds less than the amount.
+-- Locks the accounts of a transfer in the order of their ids and refuses when the desk that gives holds less than the amount.
 -- Fails: insufficient_desk_cash {held, currency}.
 create or replace function money.lock_cash_desk(giver uuid, taker uuid, amount numeric, currency text) returns void
 language plpgsql set search_path = '' as $$
 declare
   v_held numeric := (money.lock_balances(array[giver, taker]) ->> giver::text)::numeric;
 begin
-  if v_held < amount then
+  if v_held < amount and exists (
+      select from money.accounts a where a.tenant_id = app.tenant_id() and a.id = giver and a.kind = 'cash_on_hand') then
     perform app.fail('insufficient_desk_cash', jsonb_build_object('held', v_held, 'currency', currency));
   end if;
 end $$;
@@ -48,12 +49,39 @@ begin
   perform money.lock_cash_desk(giver, taker, amount, currency);
 end $$;
 
--- The account that a transfer brought its cash to: the receiver's desk, or what is outside for the bank.
-create or replace function money.cash_transfer_destination(t money.cash_transfers) returns uuid
+-- The desk that cash from outside comes to: the caller's own, or one that an administrator names.
+-- asked: user id or null; owner_type: staff, or tenant for its own till. Fails: forbidden, receiver_required, invalid_receiver.
+create or replace function money.cash_desk_for(asked uuid, owner_type text, currency text) returns money.accounts
 language plpgsql set search_path = '' as $$
+#variable_conflict use_variable
+declare
+  v_owner uuid;
+  v_id uuid;
+  v_desk money.accounts;
 begin
-  return case t.kind when 'handover' then money.account_of('cash_on_hand', 'staff', t.to_user_id, t.currency::text)
-    else money.account_of('external', 'tenant', null, t.currency::text) end;
+  if not money.has_desk()
+      or ((owner_type = 'tenant' or asked <> app.user_id()) and not app.has_permission('manage:tenant')) then
+    perform app.fail('forbidden');
+  end if;
+  if owner_type = 'staff' then
+    v_owner := money.cod_receiver(asked, 'to_user_id');
+  end if;
+  -- A statement of its own: the one that reads has to see an account that is new.
+  v_id := money.account_of('cash_on_hand', owner_type, v_owner, currency);
+  select a.* into v_desk from money.accounts a where a.tenant_id = app.tenant_id() and a.id = v_id;
+  return v_desk;
+end $$;
+
+-- The two accounts between which a transfer moved its cash: a desk, and another or what is outside.
+create or replace function money.cash_transfer_accounts(t money.cash_transfers, out giver uuid, out taker uuid)
+language plpgsql set search_path = '' as $$
+declare
+  v_outside uuid := money.account_of('external', 'tenant', null, t.currency::text);
+begin
+  giver := case when t.from_owner_type is null then v_outside
+    else money.account_of('cash_on_hand', t.from_owner_type, t.from_user_id, t.currency::text) end;
+  taker := case when t.kind = 'handover' or t.to_owner_type is not null
+    then money.account_of('cash_on_hand', coalesce(t.to_owner_type, 'staff'), t.to_user_id, t.currency::text) else v_outside end;
 end $$;
 
 -- Emits the system event of a transfer, and notifies the person whose desk got the cash, or gives it back, if somebody else entered it.
@@ -62,8 +90,9 @@ language plpgsql set search_path = '' as $$
 begin
   perform app.events_add(jsonb_build_array(jsonb_build_object('event_type', event_type, 'source_module', 'delivery',
     'entity_type', 'cash_transfer', 'entity_id', t.id, 'event_data', jsonb_build_object('cash_transfer_id', t.id, 'kind', t.kind,
-      'from_owner_type', t.from_owner_type, 'from_user_id', t.from_user_id, 'to_user_id', t.to_user_id, 'currency', t.currency,
-      'amount', t.amount, 'reference', t.reference, 'actor_id', app.user_id()))));
+      'from_owner_type', t.from_owner_type, 'from_user_id', t.from_user_id, 'to_owner_type', t.to_owner_type, 'to_user_id', t.to_user_id,
+      'wallet_id', money.wallet_of_payment(t.payment_id), 'currency', t.currency, 'amount', t.amount, 'reference', t.reference,
+      'actor_id', app.user_id()))));
   if t.to_user_id <> app.user_id() then
     insert into tenancy.notifications (tenant_id, user_id, type, payload)
     values (app.tenant_id(), t.to_user_id, case when t.reversed_at is null then 'cash_handed_over' else 'cash_handover_reversed' end,
@@ -71,11 +100,11 @@ begin
   end if;
 end $$;
 
--- Moves cash of a desk by one journal; answers the transfer's id, also to a repetition of its key, for good.
--- {kind, from_owner_type?, from_user_id?, to_user_id?, amount, currency?, reference?, notes?}; of a refund its refund_id says how much
--- and in which currency: {kind: 'refund', refund_id, from_owner_type?, from_user_id?, reference, notes?}
--- Fails: cash_refund_not_found, cash_refund_already_paid, forbidden, idempotency_conflict, cash_desk_not_found,
--- invalid_receiver, too_many_decimals, insufficient_desk_cash.
+-- Moves cash of a desk by one journal, and of a wallet kind the wallet by another; answers the transfer's id, also to a repetition of its key, for good.
+-- {kind, from_owner_type?, from_user_id?, to_owner_type?, to_user_id?, wallet_id?, amount, currency?, reference?, notes?}; a wallet says in which
+-- currency; of a refund its refund_id says how much, too: {kind: 'refund', refund_id, from_owner_type?, from_user_id?, reference, notes?}
+-- Fails: cash_refund_not_found, cash_refund_already_paid, forbidden, idempotency_conflict, cash_desk_not_found, wallet_not_found,
+-- receiver_required, invalid_receiver, too_many_decimals, insufficient_desk_cash, insufficient_wallet_balance.
 create or replace function money.cash_transfer_book(input jsonb) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -84,9 +113,11 @@ declare
   v_hash bytea := sha256(convert_to(input::text, 'UTF8'));
   v_currency text := coalesce(input ->> 'currency', (app.currency()).code);
   v_amount numeric := (input ->> 'amount')::numeric;
+  v_comes boolean := input ->> 'kind' in ('bank_withdrawal', 'wallet_deposit');
   v_desk money.accounts;
+  v_wallet money.accounts;
   v_receiver uuid;
-  v_goal uuid;
+  v_accounts record;
   t money.cash_transfers;
   p money.payments;
 begin
@@ -104,8 +135,16 @@ begin
     p := money.lock_cash_refund((input ->> 'refund_id')::uuid);
     v_amount := p.amount;
     v_currency := p.currency;
+  elsif input ? 'wallet_id' then
+    v_wallet := money.counter_wallet((input ->> 'wallet_id')::uuid);
+    v_currency := v_wallet.currency;
   end if;
-  v_desk := money.cash_desk_of((input ->> 'from_user_id')::uuid, coalesce(input ->> 'from_owner_type', 'staff'), v_currency);
+  if v_comes then
+    v_desk := money.cash_desk_for((input ->> 'to_user_id')::uuid, coalesce(input ->> 'to_owner_type', 'staff'), v_currency);
+    v_receiver := v_desk.owner_user_id;
+  else
+    v_desk := money.cash_desk_of((input ->> 'from_user_id')::uuid, coalesce(input ->> 'from_owner_type', 'staff'), v_currency);
+  end if;
   perform money.decimals_checked(v_amount, v_currency, 'amount');
   if input ->> 'kind' = 'handover' then
     v_receiver := money.cod_receiver((input ->> 'to_user_id')::uuid, 'to_user_id');
@@ -113,19 +152,26 @@ begin
       perform app.fail('invalid_receiver', '{"field": "to_user_id"}');
     end if;
   end if;
-  insert into money.cash_transfers (tenant_id, kind, from_owner_type, from_user_id, to_user_id, refund_id, amount, currency, reference, notes,
-    actor_id, idempotency_key, input_hash)
-  values (v_tenant, input ->> 'kind', v_desk.owner_type, v_desk.owner_user_id, v_receiver, p.id, v_amount, v_currency, input ->> 'reference',
-    input ->> 'notes', app.user_id(), v_key, v_hash)
+  insert into money.cash_transfers (tenant_id, kind, from_owner_type, from_user_id, to_owner_type, to_user_id, refund_id, payment_id, amount,
+    currency, reference, notes, actor_id, idempotency_key, input_hash)
+  values (v_tenant, input ->> 'kind', case when not v_comes then v_desk.owner_type end, case when not v_comes then v_desk.owner_user_id end,
+    case when v_comes then v_desk.owner_type end, v_receiver, p.id, money.counter_payment_add(v_wallet.id, v_amount, input), v_amount,
+    v_currency, input ->> 'reference', input ->> 'notes', app.user_id(), v_key, v_hash)
   returning * into t;
   update money.payments x set status = 'SUCCESS', processed_at = now() where x.tenant_id = v_tenant and x.id = p.id;
   perform money.cash_transfer_event_emit('cash_transfer.created', t);
   -- Last, because everybody who hands cash to the same desk waits for its account from here to the commit.
-  v_goal := money.cash_transfer_destination(t);
-  perform money.lock_cash_desk(v_desk.id, v_goal, v_amount, v_currency);
+  v_accounts := money.cash_transfer_accounts(t);
+  if v_wallet.id is not null then
+    perform money.lock_balances(array[v_accounts.giver, v_accounts.taker, v_wallet.id]);
+  end if;
+  perform money.lock_cash_desk(v_accounts.giver, v_accounts.taker, v_amount, v_currency);
   perform money.post_journal('cash_transfer', 'cash_transfer', t.id,
-    case t.kind when 'handover' then 'Cash handed over' when 'refund' then 'Delivery fee paid back' else 'Cash brought to the bank' end,
-    array[v_desk.id, v_goal], array[-v_amount, v_amount]);
+    case t.kind when 'handover' then 'Cash handed over' when 'refund' then 'Delivery fee paid back' when 'bank_deposit' then 'Cash brought to the bank'
+      when 'bank_withdrawal' then 'Cash fetched from the bank' when 'wallet_deposit' then 'Cash paid into a wallet'
+      when 'wallet_payout' then 'Cash paid out of a wallet' else 'Expense' end,
+    array[v_accounts.giver, v_accounts.taker], array[-v_amount, v_amount]);
+  perform money.counter_payment_post(t);
   return t.id;
 end $$;
 
@@ -146,24 +192,25 @@ begin
   return p;
 end $$;
 
--- Reverses a transfer by a reversing entry, once; who gave the cash, or an administrator. {id, reason} -> its id
--- Fails: forbidden, cash_transfer_not_found, cash_transfer_already_reversed, insufficient_desk_cash (the receiver holds
--- less by now).
+-- Reverses a transfer by a reversing entry, once; the one whose desk it left, or came to from outside, or an administrator. {id, reason} -> its id
+-- Fails: forbidden, cash_transfer_not_found, cash_transfer_already_reversed, insufficient_desk_cash (the desk that it came to
+-- holds less by now), insufficient_wallet_balance (what was paid in has been spent).
 create or replace function money.cash_transfer_unbook(input jsonb) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
   v_tenant uuid := app.tenant_id();
-  v_giver uuid;
-  v_goal uuid;
+  v_owner uuid;
+  v_accounts record;
   t money.cash_transfers;
 begin
   if not money.has_desk() then
     perform app.fail('forbidden');
   end if;
   select x.* into t from money.cash_transfers x where x.tenant_id = v_tenant and x.id = (input ->> 'id')::uuid for no key update;
+  v_owner := case when t.from_owner_type is null then t.to_user_id else t.from_user_id end;
   if t.id is null then
     perform app.fail('cash_transfer_not_found');
-  elsif t.from_user_id is distinct from app.user_id() and not app.has_permission('manage:tenant') then
+  elsif v_owner is distinct from app.user_id() and not app.has_permission('manage:tenant') then
     perform app.fail('forbidden');
   elsif t.reversed_at is not null then
     perform app.fail('cash_transfer_already_reversed');
@@ -173,12 +220,13 @@ begin
   returning * into t;
   update money.payments x set status = 'pending', processed_at = null where x.tenant_id = v_tenant and x.id = t.refund_id;
   perform money.cash_transfer_event_emit('cash_transfer.reversed', t);
-  v_goal := money.cash_transfer_destination(t);
-  if t.kind = 'handover' then
-    v_giver := money.account_of('cash_on_hand', t.from_owner_type, t.from_user_id, t.currency::text);
-    perform money.lock_cash_desk(v_goal, v_giver, t.amount, t.currency::text);
+  v_accounts := money.cash_transfer_accounts(t);
+  if t.payment_id is not null then
+    perform money.lock_balances(array[v_accounts.giver, v_accounts.taker, money.wallet_of_payment(t.payment_id)]);
   end if;
+  perform money.lock_cash_desk(v_accounts.taker, v_accounts.giver, t.amount, t.currency::text);
   perform money.reverse('cash_transfer', 'cash_transfer', t.id, input ->> 'reason');
+  perform money.counter_payment_reverse(t);
   return t.id;
 end $$;
 
@@ -187,7 +235,7 @@ create or replace function money.cash_transfer_to_json(p_id uuid) returns jsonb
 language plpgsql stable set search_path = '' as $$
 begin
   return (
-    select to_jsonb(r) - '{from_user_id,to_user_id,from_user_name,to_user_name}'::text[]
+    select to_jsonb(r) - '{from_user_id,to_user_id,from_user_name,to_user_name,wallet_id,wallet_owner_name}'::text[]
     from money.cash_transfers_list r where r.id = p_id);
 end $$;
 
@@ -211,12 +259,13 @@ begin
   return money.cash_transfer_to_json(v_id);
 end $$;
 
--- The last guard, whoever writes: a transfer is committed only with a journal of its amount, and no desk gives by it, or
--- gives back, what it does not hold. Desks have no floor otherwise: a shortage may be booked before the cash it is part of.
+-- The last guard, whoever writes: a transfer is committed only with a journal of its amount, and one of a wallet with that of the wallet; and no desk
+-- gives by it, or gives back, what it does not hold. Desks have no floor otherwise: a shortage may be booked before the cash it is part of.
 create or replace function money.cash_transfer_check() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
   v_kind text := case when new.reversed_at is null then 'cash_transfer' else 'cash_transfer_REVERSAL' end;
+  v_moved numeric := case when new.reversed_at is not null then 0 when new.kind = 'wallet_deposit' then new.amount else -new.amount end;
   v_given numeric;
   v_short boolean;
 begin
@@ -227,6 +276,9 @@ begin
   where t.tenant_id = new.tenant_id and t.kind = v_kind and t.reference_type = 'cash_transfer' and t.reference_id = new.id;
   if v_given is distinct from -new.amount then
     raise exception 'transfer % has no journal of its amount', new.id using errcode = 'check_violation',
+      constraint = 'cash_transfer_booked';
+  elsif new.payment_id is not null and money.counter_payment_moved(new, 'infinity') is distinct from v_moved then
+    raise exception 'transfer % moved another amount of its wallet', new.id using errcode = 'check_violation',
       constraint = 'cash_transfer_booked';
   elsif v_short then
     raise exception 'transfer % takes more than the desk holds', new.id using errcode = 'check_violation',

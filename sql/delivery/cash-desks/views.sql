@@ -14,7 +14,7 @@ where a.kind = 'cash_on_hand' and ((select money.settles_for_office()) or a.owne
 
 grant select on money.cash_desks_list to barid_caller;
 
--- Withdrawals from the desks; operations managers find what left their own, or came to it. The ids and names of both people are for
+-- Cash that left desks or came to them; operations managers find what left their own, or came to it. The ids and names of both people are for
 -- filters and order.
 drop view if exists money.cash_transfers_list cascade;
 
@@ -22,10 +22,16 @@ create view money.cash_transfers_list with (security_invoker = true) as
 select t.id, t.kind, t.from_owner_type,
   case when f.id is not null then jsonb_build_object('id', f.id, 'full_name', f.full_name) end as from_user,
   case when g.id is not null then jsonb_build_object('id', g.id, 'full_name', g.full_name) end as to_user,
-  t.refund_id, t.amount, t.currency, t.reference, t.notes, jsonb_build_object('id', t.actor_id, 'full_name', p.full_name) as entered_by, t.created_at,
+  t.to_owner_type, t.refund_id, case when w.id is not null then jsonb_build_object('id', w.id, 'owner_type', w.owner_type,
+    'owner', case when o.id is not null then jsonb_build_object('id', o.id, 'full_name', o.full_name) end) end as wallet,
+  t.amount, t.currency, t.reference, t.notes, jsonb_build_object('id', t.actor_id, 'full_name', p.full_name) as entered_by, t.created_at,
   t.reversed_at, case when t.reversed_by is not null then jsonb_build_object('id', t.reversed_by, 'full_name', r.full_name) end as reversed_by,
-  t.reversal_reason, t.from_user_id, t.to_user_id, f.full_name as from_user_name, g.full_name as to_user_name
+  t.reversal_reason, t.from_user_id, t.to_user_id, f.full_name as from_user_name, g.full_name as to_user_name, w.id as wallet_id,
+  o.full_name as wallet_owner_name
 from money.cash_transfers t
+left join money.payments m on m.tenant_id = t.tenant_id and m.id = t.payment_id
+left join money.accounts w on w.tenant_id = m.tenant_id and w.id = m.account_id
+left join tenancy.profiles o on o.id = w.owner_user_id
 left join tenancy.profiles f on f.id = t.from_user_id
 left join tenancy.profiles g on g.id = t.to_user_id
 left join tenancy.profiles p on p.id = t.actor_id

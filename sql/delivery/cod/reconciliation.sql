@@ -48,7 +48,7 @@ $$;
 --   fee_change          the change of a fee is not what its wallet paid, or got back, in the ledger
 --   ledger              the books contradict themselves
 --   carrier_…           what money.carrier_differences finds
---   desk_…, cash_transfer_journal   what money.desk_differences finds; user_id is whose desk, null for the till
+--   desk_…, cash_transfer_…         what money.desk_differences finds; user_id is whose desk, null for the till
 --   driver_pay…, driver_paid, driver_payout_…   what money.driver_pay_differences finds
 --   held_…              what money.cod_hold_differences finds; user_id is whose wallet
 --   state…, unstated_…, payout_journal   what money.statement_differences finds; user_id is whose wallet

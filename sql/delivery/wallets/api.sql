@@ -26,8 +26,8 @@ begin
     left join money.wallets_list w on w.owner_id = app.user_id());
 end $$;
 
--- Records money that administrators moved by hand as a payment of the wallet, with the request's key where its fingerprint is given.
--- Answers its id.
+-- Records money that the office moved by hand as a payment of the wallet, with the request's key where its fingerprint is given.
+-- `cash_desk` in the snapshot: in cash, at a desk. Answers its id.
 create or replace function delivery.wallet_payment_add(type text, wallet uuid, amount numeric, currency text, snapshot jsonb, hash bytea default null)
 returns uuid
 language plpgsql set search_path = '' as $$
@@ -36,8 +36,8 @@ declare
 begin
   insert into money.payments (tenant_id, category, type, status, payment_method, amount, currency, account_id, snapshot,
     actor_id, processed_at, idempotency_key, input_hash)
-  values (app.tenant_id(), 'WALLET', type, 'SUCCESS', 'manual', amount, currency, wallet, snapshot, app.user_id(), now(),
-    case when hash is not null then app.request_setting('idempotency_key') end, hash)
+  values (app.tenant_id(), 'WALLET', type, 'SUCCESS', case when snapshot ? 'cash_desk' then 'cash' else 'manual' end, amount, currency,
+    wallet, snapshot, app.user_id(), now(), case when hash is not null then app.request_setting('idempotency_key') end, hash)
   returning id into v_payment;
   return v_payment;
 end $$;
@@ -85,8 +85,8 @@ end $$;
 
 -- Takes back an adjustment that was wrong, by a new journal and a payment of its own; the adjustment stays in the books.
 -- A reversal is not taken back: adjust again. {id, payment_id, reason} -> as delivery.wallet_adjust.
--- Fails: wallet_not_found, adjustment_not_found, adjustment_already_reversed, insufficient_wallet_balance when what was
--- put in has been spent.
+-- Fails: wallet_not_found, adjustment_not_found, adjustment_already_reversed, adjustment_has_cash for one at a desk, insufficient_wallet_balance
+-- when what was put in has been spent.
 create or replace function delivery.wallet_adjustment_reverse(input jsonb) returns jsonb
 language plpgsql set search_path = '' as $$
 declare
@@ -98,6 +98,8 @@ begin
   where p.id = (input ->> 'payment_id')::uuid and p.account_id = v_wallet and p.type = 'WALLET_ADJUSTMENT' for no key update;
   if not found then
     perform app.fail('adjustment_not_found');
+  elsif v_adjustment.snapshot ? 'cash_desk' then
+    perform app.fail('adjustment_has_cash');
   elsif exists (select from money.ledger_transactions t
       where t.kind = 'WALLET_ADJUSTMENT_REVERSAL' and t.reference_type = 'payment' and t.reference_id = v_adjustment.id) then
     perform app.fail('adjustment_already_reversed');

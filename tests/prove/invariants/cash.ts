@@ -136,7 +136,10 @@ export const cash: readonly Invariant[] = [
         where h.tenant_id = $1 and h.resolution in ('driver_owes', 'written_off')
         union all
         select t.from_owner_type, t.from_user_id, t.currency, -t.amount
-        from money.cash_transfers t where t.tenant_id = $1 and t.reversed_at is null
+        from money.cash_transfers t where t.tenant_id = $1 and t.reversed_at is null and t.kind not in ('bank_withdrawal', 'wallet_deposit')
+        union all
+        select t.to_owner_type, t.to_user_id, t.currency, t.amount
+        from money.cash_transfers t where t.tenant_id = $1 and t.reversed_at is null and t.kind in ('bank_withdrawal', 'wallet_deposit')
         union all
         select 'staff', t.to_user_id, t.currency, t.amount
         from money.cash_transfers t where t.tenant_id = $1 and t.reversed_at is null and t.kind = 'handover'
@@ -147,6 +150,19 @@ export const cash: readonly Invariant[] = [
         select 'staff', t.actor_id, t.currency, -t.amount
         from money.merchant_payouts t where t.tenant_id = $1 and t.reversed_at is null and t.method = 'cash') m
       group by m.owner_type, m.user_id, m.currency having sum(m.amount) <> 0`,
+  },
+  {
+    name:
+      "desks: a wallet gained what was paid in at a desk and lost what was paid out, and nothing of what was reversed",
+    sql: `select t.id from money.cash_transfers t
+      left join money.payments p on p.tenant_id = t.tenant_id and p.id = t.payment_id and p.type = 'WALLET_ADJUSTMENT'
+        and p.payment_method = 'cash' and p.amount = t.amount and p.currency = t.currency
+      left join lateral (select sum(e.amount) as amount, count(*) as entries from money.ledger_transactions j
+        join money.ledger_entries e on e.tenant_id = j.tenant_id and e.transaction_id = j.id and e.account_id = p.account_id
+        where j.tenant_id = p.tenant_id and j.reference_type = 'payment' and j.reference_id = p.id) w on true
+      where t.tenant_id = $1 and t.kind in ('wallet_deposit', 'wallet_payout') and (w.amount, w.entries) is distinct from (case
+        when t.reversed_at is not null then 0 when t.kind = 'wallet_deposit' then t.amount else -t.amount end,
+        case when t.reversed_at is null then 1 else 2 end::bigint)`,
   },
   {
     name:

@@ -34,9 +34,11 @@ export async function answerOf(op: Op, body: Body, real: Real, first: boolean): 
     case "deposit":
     case "bank":
     case "unbring":
+    case "uncounter":
     case "unpay":
       return ` ${data.amount}`;
     case "bring":
+    case "counter":
     case "payDue":
       real.ids[op.id] = data.id;
       return ` ${data.amount}`;

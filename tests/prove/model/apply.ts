@@ -21,6 +21,8 @@ const rules: { [T in Op["type"]]: (state: State, op: Of<T>) => string } = {
   deposit: cash.deposit,
   bring: cash.bring,
   unbring: cash.unbring,
+  counter: cash.counter,
+  uncounter: cash.uncounter,
   payDue: cash.payDue,
   unpay: cash.unpay,
   payOut: pay.payOut,

@@ -20,6 +20,9 @@ function unbooked(parcel: Parcel): void {
 /** A waiting parcel is given to a carrier, or taken back from one that is not booked. */
 export function consign(state: State, { name, external }: Of<"consign">): string {
   const parcel = state.parcels[name];
+  // On its way with a carrier the name of that one may be corrected; here it is the same.
+  const onItsWay = parcel.status === "picked_up" || parcel.status === "in_transit";
+  if (onItsWay && parcel.external && external) return "ok";
   if (parcel.status !== "pending") return "invalid_status_transition";
   if (isBooked(parcel) && !external) return "shipment_with_other_carrier";
   if (!isBooked(parcel)) unbooked(parcel);

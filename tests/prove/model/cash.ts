@@ -227,6 +227,39 @@ export function unbring(state: State, { transfer }: Of<"unbring">): string {
   return `ok ${amount}`;
 }
 
+/** The sign of each kind for the desk, and for the wallet of whom it is with. */
+const counterSigns = {
+  expense: [-1, 0],
+  bank_withdrawal: [1, 0],
+  wallet_payout: [-1, -1],
+  wallet_deposit: [1, 1],
+} as const;
+
+export function counter(state: State, { kind, driver, amount, id }: Of<"counter">): string {
+  const [desk, wallet] = counterSigns[kind];
+  if (desk < 0 && state.desk === null) return "cash_desk_not_found";
+  if ((state.desk ?? 0) + desk * amount < 0) return "insufficient_desk_cash";
+  if (state.drivers[driver] + wallet * amount < 0) return "insufficient_wallet_balance";
+  state.desk = (state.desk ?? 0) + desk * amount;
+  state.drivers[driver] += wallet * amount;
+  state.counters[id] = { kind, driver, amount, reversed: false };
+  return `ok ${amount}`;
+}
+
+export function uncounter(state: State, { transfer }: Of<"uncounter">): string {
+  const found = state.counters[transfer];
+  if (!found) return "cash_transfer_not_found";
+  if (found.reversed) return "cash_transfer_already_reversed";
+  const { kind, driver, amount } = found;
+  const [desk, wallet] = counterSigns[kind];
+  if ((state.desk ?? 0) - desk * amount < 0) return "insufficient_desk_cash";
+  if (state.drivers[driver] - wallet * amount < 0) return "insufficient_wallet_balance";
+  found.reversed = true;
+  state.desk = (state.desk ?? 0) - desk * amount;
+  state.drivers[driver] -= wallet * amount;
+  return `ok ${amount}`;
+}
+
 export function payDue(state: State, { name, id }: Of<"payDue">): string {
   const parcel = state.parcels[name];
   if (!parcel.due) return "cash_refund_not_found";

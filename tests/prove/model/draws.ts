@@ -121,6 +121,8 @@ const needs: Partial<Record<Op["type"], readonly Op["type"][]>> = {
   approve: ["order"],
   putBack: ["order", "approve", "fetch", "step", "step"],
   unbring: ["settle", "bring"],
+  counter: ["settle"],
+  uncounter: ["settle", "counter"],
   payDue: ["step", "step", "settle", "settle"],
   unpay: ["step", "step", "settle", "settle", "payDue"],
   payOut: ["step", "settle"],

@@ -3,6 +3,7 @@
  * is sent again.
  */
 export type Way = "remit" | "settle-by-wallet";
+export type CounterKind = "expense" | "bank_withdrawal" | "wallet_payout" | "wallet_deposit";
 export type Resolution = "recounted" | "driver_owes" | "written_off" | "returned";
 export type Step = "pickup" | "depart" | "complete" | "fail" | "return" | "retry";
 export type Result = "partial" | "exchanged" | "postponed" | "refused";
@@ -35,6 +36,9 @@ export type Op =
     | { type: "unbring"; transfer: string }
     | { type: "payDue"; name: string }
     | { type: "unpay"; payment: string }
+    // Cash that comes to the desk or leaves it at the counter, some of it for a driver's wallet, and back when that was a mistake.
+    | { type: "counter"; kind: CounterKind; driver: number; amount: number }
+    | { type: "uncounter"; transfer: string }
     // Drivers are paid what they earned, from the desk or into the wallet, and some of it was a mistake.
     | { type: "payOut"; driver: number; wallet: boolean }
     | { type: "unpayOut"; payout: string }
@@ -111,6 +115,8 @@ export const types = [
   "deposit",
   "bring",
   "unbring",
+  "counter",
+  "uncounter",
   "payDue",
   "unpay",
   "payOut",

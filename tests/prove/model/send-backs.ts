@@ -107,9 +107,9 @@ export function sendBack(state: State, { id, name, cancels }: Of<"sendBack">): s
     else if (!cancelled(state, of)) return "shipment_cash_changes";
     leaveList(state, name, "returned");
     if (of) ended(state, of.order);
-    if (!parcel.returns) return "ok cancelled";
-    tally(state, "cancelled");
-    return `ok cancelled${giveFeeBack(state, name)}`;
+    if (parcel.returns) tally(state, "cancelled");
+    // The fee that was paid at its pickup goes back also while it is on its way back.
+    return `ok cancelled${of ? "" : giveFeeBack(state, name)}`;
   }
   if (!cancels && !parcel.there) return "delivery_not_in_warehouse";
   // A customer's return continues from where it ended; it waits else, or is cancelled.

@@ -1,5 +1,5 @@
 /** The model: a state without a database, which operations change. Whole units only. */
-import type { Place, Resolution, ReturnPlace, Way } from "./ops.ts";
+import type { CounterKind, Place, Resolution, ReturnPlace, Way } from "./ops.ts";
 
 export type { ReturnPlace };
 
@@ -261,6 +261,11 @@ export interface State {
   payouts: Record<string, { driver: number; wallet: boolean; amount: number; reversed: boolean }>;
   /** Cash that went from drivers' desks to the dispatcher's, by the id of the operation. */
   brought: Record<string, { driver: number; amount: number; reversed: boolean }>;
+  /** Cash at the counter, by the id of the operation. */
+  counters: Record<
+    string,
+    { kind: CounterKind; driver: number; amount: number; reversed: boolean }
+  >;
   /** Payments of fees that were due back, by the id of the operation. */
   paid: Record<string, { parcel: string; reversed: boolean }>;
   /** Available units: shelf, item. */

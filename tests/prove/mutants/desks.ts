@@ -55,7 +55,8 @@ export const desks: Mutant[] = [
   {
     name: "a receiver is not asked whether they still have the cash",
     file,
-    from: "perform money.lock_cash_desk(v_goal, v_giver, t.amount, t.currency::text);",
+    from:
+      "perform money.lock_cash_desk(v_accounts.taker, v_accounts.giver, t.amount, t.currency::text);",
     to: "",
     test: [
       reverseTest,

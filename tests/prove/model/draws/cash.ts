@@ -20,6 +20,8 @@ export const cashDraws: Draws<
   | "deposit"
   | "bring"
   | "unbring"
+  | "counter"
+  | "uncounter"
   | "payDue"
   | "unpay"
   | "payOut"
@@ -74,6 +76,19 @@ export const cashDraws: Draws<
     const brought = Object.entries(state.brought);
     if (!brought.length) return;
     return { type: "unbring", transfer: one(brought, a, ({ reversed }) => !reversed)[0] };
+  },
+  counter({ state }, [a, b, c]) {
+    const kinds = ["expense", "bank_withdrawal", "wallet_payout", "wallet_deposit"] as const;
+    const driver = a % drivers;
+    const kind = kinds[c % kinds.length];
+    // Mostly what is there.
+    const most = { expense: state.desk, wallet_payout: state.drivers[driver] }[String(kind)] ?? 900;
+    return { type: "counter", kind, driver, amount: 1 + b * 7 % (most + 100) };
+  },
+  uncounter({ state }, [a]) {
+    const counters = Object.entries(state.counters);
+    if (!counters.length) return;
+    return { type: "uncounter", transfer: one(counters, a, ({ reversed }) => !reversed)[0] };
   },
   payDue({ state }, [a]) {
     const parcels = Object.entries(state.parcels);

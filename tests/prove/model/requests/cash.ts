@@ -10,6 +10,8 @@ export const cashRequests: Requests<
   | "deposit"
   | "bring"
   | "unbring"
+  | "counter"
+  | "uncounter"
   | "payDue"
   | "unpay"
   | "payOut"
@@ -63,6 +65,21 @@ export const cashRequests: Requests<
   },
   unbring(op, { ids, admin }) {
     return admin(`/delivery/cash-desks/transfers/${ids[op.transfer]}/reverse`, {
+      reason: "model",
+    });
+  },
+  counter(op, { place, desk }) {
+    const wallet = op.kind === "wallet_payout" || op.kind === "wallet_deposit";
+    return desk("/delivery/cash-desks/transfers", {
+      kind: op.kind,
+      amount: op.amount,
+      ...(wallet ? { wallet_id: place.drivers[op.driver].wallet } : {}),
+      reference: op.id,
+      notes: "model",
+    });
+  },
+  uncounter(op, { ids, desk }) {
+    return desk(`/delivery/cash-desks/transfers/${ids[op.transfer]}/reverse`, {
       reason: "model",
     });
   },

@@ -38,14 +38,18 @@ export function returnTo(
   return { back_ref: url.href, back_ref_host: url.host, platform_host: storefrontCnameTarget };
 }
 
-/** Where the customer pays. Fails with gateway_unavailable, and may then be asked again. */
-export async function openPayment(paymentId: string): Promise<Instructions> {
+/**
+ * Where the customer pays; null once the payment is over, paid or not, as a repeated request finds it. Fails with
+ * gateway_unavailable, and may then be asked again.
+ */
+export async function openPayment(paymentId: string): Promise<Instructions | null> {
   const claimed = await system<{ open?: Known; wait?: true } & Partial<Instructions> | null>(
     "select money.payment_open($1::text::uuid) as answer",
     [paymentId],
   );
-  if (claimed?.redirect_url) return claimed as Instructions;
-  if (!claimed?.open) throw new AppError("gateway_unavailable");
+  if (!claimed) return null;
+  if (claimed.redirect_url) return claimed as Instructions;
+  if (!claimed.open) throw new AppError("gateway_unavailable");
   const { secrets: sealed, ...payment } = claimed.open;
   let opened;
   try {

@@ -129,5 +129,5 @@ export const TopUpResponse = z.object({
     redirect_url: z.string(),
     gateway_order_id: z.string(),
     expires_at: Timestamp,
-  }),
+  }).nullable().describe("Null in the answer to a repetition after the payment has ended"),
 });

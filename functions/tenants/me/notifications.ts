@@ -2,7 +2,7 @@ import { z } from "zod";
 import { anyone } from "../../../shared/api/access.ts";
 import { type AnyEndpoint, endpoint } from "../../../shared/api/endpoint.ts";
 import { type Language, type MessageKey, translate } from "../../../shared/i18n/index.ts";
-import { defineList, isSet, oneOf } from "../../../shared/api/list.ts";
+import { defineList, isSet, someOf } from "../../../shared/api/list.ts";
 import { Id, JsonObject, listResponse, Timestamp } from "../../../shared/schemas/schemas.ts";
 
 /** Types of notifications and their texts. */
@@ -65,13 +65,13 @@ const texts = {
 const types = Object.keys(texts) as [keyof typeof texts, ...(keyof typeof texts)[]];
 
 const notifications = defineList({
-  view: "tenancy.notifications_list",
+  view: "tenancy.notifications_mine",
   made: "all",
   sort: ["created_at"],
-  params: { unread: isSet("read_at", "unset"), type: oneOf("type", types) },
+  params: { unread: isSet("read_at", "unset"), type: someOf("type", types) },
   limit: { default: 20, max: 100 },
   summary: {
-    sql: () => "(select count(*) from tenancy.notifications_list l where l.read_at is null)",
+    sql: () => "(select count(*) from tenancy.notifications_mine l where l.read_at is null)",
   },
 });
 
@@ -101,10 +101,12 @@ const leftBehind = {
 } as const satisfies Record<string, MessageKey>;
 
 /** The text of a notification, and of who left a sentence for each thing that is left behind. */
-function messageOf(language: Language, { type, payload }: Notification): string {
+export function messageOf(language: Language, { type, payload }: Notification): string {
   if (type === "picking_withdrawn" && payload.reason === "cancelled") {
     return translate(language, "notification_picking_cancelled", payload);
   }
+  // Of a newer release, whose migrations are applied and whose functions are not deployed yet, or no more.
+  if (!Object.hasOwn(texts, type)) return translate(language, "notification_of_newer_release");
   const text = translate(language, texts[type], payload);
   if (type !== "member_left") return text;
   const more = Object.entries(leftBehind).flatMap(([part, key]) =>

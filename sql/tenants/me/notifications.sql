@@ -10,7 +10,7 @@ begin
   where n.user_id = app.user_id() and n.read_at is null and (v_ids is null or n.id = any (v_ids));
   get diagnostics v_count = row_count;
   return jsonb_build_object('updated_count', v_count,
-    'unread_count', (select count(*) from tenancy.notifications_list l where l.read_at is null));
+    'unread_count', (select count(*) from tenancy.notifications_mine l where l.read_at is null));
 end $$;
 
 -- Deletes notifications after 180 days, read or not. A batch a run. Run by cron. -> how many

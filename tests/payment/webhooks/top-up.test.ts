@@ -35,6 +35,21 @@ describe("a top-up", () => {
     await checkAll(shop.tenant);
   });
 
+  test("that comes again once it is paid is answered as paid, and nothing is left to pay", async () => {
+    const wallet = await fundWallet(shop.tenant, "customer", shop.tenant.customer.id, 0);
+    const key = { headers: { "idempotency-key": crypto.randomUUID() } };
+    const body = { amount: 4_000, paymentMethodTypeId: methods.gatewayone, backRef };
+    const ask = () => shop.tenant.customer.post(`/delivery/wallets/${wallet}/top-ups`, body, key);
+    const first = await ask();
+    expect(first).toSucceed(201);
+    await atGateway(first.body.instructions.redirect_url, "pay");
+    const before = await walletOf(shop.tenant, shop.tenant.customer.id);
+    const late = await ask();
+    expect(late).toSucceed(201);
+    expect(late.body).toMatchObject({ payment_id: first.body.payment_id, instructions: null });
+    expect(await walletOf(shop.tenant, shop.tenant.customer.id)).toBe(before);
+  });
+
   test("is for one's own wallet, of an amount there is, by a gateway, back to the store", async () => {
     expect((await topUp({ amount: 0 })).answer).toFailWith(400, "validation_failed");
     expect((await topUp({ amount: 0.5 })).answer).toFailWith(400, "too_many_decimals");

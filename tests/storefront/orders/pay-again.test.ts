@@ -48,6 +48,27 @@ test("another try is waited for, and each that fails has its event", async () =>
   await checkAll(shop.tenant);
 });
 
+test("a confirmation that comes again once it is paid is answered with the order and nothing to pay", async () => {
+  const shop = await newCardShop();
+  const { customer } = shop.tenant;
+  const cart = await newCart(shop, 1, customer.id);
+  const key = { headers: { "idempotency-key": crypto.randomUUID() } };
+  const confirm = () => customer.post(path, orderOf(shop, cart, "gatewayone"), key);
+  const first = await confirm();
+  expect(first).toSucceed(201);
+  await atGateway(first.body.instructions.redirect_url, "pay");
+  const late = await confirm();
+  expect(late).toSucceed(201);
+  expect(late.body).toMatchObject({
+    order: { id: first.body.order.id },
+    instructions: null,
+  });
+  const keyless = await customer.post(path, orderOf(shop, cart, "gatewayone"));
+  expect(keyless).toSucceed(200);
+  expect(keyless.body).toMatchObject({ order: { paymentStatus: "paid" }, instructions: null });
+  await checkAll(shop.tenant);
+});
+
 test("none is opened at a gateway that the shop has switched off", async () => {
   const shop = await newCardShop();
   const placed = await placeOrder(shop, "gatewayone");

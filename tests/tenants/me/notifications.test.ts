@@ -1,5 +1,6 @@
 /** Notifications reach their users: only their own, in their language, read or unread. */
 import { beforeAll, describe, expect, test } from "vitest";
+import { messageOf } from "../../../functions/tenants/me/notifications.ts";
 import { nobody } from "../../support/api.ts";
 import { sql } from "../../support/db.ts";
 import {
@@ -142,4 +143,18 @@ describe("notices", () => {
       expect(await tenant.driver.get(`${path}?type=${type}`)).toSucceed(200);
     }
   });
+});
+
+test("a type of a newer release has a text that says so, and functions of 1.6.0 see no type that they have none for", async () => {
+  expect(messageOf("en", { type: "of_next_release" as "order_placed", payload: {} }))
+    .toBe("There is news that this version has no text for yet.");
+  const { admin, id } = await newTenant();
+  await sql`insert into tenancy.notifications (tenant_id, user_id, type, payload)
+    select ${id}, ${admin.id}, type, '{}' from unnest('{order_placed,cash_handed_over}'::text[]) type`;
+  expect((await admin.get(path)).body).toMatchObject({ unread_count: 2 });
+  const seen = await sql.begin(async (tx) => {
+    await tx`select set_config('app.user_id', ${admin.id}, true), set_config('app.tenant_id', ${id}, true)`;
+    return await tx`select l.type from tenancy.notifications_list l`;
+  });
+  expect(seen.map(({ type }) => type)).toEqual(["cash_handed_over"]);
 });
